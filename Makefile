@@ -1,0 +1,51 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+# Both create .venv from the locked versions on first use and reuse it afterwards.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.bench-ready
+
+.PHONY: demo test test-slow check format bench lock clean help
+
+help:  ## list the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+$(READY): pyproject.toml requirements-dev.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@
+
+$(BENCH_READY): $(READY) requirements-bench.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
+	touch $@
+
+demo: $(READY)  ## learn to fuse seven search engines over handwritten digits
+	$(BIN)/crucial demo
+
+test: $(READY)  ## the default suite, then the kernel tests with the JIT disabled
+	$(BIN)/python -m pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "kernels and not slow"
+
+test-slow: $(READY)  ## the long sweeps
+	$(BIN)/python -m pytest -m slow
+
+check: $(READY)  ## format, lint, types, import directions
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## put the code in the house's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(BENCH_READY)  ## peers side by side, ratios printed
+	$(BIN)/python -m benchmarks
+
+lock: $(READY)  ## compute the locked versions anew
+	sh scripts/lock.sh
+
+clean:  ## remove what the other commands made
+	rm -rf $(VENV) .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

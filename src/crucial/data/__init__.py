@@ -1,0 +1,1 @@
+"""What we learn from: instances, queries, bins, files, built-in problems."""

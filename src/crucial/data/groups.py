@@ -1,0 +1,120 @@
+"""Queries: which rows belong together, mapped once to contiguous slices and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError
+
+__all__ = ["Groups"]
+
+
+def _as_ids(qid: Any, n_rows: int) -> NDArray[Any]:
+    """Query ids as a flat array of one sortable kind."""
+    ids = qid.to_numpy() if hasattr(qid, "to_numpy") else np.asarray(qid)
+    if ids.ndim == 2 and ids.shape[1] == 1:
+        ids = ids[:, 0]
+    if ids.ndim != 1:
+        raise DataError(
+            f"qid must be one id a row (1 dimension). Got an array of shape {ids.shape}."
+        )
+    if len(ids) != n_rows:
+        hint = ""
+        if ids.dtype.kind in "iu" and len(ids) and int(ids.sum()) == n_rows:
+            hint = (
+                " These look like group sizes, since they add up to the number of rows: "
+                "pass np.repeat(np.arange(len(sizes)), sizes) as qid instead."
+            )
+        raise DataError(
+            f"qid must have one id for each of the {n_rows} rows. Got {len(ids)}.{hint}"
+        )
+    if ids.dtype.kind == "f" and np.isnan(ids).any():
+        row = int(np.flatnonzero(np.isnan(ids))[0])
+        raise DataError(f"qid is NaN in row {row}; every row must belong to a query.")
+    if ids.dtype.kind == "O" or type(ids.dtype).__name__ == "StringDType":
+        for row, one in enumerate(ids):
+            if one is None or one != one or type(one).__name__ == "NAType":
+                raise DataError(f"qid is missing in row {row}; every row must belong to a query.")
+        kinds = {type(one) for one in ids}
+        if len(kinds) > 1:
+            names = sorted(k.__name__ for k in kinds)
+            raise DataError(f"qid mixes {' and '.join(names)}; use ids of one type.")
+        if kinds == {str}:
+            ids = ids.astype(str)
+    if ids.dtype.kind == "c":
+        raise DataError("qid must not be complex numbers.")
+    return ids
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows sorted into queries.
+
+    Attributes
+    ----------
+    labels : array of shape (n_groups,)
+        The id of every query, ascending.
+    order : int array of shape (n_rows,)
+        Row numbers, query after query; inside a query in the order they came.
+    starts : int64 array of shape (n_groups + 1,)
+        Query ``g`` is ``order[starts[g]:starts[g + 1]]``.
+
+    Examples
+    --------
+    >>> groups = Groups.from_qid(["b", "a", "b"], 3)
+    >>> groups.labels.tolist(), groups.order.tolist(), groups.starts.tolist()
+    (['a', 'b'], [1, 0, 2], [0, 1, 3])
+    """
+
+    labels: NDArray[Any]
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def single(cls, n_rows: int) -> Groups:
+        """All rows in one query: what no ``qid`` means."""
+        return cls(np.zeros(1, np.int64), np.arange(n_rows), np.array([0, n_rows]))
+
+    @classmethod
+    def from_qid(cls, qid: Any, n_rows: int) -> Groups:
+        """Sort rows into queries by an id of any type, in any order."""
+        if qid is None:
+            return cls.single(n_rows)
+        ids = _as_ids(qid, n_rows)
+        if n_rows == 0:
+            return cls(ids, np.zeros(0, np.int64), np.zeros(1, np.int64))
+        # Files come with their queries in runs: only one id a run needs sorting.
+        runs = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
+        labels, run_codes = np.unique(ids[runs], return_inverse=True)
+        lengths = np.diff(np.append(runs, n_rows))
+        codes = np.repeat(run_codes.astype(np.int32), lengths)
+        ordered = bool(np.all(run_codes[1:] > run_codes[:-1]))
+        order = np.arange(n_rows) if ordered else np.argsort(codes, kind="stable")
+        sizes = np.bincount(codes, minlength=len(labels))
+        return cls(labels, order, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.order)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of queries."""
+        return len(self.labels)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows in each query."""
+        return np.diff(self.starts)
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """Number of the query of every row, in the order the rows came."""
+        codes = np.empty(self.n_rows, np.int64)
+        codes[self.order] = np.repeat(np.arange(self.n_groups), self.sizes)
+        return codes

@@ -1,0 +1,1 @@
+"""Thin scikit-learn faces over the loop."""

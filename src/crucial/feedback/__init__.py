@@ -1,0 +1,1 @@
+"""What should rank above what: labels whose pairs stay implicit, explicit pairs, sums."""

@@ -1,0 +1,101 @@
+"""How kernels are compiled and where the machine code is kept.
+
+Numba keeps machine code per function and renews it only when that function's own file
+changes, so a kernel whose helper changed in another file would be served stale. The
+folder used here is therefore named after a hash of all kernel sources. A cache that
+cannot be read or written costs a compilation, never an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+__all__ = ["cache_folder", "kernel"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _source_hash(folder: Path) -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def cache_folder() -> str | None:
+    """Folder of the machine code, or None where nothing is writable.
+
+    ``NUMBA_CACHE_DIR`` first, then the user's cache folder, then the temporary one.
+    """
+    name = f"crucial-{_source_hash(Path(__file__).parent)}"
+    user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+    candidates = [
+        os.environ.get("NUMBA_CACHE_DIR"),
+        os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"),
+    ]
+    for base in candidates:
+        if base and _writable(Path(base) / name):
+            return str(Path(base) / name)
+    try:
+        # A folder of our own making only: machine code is never read from a shared name.
+        return tempfile.mkdtemp(prefix=f"{name}{user}-")
+    except OSError:
+        return None
+
+
+class _ForgivingCache:
+    """Numba's cache, for which trouble on disk means compiling again."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return self._cache.load_overload(sig, target_context)
+        except Exception:  # (a damaged pickle can raise anything)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            self._cache.save_overload(sig, data)
+        except Exception:  # (full disk, folder gone, ...)
+            return
+
+
+def kernel(function: F) -> F:
+    """Compile on first call, without the GIL, with NumPy's rules for division."""
+    if numba.config.DISABLE_JIT:
+        return function
+    folder = cache_folder()
+    before = numba.config.CACHE_DIR
+    # Numba looks the folder up while decorating; the user's own functions keep theirs.
+    numba.config.CACHE_DIR = folder or before
+    try:
+        made = numba.njit(nogil=True, cache=folder is not None, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    if folder is not None:
+        made._cache = _ForgivingCache(made._cache)
+    return made  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""How good a ranking is: one grammar of names, one tie rule."""

@@ -1,0 +1,1 @@
+"""What boosting minimises, as potentials on instances."""

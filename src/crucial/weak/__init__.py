@@ -1,0 +1,1 @@
+"""Who makes the next weak ranker."""
