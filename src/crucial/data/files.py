@@ -1,0 +1,271 @@
+"""Files as bytes: opened whatever their packing, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gzip
+import io
+import os
+import secrets
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import BinaryIO, TypeVar, cast
+
+from crucial.errors import FileError
+
+__all__ = ["ByteSource", "PathLike", "atomic_write", "open_bytes"]
+
+PathLike = str | os.PathLike[str]
+T = TypeVar("T")
+
+_GZIP = b"\x1f\x8b"
+_OTHER_PACKINGS = {
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}
+
+_WORDS = {
+    errno.ENOENT: "no such file",
+    errno.EISDIR: "this is a directory; name a file in it",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.ENOSPC: "no space left on the disk",
+    errno.EROFS: "the file system is read-only",
+    errno.EDQUOT: "the disk quota is used up",
+}
+
+
+def _reason(error: OSError) -> str:
+    """Say in plain words why the operating system refused."""
+    return _WORDS.get(error.errno or 0, error.strerror or str(error))
+
+
+class ByteSource:
+    """A file being read, unpacked if need be; every failure is a `FileError`.
+
+    Use `open_bytes` to make one, and ``with`` to close it.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = os.fspath(path)
+        try:
+            raw = open(self.path, "rb")  # noqa: SIM115 (closed by __exit__)
+        except (OSError, ValueError) as error:
+            # (a ValueError is a NUL in the name)
+            reason = _reason(error) if isinstance(error, OSError) else str(error)
+            raise FileError(self.path, f"cannot be read: {reason}.") from error
+        self._raw = raw
+        self._stream: BinaryIO = raw
+        try:
+            start = self._guarded(raw.peek, 6)
+            for magic, packing in _OTHER_PACKINGS.items():
+                if start.startswith(magic):
+                    raise FileError(
+                        self.path, f"is packed with {packing}; only gzip is read. Unpack it first."
+                    )
+            if start.startswith(_GZIP):
+                self._stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw, mode="rb"))
+        except FileError:
+            raw.close()
+            raise
+
+    def _guarded(self, action: Callable[..., T], *arguments: int) -> T:
+        try:
+            return action(*arguments)
+        except EOFError as error:
+            raise FileError(
+                self.path, "the gzip data end too early: the file is cut short. Fetch it again."
+            ) from error
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise FileError(self.path, f"the gzip data are damaged ({error}).") from error
+        except OSError as error:
+            raise FileError(self.path, f"cannot be read: {_reason(error)}.") from error
+
+    def read(self, size: int = -1) -> bytes:
+        """Read ``size`` bytes, fewer only at the end; all that is left by default."""
+        if size < 0:
+            return self._guarded(self._stream.read)
+        parts = []
+        while size > 0 and (part := self._guarded(self._stream.read, size)):
+            parts.append(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def lines(self) -> Iterator[bytes]:
+        """Give line after line, each with its end."""
+        buffered = io.BufferedReader(cast(io.RawIOBase, _Raw(self)), 1 << 16)
+        return iter(buffered.readline, b"")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+        self._raw.close()
+
+    def __enter__(self) -> ByteSource:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _Raw(io.RawIOBase):
+    """A `ByteSource` in the form the standard library's buffers want."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        part = self._source.read(len(view))
+        view[: len(part)] = part
+        return len(part)
+
+
+def open_bytes(path: PathLike) -> ByteSource:
+    """Open a file for reading, gzip recognised by its first bytes (not by its name).
+
+    Raises
+    ------
+    FileError
+        Here, or later while reading: the file is missing, a directory, not readable,
+        packed by something else, or its gzip data are damaged or cut short.
+    """
+    return ByteSource(path)
+
+
+def _create_beside(target: str) -> tuple[int, str]:
+    """Create a file of our own in the target's folder, with the rights a new file gets.
+
+    `tempfile` would make it readable by its owner alone, and the result would stay so.
+    """
+    folder = os.path.dirname(target) or "."
+    while True:
+        name = os.path.join(folder, f".crucial-{secrets.token_hex(8)}.tmp")
+        with contextlib.suppress(FileExistsError):
+            return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), name
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name last through a power cut, where the file system can do that."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+@contextmanager
+def _packed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
+    """Pack with gzip where the name asks for it; no time stamp, so same data, same bytes."""
+    if path.lower().endswith(".gz"):
+        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as packed:
+            yield cast(BinaryIO, packed)
+    else:
+        yield raw
+
+
+def _old_mode(path: str) -> int | None:
+    """Mode of what is there now, None where nothing is; refuse what cannot be written."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+    except ValueError as error:  # (a NUL in the name)
+        raise OSError(errno.EINVAL, str(error), path) from error
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "is a directory", path)
+    if not os.access(path, os.W_OK):
+        # (replacing would succeed where the folder is writable, against the owner's wish)
+        raise PermissionError(errno.EACCES, "permission denied", path)
+    return mode
+
+
+@contextmanager
+def _said(path: str, unnamed_only: bool = False) -> Iterator[None]:
+    """Turn the operating system's refusal into a `FileError` that names the target."""
+    try:
+        yield
+    except OSError as error:
+        if unnamed_only and error.filename is not None:
+            raise
+        missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
+        reason = "its folder does not exist; make it first" if missing else _reason(error)
+        raise FileError(path, f"cannot be written: {reason}.") from error
+
+
+@contextmanager
+def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
+    """Write a file whole or not at all.
+
+    The bytes go to a temporary file in the same folder, which is flushed to disk and
+    then takes the target's name. Whatever fails, also in the caller's block, the old
+    file stays as it was and the temporary one is removed. A name that ends in ``.gz``
+    is packed. A link is followed; a device or pipe (``/dev/stdout``) is written
+    directly.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to make or replace.
+
+    Yields
+    ------
+    binary file
+        Write to it; do not close it.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written: missing folder, read-only, full disk.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "scores.txt")
+    ...     with atomic_write(name) as file:
+    ...         _ = file.write(b"0.5")
+    ...     os.listdir(folder)
+    ['scores.txt']
+    """
+    name = os.fspath(path)
+    with _said(name):
+        mode = _old_mode(name)
+    if mode is not None and not stat.S_ISREG(mode):
+        with _said(name), open(name, "wb") as raw, _packed(raw, name) as file:
+            yield file
+        return
+    target = os.path.realpath(name)
+    with _said(name):
+        number, temporary = _create_beside(target)
+    try:
+        # (an error that names another file is the caller's own and passes unchanged)
+        with _said(name, unnamed_only=True), open(number, "wb") as raw:
+            with _packed(raw, name) as file:
+                yield file
+            raw.flush()
+            os.fsync(number)
+            if mode is not None:
+                os.fchmod(number, stat.S_IMODE(mode))
+        with _said(name):
+            os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(os.path.dirname(target))

@@ -1,0 +1,228 @@
+"""Files as bytes: every packing, every failure, and no half-written file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+import stat
+import threading
+
+import pytest
+
+from crucial.data.files import atomic_write, open_bytes
+from crucial.errors import FileError
+
+
+def _temporaries(folder):
+    return [name for name in os.listdir(folder) if name.endswith(".tmp")]
+
+
+class TestOpenBytes:
+    def test_plain_and_gz_read_the_same_whatever_the_name(self, tmp_path):
+        (tmp_path / "a.gz").write_bytes(b"plain\ntext")
+        (tmp_path / "b.txt").write_bytes(gzip.compress(b"plain\ntext"))
+        for name in ("a.gz", "b.txt"):
+            with open_bytes(tmp_path / name) as source:
+                assert source.read() == b"plain\ntext"
+
+    def test_several_gz_members_are_one_text(self, tmp_path):
+        path = tmp_path / "x.gz"
+        path.write_bytes(gzip.compress(b"one\n") + gzip.compress(b"two\n"))
+        with open_bytes(path) as source:
+            assert list(source.lines()) == [b"one\n", b"two\n"]
+
+    @pytest.mark.parametrize("size", [1, 3, 4, 5, 100])
+    def test_sized_reads_are_short_only_at_the_end(self, tmp_path, size):
+        text = b"0123456789ab"
+        path = tmp_path / "x.gz"
+        path.write_bytes(gzip.compress(text))
+        with open_bytes(path) as source:
+            parts = []
+            while part := source.read(size):
+                parts.append(part)
+        assert b"".join(parts) == text
+        assert all(len(part) == size for part in parts[:-1])
+
+    def test_a_gz_cut_anywhere_is_an_error_not_less_data(self, tmp_path):
+        whole = gzip.compress(os.urandom(300))
+        path = tmp_path / "x.gz"
+        for size in range(2, len(whole)):
+            path.write_bytes(whole[:size])
+            with (
+                pytest.raises(FileError, match=r"x\.gz: the gzip data end too early"),
+                open_bytes(path) as source,
+            ):
+                source.read()
+
+    def test_a_damaged_gz_is_an_error(self, tmp_path):
+        whole = bytearray(gzip.compress(b"abc" * 100))
+        whole[-6] ^= 1  # the checksum
+        path = tmp_path / "x.gz"
+        path.write_bytes(whole)
+        with (
+            pytest.raises(FileError, match=r"x\.gz: the gzip data are damaged"),
+            open_bytes(path) as source,
+        ):
+            source.read()
+
+    @pytest.mark.parametrize(
+        ("start", "packing"),
+        [(b"BZh9", "bzip2"), (b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "zip")],
+    )
+    def test_other_packings_are_named(self, tmp_path, start, packing):
+        path = tmp_path / "x"
+        path.write_bytes(start + b"....")
+        with pytest.raises(FileError, match=f"packed with {packing}; only gzip is read"):
+            open_bytes(path)
+
+    def test_missing_directory_and_nul_in_the_name(self, tmp_path):
+        with pytest.raises(FileError, match=r"nothing: cannot be read: no such file"):
+            open_bytes(tmp_path / "nothing")
+        with pytest.raises(FileError, match="this is a directory"):
+            open_bytes(tmp_path)
+        with pytest.raises(FileError, match="null byte"):
+            open_bytes("a\0b")
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+    def test_permission_denied(self, tmp_path):
+        path = tmp_path / "x"
+        path.write_bytes(b"")
+        path.chmod(0)
+        with pytest.raises(FileError, match="permission denied"):
+            open_bytes(path)
+
+    def test_a_pipe_can_be_read(self, tmp_path):
+        path = tmp_path / "pipe"
+        os.mkfifo(path)
+        text = b"x" * 200_000
+        writer = threading.Thread(target=path.write_bytes, args=(text,))
+        writer.start()
+        with open_bytes(path) as source:
+            assert source.read(len(text)) == text
+        writer.join()
+
+
+class TestAtomicWrite:
+    def test_new_and_replaced(self, tmp_path):
+        path = tmp_path / "x"
+        for text in (b"one", b"two"):
+            with atomic_write(path) as file:
+                file.write(text)
+            assert path.read_bytes() == text
+        assert os.listdir(tmp_path) == ["x"]
+
+    def test_gz_by_name_gives_the_same_bytes_again(self, tmp_path):
+        for name in ("a.gz", "b.gz"):
+            with atomic_write(tmp_path / name) as file:
+                file.write(b"text")
+        assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text"
+        assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+    @pytest.mark.parametrize("error", [RuntimeError("mine"), KeyboardInterrupt("mine")])
+    def test_a_failing_block_leaves_the_old_file(self, tmp_path, error):
+        path = tmp_path / "x"
+        path.write_bytes(b"old")
+
+        def fail(file):
+            file.write(b"new")
+            raise error
+
+        with pytest.raises(type(error), match="mine"), atomic_write(path) as file:
+            fail(file)
+        assert path.read_bytes() == b"old"
+        assert os.listdir(tmp_path) == ["x"]
+
+    def test_an_error_about_another_file_passes_unchanged(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="other"), atomic_write(tmp_path / "x"):
+            (tmp_path / "other").read_bytes()
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize("name", ["x", "x.gz"])
+    def test_wherever_the_disk_is_full_the_old_file_stays(self, tmp_path, name):
+        path = tmp_path / name
+        path.write_bytes(b"old")
+        parts = [os.urandom(1_000) for _ in range(40)]
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        for room in (0, 1, 8_191, 8_192, 30_000, 39_999):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+            try:
+                with (
+                    pytest.raises(FileError, match=f"{name}: cannot be written: "),
+                    atomic_write(path) as file,
+                ):
+                    file.writelines(parts)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            assert path.read_bytes() == b"old"
+            assert _temporaries(tmp_path) == []
+
+    @pytest.mark.parametrize("step", ["fsync", "replace"])
+    def test_late_failures_too(self, tmp_path, monkeypatch, step):
+        path = tmp_path / "x"
+        path.write_bytes(b"old")
+
+        def fail(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, step, fail)
+        with (
+            pytest.raises(FileError, match="no space left on the disk"),
+            atomic_write(path) as file,
+        ):
+            file.write(b"new")
+        assert path.read_bytes() == b"old"
+        assert _temporaries(tmp_path) == []
+
+    def test_a_full_device(self):
+        with (
+            pytest.raises(FileError, match="/dev/full: cannot be written: no space left"),
+            atomic_write("/dev/full") as file,
+        ):
+            file.write(b"x")
+
+    def test_a_device_is_written_not_replaced(self):
+        with atomic_write("/dev/null") as file:
+            file.write(b"x")
+        assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+    def test_targets_that_cannot_be(self, tmp_path):
+        with pytest.raises(FileError, match="this is a directory"), atomic_write(tmp_path):
+            pass
+        with (
+            pytest.raises(FileError, match="its folder does not exist"),
+            atomic_write(tmp_path / "no" / "x"),
+        ):
+            pass
+        with pytest.raises(FileError, match="null byte"), atomic_write("a\0b"):
+            pass
+
+    def test_a_read_only_target_is_respected(self, tmp_path, monkeypatch):
+        path = tmp_path / "x"
+        path.write_bytes(b"old")
+        monkeypatch.setattr(os, "access", lambda *_: False)  # (root may write everything)
+        with pytest.raises(FileError, match="permission denied"), atomic_write(path):
+            pass
+        assert path.read_bytes() == b"old"
+
+    def test_rights_are_those_of_a_new_file_or_of_the_old_one(self, tmp_path):
+        path = tmp_path / "x"
+        before = os.umask(0o027)
+        try:
+            with atomic_write(path):
+                pass
+            assert stat.S_IMODE(path.stat().st_mode) == 0o640
+            path.chmod(0o604)
+            with atomic_write(path):
+                pass
+            assert stat.S_IMODE(path.stat().st_mode) == 0o604
+        finally:
+            os.umask(before)
+
+    def test_a_link_is_followed(self, tmp_path):
+        (tmp_path / "real").write_bytes(b"old")
+        (tmp_path / "link").symlink_to("real")
+        with atomic_write(tmp_path / "link") as file:
+            file.write(b"new")
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "real").read_bytes() == b"new"
