@@ -1,0 +1,42 @@
+"""What every built-in problem gives: the arguments of a ``fit``, and names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Problem:
+    """Rows to be ranked, as ``fit(X, y, qid=qid)`` takes them.
+
+    Attributes
+    ----------
+    X : float array of shape (n_rows, n_features)
+        What the features say; NaN where a feature abstains.
+    y : int array of shape (n_rows,)
+        What the ranking should follow: more is better.
+    qid : int array of shape (n_rows,) or None
+        The query of every row, ascending; None where all rows make one ranking.
+    feature_names : tuple of str
+        One name a column.
+    item : int array of shape (n_rows,) or None
+        Number of the document, image or film in the row.
+    """
+
+    X: NDArray[np.floating[Any]]
+    y: NDArray[np.int64]
+    qid: NDArray[np.int64] | None
+    feature_names: tuple[str, ...]
+    item: NDArray[np.int64] | None
+
+    def __repr__(self) -> str:
+        n_queries = 1 if self.qid is None else len(np.unique(self.qid))
+        queries = "1 query" if n_queries == 1 else f"{n_queries} queries"
+        rows, features = self.X.shape
+        return f"{type(self).__name__}({rows} rows x {features} features, {queries})"

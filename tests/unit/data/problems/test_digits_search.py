@@ -1,0 +1,200 @@
+"""The meta-search problem over digits keeps what its description says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from crucial.data.problems.digits import (
+    ENGINES,
+    SearchProblem,
+    load_digits_search,
+    reciprocal_rank_fusion,
+)
+from crucial.errors import DataError, ParameterError
+
+TOP = 50
+
+
+@pytest.fixture(scope="module")
+def problem() -> SearchProblem:
+    return load_digits_search()
+
+
+def naive_list(view: np.ndarray, query: int, top: int) -> list[int]:
+    """An engine's answer by a plain sort."""
+
+    def key(document: int) -> tuple[int, int]:
+        return int(((view[document] - view[query]) ** 2).sum()), document
+
+    return sorted((d for d in range(len(view)) if d != query), key=key)[:top]
+
+
+def per_query(problem: SearchProblem) -> list[slice]:
+    starts = np.searchsorted(problem.qid, problem.queries)
+    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(problem.qid)])]
+
+
+def test_every_image_is_a_query_of_seven_engines(problem: SearchProblem) -> None:
+    assert problem.queries.tolist() == list(range(1797))
+    assert problem.feature_names == (
+        *("top", "bottom", "left", "right", "rows", "columns", "grid"),
+    )
+    assert problem.X.shape == (len(problem.y), 7)
+    assert problem.X.dtype == np.float32
+    assert len(problem.qid) == len(problem.item) == len(problem.fold) == len(problem.y)
+    assert repr(problem) == f"SearchProblem({len(problem.y)} rows x 7 features, 1797 queries)"
+
+
+def test_no_query_is_its_own_answer(problem: SearchProblem) -> None:
+    assert not np.any(problem.qid == problem.item)
+
+
+def test_no_engine_sees_the_whole_image(problem: SearchProblem) -> None:
+    seen = {name: view(np.eye(64).reshape(64, 8, 8)) for name, view in ENGINES.items()}
+    assert all(np.linalg.matrix_rank(one) <= 32 for one in seen.values())
+
+
+def test_lists_have_consecutive_positions(problem: SearchProblem) -> None:
+    expected = -np.arange(TOP, 0, -1.0)
+    for rows in per_query(problem):
+        ordered = np.sort(problem.X[rows], axis=0)  # NaN last
+        assert np.array_equal(ordered[:TOP], np.repeat(expected[:, None], 7, axis=1))
+        assert np.isnan(ordered[TOP:]).all()
+
+
+def test_candidates_are_the_union_of_the_lists(problem: SearchProblem) -> None:
+    assert not np.isnan(problem.X).all(axis=1).any()
+    order = problem.qid * len(problem.images) + problem.item
+    assert np.all(np.diff(order) > 0)  # each document once, queries and documents ascending
+
+
+@pytest.mark.parametrize("query", [0, 511, 1796])
+def test_lists_are_those_of_a_plain_sort(problem: SearchProblem, query: int) -> None:
+    rows = problem.qid == query
+    items, lists = problem.item[rows], problem.X[rows]
+    for engine, view in enumerate(ENGINES.values()):
+        returned = ~np.isnan(lists[:, engine])
+        found = items[returned][np.argsort(-lists[returned, engine])]
+        assert found.tolist() == naive_list(view(problem.images.astype(int)), query, TOP)
+
+
+def test_ties_go_to_the_lower_document_number(problem: SearchProblem) -> None:
+    # Sums over quadrants tie often: neighbours at the same distance must ascend.
+    view = ENGINES["grid"](problem.images.astype(int))
+    grid, ties = problem.X[:, problem.feature_names.index("grid")], 0
+    for query in range(100):
+        rows = np.flatnonzero((problem.qid == query) & ~np.isnan(grid))
+        items = problem.item[rows[np.argsort(-grid[rows])]]
+        distance = ((view[items] - view[query]) ** 2).sum(axis=1)
+        same = np.diff(distance) == 0
+        ties += int(same.sum())
+        assert np.all(np.diff(items)[same] > 0)
+    assert ties > 100
+
+
+def test_labels_and_relevant_counts_come_from_the_digits(problem: SearchProblem) -> None:
+    same = problem.digit[problem.qid] == problem.digit[problem.item]
+    assert np.array_equal(problem.y, same)
+    counts = [int((problem.digit == problem.digit[q]).sum()) - 1 for q in problem.queries[:50]]
+    assert problem.n_relevant[:50].tolist() == counts
+    retrieved = np.bincount(problem.qid, problem.y)
+    assert np.all(retrieved <= problem.n_relevant)
+    assert np.any(retrieved < problem.n_relevant)
+
+
+def test_folds_are_equal_parts_of_whole_queries(problem: SearchProblem) -> None:
+    folds = [np.unique(problem.qid[problem.fold == f]) for f in range(4)]
+    assert [len(f) for f in folds] == [450, 449, 449, 449]
+    assert np.array_equal(np.sort(np.concatenate(folds)), problem.queries)
+
+
+@pytest.mark.parametrize("fold", [0, 3])
+def test_split_parts_the_queries(problem: SearchProblem, fold: int) -> None:
+    train, test = problem.split(fold)
+    assert not np.intersect1d(train.queries, test.queries).size
+    assert len(train.y) + len(test.y) == len(problem.y)
+    assert set(test.fold) == {fold}
+    for part in (train, test):
+        assert np.array_equal(np.unique(part.qid), part.queries)
+        assert np.array_equal(part.n_relevant, problem.n_relevant[part.queries])
+        rows = np.isin(problem.qid, part.queries)
+        assert np.array_equal(part.X, problem.X[rows], equal_nan=True)
+        assert np.array_equal(part.item, problem.item[rows])
+
+
+def test_same_seed_same_problem_and_lists_do_not_depend_on_it(problem: SearchProblem) -> None:
+    first, again, other = (load_digits_search(n_queries=40, seed=s) for s in (1, 1, 2))
+    for name in ("X", "y", "qid", "item", "fold", "queries", "n_relevant"):
+        assert np.array_equal(getattr(first, name), getattr(again, name), equal_nan=True)
+    assert not np.array_equal(first.queries, other.queries)
+    for part in (first, other):
+        whole = problem.of_queries(part.queries)
+        assert np.array_equal(part.X, whole.X, equal_nan=True)
+        assert np.array_equal(part.item, whole.item)
+
+
+def test_sizes_are_honoured() -> None:
+    problem = load_digits_search(n_queries=21, top=5, n_folds=3)
+    assert len(problem.queries) == len(np.unique(problem.qid)) == 21
+    assert np.nanmin(problem.X) == -5
+    assert np.array_equal(np.isfinite(problem.X).sum(axis=0), np.full(7, 21 * 5))
+    assert np.unique(problem.fold).tolist() == [0, 1, 2]
+    assert len(problem.images) == len(problem.digit) == 1797
+
+
+def test_fusion_is_far_better_than_any_engine(problem: SearchProblem) -> None:
+    # The problem is worth its name only while no engine does the whole work alone.
+    def relevant_in_first_ten(score: np.ndarray) -> float:
+        hits = [
+            problem.y[rows][np.argsort(-score[rows], kind="stable")[:10]].sum()
+            for rows in per_query(problem)
+        ]
+        return float(np.mean(hits)) / 10
+
+    engines = [relevant_in_first_ten(np.nan_to_num(x, nan=-1e9)) for x in problem.X.T]
+    fused = relevant_in_first_ten(reciprocal_rank_fusion(problem.X))
+    assert max(engines) < 0.9
+    assert fused > max(engines) + 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_queries": 1798}, r"'n_queries' .* in \[4, 1797\] or None. Got 1798"),
+        ({"n_queries": 3}, r"'n_queries' .* in \[4, 1797\] or None. Got 3"),
+        ({"top": 0}, r"'top' .* in \[1, 1796\]. Got 0"),
+        ({"n_folds": 0}, "'n_folds' .* at least 1. Got 0"),
+        ({"seed": -1}, "'seed' .* at least 0. Got -1"),
+    ],
+)
+def test_bad_parameters_are_refused(arguments: dict[str, int], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        load_digits_search(**arguments)
+
+
+def test_unknown_fold_and_query_are_refused() -> None:
+    problem = load_digits_search(n_queries=8, n_folds=2, seed=3)
+    with pytest.raises(DataError, match=r"fold 2 leaves no query to test on; .* folds \[0, 1\]"):
+        problem.split(2)
+    unused = int(np.setdiff1d(np.arange(1797), problem.queries)[0])
+    with pytest.raises(DataError, match=f"image {unused} is not a query"):
+        problem.of_queries([unused])
+    with pytest.raises(DataError, match="fold 0 leaves no query to train on"):
+        load_digits_search(n_queries=8, n_folds=1).split(0)
+
+
+def test_reciprocal_rank_fusion_adds_up_what_was_returned() -> None:
+    X = np.array([[-1, -2], [np.nan, -1], [np.nan, np.nan]], np.float32)
+    expected = [1 / 61 + 1 / 62, 1 / 61, 0.0]
+    np.testing.assert_allclose(reciprocal_rank_fusion(X), expected, rtol=1e-15)
+    np.testing.assert_allclose(reciprocal_rank_fusion(X, k=0), [1.5, 1.0, 0.0], rtol=1e-15)
+
+
+def test_reciprocal_rank_fusion_refuses_what_is_no_position() -> None:
+    with pytest.raises(DataError, match=r"Got 3.0 in row 1, column 0"):
+        reciprocal_rank_fusion([[-1.0, -2.0], [3.0, -1.0]])
+    with pytest.raises(DataError, match=r"Got shape \(2,\)"):
+        reciprocal_rank_fusion([-1.0, -2.0])
+    with pytest.raises(ParameterError, match="'k' parameter"):
+        reciprocal_rank_fusion([[-1.0]], k=-1)

@@ -1,0 +1,208 @@
+"""Synthetic problems have the sizes, shapes and repeatability they promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial.data.problems.problem import Problem
+from crucial.data.problems.synthetic import make_bipartite, make_film_club, make_letor
+from crucial.errors import ParameterError
+
+MAKERS: list[Callable[..., Problem]] = [make_letor, make_film_club, make_bipartite]
+
+
+def auc(score: np.ndarray, positive: np.ndarray) -> float:
+    """Share of (positive, negative) pairs in the right order, ties half."""
+    diff = score[positive][:, None] - score[~positive]
+    return float(((diff > 0) + 0.5 * (diff == 0)).mean())
+
+
+def columns(problem: Problem, kind: str) -> list[int]:
+    return [j for j, name in enumerate(problem.feature_names) if name.startswith(kind)]
+
+
+@pytest.fixture(scope="module")
+def letor() -> Problem:
+    return make_letor(n_queries=100, docs_per_query=60, n_features=40, seed=1)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_seed_decides_everything(make: Callable[..., Problem]) -> None:
+    first, again, other = make(seed=5), make(seed=5), make(seed=6)
+    assert np.array_equal(first.X, again.X, equal_nan=True)
+    assert np.array_equal(first.y, again.y)
+    assert not np.array_equal(first.X, other.X, equal_nan=True)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_dtype_changes_how_values_are_kept_not_which(make: Callable[..., Problem]) -> None:
+    single, double = make(), make(dtype=np.float64)
+    assert (single.X.dtype, double.X.dtype) == (np.float32, np.float64)
+    assert np.array_equal(single.X, double.X, equal_nan=True)
+    assert single.X.flags.c_contiguous
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n_queries=st.integers(1, 30),
+    docs=st.integers(1, 40),
+    n_features=st.integers(1, 25),
+    n_levels=st.integers(2, 6),
+)
+def test_letor_sizes(n_queries: int, docs: int, n_features: int, n_levels: int) -> None:
+    problem = make_letor(n_queries, docs, n_features, n_levels)
+    sizes = np.bincount(problem.qid)
+    assert problem.X.shape == (n_queries * docs, n_features)
+    assert len(sizes) == n_queries
+    assert len(set(problem.feature_names)) == n_features
+    assert np.all((sizes >= docs / 2) & (sizes <= 1.5 * docs))
+    assert np.all(np.diff(problem.qid) >= 0)
+    assert problem.y.min() >= 0
+    assert problem.y.max() < n_levels
+    assert np.isfinite(problem.X).all()
+
+
+def test_letor_blocks_join(letor: Problem) -> None:
+    # More rows than one block: the columns must stay informative to the last row.
+    assert len(letor.y) > 4096
+    last, best = letor.y[4096:] >= 2, []
+    for j in columns(letor, "rising"):
+        best.append(auc(letor.X[4096:, j], last))
+    assert max(best) > 0.6
+
+
+def test_letor_levels_are_skewed(letor: Problem) -> None:
+    shares = np.bincount(letor.y, minlength=5) / len(letor.y)
+    expected = 0.45 ** np.arange(5)
+    np.testing.assert_allclose(shares, expected / expected.sum(), atol=0.001)
+
+
+def test_letor_queries_differ(letor: Problem) -> None:
+    means = np.bincount(letor.qid, letor.y) / np.bincount(letor.qid)
+    within = letor.y.std() / np.sqrt(np.bincount(letor.qid).mean())
+    assert means.std() > 2 * within  # far more than chance
+    assert len(set(np.bincount(letor.qid))) > 10
+
+
+def test_letor_columns_are_what_their_names_say(letor: Problem) -> None:
+    X, good = letor.X, letor.y >= 2
+    for j in columns(letor, "rising") + columns(letor, "count") + columns(letor, "heavy"):
+        assert auc(X[:, j], good) > 0.51
+    for j in columns(letor, "falling"):
+        assert auc(X[:, j], good) < 0.49
+    for j in columns(letor, "noise"):
+        assert abs(auc(X[:, j], good) - 0.5) < 0.03
+    for j in columns(letor, "middle"):
+        assert abs(auc(X[:, j], good) - 0.5) < 0.05
+    assert max(auc(-abs(X[:, j] - X[:, j].mean()), good) for j in columns(letor, "middle")) > 0.53
+    for j in columns(letor, "constant"):
+        assert np.ptp(X[:, j]) == 0
+    for j in columns(letor, "count"):
+        assert np.array_equal(X[:, j], np.rint(X[:, j]))
+        assert (X[:, j] == 0).mean() > 0.3
+        assert len(np.unique(X[:, j])) < 200
+    for j in columns(letor, "heavy"):
+        assert X[:, j].min() > 0
+        assert X[:, j].mean() > 1.3 * np.median(X[:, j])
+    kinds = ("rising", "falling", "middle", "count", "heavy", "constant", "noise")
+    assert sum(len(columns(letor, kind)) for kind in kinds) == 40
+    assert all(columns(letor, kind) for kind in kinds)
+
+
+def test_letor_missing_share() -> None:
+    full = make_letor(50, 40, 20, missing=0.0)
+    assert not np.isnan(full.X).any()
+    holed = make_letor(50, 40, 20, missing=0.3)
+    assert abs(np.isnan(holed.X).mean() - 0.3) < 0.01
+    assert np.isnan(make_letor(5, 4, 3, missing=1.0).X).all()
+
+
+def test_film_club_is_a_table_of_ratings() -> None:
+    club = make_film_club(n_viewers=300, n_films=400, n_rated=120, seed=2)
+    assert club.X.shape == (120, 300)
+    assert club.qid is None
+    assert club.item is not None
+    assert np.all(np.diff(club.item) > 0)
+    assert 0 <= club.item[0] < club.item[-1] < 400
+    rated = ~np.isnan(club.X)
+    assert set(np.unique(club.X[rated])) <= set(range(6))
+    assert set(np.unique(club.y)) <= set(range(6))
+    assert len(set(club.y)) > 2
+    assert 0.05 < rated.mean() < 0.95  # most viewers abstain on many films
+
+
+def test_film_club_viewers_mostly_see_popular_films() -> None:
+    club = make_film_club(n_viewers=300, n_films=400, n_rated=120)
+    rated = (~np.isnan(club.X)).mean(axis=1)
+    assert rated[:30].mean() > 1.5 * rated[-30:].mean()
+
+
+def test_film_club_viewers_can_be_learned_from() -> None:
+    club = make_film_club(n_viewers=300, n_films=400, n_rated=120)
+    likeness = []
+    for ratings in club.X.T:
+        both = ~np.isnan(ratings)
+        if both.sum() >= 20 and np.ptp(ratings[both]) > 0:
+            likeness.append(np.corrcoef(ratings[both], club.y[both])[0, 1])
+    assert np.median(likeness) > 0.1
+    assert max(likeness) > 0.5
+    assert min(likeness) < 0  # and some had better be turned round
+
+
+def test_film_club_everyone_saw_everything_where_all_is_rated() -> None:
+    club = make_film_club(n_viewers=4, n_films=5, n_rated=5)
+    assert club.item is not None
+    assert club.item.tolist() == [0, 1, 2, 3, 4]
+
+
+@given(n=st.integers(2, 200), n_features=st.integers(1, 9), positives=st.floats(0, 1))
+@settings(max_examples=40, deadline=None)
+def test_bipartite_sizes(n: int, n_features: int, positives: float) -> None:
+    problem = make_bipartite(n, n_features, positives)
+    assert problem.X.shape == (n, n_features)
+    assert len(problem.feature_names) == n_features
+    assert problem.y.sum() == min(max(round(n * positives), 1), n - 1)
+    assert set(problem.y) == {0, 1}
+
+
+def test_bipartite_columns_are_what_their_names_say() -> None:
+    problem = make_bipartite(1000, 8, 0.3)
+    found = {
+        name.split("_")[0]: auc(problem.X[:, j], problem.y == 1)
+        for j, name in enumerate(problem.feature_names[:4])
+    }
+    assert found["rising"] > 0.65
+    assert found["falling"] < 0.35
+    assert abs(found["middle"] - 0.5) < 0.06
+    assert abs(found["noise"] - 0.5) < 0.06
+    assert auc(-abs(problem.X[:, 2]), problem.y == 1) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (make_letor, {"n_queries": 0}, "'n_queries' parameter of make_letor .* Got 0"),
+        (make_letor, {"docs_per_query": 2.5}, "'docs_per_query' .* Got 2.5"),
+        (make_letor, {"n_features": 0}, "'n_features' .* Got 0"),
+        (make_letor, {"n_levels": 1}, "'n_levels' .* at least 2. Got 1"),
+        (make_letor, {"missing": 1.5}, r"'missing' .* in \[0, 1\]. Got 1.5"),
+        (make_letor, {"dtype": np.int32}, "'dtype' .* float32 or float64"),
+        (make_letor, {"dtype": "nothing"}, "'dtype' .* float32 or float64. Got 'nothing'"),
+        (make_film_club, {"n_films": 10, "n_rated": 11}, r"'n_rated' .* \[2, 10\]. Got 11"),
+        (make_film_club, {"n_viewers": 0}, "'n_viewers' .* Got 0"),
+        (make_bipartite, {"n": 1}, "'n' parameter of make_bipartite .* Got 1"),
+        (make_bipartite, {"positives": -0.1}, r"'positives' .* in \[0, 1\]. Got -0.1"),
+        (make_bipartite, {"seed": None}, "'seed' .* Got None"),
+    ],
+)
+def test_bad_parameters_are_refused(
+    make: Callable[..., Problem], arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        make(**arguments)
