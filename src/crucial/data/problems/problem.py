@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Problem"]
+from crucial.validation import refuse
+
+__all__ = ["Problem", "check_float_type"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -40,3 +42,14 @@ class Problem:
         queries = "1 query" if n_queries == 1 else f"{n_queries} queries"
         rows, features = self.X.shape
         return f"{type(self).__name__}({rows} rows x {features} features, {queries})"
+
+
+def check_float_type(owner: str, dtype: DTypeLike) -> np.dtype[Any]:
+    """Refuse what is no floating-point type."""
+    try:
+        kept = np.dtype(dtype)
+    except TypeError:
+        kept = None
+    if kept is None or kept not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise refuse(owner, "dtype", "float32 or float64", dtype)
+    return kept
