@@ -1,0 +1,203 @@
+"""Instances: the rows to be ranked and the features that rank them.
+
+A feature that is NaN for a row abstains on it. In sparse input an entry that is not
+stored is the number 0, not an abstention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError, DataTypeError
+
+__all__ = ["Instances"]
+
+_NUMBERS = "fiub"
+
+
+@dataclass(frozen=True)
+class Instances:
+    """A checked table of numbers.
+
+    Attributes
+    ----------
+    table : array of shape (n_rows, n_features), or scipy CSC array of that shape
+        Kept in the number type it came in; nothing is copied that need not be.
+    names : tuple of str, or None
+        Feature names, where the input had them.
+    """
+
+    table: Any
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_input(cls, X: Any) -> Instances:
+        """Check an array, a scipy sparse matrix or a pandas / polars / pyarrow frame."""
+        if isinstance(X, cls):
+            return X
+        if isinstance(X, np.ndarray):
+            return cls(_checked_array(X))
+        if hasattr(X, "tocsc") and hasattr(X, "nnz"):
+            return cls(_checked_sparse(X))
+        frame = _as_frame(X)
+        if frame is not None:
+            return _from_frame(frame)
+        return cls(_checked_array(np.asarray(X)))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.table.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.table.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is a scipy sparse one."""
+        return not isinstance(self.table, np.ndarray)
+
+    def name(self, feature: int) -> str:
+        """How to call a feature in messages."""
+        return repr(self.names[feature]) if self.names is not None else str(feature)
+
+    def column(self, feature: int, rows: NDArray[np.integer] | None = None) -> NDArray[Any]:
+        """Values of a feature for the given rows, as a fresh array of floats.
+
+        Raises
+        ------
+        DataError
+            If a value is infinite; row and column are named.
+        """
+        if self.is_sparse:
+            a, b = self.table.indptr[feature], self.table.indptr[feature + 1]
+            whole = np.zeros(self.n_rows, self.table.dtype)
+            whole[self.table.indices[a:b]] = self.table.data[a:b]
+        else:
+            whole = self.table[:, feature]
+        values = whole.take(rows) if rows is not None else whole.copy()
+        if values.dtype.kind != "f" or values.dtype.itemsize not in (4, 8):
+            values = values.astype(np.float64)
+        # The sum of finite numbers is rarely infinite: one cheap look, then a close one.
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(values.sum())
+        if suspicious and np.isinf(values).any():
+            place = int(np.flatnonzero(np.isinf(values))[0])
+            row = place if rows is None else int(rows[place])
+            raise DataError(
+                f"Input X contains infinity or a value too large: row {row}, column "
+                f"{self.name(feature)} is {values[place]}. Use a finite number, or NaN where "
+                "the feature has no opinion."
+            )
+        return values
+
+    def columns_of(self, names: Sequence[str]) -> list[int]:
+        """Numbers of the named features."""
+        if self.names is None:
+            raise DataError("these instances have no feature names")
+        where = {name: j for j, name in enumerate(self.names)}
+        unknown = [name for name in names if name not in where]
+        if unknown:
+            raise DataError(f"unknown feature names: {', '.join(map(repr, unknown))}")
+        return [where[name] for name in names]
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise DataError(
+            f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. "
+            "Reshape your data using array.reshape(-1, 1) if it has a single feature or "
+            "array.reshape(1, -1) if it has a single row."
+        )
+    if shape[0] == 0:
+        raise DataError(f"Found array with 0 sample(s) (shape={shape}) while at least 1 is needed.")
+    if shape[1] == 0:
+        raise DataError(
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        )
+
+
+def _checked_array(X: NDArray[Any]) -> NDArray[Any]:
+    if X.dtype.kind == "c":
+        raise DataError("Complex data not supported: features must be real numbers.")
+    _check_shape(X.shape)
+    if X.dtype.kind not in _NUMBERS:
+        X = _numbers_from_objects(X)
+    if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
+        X = X.astype(np.float64)
+    return X
+
+
+def _numbers_from_objects(X: NDArray[Any]) -> NDArray[np.float64]:
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    for row, line in enumerate(X):
+        for column, value in enumerate(line):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                raise DataTypeError(
+                    f"Input X: row {row}, column {column} is {value!r} of type "
+                    f"{type(value).__name__}; the argument must be a string or a real number "
+                    "that float() understands, or NaN where the feature has no opinion."
+                ) from None
+    raise DataTypeError(f"Input X of dtype {X.dtype} cannot be read as numbers.")
+
+
+def _checked_sparse(X: Any) -> Any:
+    from scipy.sparse import csc_array
+
+    if X.dtype.kind == "c":
+        raise DataError("Complex data not supported: features must be real numbers.")
+    _check_shape(X.shape)
+    table = csc_array(X)
+    if not table.has_canonical_format:
+        table = table.copy() if table is X else table
+        table.sum_duplicates()
+    return table
+
+
+def _as_frame(X: Any) -> Any:
+    """The narwhals frame around X, or None if X is no frame."""
+    if not (hasattr(X, "columns") or hasattr(X, "column_names")):
+        return None
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _from_frame(frame: Any) -> Instances:
+    names = list(frame.columns)
+    _check_shape(frame.shape)
+    odd = [c for c in names if not (frame[c].dtype.is_numeric() or frame[c].dtype == bool)]
+    for name in odd:
+        if str(frame[name].dtype) != "Boolean" and not _holds_numbers(frame[name]):
+            raise DataTypeError(
+                f"Input X: column {name!r} is of type {frame[name].dtype}, and its values cannot "
+                "be read as numbers; encode it as numbers or leave it out."
+            )
+    columns = [frame[name].to_numpy() for name in names]
+    small = all(c.dtype == np.float32 for c in columns)
+    table = np.empty(frame.shape, np.float32 if small else np.float64, order="F")
+    for j, column in enumerate(columns):
+        table[:, j] = column
+    # As in scikit-learn, names count only if all of them are strings.
+    return Instances(table, tuple(names) if all(isinstance(n, str) for n in names) else None)
+
+
+def _holds_numbers(series: Any) -> bool:
+    try:
+        series.to_numpy().astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,110 @@
+"""Where to cut a feature: weighted quantiles over its distinct values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["between", "cut_points"]
+
+# Masses that should be equal may differ by rounding; a cut must not depend on that.
+_SLACK = 1e-12
+
+
+def between(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Thresholds with ``low <= threshold < high``, in the middle where there is one.
+
+    Examples
+    --------
+    >>> between(np.array([1.0, -1e308]), np.array([2.0, 1e308])).tolist()
+    [1.5, 0.0]
+    >>> float(between(np.array([1.0]), np.array([np.nextafter(1.0, 2.0)]))[0])
+    1.0
+    """
+    low = low.astype(np.float64)
+    high = high.astype(np.float64)
+    middle = low / 2 + high / 2  # halves first: the sum of two large numbers overflows
+    # Neighbouring numbers have no middle, and halves of the smallest ones round away.
+    return np.where((middle >= low) & (middle < high), middle, low)
+
+
+class _Ranked:
+    """Sorted values and the mass (count or weight) up to each of them."""
+
+    def __init__(self, values: NDArray[Any], mass: NDArray[np.float64] | None) -> None:
+        self.values = values
+        self.mass = mass
+        self.total = float(mass[-1]) if mass is not None else float(len(values))
+
+    def before(self, position: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Mass of the values before each position."""
+        if self.mass is None:
+            return position.astype(np.float64)
+        return np.where(position > 0, self.mass[np.maximum(position, 1) - 1], 0.0)
+
+    def at(self, mass: NDArray[np.float64]) -> NDArray[Any]:
+        """The value at which the cumulative mass reaches each of these masses."""
+        reach = mass * (1 - _SLACK)
+        if self.mass is None:
+            position = np.ceil(reach).astype(np.int64) - 1
+        else:
+            position = np.searchsorted(self.mass, reach, "left")
+        return self.values[np.clip(position, 0, len(self.values) - 1)]
+
+
+def cut_points(
+    values: NDArray[Any], mass: NDArray[np.float64] | None, max_bins: int | None
+) -> NDArray[np.float64]:
+    """Thresholds that cut sorted values into at most ``max_bins`` bins.
+
+    Every distinct value gets a bin if there are few enough. Otherwise a value that holds
+    a bin's share of the mass or more gets one of its own (a feature that is mostly 0
+    keeps its bins for the rest), and the others share what is left by equal mass.
+
+    Parameters
+    ----------
+    values : sorted array without NaN
+    mass : cumulative weights of the values, or None where each counts 1
+    max_bins : at least 2, or None for a bin per distinct value
+    """
+    if len(values) < 2 or values[0] == values[-1]:
+        return np.zeros(0)
+    steps = values[1:] != values[:-1]
+    if max_bins is None or np.count_nonzero(steps) < max_bins:
+        last = np.flatnonzero(steps)
+        return between(values[last], values[last + 1])
+    del steps
+    last_values = _coarse_cuts(_Ranked(values, mass), max_bins)
+    after = np.searchsorted(values, last_values, "right")
+    after = np.unique(after[(after > 0) & (after < len(values))])
+    return between(values[after - 1], values[after])
+
+
+def _coarse_cuts(ranked: _Ranked, max_bins: int) -> NDArray[Any]:
+    """Values after which to cut."""
+    share = ranked.total / max_bins
+    # A value that holds a share spans one of these points.
+    candidates = np.unique(ranked.at(share * np.arange(1, max_bins + 1)))
+    start = np.searchsorted(ranked.values, candidates, "left")
+    stop = np.searchsorted(ranked.values, candidates, "right")
+    held = ranked.before(stop) - ranked.before(start)
+    heavy = held >= share * (1 - _SLACK)
+    if not heavy.any() or 2 * np.count_nonzero(heavy) + 2 > max_bins:
+        return ranked.at(share * np.arange(1, max_bins))
+    start, stop, held = start[heavy], stop[heavy], held[heavy]
+    # Stretches between heavy values; each gets whole bins, so one may be lost a stretch.
+    first = ranked.before(np.append(0, stop))
+    last = ranked.before(np.append(start, len(ranked.values)))
+    light = np.maximum(last - first, 0.0)
+    bins = max_bins - 2 * len(start) - 1
+    size = light.sum() / bins if light.sum() > 0 else 1.0
+    pieces = np.ceil(light / size * (1 - _SLACK)).astype(np.int64)
+    cuts = [ranked.values[stop - 1]]
+    before_heavy = start[start > 0]
+    cuts.append(ranked.values[before_heavy - 1])
+    for a, width, count in zip(first, light, pieces):
+        if count > 1:
+            cuts.append(ranked.at(a + width * np.arange(1, count) / count))
+    return np.unique(np.concatenate(cuts))

@@ -1,0 +1,154 @@
+"""What every kind of feedback answers.
+
+A *crucial pair* (lo, hi) says that hi must rank above lo. A feedback is a weighted set
+of them. It is asked through a `PairState`, which follows the scores of the rows while
+they are learned; the feedback itself never changes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError
+
+__all__ = ["Feedback", "Floats", "PairState", "power_of_two_scale"]
+
+Floats = NDArray[np.float64]
+
+
+class PairState(Protocol):
+    """The pairs of a feedback under the current scores H.
+
+    Rows are those of ``Feedback.rows``, in that order. Weights of pairs are
+    ``D = w exp(H(lo) - H(hi))``, normalised to sum 1 wherever they are returned.
+    """
+
+    scores: Floats
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write the potentials ``pi(x) = sum_{hi=x} D - sum_{lo=x} D``.
+
+        Returns
+        -------
+        scale : float
+            ``scale * pi`` belongs to weights that sum to 1.
+        log_loss : float
+            Logarithm of E1, the weighted mean of ``exp(H(lo) - H(hi))``.
+        """
+
+    def advance(self, output: NDArray[Any], alpha: float) -> None:
+        """Let ``H += alpha * output``; an output of uint8 is 0 or 1."""
+
+    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+        """W+ and W-: weight of the pairs that a {0, 1} ranker orders right, and wrong."""
+
+    def moments(self, output: Floats) -> tuple[float, float]:
+        """Mean and mean square of ``output(hi) - output(lo)`` under D."""
+
+    def wrong_weights(
+        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
+    ) -> None:
+        """W- of every threshold of a binned feature; ``out[k]``: ones are codes >= k."""
+
+    def prepare_scan(self) -> None:
+        """Make what `wrong_weights` shares between features, before threads ask for it."""
+
+    def risks(self) -> tuple[float, float]:
+        """R1 and R2 of the current scores."""
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries (or pairs) until the next draw."""
+
+
+class Feedback:
+    """Base of all feedbacks: the stateless questions, asked for a given score vector.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows of the instances it speaks about.
+    rows : int array
+        Rows that occur in a pair, in the order in which a state works on them.
+    weight : array like ``rows``, or None
+        Instance weights of those rows, where there are any (bins follow them).
+    n_pairs : int
+        Number of pairs.
+    total : float
+        Weight of all pairs, before any balancing.
+    n_queries, n_skipped : int
+        Queries with at least one pair, and those without.
+    """
+
+    n_rows: int
+    rows: NDArray[np.int64]
+    weight: Floats | None
+    n_pairs: int
+    total: float
+    n_queries: int
+    n_skipped: int
+
+    def state(self, rows: NDArray[np.int64] | None = None, threads: int = 1) -> PairState:
+        """Begin at scores of 0, for rows in the given order (default: ``self.rows``)."""
+        raise NotImplementedError
+
+    def _at(self, scores: Any) -> PairState:
+        values = np.asarray(scores, np.float64)
+        if values.shape != (self.n_rows,):
+            raise DataError(
+                f"scores must have one number for each of the {self.n_rows} rows. "
+                f"Got shape {values.shape}."
+            )
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise DataError(f"scores must be finite. Row {row} is {values[row]}.")
+        state = self.state()
+        state.advance(values[self.rows], 1.0)
+        return state
+
+    def potentials(self, scores: Any) -> Floats:
+        """Potential of every row: weight of pairs it should win minus those it should lose."""
+        state = self._at(scores)
+        pi = np.zeros(len(self.rows))
+        scale, _ = state.potentials(pi)
+        out = np.zeros(self.n_rows)
+        out[self.rows] = scale * pi
+        return out
+
+    def log_loss(self, scores: Any) -> float:
+        """Logarithm of `loss`; does not underflow."""
+        return self._at(scores).potentials(np.zeros(len(self.rows)))[1]
+
+    def loss(self, scores: Any) -> float:
+        """E1: weighted mean over pairs of ``exp(H(lo) - H(hi))``."""
+        return math.exp(self.log_loss(scores))
+
+    def r1(self, scores: Any) -> float:
+        """Weighted share of pairs that are not ordered right (ties count in full)."""
+        return self._at(scores).risks()[0]
+
+    def r2(self, scores: Any) -> float:
+        """Weighted share of pairs ordered wrong, plus half of the ties."""
+        return self._at(scores).risks()[1]
+
+    def z(self, scores: Any, output: Any, alpha: float) -> float:
+        """Z(alpha): factor on the loss of adding ``alpha * output`` to the scores."""
+        after = np.asarray(scores, np.float64) + alpha * np.asarray(output, np.float64)
+        return math.exp(self.log_loss(after) - self.log_loss(scores))
+
+    def summary(self) -> dict[str, Any]:
+        """Counts for reports."""
+        return {
+            "pairs": self.n_pairs,
+            "pair_weight": self.total,
+            "queries": self.n_queries,
+            "skipped_queries": self.n_skipped,
+        }
+
+
+def power_of_two_scale(largest: float) -> float:
+    """A power of two that brings the largest weight into [0.5, 1): scaling stays exact."""
+    return math.ldexp(1.0, max(-1022, -math.frexp(largest)[1]))

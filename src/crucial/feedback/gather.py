@@ -1,0 +1,73 @@
+"""A state that works on its own order of rows, seen from another order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.feedback.base import Floats, PairState
+
+__all__ = ["GatheredState"]
+
+
+class GatheredState:
+    """See `crucial.feedback.base.PairState`.
+
+    Parameters
+    ----------
+    inner : PairState
+        The state, on rows ``own``.
+    own, rows : int arrays
+        Row numbers of the state, and of the outside; ``rows`` contains ``own``.
+    """
+
+    def __init__(
+        self, inner: PairState, own: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> None:
+        size = int(max(own.max(initial=-1), rows.max(initial=-1))) + 1
+        where = np.full(size, -1, np.int64)
+        where[rows] = np.arange(len(rows))
+        self._inner, self._at = inner, where[own]
+        self.scores = np.zeros(len(rows))
+        self._buffer = np.zeros(-(-len(own) // 8) * 8)
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Potentials, in the outside order."""
+        scale, log_loss = self._inner.potentials(self._buffer)
+        pi[:] = 0.0
+        pi[self._at] = self._buffer[: len(self._at)]
+        return scale, log_loss
+
+    def advance(self, output: NDArray[Any], alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
+        n = len(self.scores)
+        self.scores += alpha * output[:n]
+        self._inner.advance(output[self._at], alpha)
+
+    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+        """W+ and W- of a {0, 1} ranker."""
+        return self._inner.binary_weights(output[self._at])
+
+    def moments(self, output: Floats) -> tuple[float, float]:
+        """Mean and mean square of the margins gained."""
+        return self._inner.moments(output[self._at])
+
+    def wrong_weights(
+        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
+    ) -> None:
+        """W- of every threshold of one feature."""
+        self._inner.wrong_weights(codes[self._at], n_bins, missing_rank, out)
+
+    def prepare_scan(self) -> None:
+        """Make what `wrong_weights` shares between features."""
+        self._inner.prepare_scan()
+
+    def risks(self) -> tuple[float, float]:
+        """R1 and R2 of the current scores."""
+        return self._inner.risks()
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries (or pairs)."""
+        self._inner.draw(fraction, random)

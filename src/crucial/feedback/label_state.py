@@ -1,0 +1,406 @@
+"""Label feedback under changing scores, without its pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.feedback.base import Floats
+from crucial.feedback.layout import Layout
+from crucial.kernels import plain
+from crucial.kernels.threads import run_all
+
+__all__ = ["LabelState"]
+
+# While sums of |alpha| stay under this, products of two exponentials stay finite.
+_LINEAR_RANGE = 200.0
+# Exponents of a query beyond this are cut off where only the choice of a stump is at stake.
+_CLIP = 345.0
+# Up to this many levels a query's sums are kept level by level, beyond it in trees.
+_FEW_LEVELS = 8
+# Tables of the NumPy search for the exact Z: segments times bins.
+_PLAIN_TABLE = 200_000
+
+
+class LabelState:
+    """See `crucial.feedback.base.PairState`.
+
+    ``u e^{H}`` and ``u e^{-H}`` are kept per row and multiplied round by round, so no
+    exponential is computed; once scores could overflow them, potentials move to the
+    logarithmic domain.
+
+    Parameters
+    ----------
+    layout : Layout
+    weight : array over the rows of the layout
+        Instance weights, scaled.
+    gains : array over the segments, or of length 0
+    coefficient : array over the queries
+        Factor on the pairs of each query.
+    start : float
+        Logarithm of the total weight: the loss of all-equal scores is 1.
+    small : bool
+        Use the NumPy kernels.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        weight: Floats,
+        gains: Floats,
+        coefficient: Floats,
+        start: float,
+        small: bool,
+        threads: int,
+    ) -> None:
+        n = len(layout.rows)
+        padded = -(-n // 8) * 8
+        self.layout, self.gains, self._start = layout, gains, start
+        self.scores = np.zeros(n)
+        self.up, self.down = np.zeros(padded), np.zeros(padded)
+        self.up[:n] = self.down[:n] = weight
+        self._weight = weight
+        self._all = self._coefficient = coefficient
+        self._range = 0.0
+        self._small, self._threads = small, threads
+        self._gap = np.zeros(0)
+        if len(gains):
+            self._gap = np.diff(gains, prepend=gains[:1])
+            self._gap[layout.query_first[:-1]] = 0.0
+        self._total = 0.0  # of the weights drawn, at the current scores
+        self._linear: tuple[Floats, Floats, float] | None = None
+        self._scan: tuple[Any, ...] | None = None
+
+    # -- threads ------------------------------------------------------------------
+
+    def _ranges(self, bounds: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Cut queries into one range a thread, by their rows."""
+        if self._threads == 1 or len(bounds) <= 2:
+            return [(0, len(bounds) - 1)]
+        marks = bounds[-1] * np.arange(1, self._threads) // self._threads
+        cuts = np.unique(np.concatenate(([0], np.searchsorted(bounds, marks), [len(bounds) - 1])))
+        return list(zip(cuts[:-1].tolist(), cuts[1:].tolist()))
+
+    def _over_queries(self, work: Callable[..., Any]) -> None:
+        spans = self._ranges(self.layout.row_start)
+        run_all(self._threads, [partial(work, a, b) for a, b in spans])
+
+    # -- what the loop asks -------------------------------------------------------
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Potentials by prefix sums over the levels of each query: O(n)."""
+        self._linear = self._scan = None
+        if self._range > _LINEAR_RANGE:
+            return self._log_potentials(pi)
+        loss = np.zeros(self.layout.n_queries)
+        self._linear_potentials(self.up, self.down, pi, loss)
+        self._total = float(np.dot(self._coefficient, loss))
+        whole = float(np.dot(self._all, loss)) if self._all is not self._coefficient else self._total
+        return 1.0 / self._total, math.log(whole) - self._start
+
+    def _linear_potentials(self, up: Floats, down: Floats, pi: Floats, loss: Floats) -> None:
+        lay = self.layout
+        if self._small:
+            plain.potentials(
+                up, down, self._gap, self._coefficient, lay.level_start, lay.query_first, pi, loss
+            )
+            return
+        from crucial.kernels import compiled
+
+        def work(a: int, b: int) -> None:
+            compiled.potentials(
+                up,
+                down,
+                self._gap,
+                self._coefficient,
+                lay.level_start,
+                lay.query_first,
+                a,
+                b,
+                pi,
+                loss,
+            )
+
+        self._over_queries(work)
+
+    def _log_potentials(self, pi: Floats) -> tuple[float, float]:
+        lay, n = self.layout, len(self.scores)
+        log_loss = np.empty(lay.n_queries)
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(self._weight)
+            log_gap = np.log(self._gap)
+        if self._small:
+            plain.log_potentials(
+                self.scores,
+                log_weight,
+                log_gap,
+                self._coefficient,
+                lay.level_start,
+                lay.query_first,
+                pi,
+                log_loss,
+            )
+            highest = float(log_loss.max())
+        else:
+            from crucial.kernels import compiled
+
+            negative = np.empty(n)
+
+            def work(a: int, b: int) -> None:
+                compiled.log_potentials(
+                    self.scores,
+                    log_weight,
+                    log_gap,
+                    lay.level_start,
+                    lay.query_first,
+                    a,
+                    b,
+                    pi,
+                    negative,
+                    log_loss,
+                )
+
+            self._over_queries(work)
+            highest = float(log_loss.max())
+            factor = np.repeat(self._coefficient, np.diff(lay.row_start))
+            pi[:n] = factor * (np.exp(pi[:n] - highest) - np.exp(negative - highest))
+        loss = np.exp(log_loss - highest)
+        drawn = float(np.dot(self._coefficient, loss))
+        return 1.0 / drawn, highest + math.log(float(np.dot(self._all, loss))) - self._start
+
+    def advance(self, output: NDArray[Any], alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
+        self._linear = self._scan = None
+        n = len(self.scores)
+        if output.dtype == np.uint8:
+            self._range += abs(alpha)
+            within = self._range <= _LINEAR_RANGE
+            grow, shrink = (math.exp(alpha), math.exp(-alpha)) if within else (1.0, 1.0)
+            if self._small:
+                plain.advance_binary(output, alpha, grow, shrink, self.scores, self.up, self.down)
+                return
+            from crucial.kernels import compiled
+
+            cuts = np.linspace(0, n, self._threads + 1).astype(np.int64).tolist()
+
+            def work(a: int, b: int) -> None:
+                compiled.advance_binary(
+                    output, alpha, grow, shrink, a, b, self.scores, self.up, self.down
+                )
+
+            run_all(self._threads, [partial(work, a, b) for a, b in zip(cuts[:-1], cuts[1:])])
+            return
+        step = alpha * output
+        self.scores += step
+        self._range += float(np.ptp(step)) if n else 0.0
+        if self._range <= _LINEAR_RANGE:
+            # Only differences count: centred, neither exponential can overflow.
+            step -= (step.max() + step.min()) / 2
+            factor = np.exp(step)
+            self.up[:n] *= factor
+            self.down[:n] /= factor
+
+    def _current(self) -> tuple[Floats, Floats, float]:
+        """``up``, ``down`` and the weight of the drawn pairs under them."""
+        if self._range <= _LINEAR_RANGE:
+            return self.up, self.down, self._total
+        if self._linear is None:
+            # Each query around its middle; beyond a range of 690 inside one query, pairs
+            # at its far ends count less than they should in the choice of a stump.
+            starts = self.layout.row_start[:-1]
+            top = np.maximum.reduceat(self.scores, starts)
+            bottom = np.minimum.reduceat(self.scores, starts)
+            middle = np.repeat((top + bottom) / 2, np.diff(self.layout.row_start))
+            centred = np.clip(self.scores - middle, -_CLIP, _CLIP)
+            up, down = self.up.copy(), self.down.copy()
+            up[: len(centred)] = self._weight * np.exp(centred)
+            down[: len(centred)] = self._weight * np.exp(-centred)
+            loss = np.zeros(self.layout.n_queries)
+            self._linear_potentials(up, down, np.zeros_like(up), loss)
+            # The largest first: losses may be far apart in size.
+            self._linear = up, down, float(np.dot(self._coefficient, loss))
+        return self._linear
+
+    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+        """W+ and W- of a {0, 1} ranker: O(n)."""
+        up, down, total = self._current()
+        lay = self.layout
+        if self._small:
+            right, wrong = plain.binary_weights(
+                up, down, self._gap, self._coefficient, output, lay.level_start, lay.query_first
+            )
+            return right / total, wrong / total
+        from crucial.kernels import compiled
+
+        out = np.zeros((lay.n_queries, 2))
+
+        def work(a: int, b: int) -> None:
+            compiled.binary_weights(
+                up,
+                down,
+                self._gap,
+                self._coefficient,
+                output,
+                lay.level_start,
+                lay.query_first,
+                a,
+                b,
+                out,
+            )
+
+        self._over_queries(work)
+        right, wrong = out.sum(axis=0) / total
+        return float(right), float(wrong)
+
+    def moments(self, output: Floats) -> tuple[float, float]:
+        """Mean and mean square of the margins gained: O(n)."""
+        up, down, _ = self._current()
+        lay = self.layout
+        if self._small:
+            value, slope, curvature = plain.moments(
+                up, down, self._gap, self._coefficient, output, lay.level_start, lay.query_first
+            )
+            return slope / value, curvature / value
+        from crucial.kernels import compiled
+
+        out = np.zeros((lay.n_queries, 3))
+        centred = output - output.mean()
+
+        def work(a: int, b: int) -> None:
+            compiled.moments(
+                up,
+                down,
+                self._gap,
+                self._coefficient,
+                centred,
+                lay.level_start,
+                lay.query_first,
+                a,
+                b,
+                out,
+            )
+
+        self._over_queries(work)
+        value, slope, curvature = out.sum(axis=0)
+        return float(slope / value), float(curvature / value)
+
+    def wrong_weights(
+        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
+    ) -> None:
+        """W- of every threshold of one feature: O(n) for few levels, else O(n log levels)."""
+        up, down, total = self._current()
+        lay = self.layout
+        n = len(self.scores)
+        if self._small and len(lay.values) * (n_bins + 2) <= _PLAIN_TABLE:
+            plain.wrong_weights(
+                up,
+                down,
+                self._gap,
+                self._coefficient,
+                codes,
+                n_bins,
+                missing_rank,
+                lay.level_start,
+                lay.query_first,
+                out,
+            )
+            out /= total
+            return
+        from crucial.kernels import compiled
+
+        level, query, above, gains = self._scan_arrays(down)
+        if above is not None:
+            compiled.wrong_weights(
+                up,
+                down,
+                gains,
+                self._coefficient,
+                codes[:n],
+                n_bins,
+                missing_rank,
+                level,
+                query,
+                above,
+                out,
+            )
+        else:
+            compiled.wrong_weights_deep(
+                up,
+                down,
+                gains,
+                self._coefficient,
+                codes[:n],
+                n_bins,
+                missing_rank,
+                level,
+                query,
+                lay.query_first,
+                out,
+            )
+        # The scan adds and takes away: what is left of nothing may be slightly negative.
+        np.maximum(out, 0.0, out=out)
+        out /= total
+
+    def prepare_scan(self) -> None:
+        """Make what `wrong_weights` shares between features, before threads ask for it."""
+        _, down, _ = self._current()
+        if not self._small:
+            self._scan_arrays(down)
+
+    def _scan_arrays(self, down: Floats) -> tuple[Any, ...]:
+        if self._scan is None:
+            lay = self.layout
+            level, query = lay.level_of_row(), lay.query_of_row()
+            if lay.deepest > _FEW_LEVELS:
+                self._scan = level, query, None, self.gains
+            else:
+                segment = np.repeat(np.arange(len(lay.values)), np.diff(lay.level_start))
+                sums = np.bincount(segment, down[: len(segment)], len(lay.values))
+                above = lay.padded(plain.sums_above(sums, self._gap, lay.query_first))
+                gains = lay.padded(self.gains) if len(self.gains) else np.zeros((0, 0))
+                self._scan = level, query, above, gains
+        return self._scan
+
+    def risks(self) -> tuple[float, float]:
+        """R1 and R2, by counting inversions: O(n log n)."""
+        lay = self.layout
+        wrong, tied = np.zeros(lay.n_queries), np.zeros(lay.n_queries)
+        if self._small:
+            plain.misordered(
+                self.scores, self._weight, self._gap, lay.level_start, lay.query_first, wrong, tied
+            )
+        else:
+            from crucial.kernels import compiled
+
+            query = lay.query_of_row()
+            order = np.lexsort((-self.scores, query))
+            scores, level = self.scores[order], lay.level_of_row()[order]
+            weight = self._weight[order]
+            out = np.zeros((lay.n_queries, 2))
+            starts = lay.row_start
+
+            def work(a: int, b: int) -> None:
+                compiled.misordered(
+                    scores, level, weight, self.gains, lay.query_first, starts, a, b, out
+                )
+
+            self._over_queries(work)
+            wrong, tied = out[:, 0], out[:, 1]
+        whole = math.exp(self._start)
+        w = float(np.dot(self._all, wrong)) / whole
+        t = float(np.dot(self._all, tied)) / whole
+        # Fully wrong rankings may come out a rounding above 1.
+        return min(1.0, w + t), min(1.0, w + t / 2)
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries, at least one."""
+        n = self.layout.n_queries
+        chosen = random.permutation(n)[: max(1, round(fraction * n))]
+        mask = np.zeros(n)
+        mask[chosen] = 1.0
+        self._coefficient = self._all * mask

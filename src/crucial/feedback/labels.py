@@ -1,0 +1,268 @@
+"""Feedback from labels: every row above the rows of its query with a lower label.
+
+Two levels (good and bad), grades, real numbers and strict orders are one case. The
+pairs are never listed: sums over them become prefix sums over the levels of a query.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import is_small
+from crucial.data.groups import Groups
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback, Floats, PairState, power_of_two_scale
+from crucial.feedback.gather import GatheredState
+from crucial.feedback.label_state import LabelState
+from crucial.feedback.layout import Layout
+from crucial.kernels import plain
+from crucial.validation import check_choice, lookup
+
+__all__ = ["GAINS", "LabelFeedback", "check_labels", "check_weights"]
+
+GAINS: dict[str, Callable[[Floats], Floats]] = {
+    "linear": lambda y: y,
+    "exp": lambda y: np.exp2(y) - 1.0,
+}
+
+
+def check_labels(y: Any, n_rows: int | None = None) -> Floats:
+    """Labels as floats; refuses what has no order or no value."""
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise DataError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
+    if n_rows is not None and len(values) != n_rows:
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
+            f"y has {len(values)}."
+        )
+    if values.dtype.kind == "c":
+        raise DataError("Complex data not supported: labels must be real numbers.")
+    if values.dtype.kind not in "fiub":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            bad = next((i, v) for i, v in enumerate(values) if not _is_number(v))
+            raise DataError(
+                f"Unknown label type: labels must be numbers, higher is better. Row {bad[0]} is "
+                f"{bad[1]!r}. Map names of grades to numbers first."
+            ) from None
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise DataError(
+            f"Input y contains NaN or infinity: row {row} is {values[row]}. Leave rows without a "
+            "label out."
+        )
+    return values
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def check_weights(weight: Any, n: int, name: str = "sample_weight") -> Floats | None:
+    """Weights as floats; None where all are 1."""
+    if weight is None:
+        return None
+    try:
+        values = np.asarray(weight, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be numbers.") from None
+    if values.ndim == 0:
+        values = np.full(n, float(values))
+    if values.ndim != 1:
+        raise DataError(f"{name} must be 1D. Got an array of shape {values.shape}.")
+    if len(values) != n:
+        raise DataError(f"{name}.shape == ({len(values)},), expected ({n},)!")
+    wrong = ~((values >= 0) & (values < np.inf))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise DataError(f"{name} must be finite and not negative. Row {row} is {values[row]}.")
+    if n and not values.any():
+        raise DataError(f"{name} must be positive somewhere. All of the {n} are zero.")
+    return None if np.all(values == 1.0) else values
+
+
+class LabelFeedback(Feedback):
+    """All pairs of rows of one query with different labels.
+
+    Pair (lo, hi) weighs ``c_q u_lo u_hi (g(y_hi) - g(y_lo))``: instance weights u, gains g
+    where asked for (else 1), and c_q as ``balance`` says.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,)
+        Labels; higher is better.
+    groups : Groups, optional
+        The queries; without, all rows are one.
+    weight : array of shape (n_rows,), optional
+        Instance weights u. A row of weight 2 counts as two rows, of weight 0 as none.
+    balance : {"pairs", "queries"}
+        Whether all pairs weigh the same, as in the papers, or all queries do.
+    query_weight : array of shape (n_rows,) or mapping from query id, optional
+        A further factor on the pairs of each query; an array is constant inside a query.
+    gain : {None, "linear", "exp"} or callable
+        Weigh a pair by the difference of the gains of its labels.
+
+    Examples
+    --------
+    >>> feedback = LabelFeedback([2, 0, 1, 1], Groups.from_qid(["a", "a", "a", "b"], 4))
+    >>> feedback.n_pairs, feedback.n_queries, feedback.n_skipped
+    (3, 1, 1)
+    >>> feedback.r2([3.0, 1.0, 2.0, 0.0])
+    0.0
+    """
+
+    def __init__(
+        self,
+        y: Any,
+        groups: Groups | None = None,
+        *,
+        weight: Any = None,
+        balance: str = "pairs",
+        query_weight: Any = None,
+        gain: str | Callable[[Floats], Floats] | None = None,
+    ) -> None:
+        check_choice("LabelFeedback", "balance", balance, ["pairs", "queries"])
+        labels = check_labels(y)
+        self.n_rows = len(labels)
+        groups = groups or Groups.single(self.n_rows)
+        weights = check_weights(weight, self.n_rows)
+        layout = self._layout = Layout.of(labels, groups, None if weights is None else weights > 0)
+        self.rows = layout.rows
+        self.weight = None if weights is None else weights[self.rows]
+        self.n_queries = layout.n_queries
+        self.n_skipped = groups.n_groups - layout.n_queries
+        self.groups = groups
+        if not len(self.rows):
+            raise DataError(_no_pair(labels, groups))
+        counts = np.diff(layout.level_start)
+        below = plain.sums_below(counts.astype(np.float64), np.zeros(0), layout.query_first)
+        self.n_pairs = int(np.dot(below, counts))
+        self._gains = _gains_of(gain, layout)
+        self._set_weights(balance, _factors(query_weight, groups, layout))
+
+    def _set_weights(self, balance: str, factor: Floats | None) -> None:
+        """Scale the weights so that no sum over pairs overflows, and balance the queries."""
+        layout = self._layout
+        sizes = np.diff(layout.row_start)
+        u = self.weight if self.weight is not None else np.ones(len(self.rows))
+        scale = np.full(layout.n_queries, power_of_two_scale(float(u.max())))
+        if balance == "queries":
+            largest = np.maximum.reduceat(u, layout.row_start[:-1])
+            scale = np.array([power_of_two_scale(float(top)) for top in largest])
+        self._scaled = u * np.repeat(scale, sizes)
+        gap = np.zeros(0)
+        if len(self._gains):
+            gap = np.diff(self._gains, prepend=self._gains[:1])
+            gap[layout.query_first[:-1]] = 0.0
+        segment = np.repeat(np.arange(len(layout.values)), np.diff(layout.level_start))
+        mass = np.bincount(segment, self._scaled, len(layout.values))
+        pairs = mass * plain.sums_below(mass, gap, layout.query_first)
+        per_query = np.add.reduceat(pairs, layout.query_first[:-1])
+        with np.errstate(over="ignore"):
+            self.total = float(np.sum(per_query / scale / scale))
+        coefficient = np.ones(layout.n_queries)
+        if balance == "queries":
+            with np.errstate(divide="ignore"):
+                coefficient = np.where(per_query > 0, 1.0 / per_query, 0.0)
+        if factor is not None:
+            coefficient = coefficient * (factor / factor.max())
+        self._coefficient = coefficient
+        whole = float(np.dot(coefficient, per_query))
+        if not whole > 0:
+            raise DataError(
+                "the weights of all pairs are too small to be told from 0; use weights of a "
+                "similar size."
+            )
+        self._log_total = math.log(whole)
+
+    def state(self, rows: NDArray[np.int64] | None = None, threads: int = 1) -> PairState:
+        """Begin at scores of 0."""
+        made = LabelState(
+            self._layout,
+            self._scaled,
+            self._gains,
+            self._coefficient,
+            self._log_total,
+            is_small(len(self.rows), 10),
+            threads,
+        )
+        if rows is None or rows is self.rows:
+            return made
+        return GatheredState(made, self.rows, rows)
+
+
+def _gains_of(gain: str | Callable[[Floats], Floats] | None, layout: Layout) -> Floats:
+    """Gain of every segment, or an empty array where all pairs count the same."""
+    if gain is None:
+        return np.zeros(0)
+    function = lookup(GAINS, gain, "gain") if isinstance(gain, str) else gain
+    with np.errstate(over="ignore"):
+        gains = np.asarray(function(layout.values), np.float64)
+    rising = np.diff(gains)
+    rising[layout.query_first[1:-1] - 1] = 1.0
+    if gains.shape != layout.values.shape or not np.isfinite(gains).all() or not (rising > 0).all():
+        raise DataError(
+            "the 'gain' of labels must be finite and rise with the label. Labels here go from "
+            f"{layout.values.min():g} to {layout.values.max():g}; use gain='linear' or None."
+        )
+    return gains
+
+
+def _factors(query_weight: Any, groups: Groups, layout: Layout) -> Floats | None:
+    """Weight of every usable query."""
+    if query_weight is None:
+        return None
+    if isinstance(query_weight, Mapping):
+        missing = [q for q in groups.labels.tolist() if q not in query_weight]
+        if missing:
+            raise DataError(f"query_weight has no weight for query {missing[0]!r}.")
+        values = np.array([query_weight[q] for q in groups.labels.tolist()], np.float64)
+        checked = check_weights(values, groups.n_groups, "query_weight")
+        per_group = values if checked is None else checked
+    else:
+        checked = check_weights(query_weight, groups.n_rows, "query_weight")
+        per_row = np.ones(groups.n_rows) if checked is None else checked
+        ordered = per_row[groups.order]
+        per_group = ordered[groups.starts[:-1]]
+        differs = np.flatnonzero(ordered != np.repeat(per_group, groups.sizes))
+        if len(differs):
+            label = np.repeat(groups.labels, groups.sizes)[differs[0]]
+            raise DataError(f"query_weight must be constant inside a query. It is not in {label!r}.")
+    used: Floats = per_group[layout.queries]
+    if not used.any():
+        raise DataError("query_weight is zero for every query with a pair.")
+    return used
+
+
+def _no_pair(labels: Floats, groups: Groups) -> str:
+    if len(labels) == 1:
+        return (
+            "No comparable pair: n_samples = 1, and it takes two rows with different labels to "
+            "learn an order."
+        )
+    if len(np.unique(labels)) == 1:
+        return (
+            f"No comparable pair: all {len(labels)} labels are {labels[0]:g} (one class), so "
+            "nothing says what should rank above what."
+        )
+    hint = ""
+    if groups.n_groups == len(labels):
+        hint = " Every row has a qid of its own: are these row numbers?"
+    return (
+        f"No comparable pair: none of the {groups.n_groups} queries has two rows of different "
+        f"labels.{hint}"
+    )

@@ -1,0 +1,102 @@
+"""Rows sorted by query and label, which is all that label feedback needs of its pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.groups import Groups
+
+__all__ = ["Layout"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Usable rows by query and, inside it, by rising label.
+
+    Attributes
+    ----------
+    rows : int array
+        Row numbers in that order; rows of queries without a pair are left out.
+    level_start : int64 array of shape (n_segments + 1,)
+        A segment is one label level of one query.
+    query_first : int64 array of shape (n_queries + 1,)
+        First segment of every query.
+    values : array of shape (n_segments,)
+        Label of every segment.
+    queries : int array of shape (n_queries,)
+        Number of the query among all groups.
+    """
+
+    rows: NDArray[np.int64]
+    level_start: NDArray[np.int64]
+    query_first: NDArray[np.int64]
+    values: NDArray[np.float64]
+    queries: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, y: NDArray[np.float64], groups: Groups, keep: NDArray[np.bool_] | None) -> Layout:
+        """Sort the rows; ``keep`` leaves out rows of weight 0."""
+        rows = groups.order if keep is None else groups.order[keep[groups.order]]
+        labels = y[rows]
+        query = np.repeat(np.arange(groups.n_groups, dtype=np.int32), groups.sizes)
+        if keep is not None:
+            query = query[keep[groups.order]]
+        same = query[1:] == query[:-1]
+        if np.any(same & (labels[1:] < labels[:-1])):
+            order = np.lexsort((labels, query))
+            rows, labels, query = rows[order], labels[order], query[order]
+            same = query[1:] == query[:-1]
+        usable = np.zeros(groups.n_groups, bool)
+        usable[query[1:][same & (labels[1:] > labels[:-1])]] = True
+        live = usable[query]
+        if not live.all():
+            rows, labels, query = rows[live], labels[live], query[live]
+        change = np.ones(len(rows), bool)
+        change[1:] = (query[1:] != query[:-1]) | (labels[1:] != labels[:-1])
+        starts = np.flatnonzero(change)
+        owner = query[starts]
+        queries, first = np.unique(owner, return_index=True)
+        return cls(
+            rows,
+            np.append(starts, len(rows)),
+            np.append(first, len(starts)).astype(np.int64),
+            labels[starts],
+            queries.astype(np.int64),
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """Queries with at least one pair."""
+        return len(self.queries)
+
+    @property
+    def row_start(self) -> NDArray[np.int64]:
+        """First row of every query."""
+        return self.level_start[self.query_first]
+
+    @property
+    def deepest(self) -> int:
+        """Largest number of levels in a query."""
+        return int(np.diff(self.query_first).max(initial=0))
+
+    def level_of_row(self) -> NDArray[np.int32]:
+        """Level of every row inside its query, from 0."""
+        sizes = np.diff(self.query_first)
+        within = np.arange(len(self.values)) - np.repeat(self.query_first[:-1], sizes)
+        return np.repeat(within.astype(np.int32), np.diff(self.level_start))
+
+    def query_of_row(self) -> NDArray[np.int32]:
+        """Position of every row's query among the usable ones."""
+        return np.repeat(np.arange(self.n_queries, dtype=np.int32), np.diff(self.row_start))
+
+    def padded(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Values of the segments as a table of queries by levels."""
+        table = np.zeros((self.n_queries, self.deepest))
+        sizes = np.diff(self.query_first)
+        within = np.arange(len(self.values)) - np.repeat(self.query_first[:-1], sizes)
+        table[np.repeat(np.arange(self.n_queries), sizes), within] = values
+        return table

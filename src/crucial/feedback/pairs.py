@@ -1,0 +1,208 @@
+"""Feedback from explicit pairs: contradictions and cycles allowed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback, Floats, PairState, power_of_two_scale
+from crucial.feedback.gather import GatheredState
+from crucial.feedback.labels import check_weights
+from crucial.validation import check_choice
+
+__all__ = ["PairFeedback"]
+
+
+class PairFeedback(Feedback):
+    """Weighted pairs (winner, loser) of row numbers.
+
+    Parameters
+    ----------
+    pairs : int array of shape (n_pairs, 2)
+        Row numbers, from 0: the winner, then the loser.
+    n_rows : int
+        Rows of the instances.
+    weight : array of shape (n_pairs,), optional
+        Importance of each pair; pairs given twice add up.
+    contradictions : {"keep", "net"}
+        Where both (a, b) and (b, a) are given: keep both (Freund et al. 2003, footnote 1),
+        or only the difference of their weights (the antisymmetric feedback of its text).
+
+    Examples
+    --------
+    >>> feedback = PairFeedback([(0, 1), (1, 2), (0, 1)], 3)
+    >>> feedback.n_pairs, feedback.total
+    (2, 3.0)
+    """
+
+    def __init__(
+        self, pairs: Any, n_rows: int, *, weight: Any = None, contradictions: str = "keep"
+    ) -> None:
+        check_choice("PairFeedback", "contradictions", contradictions, ["keep", "net"])
+        table = _checked_pairs(pairs, n_rows)
+        weights = check_weights(weight, len(table), "pair_weight")
+        w = np.ones(len(table)) if weights is None else weights
+        high, low, w = _added_up(table, w, n_rows, contradictions)
+        if not len(w):
+            raise DataError(
+                "No comparable pair: every pair is contradicted with the same weight, or has "
+                "weight 0."
+            )
+        self.n_rows = n_rows
+        self.weight = None
+        self.n_pairs = len(w)
+        self.n_queries, self.n_skipped = 1, 0
+        self.rows = np.unique(np.concatenate((high, low)))
+        self._high = np.searchsorted(self.rows, high)
+        self._low = np.searchsorted(self.rows, low)
+        scale = power_of_two_scale(float(w.max()))
+        self._weight = w * scale
+        with np.errstate(over="ignore"):
+            self.total = float(self._weight.sum() / scale)
+
+    def state(self, rows: NDArray[np.int64] | None = None, threads: int = 1) -> PairState:
+        """Begin at scores of 0."""
+        made = ExplicitState(self._high, self._low, self._weight, len(self.rows))
+        if rows is None or rows is self.rows:
+            return made
+        return GatheredState(made, self.rows, rows)
+
+
+def _checked_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
+    table = pairs.to_numpy() if hasattr(pairs, "to_numpy") else np.asarray(pairs)
+    if table.size == 0:
+        raise DataError("pairs is empty: give at least one (winner, loser) pair of row numbers.")
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise DataError(
+            f"pairs must have two columns (winner, loser). Got an array of shape {table.shape}."
+        )
+    if table.dtype.kind not in "iu":
+        try:
+            whole = table.astype(np.int64)
+            same = bool((whole == table.astype(np.float64)).all())
+        except (TypeError, ValueError, OverflowError):
+            same = False
+        if not same:
+            raise DataError(
+                f"pairs must be row numbers (integers from 0). Got values of type {table.dtype}."
+            )
+        table = whole
+    outside = (table < 0) | (table >= n_rows)
+    if outside.any():
+        at = int(np.flatnonzero(outside.any(axis=1))[0])
+        raise DataError(
+            f"pair {at} is ({table[at, 0]}, {table[at, 1]}), but rows go from 0 to {n_rows - 1}."
+        )
+    selfish = np.flatnonzero(table[:, 0] == table[:, 1])
+    if len(selfish):
+        raise DataError(f"pair {selfish[0]} compares row {table[selfish[0], 0]} with itself.")
+    return table.astype(np.int64)
+
+
+def _added_up(
+    table: NDArray[np.int64], weight: Floats, n_rows: int, contradictions: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Distinct pairs with the sum of their weights, the way contradictions are treated."""
+    key, inverse = np.unique(table[:, 0] * n_rows + table[:, 1], return_inverse=True)
+    with np.errstate(over="ignore"):
+        summed = np.bincount(inverse, weight, len(key))
+    if not np.isfinite(summed).all():
+        raise DataError("pair_weight: the weights of a repeated pair add up to infinity.")
+    high, low = np.divmod(key, n_rows)
+    if contradictions == "net":
+        reverse = low * n_rows + high
+        at = np.minimum(np.searchsorted(key, reverse), len(key) - 1)
+        against = np.where(key[at] == reverse, summed[at], 0.0)
+        summed = summed - against
+    kept = summed > 0
+    return high[kept], low[kept], summed[kept]
+
+
+class ExplicitState:
+    """See `crucial.feedback.base.PairState`; every question costs O(pairs)."""
+
+    def __init__(
+        self, high: NDArray[np.int64], low: NDArray[np.int64], weight: Floats, n_rows: int
+    ) -> None:
+        self.scores = np.zeros(n_rows)
+        self._high, self._low = high, low
+        self._log_weight = np.log(weight)
+        self._weight = weight
+        self._drawn: NDArray[np.bool_] | None = None
+        self._start = math.log(float(weight.sum()))
+        self._d = weight / weight.sum()
+
+    def _update(self) -> float:
+        """Pair weights of the current scores, normalised over those drawn; log of their sum."""
+        log_d = self._log_weight + self.scores[self._low] - self.scores[self._high]
+        top = float(log_d.max())
+        d = np.exp(log_d - top)
+        whole = float(d.sum())
+        if self._drawn is not None:
+            d = np.where(self._drawn, d, 0.0)
+            drawn = float(d.sum())
+            # A draw whose pairs all underflow says nothing; the whole then stands in.
+            d = d / drawn if drawn > 0 else np.exp(log_d - top) / whole
+        else:
+            d /= whole
+        self._d = d
+        return top + math.log(whole) - self._start
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Potentials by one pass over the pairs."""
+        log_loss = self._update()
+        n = len(self.scores)
+        pi[:n] = np.bincount(self._high, self._d, n)
+        pi[:n] -= np.bincount(self._low, self._d, n)
+        pi[n:] = 0.0
+        return 1.0, log_loss
+
+    def advance(self, output: NDArray[Any], alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
+        self.scores += alpha * output[: len(self.scores)]
+        self._update()
+
+    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+        """W+ and W- of a {0, 1} ranker."""
+        high, low = output[self._high], output[self._low]
+        return float(self._d[high > low].sum()), float(self._d[high < low].sum())
+
+    def moments(self, output: Floats) -> tuple[float, float]:
+        """Mean and mean square of the margins gained."""
+        margin = output[self._high] - output[self._low]
+        return float(np.dot(self._d, margin)), float(np.dot(self._d, margin * margin))
+
+    def wrong_weights(
+        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
+    ) -> None:
+        """W- of every threshold: a pair is wrong between the codes of winner and loser."""
+        place = codes[: len(self.scores)].astype(np.int64) + 1
+        if not missing_rank:
+            place[place == n_bins + 1] = 0
+        high, low = place[self._high], place[self._low]
+        wrong = high < low
+        d = self._d[wrong]
+        change = np.bincount(high[wrong], d, n_bins + 2) - np.bincount(low[wrong], d, n_bins + 2)
+        np.maximum(np.cumsum(change)[: n_bins + 1], 0.0, out=out)
+
+    def prepare_scan(self) -> None:
+        """Nothing is shared between features."""
+
+    def risks(self) -> tuple[float, float]:
+        """R1 and R2 of the current scores."""
+        margin = self.scores[self._high] - self.scores[self._low]
+        whole = self._weight.sum()
+        wrong = float(self._weight[margin < 0].sum() / whole)
+        tied = float(self._weight[margin == 0].sum() / whole)
+        return min(1.0, wrong + tied), min(1.0, wrong + tied / 2)
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the pairs, at least one."""
+        n = len(self._weight)
+        self._drawn = np.zeros(n, bool)
+        self._drawn[random.permutation(n)[: max(1, round(fraction * n))]] = True
+        self._update()

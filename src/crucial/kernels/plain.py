@@ -1,0 +1,344 @@
+"""The training kernels in NumPy, for problems too small to be worth compiling.
+
+Every function has the name and meaning of its twin in ``compiled``; sums run in the
+same order there (``np.bincount`` and ``np.cumsum`` add one after the other), so the
+bytes are the same wherever no transcendental function is involved.
+
+Layout of label feedback, shared by all functions: rows are sorted by query and by label
+inside it. Segment ``s`` (one label level of one query) is rows
+``level_start[s]:level_start[s+1]``; query ``q`` has segments
+``query_first[q]:query_first[q+1]``, lowest label first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "advance_binary",
+    "binary_weights",
+    "histogram",
+    "log_potentials",
+    "misordered",
+    "moments",
+    "potentials",
+    "sums_above",
+    "sums_below",
+    "wrong_weights",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def _segments(level_start: Ints) -> Ints:
+    return np.repeat(np.arange(len(level_start) - 1), np.diff(level_start))
+
+
+def _query_of_segment(query_first: Ints) -> Ints:
+    return np.repeat(np.arange(len(query_first) - 1), np.diff(query_first))
+
+
+def sums_below(sums: NDArray[np.float64], gap: Floats, query_first: Ints) -> Floats:
+    """Sum over the lower levels of the query, each times the difference of gains.
+
+    With ``gap`` of length 0 every pair counts 1.
+    """
+    out = np.zeros_like(sums)
+    sizes = np.diff(query_first)
+    deepest = int(sizes.max(initial=0))
+    if len(sizes) <= deepest:  # few deep queries: one after the other
+        for q in range(len(sizes)):
+            a, b = query_first[q], query_first[q + 1]
+            cumulative = np.cumsum(sums[a : b - 1])
+            out[a + 1 : b] = np.cumsum(gap[a + 1 : b] * cumulative) if len(gap) else cumulative
+        return out
+    cumulative = np.zeros(len(sizes))
+    total = np.zeros(len(sizes))
+    for level in range(1, deepest):  # many shallow queries: level after level
+        live = np.flatnonzero(sizes > level)
+        at = query_first[live] + level
+        cumulative[live] += sums[at - 1]
+        total[live] += gap[at] * cumulative[live] if len(gap) else sums[at - 1]
+        out[at] = total[live]
+    return out
+
+
+def sums_above(sums: Floats, gap: Floats, query_first: Ints) -> Floats:
+    """The same over the higher levels."""
+    total = query_first[-1]
+    turned_gap = np.concatenate(([0.0], gap[:0:-1])) if len(gap) else gap
+    return sums_below(sums[::-1], turned_gap, (total - query_first)[::-1])[::-1]
+
+
+def potentials(
+    up: Floats,
+    down: Floats,
+    gap: Floats,
+    coefficient: Floats,
+    level_start: Ints,
+    query_first: Ints,
+    pi: Floats,
+    loss: Floats,
+) -> None:
+    """Potential of every row and loss of every query, without pairs.
+
+    Equivalent to, and much faster than: for every pair of rows (lo, hi) of one query
+    with a higher label for hi, let ``d = (gain_hi - gain_lo) * up[lo] * down[hi]``, add
+    ``coefficient * d`` to ``pi[hi]``, take it from ``pi[lo]``, add ``d`` to ``loss``.
+
+    Parameters
+    ----------
+    up, down : arrays of shape (n_rows,)
+        ``u e^{H}`` and ``u e^{-H}``.
+    gap : array of shape (n_segments,) or (0,)
+        Gain of a level minus gain of the level below it in the query; empty: all pairs
+        count the same.
+    coefficient : array of shape (n_queries,)
+    pi, loss : arrays of shape (n_rows,) and (n_queries,)  # OUT
+    """
+    segment = _segments(level_start)
+    query = _query_of_segment(query_first)
+    n = len(segment)
+    n_segments = len(level_start) - 1
+    below = sums_below(np.bincount(segment, up[:n], n_segments), gap, query_first)
+    above = sums_above(np.bincount(segment, down[:n], n_segments), gap, query_first)
+    positive = down[:n] * below[segment]
+    row_query = query[segment]
+    loss[:] = np.bincount(row_query, positive, len(loss))
+    pi[:n] = coefficient[row_query] * (positive - up[:n] * above[segment])
+    pi[n:] = 0.0
+
+
+def log_potentials(
+    scores: Floats,
+    log_weight: Floats,
+    log_gap: Floats,
+    coefficient: Floats,
+    level_start: Ints,
+    query_first: Ints,
+    pi: Floats,
+    log_loss: Floats,
+) -> None:
+    """`potentials` for scores whose exponentials overflow.
+
+    ``log_loss`` is the logarithm of the loss of every query; ``pi`` is divided by
+    ``exp(max log_loss)``. Stable because every sum has positive terms only and carries
+    its own maximum.
+    """
+    segment = _segments(level_start)
+    query = _query_of_segment(query_first)
+    n = len(segment)
+    up = log_weight[:n] + scores[:n]
+    down = log_weight[:n] - scores[:n]
+    below = _log_below(_log_sums(up, level_start), log_gap, query_first)
+    turned_gap = np.concatenate(([0.0], log_gap[:0:-1])) if len(log_gap) else log_gap
+    turned_first = (query_first[-1] - query_first)[::-1]
+    above = _log_below(_log_sums(down, level_start)[::-1], turned_gap, turned_first)[::-1]
+    positive = down + below[segment]
+    log_loss[:] = _log_sums(positive, level_start[query_first])
+    highest = log_loss.max()
+    pi[:n] = coefficient[query[segment]] * (
+        np.exp(positive - highest) - np.exp(up + above[segment] - highest)
+    )
+    pi[n:] = 0.0
+
+
+def _log_sums(values: Floats, starts: Ints) -> Floats:
+    """Logarithm of the sum of exponentials of every slice."""
+    top = np.maximum.reduceat(values, starts[:-1])
+    safe = np.where(np.isfinite(top), top, 0.0)
+    inner = np.exp(values - np.repeat(safe, np.diff(starts)))
+    with np.errstate(divide="ignore"):
+        return safe + np.log(np.add.reduceat(inner, starts[:-1]))
+
+
+def _log_below(sums: Floats, log_gap: Floats, query_first: Ints) -> Floats:
+    out = np.full_like(sums, -np.inf)
+    for q in range(len(query_first) - 1):
+        a, b = query_first[q], query_first[q + 1]
+        cumulative = np.logaddexp.accumulate(sums[a : b - 1])
+        if len(log_gap):
+            cumulative = np.logaddexp.accumulate(log_gap[a + 1 : b] + cumulative)
+        out[a + 1 : b] = cumulative
+    return out
+
+
+def binary_weights(
+    up: Floats,
+    down: Floats,
+    gap: Floats,
+    coefficient: Floats,
+    output: NDArray[np.uint8],
+    level_start: Ints,
+    query_first: Ints,
+) -> tuple[float, float]:
+    """Weight of the pairs that a {0, 1} ranker orders right, and of those it orders wrong.
+
+    Equivalent to, and much faster than: adding ``coefficient * (gain_hi - gain_lo) *
+    up[lo] * down[hi]`` over the pairs with output 1 for hi and 0 for lo, or the reverse.
+    """
+    segment = _segments(level_start)
+    n = len(segment)
+    n_segments = len(level_start) - 1
+    one = output[:n].astype(bool)
+    weight = coefficient[_query_of_segment(query_first)]
+    zero_up = sums_below(np.bincount(segment, up[:n] * ~one, n_segments), gap, query_first)
+    one_up = sums_below(np.bincount(segment, up[:n] * one, n_segments), gap, query_first)
+    one_down = np.bincount(segment, down[:n] * one, n_segments)
+    zero_down = np.bincount(segment, down[:n] * ~one, n_segments)
+    right = np.cumsum(weight * one_down * zero_up)[-1]
+    wrong = np.cumsum(weight * zero_down * one_up)[-1]
+    return float(right), float(wrong)
+
+
+def moments(
+    up: Floats,
+    down: Floats,
+    gap: Floats,
+    coefficient: Floats,
+    output: Floats,
+    level_start: Ints,
+    query_first: Ints,
+) -> tuple[float, float, float]:
+    """Sum of d, d * m and d * m^2 over pairs, ``m = output[hi] - output[lo]``.
+
+    The zeroth, first and second moment of the margin gained along a weak ranker: value,
+    slope and curvature of Z at alpha = 0.
+    """
+    segment = _segments(level_start)
+    n = len(segment)
+    n_segments = len(level_start) - 1
+    h = output[:n]
+    # Around the mean the three sums below lose the least to cancellation.
+    h = h - h.mean()
+    weight = coefficient[_query_of_segment(query_first)][segment] * down[:n]
+    s0, s1, s2 = (
+        sums_below(np.bincount(segment, up[:n] * h**k, n_segments), gap, query_first)[segment]
+        for k in range(3)
+    )
+    value = float(np.sum(weight * s0))
+    slope = float(np.sum(weight * (h * s0 - s1)))
+    curvature = float(np.sum(weight * (h * h * s0 - 2 * h * s1 + s2)))
+    return value, slope, curvature
+
+
+def wrong_weights(
+    up: Floats,
+    down: Floats,
+    gap: Floats,
+    coefficient: Floats,
+    codes: NDArray[np.unsignedinteger],
+    n_bins: int,
+    missing_rank: int,
+    level_start: Ints,
+    query_first: Ints,
+    wrong: Floats,
+) -> None:
+    """Weight of wrongly ordered pairs for every threshold of one feature.
+
+    ``wrong[k]`` belongs to the stump that is 1 for codes of ``k`` and more (and for the
+    abstaining rows, code ``n_bins``, if ``missing_rank`` is 1), ``k = 0..n_bins``.
+
+    Equivalent to, and much faster than: `binary_weights` for every ``k``.
+    """
+    segment = _segments(level_start)
+    n = len(segment)
+    n_segments = len(level_start) - 1
+    width = n_bins + 2
+    # Position 0: abstaining and ranked below all; n_bins + 1: abstaining, above all.
+    place = codes[:n].astype(np.int64) + 1
+    if not missing_rank:
+        place[place == n_bins + 1] = 0
+    cell = segment * width + place
+    size = n_segments * width
+    up_table = np.bincount(cell, up[:n], size).reshape(n_segments, width)
+    down_table = np.bincount(cell, down[:n], size).reshape(n_segments, width)
+    ones_up = np.cumsum(up_table[:, ::-1], axis=1)[:, ::-1][:, 1:]  # [s, k]: place > k
+    zeros_down = np.cumsum(down_table, axis=1)[:, :-1]  # [s, k]: place <= k
+    weight = coefficient[_query_of_segment(query_first)]
+    below = np.empty_like(ones_up)
+    for k in range(width - 1):
+        below[:, k] = sums_below(ones_up[:, k], gap, query_first)
+    wrong[:] = np.sum(weight[:, None] * zeros_down * below, axis=0)
+
+
+def histogram(
+    codes: NDArray[np.unsignedinteger],
+    features: Ints,
+    pi: Floats,
+    first: Ints,
+    out: Floats,
+) -> None:
+    """Sum of potentials per bin, for the features asked for.
+
+    ``out[first[f] + b]`` becomes the sum of ``pi`` over rows with code ``b`` in feature
+    ``f``. One-byte codes are added up in four interleaved parts, as in ``compiled``.
+    """
+    n = codes.shape[1]
+    parts = 4 if codes.dtype == np.uint8 else 1
+    part = np.arange(n) % parts
+    for f in features:
+        a, b = first[f], first[f + 1]
+        width = int(b - a)
+        table = np.bincount(part * width + codes[f], pi[:n], parts * width).reshape(parts, width)
+        total = table[0]
+        for other in table[1:]:
+            total = total + other
+        out[a:b] = total
+
+
+def advance_binary(
+    output: NDArray[np.uint8],
+    alpha: float,
+    grow: float,
+    shrink: float,
+    scores: Floats,
+    up: Floats,
+    down: Floats,
+) -> None:
+    """Rows with output 1: add alpha to the score, multiply ``up`` and ``down``.
+
+    ``grow`` and ``shrink`` are ``exp(alpha)`` and ``exp(-alpha)``, or 1 once the scores
+    have outgrown the exponentials.
+    """
+    one = output.view(bool)
+    n = len(one)
+    scores[:n][one] += alpha
+    up[:n][one] *= grow
+    down[:n][one] *= shrink
+
+
+def misordered(
+    scores: Floats,
+    weight: Floats,
+    gap: Floats,
+    level_start: Ints,
+    query_first: Ints,
+    wrong: Floats,
+    tied: Floats,
+) -> None:
+    """Weight of pairs in the wrong order, and of tied ones, for every query.
+
+    Equivalent to, and much faster than: adding ``weight[lo] * weight[hi] * (gain_hi -
+    gain_lo)`` over the pairs of a query with ``scores[hi] < scores[lo]``, or equal.
+    """
+    for q in range(len(query_first) - 1):
+        a, b = query_first[q], query_first[q + 1]
+        gains = np.cumsum(gap[a:b]) if len(gap) else None
+        wrong[q] = tied[q] = 0.0
+        for s in range(a + 1, b):
+            hi = slice(level_start[s], level_start[s + 1])
+            lo = slice(level_start[a], level_start[s])
+            lo_weight = weight[lo]
+            if gains is not None:
+                sizes = np.diff(level_start[a : s + 1])
+                lo_weight = lo_weight * np.repeat(gains[s - a] - gains[: s - a], sizes)
+            order = np.argsort(scores[lo], kind="stable")
+            ranked = scores[lo][order]
+            total = np.concatenate(([0.0], np.cumsum(lo_weight[order])))
+            left = total[np.searchsorted(ranked, scores[hi], "left")]
+            right = total[np.searchsorted(ranked, scores[hi], "right")]
+            wrong[q] += np.sum(weight[hi] * (total[-1] - right))
+            tied[q] += np.sum(weight[hi] * (right - left))
