@@ -11,13 +11,43 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AdditiveRanker": "crucial.model.additive",
+    "Bins": "crucial.data.bins",
     "Groups": "crucial.data.groups",
+    "Instances": "crucial.data.instances",
+    "LabelFeedback": "crucial.feedback.labels",
+    "PairFeedback": "crucial.feedback.pairs",
+    "RankBoost": "crucial.estimators.rankboost",
+    "SumFeedback": "crucial.feedback.combined",
+    "evaluate": "crucial.measures.evaluation",
+    "get_measure": "crucial.measures.names",
+    "load_digits_search": "crucial.data.problems.digits",
+    "load_model": "crucial.model.file",
+    "make_bipartite": "crucial.data.problems.synthetic",
+    "make_film_club": "crucial.data.problems.synthetic",
+    "make_letor": "crucial.data.problems.synthetic",
+    "save_model": "crucial.model.file",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from crucial.data.bins import Bins as Bins
     from crucial.data.groups import Groups as Groups
+    from crucial.data.instances import Instances as Instances
+    from crucial.data.problems.digits import load_digits_search as load_digits_search
+    from crucial.data.problems.synthetic import make_letor as make_letor
+    from crucial.data.problems.synthetic import make_film_club as make_film_club
+    from crucial.data.problems.synthetic import make_bipartite as make_bipartite
+    from crucial.estimators.rankboost import RankBoost as RankBoost
+    from crucial.feedback.combined import SumFeedback as SumFeedback
+    from crucial.feedback.labels import LabelFeedback as LabelFeedback
+    from crucial.feedback.pairs import PairFeedback as PairFeedback
+    from crucial.measures.evaluation import evaluate as evaluate
+    from crucial.measures.names import get_measure as get_measure
+    from crucial.model.additive import AdditiveRanker as AdditiveRanker
+    from crucial.model.file import load_model as load_model
+    from crucial.model.file import save_model as save_model
 
 
 def __getattr__(name: str) -> Any:

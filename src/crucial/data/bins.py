@@ -97,7 +97,9 @@ class Bins:
             partial(_cut, instances, j, rows, weight, max_bins) for j in range(n_features)
         ]
         found = run_all(_concurrent(threads, len(rows)), plan)
-        kept = [j for j, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < len(rows)]
+        kept = [
+            j for j, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < len(rows)
+        ]
         most = max((len(found[j][0]) + 2 for j in kept), default=2)
         dtype = np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
         made = cls(
@@ -150,7 +152,10 @@ def _cut(
     max_bins: int | None,
 ) -> tuple[NDArray[np.float64], int]:
     """Thresholds of one feature and the number of its abstentions."""
-    if instances.is_sparse and instances.table.indptr[feature] == instances.table.indptr[feature + 1]:
+    if (
+        instances.is_sparse
+        and instances.table.indptr[feature] == instances.table.indptr[feature + 1]
+    ):
         return np.zeros(0), 0  # nothing stored: 0 in every row
     values = instances.column(feature, rows)
     if weight is None:

@@ -44,7 +44,7 @@ class _Ranked:
             return position.astype(np.float64)
         return np.where(position > 0, self.mass[np.maximum(position, 1) - 1], 0.0)
 
-    def at(self, mass: NDArray[np.float64]) -> NDArray[Any]:
+    def at(self, mass: NDArray[np.floating[Any]]) -> NDArray[Any]:
         """The value at which the cumulative mass reaches each of these masses."""
         reach = mass * (1 - _SLACK)
         if self.mass is None:

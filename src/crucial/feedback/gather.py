@@ -23,9 +23,7 @@ class GatheredState:
         Row numbers of the state, and of the outside; ``rows`` contains ``own``.
     """
 
-    def __init__(
-        self, inner: PairState, own: NDArray[np.int64], rows: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, inner: PairState, own: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
         size = int(max(own.max(initial=-1), rows.max(initial=-1))) + 1
         where = np.full(size, -1, np.int64)
         where[rows] = np.arange(len(rows))

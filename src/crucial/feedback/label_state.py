@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,9 @@ class LabelState:
         loss = np.zeros(self.layout.n_queries)
         self._linear_potentials(self.up, self.down, pi, loss)
         self._total = float(np.dot(self._coefficient, loss))
-        whole = float(np.dot(self._all, loss)) if self._all is not self._coefficient else self._total
+        whole = (
+            float(np.dot(self._all, loss)) if self._all is not self._coefficient else self._total
+        )
         return 1.0 / self._total, math.log(whole) - self._start
 
     def _linear_potentials(self, up: Floats, down: Floats, pi: Floats, loss: Floats) -> None:
@@ -193,7 +196,7 @@ class LabelState:
                     output, alpha, grow, shrink, a, b, self.scores, self.up, self.down
                 )
 
-            run_all(self._threads, [partial(work, a, b) for a, b in zip(cuts[:-1], cuts[1:])])
+            run_all(self._threads, [partial(work, a, b) for a, b in pairwise(cuts)])
             return
         step = alpha * output
         self.scores += step
@@ -360,7 +363,9 @@ class LabelState:
                 self._scan = level, query, None, self.gains
             else:
                 segment = np.repeat(np.arange(len(lay.values)), np.diff(lay.level_start))
-                sums = np.bincount(segment, down[: len(segment)], len(lay.values))
+                sums = np.bincount(segment, down[: len(segment)], len(lay.values)).astype(
+                    np.float64
+                )
                 above = lay.padded(plain.sums_above(sums, self._gap, lay.query_first))
                 gains = lay.padded(self.gains) if len(self.gains) else np.zeros((0, 0))
                 self._scan = level, query, above, gains

@@ -169,7 +169,7 @@ class LabelFeedback(Feedback):
             gap = np.diff(self._gains, prepend=self._gains[:1])
             gap[layout.query_first[:-1]] = 0.0
         segment = np.repeat(np.arange(len(layout.values)), np.diff(layout.level_start))
-        mass = np.bincount(segment, self._scaled, len(layout.values))
+        mass = np.bincount(segment, self._scaled, len(layout.values)).astype(np.float64)
         pairs = mass * plain.sums_below(mass, gap, layout.query_first)
         per_query = np.add.reduceat(pairs, layout.query_first[:-1])
         with np.errstate(over="ignore"):
@@ -241,7 +241,9 @@ def _factors(query_weight: Any, groups: Groups, layout: Layout) -> Floats | None
         differs = np.flatnonzero(ordered != np.repeat(per_group, groups.sizes))
         if len(differs):
             label = np.repeat(groups.labels, groups.sizes)[differs[0]]
-            raise DataError(f"query_weight must be constant inside a query. It is not in {label!r}.")
+            raise DataError(
+                f"query_weight must be constant inside a query. It is not in {label!r}."
+            )
     used: Floats = per_group[layout.queries]
     if not used.any():
         raise DataError("query_weight is zero for every query with a pair.")

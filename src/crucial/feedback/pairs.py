@@ -109,7 +109,7 @@ def _added_up(
     """Distinct pairs with the sum of their weights, the way contradictions are treated."""
     key, inverse = np.unique(table[:, 0] * n_rows + table[:, 1], return_inverse=True)
     with np.errstate(over="ignore"):
-        summed = np.bincount(inverse, weight, len(key))
+        summed = np.bincount(inverse, weight, len(key)).astype(np.float64)
     if not np.isfinite(summed).all():
         raise DataError("pair_weight: the weights of a repeated pair add up to infinity.")
     high, low = np.divmod(key, n_rows)

@@ -12,9 +12,8 @@ from crucial.kernels.jit import kernel
 
 __all__ = [
     "advance_binary",
-    "best_by_slope",
-    "binary_weights",
     "bin_column",
+    "binary_weights",
     "distance",
     "histogram8",
     "histogram_wide",
@@ -22,6 +21,7 @@ __all__ = [
     "misordered",
     "moments",
     "potentials",
+    "slopes",
     "wrong_weights",
     "wrong_weights_deep",
 ]
@@ -412,9 +412,7 @@ def distance(pi, scale, before, first_row, last_row):
 
 
 @kernel
-def misordered(
-    scores, level, weight, gains, query_first, row_start, first_query, last_query, out
-):
+def misordered(scores, level, weight, gains, query_first, row_start, first_query, last_query, out):
     """Weight of pairs in the wrong order, and of tied ones, for a range of queries.
 
     Rows of query ``q`` come in ``row_start[q]:row_start[q + 1]`` of the arrays, sorted by
@@ -483,41 +481,25 @@ def bin_column(values, thresholds, n_bins, codes):
 
 
 @kernel
-def best_by_slope(hist, first, has_missing, features, fixed_default, signed, slope, peak):
-    """Slope r of every candidate stump of the features, and the best of each feature.
-
-    Parameters
-    ----------
-    hist : array of shape (first[-1],)
-        Normalised potentials per bin; the last bin of a feature holds its abstentions.
-    fixed_default : int
-        0 or 1, or -1 where both are to be tried.
-    signed : bool
-        Whether only the largest r counts, or the largest magnitude.
-    slope : array of shape (2, first[-1])  # OUT
-        ``slope[d, first[f] + k]``: ones are codes of k and more, abstentions rank d.
-        0 where that stump is constant or not asked for.
-    peak : array of shape (n_features,)  # OUT
-    """
+def slopes(hist, first, has_missing, features, fixed_default, signed, slope, peak):
+    """Slope r of every candidate stump of the features, and the best of each feature."""
     for f in features:
         a = first[f]
         n_bins = first[f + 1] - a - 1
-        absent = hist[a + n_bins]
         missing = has_missing[f]
+        zeros = fixed_default != 1 or not missing
+        ones = fixed_default != 0 and missing
         total = 0.0
-        best = -np.inf
-        slope[0, a + n_bins] = 0.0
+        best = 0.0
         for k in range(n_bins, -1, -1):
             if k < n_bins:
                 total += hist[a + k]
             low = 0.0
             high = 0.0
-            if k < n_bins and (k > 0 or missing) and fixed_default != 1:
+            if zeros and k < n_bins and (k > 0 or missing):
                 low = total
-            if missing and k > 0 and fixed_default != 0:
-                high = total + absent
-            if not missing and k > 0 and k < n_bins and fixed_default == 1:
-                low = total
+            if ones and k > 0:
+                high = total + hist[a + n_bins]
             slope[0, a + k] = low
             slope[1, a + k] = high
             if signed:

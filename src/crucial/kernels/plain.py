@@ -23,6 +23,7 @@ __all__ = [
     "misordered",
     "moments",
     "potentials",
+    "slopes",
     "sums_above",
     "sums_below",
     "wrong_weights",
@@ -342,3 +343,44 @@ def misordered(
             right = total[np.searchsorted(ranked, scores[hi], "right")]
             wrong[q] += np.sum(weight[hi] * (total[-1] - right))
             tied[q] += np.sum(weight[hi] * (right - left))
+
+
+def slopes(
+    hist: Floats,
+    first: Ints,
+    has_missing: NDArray[np.bool_],
+    features: Ints,
+    fixed_default: int,
+    signed: bool,
+    slope: Floats,
+    peak: Floats,
+) -> None:
+    """Slope r of every candidate stump of the features, and the best of each feature.
+
+    Parameters
+    ----------
+    hist : array of shape (first[-1],)
+        Normalised potentials per bin; the last bin of a feature holds its abstentions.
+    fixed_default : int
+        Rank of abstentions, 0 or 1, or -1 where both are to be tried.
+    signed : bool
+        Whether only the largest r counts, or the largest magnitude.
+    slope : array of shape (2, first[-1])  # OUT
+        ``slope[d, first[f] + k]``: ones are codes of k and more, abstentions rank d.
+        0 where that stump is constant or not asked for. A feature that never abstains
+        has its stumps in row 0.
+    peak : array of shape (n_features,)  # OUT
+        At least 0.
+    """
+    for f in features:
+        a, b = int(first[f]), int(first[f + 1])
+        missing = bool(has_missing[f])
+        slope[:, a:b] = 0.0
+        total = np.cumsum(hist[a : b - 1][::-1])[::-1]
+        if fixed_default != 1 or not missing:
+            start = 0 if missing else 1
+            slope[0, a + start : b - 1] = total[start:]
+        if fixed_default != 0 and missing:
+            slope[1, a + 1 : b] = np.append(total[1:], 0.0) + hist[b - 1]
+        at = slope[:, a:b]
+        peak[f] = max(0.0, float(at.max() if signed else np.abs(at).max()))

@@ -1,0 +1,160 @@
+"""How far to go along a weak ranker: methods 1, 2 and 3 of Freund et al. (2003, section 3.2).
+
+A round is *perfect* when the weak ranker misorders nothing (or orders nothing right):
+its best weight is then infinite. Connamacher et al. (2019, appendix B) show that
+stopping, a large constant and an infinite weight each break a guarantee; here the
+weights of right and wrong pairs are smoothed in such a round, and in no other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from crucial.objectives.base import Potentials
+from crucial.weak.base import Candidate
+from crucial.weak.stumps import SNAP
+
+__all__ = ["STEPS", "BoundStep", "ExactStep", "NumericStep", "Step", "smoothing_of"]
+
+# Beyond this a step has no finite optimum: e^50 is 5e21 times any weight that matters.
+_FAR = 50.0
+
+
+def smoothing_of(total: float) -> float:
+    """Share of the weight that a perfect round adds to both sides.
+
+    Half a pair, so that weights and repeated rows are smoothed alike; within
+    [1e-12, 1e-2] whatever the weights are.
+
+    Examples
+    --------
+    >>> smoothing_of(1000.0)
+    0.0005
+    """
+    return min(max(0.5 / total if total > 0 else 1.0, 1e-12), 1e-2)
+
+
+class Step:
+    """Base of the step rules.
+
+    Parameters
+    ----------
+    smoothing : float
+        See `smoothing_of`.
+    stop_when_perfect : bool
+        End instead of smoothing, without the perfect ranker.
+    """
+
+    def __init__(self, smoothing: float = 1e-3, stop_when_perfect: bool = False) -> None:
+        self.smoothing, self.stop_when_perfect = smoothing, stop_when_perfect
+
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Weight of the candidate, or None to stop."""
+        raise NotImplementedError
+
+    def _ratio(self, right: float, wrong: float) -> float | None:
+        """``.5 ln(right / wrong)``, smoothed if one of them is 0."""
+        if right < SNAP or wrong < SNAP:
+            if self.stop_when_perfect:
+                return None
+            right, wrong = right + self.smoothing, wrong + self.smoothing
+        return 0.5 * math.log(right / wrong)
+
+
+class BoundStep(Step):
+    """Method 3: minimises an upper bound of Z, ``.5 ln((1 + r) / (1 - r))``; h in [0, 1]."""
+
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Weight of the candidate, or None to stop."""
+        r = min(1.0, max(-1.0, candidate.slope))
+        return self._ratio((1.0 + r) / 2.0, (1.0 - r) / 2.0)
+
+
+class ExactStep(Step):
+    """Method 2: minimises Z for a {0, 1} ranker, ``.5 ln(W+ / W-)``."""
+
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Weight of the candidate, or None to stop."""
+        weights = candidate.weights
+        if weights is None:
+            weights = potentials.pairs.binary_weights(candidate.output)
+        return self._ratio(*weights)
+
+
+class NumericStep(Step):
+    """Method 1: minimises Z for any ranker, by Newton's method kept inside a bracket."""
+
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Weight of the candidate, or None to stop."""
+        if candidate.output.dtype == np.uint8:
+            # The same minimum in closed form.
+            return self._ratio(*potentials.pairs.binary_weights(candidate.output))
+        pairs, h = potentials.pairs, candidate.output
+        reached = 0.0
+
+        def slope_at(alpha: float) -> tuple[float, float]:
+            """First and second derivative of ln Z at alpha."""
+            nonlocal reached
+            pairs.advance(h, alpha - reached)
+            reached = alpha
+            pairs.potentials(np.zeros_like(potentials.pi))
+            mean, square = pairs.moments(h)
+            return -mean, max(square - mean * mean, 0.0)
+
+        try:
+            alpha = newton_root(slope_at)
+            if alpha is None and not self.stop_when_perfect:
+                alpha = newton_root(_smoothed(slope_at, self.smoothing))
+        finally:
+            pairs.advance(h, -reached)
+            pairs.potentials(potentials.pi)
+        return alpha
+
+
+def _smoothed(
+    slope_at: Callable[[float], tuple[float, float]], share: float
+) -> Callable[[float], tuple[float, float]]:
+    """The same derivatives with a pair of margin 1 and one of margin -1 added."""
+
+    def added(alpha: float) -> tuple[float, float]:
+        slope, curvature = slope_at(alpha)
+        weight = share * math.cosh(alpha)
+        return slope + share * math.sinh(alpha) / (1 + weight), curvature + share
+
+    return added
+
+
+def newton_root(slope_at: Callable[[float], tuple[float, float]]) -> float | None:
+    """Zero of a rising function, given with its derivative; None if there is none near.
+
+    Examples
+    --------
+    >>> round(newton_root(lambda x: (math.exp(x) - 2.0, math.exp(x))), 12)
+    0.693147180560
+    """
+    low, high = -math.inf, math.inf
+    alpha = 0.0
+    for _ in range(200):
+        slope, curvature = slope_at(alpha)
+        if slope == 0.0:
+            return alpha
+        if slope > 0:
+            high = alpha
+        else:
+            low = alpha
+        step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
+        proposal = alpha + max(-2.0, min(2.0, step))
+        if not low < proposal < high:
+            proposal = (low + high) / 2
+        if abs(proposal) > _FAR:
+            return None
+        if abs(proposal - alpha) <= 1e-15 * max(1.0, abs(proposal)) or proposal in (low, high):
+            return proposal
+        alpha = proposal
+    return alpha
+
+
+STEPS: dict[str, type[Step]] = {"numeric": NumericStep, "exact": ExactStep, "bound": BoundStep}

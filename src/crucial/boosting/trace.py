@@ -1,0 +1,96 @@
+"""What happened in every round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.model.weak import WeakRankerLike
+
+__all__ = ["Round", "Trace"]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round.
+
+    Attributes
+    ----------
+    ranker : weak ranker chosen
+    alpha : its weight, learning rate included
+    r : weighted mean of ``h(hi) - h(lo)`` before the round
+    z : factor on the loss
+    log_loss : logarithm of E1 after the round
+    r1, r2 : risks on the training pairs, where asked for
+    measures : values on the eval set after the round, by name
+    seconds : time the round took
+    """
+
+    ranker: WeakRankerLike
+    alpha: float
+    r: float
+    z: float
+    log_loss: float
+    r1: float | None = None
+    r2: float | None = None
+    measures: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def loss(self) -> float:
+        """E1 after the round: the product of all z so far."""
+        return math.exp(self.log_loss)
+
+
+class Trace:
+    """The rounds, as a sequence and as columns.
+
+    Examples
+    --------
+    ``trace[0].alpha``, ``len(trace)``, ``trace.column("z")``, ``trace.to_dict()``.
+    """
+
+    def __init__(self) -> None:
+        self._rounds: list[Round] = []
+        self.stopped = ""
+
+    def add(self, entry: Round) -> None:
+        """Append a round."""
+        self._rounds.append(entry)
+
+    def __len__(self) -> int:
+        return len(self._rounds)
+
+    def __iter__(self) -> Iterator[Round]:
+        return iter(self._rounds)
+
+    def __getitem__(self, number: int) -> Round:
+        return self._rounds[number]
+
+    def __repr__(self) -> str:
+        if not self._rounds:
+            return "Trace(no rounds)"
+        return f"Trace({len(self)} rounds, loss {self._rounds[-1].loss:.6g})"
+
+    def column(self, name: str) -> NDArray[Any]:
+        """One number a round: alpha, r, z, loss, log_loss, r1, r2, seconds, or a measure."""
+        return np.array(
+            [e.measures[name] if name in e.measures else getattr(e, name) for e in self._rounds]
+        )
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns, ready for a data frame."""
+        names = ["alpha", "r", "z", "loss", "log_loss", "seconds"]
+        if self._rounds and self._rounds[0].r1 is not None:
+            names += ["r1", "r2"]
+        if self._rounds:
+            names += list(self._rounds[0].measures)
+        table: dict[str, list[Any]] = {"round": list(range(1, len(self) + 1))}
+        table["ranker"] = [e.ranker for e in self._rounds]
+        table["feature"] = [getattr(e.ranker, "feature", None) for e in self._rounds]
+        return table | {name: self.column(name).tolist() for name in names}

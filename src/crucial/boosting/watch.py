@@ -1,0 +1,85 @@
+"""Watching an eval set: measures after every round, and when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import Bins
+from crucial.data.groups import Groups
+from crucial.data.instances import Instances
+from crucial.model.weak import Presence, Stump, WeakRankerLike
+
+__all__ = ["Watch"]
+
+Floats = NDArray[np.float64]
+
+
+class Watch:
+    """Scores of an eval set, kept up to date, and the measures on it.
+
+    Parameters
+    ----------
+    instances, groups : the eval set
+    measures : sequence of (name, function of scores, whether more is better)
+        The first one decides when to stop.
+    patience : int or None
+        Rounds without a new best value before stopping.
+    """
+
+    def __init__(
+        self,
+        instances: Instances,
+        groups: Groups,
+        measures: Sequence[tuple[str, Callable[[Floats], float], bool]],
+        patience: int | None,
+    ) -> None:
+        self._instances, self._groups, self._measures = instances, groups, measures
+        self._patience = patience
+        self.scores = np.zeros(instances.n_rows)
+        self.best_round = 0
+        self._best = -np.inf
+        self._seen = 0
+        self._bins: Bins | None = None
+
+    def prepare(self, bins: Bins | None, threads: int) -> None:
+        """Code the eval set as the training set was, so that stumps cost one comparison."""
+        self._bins = bins
+        if bins is not None:
+            rows = np.arange(self._instances.n_rows)
+            self._codes = bins.recode(self._instances, rows, threads)
+            self._place = {int(j): f for f, j in enumerate(bins.features)}
+
+    def advance(self, ranker: WeakRankerLike, alpha: float) -> None:
+        """Add a weak ranker to the scores."""
+        self.scores += alpha * self._output(ranker)
+
+    def _output(self, ranker: WeakRankerLike) -> NDArray[Any]:
+        if self._bins is not None and isinstance(ranker, Stump | Presence):
+            f = self._place[ranker.feature]
+            codes = self._codes[f, : self._instances.n_rows]
+            absent = codes == len(self._bins.thresholds[f]) + 1
+            if isinstance(ranker, Presence):
+                return np.where(absent, ranker.default, 1 - ranker.default)
+            k = np.searchsorted(self._bins.thresholds[f], ranker.threshold) + 1
+            return np.where(absent, ranker.default, codes >= k)
+        table = self._instances.table
+        return ranker.scores(table.toarray() if self._instances.is_sparse else table, self._groups)
+
+    def look(self) -> dict[str, float]:
+        """Measure the current scores and take note of a new best round."""
+        self._seen += 1
+        values = {name: function(self.scores) for name, function, _ in self._measures}
+        name, _, more = self._measures[0]
+        value = values[name] if more else -values[name]
+        if value > self._best:  # the first of equal rounds stays
+            self._best, self.best_round = value, self._seen
+        return values
+
+    @property
+    def done(self) -> bool:
+        """Whether patience has run out."""
+        return self._patience is not None and self._seen - self.best_round >= self._patience

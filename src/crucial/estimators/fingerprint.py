@@ -1,0 +1,29 @@
+"""Telling whether two fits see the same data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from crucial.data.instances import Instances
+from crucial.feedback.base import Feedback
+
+__all__ = ["fingerprint"]
+
+
+def fingerprint(instances: Instances, feedback: Feedback, parameters: Mapping[str, Any]) -> str:
+    """Hash of everything a fit depends on."""
+    digest = hashlib.blake2b(digest_size=16)
+    table = instances.table
+    arrays: list[Any] = [feedback.potentials(np.zeros(feedback.n_rows)), feedback.rows]
+    if feedback.weight is not None:
+        arrays.append(feedback.weight)
+    arrays += [table.data, table.indices, table.indptr] if instances.is_sparse else [table]
+    for array in arrays:
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    digest.update(repr(sorted(parameters.items(), key=lambda item: item[0])).encode())
+    return digest.hexdigest()

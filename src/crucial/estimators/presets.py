@@ -1,0 +1,41 @@
+"""Names that the papers use, as parameters of `RankBoost`.
+
+A preset does what its paper does: learning rate 1, no early stopping. Everything else
+can still be set.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["PRESETS"]
+
+_PAPER = {"learning_rate": 1.0, "early_stopping_rounds": None}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # Freund, Iyer, Schapire & Singer 2003, section 3.2: three methods for alpha.
+    "rankboost.1": {"weak": "feature", "choice": "steepest", "step": "numeric"},
+    "rankboost.2": {"choice": "largest_drop", "step": "exact"},
+    "rankboost.3": {"choice": "steepest", "step": "bound"},
+    # Its variants for features that are known to point up.
+    "rankboost.2.cum": {
+        "choice": "largest_drop",
+        "step": "exact",
+        "positive_weights": "cumulative",
+    },
+    "rankboost.3.cum": {"choice": "steepest", "step": "bound", "positive_weights": "cumulative"},
+    # Its meta-search task: documents an engine did not return rank below those it did.
+    "meta_search": {
+        "choice": "steepest",
+        "step": "bound",
+        "default_rank": 0,
+        "n_estimators": 50,
+    },
+    # Connamacher et al. 2019: discrete and continuous RankBoost, equation 13 signed.
+    "rb_d": {"choice": "steepest_positive", "step": "exact"},
+    "rb_c": {"choice": "steepest_positive", "step": "bound"},
+    # Rudin & Schapire 2009: RankBoost as described there, and coordinate descent.
+    "rudin_schapire": {"choice": "largest_drop", "step": "exact"},
+    "coordinate_descent": {"choice": "steepest_positive", "step": "exact"},
+}
+PRESETS = {name: _PAPER | values for name, values in PRESETS.items()}

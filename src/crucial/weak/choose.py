@@ -1,0 +1,41 @@
+"""One tie rule for every search, so that rounding never picks a weak ranker.
+
+Criteria that agree to 1e-10 relative are equal. Among equals a ranker with r > 0 comes
+before one with r < 0, then the first in (feature, threshold, default) order wins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["TIE", "first_best"]
+
+TIE = 1e-10
+
+
+def first_best(
+    criterion: NDArray[np.float64], slope: NDArray[np.float64], best: float | None = None
+) -> int | None:
+    """Position of the best candidate by the tie rule; None if no criterion is positive.
+
+    Parameters
+    ----------
+    criterion : array
+        In candidate order; larger is better, at most 0 means "not on offer".
+    slope : array of the same shape
+        r of the candidates.
+    best : float, optional
+        The largest criterion, where it is known.
+
+    Examples
+    --------
+    >>> first_best(np.array([0.3, 0.5, 0.5]), np.array([0.3, -0.5, 0.5]))
+    2
+    """
+    top = float(criterion.max(initial=0.0)) if best is None else best
+    if not top > 0.0:
+        return None
+    tied = np.flatnonzero(criterion >= top * (1.0 - TIE))
+    rising = tied[slope[tied] > 0.0]
+    return int(rising[0] if len(rising) else tied[0])

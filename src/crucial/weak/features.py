@@ -1,0 +1,127 @@
+"""Features themselves as weak rankers: scaled to [0, 1], or {0, 1} columns as they are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import Bins
+from crucial.errors import DataError
+from crucial.kernels.threads import run_all
+from crucial.model.weak import ScaledFeature
+from crucial.objectives.base import Potentials
+from crucial.weak.base import Candidate, Constraints, Material, StepRule
+from crucial.weak.choose import first_best
+
+__all__ = ["ColumnLearner", "FeatureLearner"]
+
+Floats = NDArray[np.float64]
+
+
+def _moved(ranker: ScaledFeature, values: Floats) -> Floats:
+    """Scores of a ranker on the values of its own feature."""
+    alone = ScaledFeature(0, ranker.low, ranker.high, ranker.default)
+    return alone.scores(values[:, None])
+
+
+class FeatureLearner:
+    """A feature scaled to [0, 1] by its smallest and largest training value.
+
+    Real-valued, so its weight comes from method 1 or 3 of Freund et al. (2003). Where the
+    feature abstains, the better of 0 and 1 is learned, or a fixed number is taken.
+
+    Parameters
+    ----------
+    choice : {"steepest", "steepest_positive"}
+    default_rank : {"learned", 0, 1}
+    """
+
+    def __init__(self, choice: str = "steepest", default_rank: str | int = "learned") -> None:
+        self.choice, self.default_rank = choice, default_rank
+
+    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins | None:
+        """Find the range of every feature; the columns are kept as float64."""
+        self._step, self._constraints = step, constraints
+        self._given: dict[int, float] = {}
+        instances, rows = material.instances, material.rows
+        self._rankers: list[ScaledFeature] = []
+        self._outputs: list[Floats] = []
+        defaults = (0, 1) if self.default_rank == "learned" else (int(self.default_rank),)
+        tasks = [lambda j=j: instances.column(j, rows) for j in range(instances.n_features)]
+        for j, raw in enumerate(run_all(material.threads, tasks)):
+            values = raw.astype(np.float64)
+            ranked = values[~np.isnan(values)]
+            if not len(ranked):
+                continue
+            low, high = self._range(j, ranked)
+            if not low < high:
+                continue
+            for default in defaults if len(ranked) < len(values) else defaults[:1]:
+                ranker = ScaledFeature(j, low, high, float(default))
+                self._rankers.append(ranker)
+                self._outputs.append(_moved(ranker, values))
+        return None
+
+    def _range(self, feature: int, ranked: Floats) -> tuple[float, float]:
+        return float(ranked.min()), float(ranked.max())
+
+    def propose(self, potentials: Potentials) -> Candidate | None:
+        """The feature with the largest slope."""
+        if not self._rankers:
+            return None
+        n = len(self._outputs[0])
+        pi = potentials.pi[:n] * potentials.scale
+        slope = np.array([np.dot(pi, output) for output in self._outputs])
+        criterion = np.abs(slope) if self.choice == "steepest" else np.maximum(slope, 0.0)
+        for at in range(len(slope)):
+            if criterion[at] > 0.0 and not self._admissible(at, float(slope[at]), potentials):
+                criterion[at] = 0.0
+        best = first_best(criterion, slope)
+        return None if best is None else self._candidate(best, float(slope[best]))
+
+    def _candidate(self, at: int, slope: float) -> Candidate:
+        return Candidate(self._rankers[at], self._outputs[at], slope, slot=at)
+
+    def _admissible(self, at: int, slope: float, potentials: Potentials) -> bool:
+        """Whether the summed weight keeps the sign that the constraints ask for."""
+        sign = 1.0 if self._constraints.cumulative else 0.0
+        if self._constraints.monotone is not None:
+            sign = sign or float(self._constraints.monotone[self._rankers[at].feature])
+        if sign == 0.0 or sign * slope > 0.0:
+            return True
+        if at not in self._given:
+            return False
+        alpha = self._step(self._candidate(at, slope), potentials)
+        return alpha is not None and sign * (self._given[at] + self._constraints.rate * alpha) > 0.0
+
+    def accept(self, candidate: Candidate, alpha: float) -> None:
+        """Add to the weight of the feature."""
+        self._given[candidate.slot] = self._given.get(candidate.slot, 0.0) + alpha
+
+    def replay(self, ranker: ScaledFeature, slope: float) -> Candidate:
+        """The candidate that a ranker of an earlier call was."""
+        return self._candidate(self._rankers.index(ranker), slope)
+
+
+class ColumnLearner(FeatureLearner):
+    """Columns that are weak rankers already, with scores in [0, 1].
+
+    So that a matrix of weak rankers, as in Rudin & Schapire (2009, theorem 6), can be
+    boosted as it is. Columns of 0 and 1 only may also take the exact step.
+    """
+
+    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins | None:
+        """Check the columns."""
+        super().prepare(material, constraints, step)
+        for at, output in enumerate(self._outputs):
+            if np.isin(output, (0.0, 1.0)).all():
+                self._outputs[at] = output.astype(np.uint8)
+        return None
+
+    def _range(self, feature: int, ranked: Floats) -> tuple[float, float]:
+        if ranked.min() < 0.0 or ranked.max() > 1.0:
+            raise DataError(
+                f"precomputed weak rankers must score in [0, 1]. Column {feature} goes from "
+                f"{ranked.min():g} to {ranked.max():g}; use weak='feature' to have it scaled."
+            )
+        return (0.0, 1.0) if ranked.min() < ranked.max() else (0.0, 0.0)

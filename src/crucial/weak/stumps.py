@@ -1,0 +1,338 @@
+"""Stumps ``[f_j(x) > theta]`` over all features, thresholds and abstention ranks.
+
+This is WeakLearn of Freund et al. (2003, section 3.4 and figure 3) by histograms:
+WeakLearn.3 looks at the slope r of each stump (``steepest``), WeakLearn.2 at the Z it
+reaches (``largest_drop``), their ``.cum`` forms obey `Constraints`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import Bins
+from crucial.kernels.threads import run_all
+from crucial.model.weak import Presence, Stump
+from crucial.objectives.base import Potentials
+from crucial.weak.base import Candidate, Constraints, Material, StepRule
+from crucial.weak.choose import TIE, first_best
+from crucial.weak.search import SlopeSearch
+
+__all__ = ["SNAP", "StumpLearner"]
+
+Floats = NDArray[np.float64]
+
+# Weights below this share of the total are 0 that rounding did not leave alone: a square
+# root would turn 1e-16 into 1e-8.
+SNAP = 1e-13
+
+
+class StumpLearner:
+    """The best stump under the current potentials.
+
+    Parameters
+    ----------
+    choice : {"steepest", "steepest_positive", "largest_drop"}
+        Largest ``|r|``, largest ``r``, or smallest ``Z = W0 + 2 sqrt(W+ W-)``.
+    default_rank : {"learned", 0, 1}
+        What abstentions score: the better of 0 and 1, or always the same.
+    max_bins : int or None
+        Bins a feature; None for one per distinct value.
+    """
+
+    def __init__(
+        self,
+        choice: str = "steepest",
+        default_rank: str | int = "learned",
+        max_bins: int | None = 255,
+    ) -> None:
+        self.choice, self.default_rank, self.max_bins = choice, default_rank, max_bins
+
+    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins:
+        """Bin the features."""
+        self.bins = Bins.build(
+            material.instances, material.rows, material.weight, self.max_bins, material.threads
+        )
+        self._step, self._constraints, self._threads = step, constraints, material.threads
+        fixed = -1 if self.default_rank == "learned" else int(self.default_rank)
+        self._fixed = fixed
+        signed = self.choice == "steepest_positive"
+        self.search = SlopeSearch(self.bins, fixed, signed, material.threads)
+        self._given: dict[int, float] = {}  # weight so far of every stump in use
+        self._jump: dict[int, float] = {}  # the same, both abstention ranks together
+        self._direction: Floats | None = None
+        if constraints.monotone is not None:
+            self._direction = constraints.monotone[self.bins.features].astype(np.float64)
+        # What the exact search knows of W+ + W-: a value, and how far it may have fallen.
+        self._sum = np.full((2, self.search.slope.shape[1]), 0.0)
+        self._fall = np.full(len(self.bins.features), np.inf)
+        return self.bins
+
+    # -- candidates ---------------------------------------------------------------
+
+    def _slot(self, position: int, default: int) -> int:
+        return 2 * position + default
+
+    def _candidate(
+        self, position: int, default: int, slope: float, weights: tuple[float, float] | None = None
+    ) -> Candidate:
+        feature = int(np.searchsorted(self.search.first, position, "right")) - 1
+        k = position - int(self.search.first[feature])
+        thresholds = self.bins.thresholds[feature]
+        number = int(self.bins.features[feature])
+        missing = bool(self.bins.has_missing[feature])
+        shown = default if missing else max(self._fixed, 0)
+        ranker: Stump | Presence
+        if k == 0 or k == len(thresholds) + 1:
+            ranker = Presence(number, default)
+        else:
+            ranker = Stump(number, float(thresholds[k - 1]), shown)
+        codes = self.bins.codes[feature, : self.bins.n_rows]
+        output = codes >= k
+        if missing and default == 0:
+            output &= codes != len(thresholds) + 1
+        return Candidate(
+            ranker, output.view(np.uint8), slope, weights, self._slot(position, default)
+        )
+
+    def replay(self, ranker: Stump | Presence, slope: float) -> Candidate:
+        """The candidate that a stump of an earlier call was."""
+        feature = int(np.searchsorted(self.bins.features, ranker.feature))
+        thresholds = self.bins.thresholds[feature]
+        if isinstance(ranker, Presence):
+            k = 0 if ranker.default == 0 else len(thresholds) + 1
+        else:
+            k = int(np.searchsorted(thresholds, ranker.threshold)) + 1
+        default = ranker.default if self.bins.has_missing[feature] else 0
+        return self._candidate(int(self.search.first[feature]) + k, default, slope)
+
+    def _pick(self, criterion: Floats, features: Iterable[int]) -> tuple[int, int] | None:
+        """Best candidate of the features by the tie rule: its position and default."""
+        first = self.search.first
+        best = max(
+            (float(criterion[:, first[f] : first[f + 1]].max()) for f in features), default=0
+        )
+        if not best > 0.0:
+            return None
+        falling: tuple[int, int] | None = None
+        for f in features:
+            a, b = int(first[f]), int(first[f + 1])
+            # (threshold, default) order inside the feature.
+            flat = np.ascontiguousarray(criterion[:, a:b].T).ravel()
+            if flat.max() < best * (1.0 - TIE):
+                continue
+            slopes = np.ascontiguousarray(self.search.slope[:, a:b].T).ravel()
+            at = first_best(flat, slopes, best)
+            if at is None:
+                continue
+            found = (a + at // 2, at % 2)
+            if slopes[at] > 0.0:
+                return found
+            falling = falling or found
+        return falling
+
+    # -- the loop's questions -----------------------------------------------------
+
+    def propose(self, potentials: Potentials) -> Candidate | None:
+        """The best stump, or None if none orders anything better than chance."""
+        if not len(self.bins.features):
+            return None
+        self.search.renew(potentials)
+        if self.choice == "largest_drop":
+            return self._largest_drop(potentials)
+        if self._constraints.any:
+            self.search.scan_all()
+            return self._constrained(potentials)
+        best = self.search.scan_contenders()
+        close = np.flatnonzero((self.search.drift == 0) & (self.search.peak >= best * (1.0 - TIE)))
+        slope = self.search.slope
+        criterion = slope if self.choice == "steepest_positive" else _Magnitude(slope)
+        at = self._pick(criterion, close.tolist())  # type: ignore[arg-type]
+        return None if at is None else self._candidate(*at, float(slope[at[1], at[0]]))
+
+    def accept(self, candidate: Candidate, alpha: float) -> None:
+        """Add to the weight of the stump and, under its threshold, to the jump."""
+        self._given[candidate.slot] = self._given.get(candidate.slot, 0.0) + alpha
+        position = candidate.slot // 2
+        self._jump[position] = self._jump.get(position, 0.0) + alpha
+        if candidate.weights is not None:
+            self._fall += _total_variation(candidate.weights, alpha)
+
+    # -- constraints --------------------------------------------------------------
+
+    def _allowed(self, position: int, default: int, slope: float, alpha: float) -> bool:
+        """Whether the weights still obey the constraints after a step against them."""
+        after = self._constraints.rate * alpha
+        if self._constraints.cumulative and not (
+            self._given.get(self._slot(position, default), 0.0) + after > 0.0
+        ):
+            return False
+        sign = self._sign(position)
+        return sign == 0.0 or sign * (self._jump.get(position, 0.0) + after) >= 0.0
+
+    def _sign(self, position: int) -> float:
+        """Direction in which the jump at this threshold must go; 0 for none."""
+        if self._direction is None:
+            return 0.0
+        feature = int(np.searchsorted(self.search.first, position, "right")) - 1
+        k = position - int(self.search.first[feature])
+        return (
+            float(self._direction[feature]) if 0 < k <= len(self.bins.thresholds[feature]) else 0.0
+        )
+
+    def _forbid(self, criterion: Floats, alpha_of: Any) -> None:
+        """Take candidates off the offer whose step would break a constraint.
+
+        Steps in the direction asked for always obey; only stumps in use can take a step
+        against it, so the others need no look.
+        """
+        slope = self.search.slope
+        before = criterion.copy()
+        if self._constraints.cumulative:
+            criterion[slope <= 0.0] = 0.0
+        if self._direction is not None:
+            signs = np.repeat(self._direction, np.diff(self.search.first))
+            free = np.concatenate((self.search.first[:-1], self.search.first[1:] - 1))
+            signs[free] = 0.0
+            criterion[:, signs != 0.0] *= (slope * signs)[:, signs != 0.0] > 0.0
+        for slot in self._given:
+            position = slot // 2
+            for default in (0, 1):
+                if criterion[default, position] == 0.0 and before[default, position] > 0.0:
+                    alpha = alpha_of(position, default)
+                    if alpha is not None and self._allowed(
+                        position, default, slope[default, position], alpha
+                    ):
+                        criterion[default, position] = before[default, position]
+
+    def _constrained(self, potentials: Potentials) -> Candidate | None:
+        slope = self.search.slope
+        criterion = np.abs(slope) if self.choice == "steepest" else np.maximum(slope, 0.0)
+
+        def alpha_of(position: int, default: int) -> float | None:
+            r = float(slope[default, position])
+            return self._step(self._candidate(position, default, r), potentials)
+
+        self._forbid(criterion, alpha_of)
+        at = self._pick(criterion, range(len(self.bins.features)))
+        return None if at is None else self._candidate(*at, float(slope[at[1], at[0]]))
+
+    # -- exact Z ------------------------------------------------------------------
+
+    def _largest_drop(self, potentials: Potentials) -> Candidate | None:
+        """Smallest ``Z = 1 - s + sqrt(s^2 - r^2)``, ``s = W+ + W-``.
+
+        r is cheap for all stumps; s needs a scan. Z rises with s, and s cannot have
+        fallen by more than the total variation of the pair weights since it was last
+        known: a feature whose Z is too large even so is not scanned.
+        """
+        self.search.scan_all()
+        potentials.pairs.prepare_scan()
+        slope, first = self.search.slope, self.search.first
+        fall = np.repeat(self._fall, np.diff(first))
+        least = np.maximum(np.abs(slope), self._sum - fall - SNAP)
+        bound = np.where(slope != 0.0, _z(least, slope), np.inf).min(axis=0)
+        reach = np.minimum.reduceat(bound, first[:-1])
+        order = np.argsort(reach, kind="stable")
+        best = np.inf
+        wrong = np.zeros_like(slope)
+        fresh = np.zeros(len(order), bool)
+        step = max(2, 2 * self._threads) if self._threads > 2 else 4
+        for start in range(0, len(order), step):
+            chunk = order[start : start + step]
+            chunk = chunk[(reach[chunk] <= best * (1.0 + TIE) + SNAP) & np.isfinite(reach[chunk])]
+            if not len(chunk):
+                break
+            run_all(self._threads, [partial(self._scan, int(f), potentials, wrong) for f in chunk])
+            fresh[chunk] = True
+            for f in chunk:
+                a, b = first[f], first[f + 1]
+                r = slope[:, a:b]
+                z = np.where(r != 0.0, _z(self._sum[:, a:b], r), np.inf)
+                best = min(best, float(z.min()))
+        self._fall[fresh] = 0.0
+        live = np.repeat(fresh, np.diff(first)) & (slope != 0.0)
+        z = np.where(live, _z(self._sum, slope), np.inf)
+        if self._constraints.any:
+            return self._constrained_drop(potentials, z, wrong)
+        # Larger is better from here on; equal Z to 1e-10 is equal 1/Z to 1e-10.
+        at = self._pick(1.0 / np.maximum(z, 1e-300), np.flatnonzero(fresh).tolist())
+        if at is None or not z[at[1], at[0]] < 1.0 - SNAP:
+            return None
+        return self._with_weights(at, wrong)
+
+    def _scan(self, feature: int, potentials: Potentials, wrong: Floats) -> None:
+        a, b = int(self.search.first[feature]), int(self.search.first[feature + 1])
+        n_bins = b - a - 1
+        codes = self.bins.codes[feature]
+        for default in (0, 1):
+            r = self.search.slope[default, a:b]
+            if not r.any():
+                continue
+            out = np.zeros(n_bins + 1)
+            potentials.pairs.wrong_weights(codes, n_bins, default, out)
+            out[out < SNAP] = 0.0
+            right = out + r
+            right[right < SNAP] = 0.0
+            wrong[default, a:b] = out
+            self._sum[default, a:b] = out + right
+
+    def _with_weights(self, at: tuple[int, int], wrong: Floats) -> Candidate:
+        position, default = at
+        r = float(self.search.slope[default, position])
+        w = float(wrong[default, position])
+        right = w + r if w + r >= SNAP else 0.0
+        return self._candidate(position, default, r, (right, w))
+
+    def _constrained_drop(
+        self, potentials: Potentials, z: Floats, wrong: Floats
+    ) -> Candidate | None:
+        """With constraints the best Z may not be admissible: all features are scanned."""
+        first = self.search.first
+        rest = [
+            f for f in range(len(first) - 1) if not np.isfinite(z[:, first[f] : first[f + 1]]).any()
+        ]
+        run_all(self._threads, [partial(self._scan, f, potentials, wrong) for f in rest])
+        self._fall[:] = 0.0
+        slope = self.search.slope
+        z = np.where(slope != 0.0, _z(self._sum, slope), np.inf)
+        criterion = np.where(z < 1.0 - SNAP, 1.0 / np.maximum(z, 1e-300), 0.0)
+
+        def alpha_of(position: int, default: int) -> float | None:
+            return self._step(self._with_weights((position, default), wrong), potentials)
+
+        self._forbid(criterion, alpha_of)
+        at = self._pick(criterion, range(len(first) - 1))
+        return None if at is None else self._with_weights(at, wrong)
+
+
+class _Magnitude:
+    """|slope| of the few features that are looked at, not of all."""
+
+    def __init__(self, slope: Floats) -> None:
+        self._slope = slope
+
+    def __getitem__(self, key: Any) -> Floats:
+        return np.abs(self._slope[key])
+
+
+def _z(s: Floats, r: Floats) -> Floats:
+    """Z of the best step, from ``s = W+ + W-`` and ``r = W+ - W-``."""
+    return 1.0 - s + np.sqrt(np.maximum(s * s - r * r, 0.0))
+
+
+def _total_variation(weights: tuple[float, float], alpha: float) -> float:
+    """Half the summed change of the pair weights after a step: bounds any weight's change."""
+    right, wrong = weights
+    tied = max(0.0, 1.0 - right - wrong)
+    z = tied + right * np.exp(-alpha) + wrong * np.exp(alpha)
+    change = (
+        right * abs(np.exp(-alpha) / z - 1.0)
+        + wrong * abs(np.exp(alpha) / z - 1.0)
+        + tied * abs(1.0 / z - 1.0)
+    )
+    return float(0.5 * change) + 1e-15
