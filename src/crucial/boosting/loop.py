@@ -13,11 +13,14 @@ from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
 from crucial.feedback.base import Feedback
+from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
-from crucial.objectives.base import Objective, Potentials
+from crucial.objectives.base import Objective
 from crucial.weak.base import Candidate, Constraints, Material, StepRule, WeakLearner
 
 __all__ = ["Boosted", "boost"]
+
+FREE = Constraints()
 
 Progress = Callable[[int, Trace], None]
 
@@ -48,7 +51,7 @@ def boost(
     step: StepRule,
     *,
     rounds: int,
-    constraints: Constraints = Constraints(),
+    constraints: Constraints = FREE,
     subsample: float = 1.0,
     seed: int = 0,
     watch: Watch | None = None,

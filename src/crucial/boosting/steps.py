@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crucial.objectives.base import Potentials
+from crucial.feedback.potentials import Potentials
 from crucial.weak.base import Candidate
 from crucial.weak.stumps import SNAP
 

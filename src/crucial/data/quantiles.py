@@ -51,7 +51,7 @@ class _Ranked:
             position = np.ceil(reach).astype(np.int64) - 1
         else:
             position = np.searchsorted(self.mass, reach, "left")
-        return self.values[np.clip(position, 0, len(self.values) - 1)]
+        return self.values.take(np.clip(position, 0, len(self.values) - 1))
 
 
 def cut_points(

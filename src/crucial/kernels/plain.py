@@ -12,6 +12,8 @@ inside it. Segment ``s`` (one label level of one query) is rows
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,12 +43,12 @@ def _query_of_segment(query_first: Ints) -> Ints:
     return np.repeat(np.arange(len(query_first) - 1), np.diff(query_first))
 
 
-def sums_below(sums: NDArray[np.float64], gap: Floats, query_first: Ints) -> Floats:
+def sums_below(sums: NDArray[Any], gap: Floats, query_first: Ints) -> Floats:
     """Sum over the lower levels of the query, each times the difference of gains.
 
     With ``gap`` of length 0 every pair counts 1.
     """
-    out = np.zeros_like(sums)
+    out = np.zeros(len(sums))
     sizes = np.diff(query_first)
     deepest = int(sizes.max(initial=0))
     if len(sizes) <= deepest:  # few deep queries: one after the other
@@ -66,7 +68,7 @@ def sums_below(sums: NDArray[np.float64], gap: Floats, query_first: Ints) -> Flo
     return out
 
 
-def sums_above(sums: Floats, gap: Floats, query_first: Ints) -> Floats:
+def sums_above(sums: NDArray[Any], gap: Floats, query_first: Ints) -> Floats:
     """The same over the higher levels."""
     total = query_first[-1]
     turned_gap = np.concatenate(([0.0], gap[:0:-1])) if len(gap) else gap

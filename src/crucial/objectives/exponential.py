@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.feedback.base import Feedback
-from crucial.objectives.base import Potentials
+from crucial.feedback.potentials import Potentials
 
 __all__ = ["ExponentialLoss"]
 

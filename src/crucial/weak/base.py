@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
-from crucial.objectives.base import Potentials
 
 __all__ = ["Candidate", "Constraints", "Material", "StepRule", "WeakLearner"]
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.errors import DataError
+from crucial.feedback.potentials import Potentials
 from crucial.kernels.threads import run_all
 from crucial.model.weak import ScaledFeature
-from crucial.objectives.base import Potentials
 from crucial.weak.base import Candidate, Constraints, Material, StepRule
 from crucial.weak.choose import first_best
 

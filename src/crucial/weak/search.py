@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins, is_small
+from crucial.feedback.potentials import Potentials
 from crucial.kernels import plain
 from crucial.kernels.threads import run_all
-from crucial.objectives.base import Potentials
 from crucial.weak.choose import TIE
 
 __all__ = ["SlopeSearch"]

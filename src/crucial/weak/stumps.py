@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
+from crucial.feedback.potentials import Potentials
 from crucial.kernels.threads import run_all
 from crucial.model.weak import Presence, Stump
-from crucial.objectives.base import Potentials
 from crucial.weak.base import Candidate, Constraints, Material, StepRule
 from crucial.weak.choose import TIE, first_best
 from crucial.weak.search import SlopeSearch
@@ -322,7 +322,8 @@ class _Magnitude:
 
 def _z(s: Floats, r: Floats) -> Floats:
     """Z of the best step, from ``s = W+ + W-`` and ``r = W+ - W-``."""
-    return 1.0 - s + np.sqrt(np.maximum(s * s - r * r, 0.0))
+    root: Floats = np.sqrt(np.maximum(s * s - r * r, 0.0))
+    return 1.0 - s + root
 
 
 def _total_variation(weights: tuple[float, float], alpha: float) -> float:
