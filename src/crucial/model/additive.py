@@ -1,0 +1,272 @@
+"""The additive ranker: a weighted sum of weak rankers, H(x) = sum_t alpha_t h_t(x)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.instances import Instances
+from crucial.errors import DataError, NotRankedError
+from crucial.model.checks import check_ranker, plain_names, plain_summary, plain_weights
+from crucial.model.inputs import check_columns, check_finite, check_names
+from crucial.model.shape import Shape
+from crucial.model.steps import BLOCK_ROWS, Ladder, StepFunctions
+from crucial.model.terms import Terms, checked_scores
+from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
+from crucial.validation import check_integer
+
+if TYPE_CHECKING:
+    from crucial.data.files import PathLike
+    from crucial.data.groups import Groups
+
+__all__ = ["MAX_FEATURES", "AdditiveRanker"]
+
+Floats = NDArray[np.float64]
+
+MAX_FEATURES = 2**31 - 1
+
+
+def _is_step(ranker: object) -> bool:
+    return isinstance(ranker, Stump | Presence)
+
+
+@dataclass(frozen=True)
+class AdditiveRanker:
+    """A weighted sum of weak rankers; the higher its score, the higher the rank.
+
+    The score of an instance is the sum, feature after feature in ascending order, of
+    the step functions that the stumps make up, plus the sum, round after round, of the
+    weighted scores of all other weak rankers. Every way of computing it keeps to this
+    order, so that the bytes of a score never depend on the size of the batch, the
+    number of threads or the form of the input.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns the model scores.
+    rankers : sequence of weak rankers
+        One a round, in the order they were learned.
+    weights : sequence of float
+        Their weights. The sum of their absolute values must be finite, and then so is
+        every score.
+    feature_names : sequence of str, optional
+        One a feature.
+    training : mapping, optional
+        How it was made: text, numbers, lists and mappings of them.
+
+    Examples
+    --------
+    >>> from crucial.model.weak import Stump
+    >>> model = AdditiveRanker(2, [Stump(0, 0.5, 0), Stump(1, 2.0, 1)], [1.0, 0.25])
+    >>> model.predict(np.array([[1.0, 0.0], [0.0, 3.0], [1.0, np.nan]]))
+    array([1.  , 0.25, 1.25])
+    """
+
+    n_features: int
+    rankers: tuple[WeakRankerLike, ...]
+    weights: tuple[float, ...]
+    feature_names: tuple[str, ...] | None = None
+    training: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __init__(
+        self,
+        n_features: int,
+        rankers: Sequence[WeakRankerLike],
+        weights: Sequence[float] | Floats,
+        feature_names: Sequence[str] | None = None,
+        training: Mapping[str, Any] | None = None,
+    ) -> None:
+        check_integer("AdditiveRanker", "n_features", n_features, 1, MAX_FEATURES)
+        values: dict[str, Any] = {
+            "n_features": int(n_features),
+            "rankers": tuple(rankers),
+            "weights": plain_weights(weights, len(rankers)),
+            "feature_names": plain_names(feature_names, int(n_features)),
+            "training": plain_summary(training or {}),
+        }
+        for number, ranker in enumerate(values["rankers"]):
+            check_ranker(number, ranker, int(n_features))
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"AdditiveRanker(n_features={self.n_features}, n_rounds={self.n_rounds})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was compiled is computed again where it is needed.
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of weak rankers."""
+        return len(self.rankers)
+
+    @cached_property
+    def needs_query(self) -> bool:
+        """Whether a weak ranker must see whole queries."""
+        return any(getattr(ranker, "needs_query", False) for ranker in self.rankers)
+
+    @cached_property
+    def _steps(self) -> StepFunctions:
+        rounds = [(r, w) for r, w in zip(self.rankers, self.weights, strict=True) if _is_step(r)]
+        return StepFunctions.compile([r for r, _ in rounds], [w for _, w in rounds])  # type: ignore[misc]
+
+    @cached_property
+    def _terms(self) -> Terms | None:
+        rest = [(r, w) for r, w in zip(self.rankers, self.weights, strict=True) if not _is_step(r)]
+        return Terms(tuple(r for r, _ in rest), tuple(w for _, w in rest)) if rest else None
+
+    @cached_property
+    def _compact(self) -> tuple[NDArray[np.int64], AdditiveRanker]:
+        """The columns that are looked at, and the same model over these alone."""
+        own = (Stump, Presence, ScaledFeature)
+        known = [ranker for ranker in self.rankers if isinstance(ranker, own)]
+        if len(known) < self.n_rounds:  # (nobody knows which columns a user's ranker reads)
+            return np.arange(self.n_features), self
+        used = sorted({ranker.feature for ranker in known}) or [0]
+        slot = {feature: number for number, feature in enumerate(used)}
+        moved = [_moved(ranker, slot[ranker.feature]) for ranker in known]
+        return np.array(used), AdditiveRanker(len(used), moved, self.weights)
+
+    def predict(self, X: Any, groups: Groups | None = None, *, n_jobs: int | None = None) -> Floats:
+        """Score every row.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix, frame or Instances, of shape (n_rows, n_features)
+            NaN where a feature abstains. In sparse input an absent entry is 0. Numbers
+            are taken as float64, which is exact for float32. The names of a frame's
+            columns must be the model's.
+        groups : Groups, optional
+            The queries; needed only by weak rankers that see whole queries.
+        n_jobs : int, optional
+            Threads for large batches; None or -1 is all cores.
+
+        Returns
+        -------
+        float64 array of shape (n_rows,)
+            Scores, comparable within a query.
+        """
+        instances = self._checked(X, groups, n_jobs)
+        if not instances.is_sparse:
+            return self._dense_scores(instances.table, groups, n_jobs)
+        columns, compact = self._compact
+        rows = instances.table[:, columns].tocsr()
+        step = max(1, BLOCK_ROWS * 128 // len(columns))
+        blocks = (rows[begin : begin + step].toarray() for begin in range(0, rows.shape[0], step))
+        # (blocks cut through queries, and no ranker here needs them)
+        return np.concatenate([compact._dense_scores(block, None, n_jobs) for block in blocks])
+
+    def _dense_scores(self, X: NDArray[Any], groups: Groups | None, n_jobs: int | None) -> Floats:
+        out = self._steps.scores(X, n_jobs)
+        if self._terms is not None:
+            out += self._terms.scores(X, groups)
+        return out
+
+    def _checked(self, X: Any, groups: Groups | None, n_jobs: int | None) -> Instances:
+        instances = Instances.from_input(X)
+        check_names(instances.names, self.feature_names)
+        check_columns(instances.n_features, self.n_features)
+        check_finite(instances, self.feature_names, n_jobs)
+        if self.needs_query:
+            if groups is None:
+                raise NotRankedError("this model ranks inside queries: give the query of every row")
+            if instances.is_sparse:
+                raise NotRankedError(
+                    "this model ranks inside queries and cannot take sparse input in parts: "
+                    "give a dense array"
+                )
+        if groups is not None and groups.n_rows != instances.n_rows:
+            raise DataError(
+                f"groups must be made for the {instances.n_rows} rows of X. "
+                f"Got groups of {groups.n_rows} rows."
+            )
+        return instances
+
+    def staged_predict(self, X: Any, groups: Groups | None = None) -> Iterator[Floats]:
+        """Scores after every round; those after round n equal ``truncate(n).predict(X)``.
+
+        Not only nearly: the same bytes. It keeps 8 bytes for every row and used feature.
+
+        Yields
+        ------
+        float64 array of shape (n_rows,)
+            A fresh array, for round 1, 2, ..., ``n_rounds``.
+        """
+        instances = self._checked(X, groups, 1)
+        if instances.is_sparse:
+            columns, compact = self._compact
+            return compact._staged(instances.table[:, columns].toarray(), groups)
+        return self._staged(instances.table, groups)
+
+    def _staged(self, X: NDArray[Any], groups: Groups | None) -> Iterator[Floats]:
+        ladders: dict[int, Ladder] = {}
+        parts: dict[int, Floats] = {}
+        rest = np.zeros(len(X))
+        for ranker, weight in zip(self.rankers, self.weights, strict=True):
+            if isinstance(ranker, Stump | Presence):
+                ladder = ladders.setdefault(ranker.feature, Ladder())
+                ladder.add(ranker, weight)
+                parts[ranker.feature] = ladder.scores(X[:, ranker.feature])
+            else:
+                rest += weight * checked_scores(ranker, X, groups)
+            out = np.zeros(len(X))
+            for feature in sorted(parts):
+                out += parts[feature]
+            out += rest
+            yield out
+
+    def truncate(self, n_rounds: int) -> AdditiveRanker:
+        """Make the model of the first rounds."""
+        check_integer("truncate", "n_rounds", n_rounds, 0, self.n_rounds)
+        return replace(self, rankers=self.rankers[:n_rounds], weights=self.weights[:n_rounds])
+
+    def weight_by_feature(self) -> dict[int, float]:
+        """Absolute weight of every used feature, ascending by feature.
+
+        The weights of the same weak ranker are added first, so that a step and its
+        retraction cancel; rankers that do not say their feature are left out.
+        """
+        total: dict[WeakRankerLike, float] = {}
+        for ranker, weight in zip(self.rankers, self.weights, strict=True):
+            if isinstance(ranker, Stump | Presence | ScaledFeature):
+                total[ranker] = total.get(ranker, 0.0) + weight
+        out: dict[int, float] = {}
+        for ranker, weight in total.items():
+            feature: int = ranker.feature  # type: ignore[attr-defined]
+            out[feature] = out.get(feature, 0.0) + abs(weight)
+        return dict(sorted(out.items()))
+
+    def feature_importances(self) -> Floats:
+        """Share of every feature in the absolute weight; all 0 if there is none."""
+        out = np.zeros(self.n_features)
+        for feature, weight in self.weight_by_feature().items():
+            out[feature] = weight
+        total = out.sum()
+        return out / total if total > 0 else out
+
+    def shapes(self) -> dict[int, Shape]:
+        """Step function of every feature that has stumps."""
+        out = {}
+        for slot, feature in enumerate(self._steps.features.tolist()):
+            thresholds, values = self._steps.shape_of(slot)
+            name = self.feature_names[feature] if self.feature_names is not None else None
+            out[feature] = Shape(feature, name, thresholds[1:], values[1:], float(values[0]))
+        return out
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to one JSON file, whole or not at all; see `load_model`."""
+        from crucial.model.file import save_model
+
+        save_model(self, path)
+
+
+def _moved(ranker: Stump | Presence | ScaledFeature, feature: int) -> WeakRankerLike:
+    from msgspec.structs import replace as replaced
+
+    return replaced(ranker, feature=feature)

@@ -1,0 +1,125 @@
+"""What a model is made of, brought to plain data that JSON can write exactly."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import reprlib
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.validation import refuse
+
+__all__ = ["check_ranker", "plain_names", "plain_summary", "plain_weights"]
+
+_DEPTH = 16
+_WHOLE = 2**63
+_HEAVIEST = sys.float_info.max / 4  # so that differences of two scores are finite too
+
+
+def plain_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy a summary as dicts, lists, text, booleans, None and finite numbers.
+
+    NumPy's scalars and arrays become plain ones. What is left out of JSON (infinite
+    numbers, NaN, other objects) is refused here, not when the model is saved.
+
+    Examples
+    --------
+    >>> plain_summary({"rounds": np.int64(3), "loss": (0.5, None)})
+    {'rounds': 3, 'loss': [0.5, None]}
+    """
+    out = _plain(summary, "training", 0)
+    if not isinstance(out, dict):
+        raise refuse("AdditiveRanker", "training", "a mapping", _Short(summary))
+    return out
+
+
+class _Short:
+    """A value that says little of itself, however large it is."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return reprlib.repr(self._value)
+
+
+def _writable(text: str) -> bool:
+    """Whether UTF-8 can write the text: a lone surrogate it cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _plain(value: Any, place: str, depth: int) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str) and _writable(value):
+        return str(value)
+    if isinstance(value, int) and -_WHOLE <= value < _WHOLE:
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if depth < _DEPTH and isinstance(value, list | tuple):
+        return [_plain(one, f"{place}[{i}]", depth + 1) for i, one in enumerate(value)]
+    if depth < _DEPTH and isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise refuse("AdditiveRanker", place, "a mapping with text as keys", _Short(key))
+        return {
+            _plain(key, place, depth): _plain(one, f"{place}[{reprlib.repr(key)}]", depth + 1)
+            for key, one in value.items()
+        }
+    rule = "text, finite numbers, or lists and mappings of them, not too deep"
+    raise refuse("AdditiveRanker", place, rule, _Short(value))
+
+
+def plain_weights(
+    weights: Sequence[float] | NDArray[np.float64], n_rankers: int
+) -> tuple[float, ...]:
+    """Weights as plain floats, one a ranker, such that no score can overflow."""
+    plain = tuple(map(float, weights))
+    if len(plain) != n_rankers:
+        rule = f"one number for each of the {n_rankers} rankers"
+        raise refuse("AdditiveRanker", "weights", rule, f"{len(plain)} numbers")
+    total = sum(map(abs, plain))
+    if not total <= _HEAVIEST:  # (a NaN is not, either)
+        odd = next((w for w in plain if not math.isfinite(w)), f"a sum of {total}")
+        rule = f"finite numbers with an absolute sum of at most {_HEAVIEST:.3g}"
+        raise refuse("AdditiveRanker", "weights", rule, odd)
+    return plain
+
+
+def plain_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...] | None:
+    """Feature names as plain text, one a feature."""
+    if names is None:
+        return None
+    plain = tuple(names)
+    if len(plain) != n_features:
+        rule = f"one name for each of the {n_features} features, or None"
+        raise refuse("AdditiveRanker", "feature_names", rule, f"{len(plain)} names")
+    for name in plain:
+        if not isinstance(name, str) or not _writable(name):
+            raise refuse(
+                "AdditiveRanker", "feature_names", "text that UTF-8 can write", _Short(name)
+            )
+    return tuple(map(str, plain))
+
+
+def check_ranker(number: int, ranker: Any, n_features: int) -> None:
+    """Refuse what cannot score, or asks for a feature that is not there."""
+    if not callable(getattr(ranker, "scores", None)):
+        rule = "weak rankers, objects with a method scores(X, groups)"
+        raise refuse("AdditiveRanker", "rankers", rule, _Short(ranker))
+    feature = getattr(ranker, "feature", None)
+    if isinstance(feature, numbers.Integral) and not 0 <= int(feature) < n_features:
+        rule = f"about features 0 to {n_features - 1}"
+        raise refuse("AdditiveRanker", "rankers", rule, f"feature {feature} in round {number + 1}")

@@ -1,0 +1,167 @@
+"""What a model learned, as plain data to be shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crucial.model.additive import AdditiveRanker
+from crucial.model.shape import Shape, draw_shape, sparkline
+from crucial.model.text import printable
+from crucial.model.weak import Presence, ScaledFeature, Stump
+
+__all__ = ["Description", "FeatureSummary", "Ramp", "describe", "drawing"]
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """A scaled feature of the model: 0 up to ``low``, ``weight`` from ``high`` on."""
+
+    low: float
+    high: float
+    missing: float
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSummary:
+    """What a model learned about one feature.
+
+    Attributes
+    ----------
+    feature : int
+        Its number, from 0.
+    label : str
+        Its name, made safe for a terminal, or "feature 7" where it has none.
+    weight : float
+        Absolute weight of its weak rankers.
+    share : float
+        The same as a part of the whole, in [0, 1].
+    direction : str
+        "rising", "falling", "both ways", or "flat" where only presence counts.
+    shape : Shape or None
+        What its stumps add up to, if it has any.
+    ramps : tuple of Ramp
+        Its scaled forms, if it has any.
+    """
+
+    feature: int
+    label: str
+    weight: float
+    share: float
+    direction: str
+    shape: Shape | None
+    ramps: tuple[Ramp, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What a model is and what it learned.
+
+    Attributes
+    ----------
+    n_features, n_rounds : int
+        Its size.
+    kinds : dict
+        How many rounds chose which kind of weak ranker.
+    n_used : int
+        Number of features with any weight.
+    features : tuple of FeatureSummary
+        The heaviest features, heaviest first.
+    training : dict
+        The training summary.
+    """
+
+    n_features: int
+    n_rounds: int
+    kinds: dict[str, int]
+    n_used: int
+    features: tuple[FeatureSummary, ...]
+    training: dict[str, Any]
+
+
+def describe(model: AdditiveRanker, top: int = 10) -> Description:
+    """Summarise a model.
+
+    Parameters
+    ----------
+    model : AdditiveRanker
+        The model.
+    top : int
+        Number of features to tell about.
+
+    Returns
+    -------
+    Description
+        Plain data; `drawing` makes lines of text of a feature's part.
+    """
+    weights = {f: w for f, w in model.weight_by_feature().items() if w > 0}
+    total = sum(weights.values())
+    heaviest = sorted(weights, key=lambda feature: (-weights[feature], feature))[:top]
+    shapes, ramps = model.shapes(), _ramps(model)
+    features = []
+    for feature in heaviest:
+        name = model.feature_names[feature] if model.feature_names is not None else None
+        shape, slopes = shapes.get(feature), ramps.get(feature, ())
+        features.append(
+            FeatureSummary(
+                feature,
+                printable(name) if name is not None else f"feature {feature}",
+                weights[feature],
+                weights[feature] / total,
+                _direction(shape, slopes),
+                shape,
+                slopes,
+            )
+        )
+    kinds = Counter(_kind(ranker) for ranker in model.rankers)
+    return Description(
+        model.n_features,
+        model.n_rounds,
+        dict(kinds.most_common()),
+        len(weights),
+        tuple(features),
+        dict(model.training),
+    )
+
+
+def _kind(ranker: object) -> str:
+    own: dict[type, str] = {Stump: "stump", Presence: "presence", ScaledFeature: "scaled feature"}
+    return own.get(type(ranker), type(ranker).__name__)
+
+
+def _ramps(model: AdditiveRanker) -> dict[int, tuple[Ramp, ...]]:
+    total: dict[ScaledFeature, float] = {}
+    for ranker, weight in zip(model.rankers, model.weights, strict=True):
+        if isinstance(ranker, ScaledFeature):
+            total[ranker] = total.get(ranker, 0.0) + weight
+    out: dict[int, tuple[Ramp, ...]] = {}
+    for ranker, weight in total.items():
+        ramp = Ramp(ranker.low, ranker.high, weight * ranker.default, weight)
+        out[ranker.feature] = (*out.get(ranker.feature, ()), ramp)
+    return out
+
+
+def _direction(shape: Shape | None, ramps: tuple[Ramp, ...]) -> str:
+    moves = [ramp.weight for ramp in ramps]
+    if shape is not None:
+        moves += np.diff(shape.values).tolist()
+    up, down = any(move > 0 for move in moves), any(move < 0 for move in moves)
+    if up and down:
+        return "both ways"
+    return "rising" if up else "falling" if down else "flat"
+
+
+def drawing(summary: FeatureSummary, width: int = 48, height: int = 3) -> list[str]:
+    """Draw what was learned about a feature as lines of text."""
+    lines = draw_shape(summary.shape, width, height) if summary.shape is not None else []
+    for ramp in summary.ramps:
+        slope = sparkline([0.0, ramp.weight] if ramp.weight < 0 else [0.0, 1.0], 2)
+        lines.append(
+            f"{'':>12}{slope} from 0 at {ramp.low:.6g} to {ramp.weight:.4g} at {ramp.high:.6g}"
+        )
+        lines.append(f"{'':>12}no opinion: {ramp.missing:.4g}")
+    return lines

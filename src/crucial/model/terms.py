@@ -1,0 +1,98 @@
+"""The part of an ensemble that is not a step function: scaled features, users' rankers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import NotRankedError
+from crucial.model.weak import ScaledFeature, WeakRankerLike
+
+if TYPE_CHECKING:
+    from crucial.data.groups import Groups
+
+__all__ = ["Terms", "checked_scores"]
+
+Floats = NDArray[np.float64]
+
+_BLOCK = 1 << 18  # numbers of one block of (row, round)
+
+
+def checked_scores(ranker: WeakRankerLike, X: NDArray[Any], groups: Groups | None) -> Floats:
+    """Scores of a weak ranker that may be anybody's: one finite number a row."""
+    scores = np.asarray(ranker.scores(X, groups), np.float64)
+    if scores.shape != (len(X),):
+        raise NotRankedError(
+            f"the weak ranker {type(ranker).__name__} must give one score a row, shape "
+            f"({len(X)},). Got shape {scores.shape}."
+        )
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise NotRankedError(
+            f"the weak ranker {type(ranker).__name__} must give finite scores. Got "
+            f"{scores[row]} for row {row}."
+        )
+    return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Weighted rankers that are added in the order of their rounds.
+
+    Attributes
+    ----------
+    rankers : tuple of weak rankers
+        Those that are not step functions, in the order of rounds.
+    weights : tuple of float
+        Their weights.
+    """
+
+    rankers: tuple[WeakRankerLike, ...]
+    weights: tuple[float, ...]
+
+    @cached_property
+    def _scaled(self) -> tuple[list[ScaledFeature], NDArray[np.int64]]:
+        """The distinct rankers, and which of them every round uses."""
+        slots: dict[ScaledFeature, int] = {}
+        rounds = [slots.setdefault(r, len(slots)) for r in self.rankers]  # type: ignore[arg-type]
+        return list(slots), np.array(rounds, np.int64)
+
+    @cached_property
+    def _parameters(self) -> tuple[NDArray[np.int64], Floats, Floats, Floats, Floats, Floats]:
+        distinct, _ = self._scaled
+        low, high, default = (
+            np.array([getattr(ranker, name) for ranker in distinct])
+            for name in ("low", "high", "default")
+        )
+        unit = np.array([ranker.unit for ranker in distinct])
+        return (
+            np.array([r.feature for r in distinct]),
+            low,
+            high,
+            unit,
+            default,
+            np.array(self.weights),
+        )
+
+    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
+        """Sum of the weighted scores of every row, added in the order of rounds."""
+        if any(not isinstance(ranker, ScaledFeature) for ranker in self.rankers):
+            out = np.zeros(len(X))
+            for ranker, weight in zip(self.rankers, self.weights, strict=True):
+                out += weight * checked_scores(ranker, X, groups)
+            return out
+        step = max(1, _BLOCK // len(self.rankers))
+        parts = [self._fold(X[begin : begin + step]) for begin in range(0, len(X), step)]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _fold(self, X: NDArray[Any]) -> Floats:
+        """All rounds of a block at once; the same operations as `ScaledFeature.scores`."""
+        features, low, high, unit, default, weights = self._parameters
+        x = np.clip(X.take(features, axis=1).astype(np.float64), low, high)
+        scaled = (x * unit - low * unit) / (high * unit - low * unit)
+        scaled = np.where(np.isnan(scaled), default, scaled)
+        return np.add.accumulate(scaled.take(self._scaled[1], axis=1) * weights, axis=1)[:, -1]

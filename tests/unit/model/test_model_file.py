@@ -1,0 +1,309 @@
+import errno
+import hashlib
+import io
+import json
+import os
+import pickle
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from crucial.errors import FileError, ModelFileError, NotRankedError, ParameterError
+from crucial.model import file as model_file
+from crucial.model.additive import AdditiveRanker
+from crucial.model.file import load_model, save_model
+from crucial.model.weak import Presence, ScaledFeature, Stump
+
+
+def small_model():
+    rankers = [Stump(0, 0.1, 1), Presence(1, 0), ScaledFeature(2, -1e308, 1e308, 0.5)]
+    training = {"preset": "rankboost", "rounds": 3, "losses": [1.0, 0.5, None], "parts": {}}
+    return AdditiveRanker(3, rankers, [0.5, -1 / 3, 5e-324], ["bm25", "é\n", ""], training)
+
+
+def sealed(model: str, **envelope: str) -> bytes:
+    """A file with a right checksum around any text."""
+    checksum = hashlib.sha256(model.encode()).hexdigest()
+    parts = {"format": '"crucial-model"', "version": "1", "checksum": f'"{checksum}"'}
+    parts |= envelope
+    return ("{" + ",".join(f'"{k}":{v}' for k, v in parts.items()) + f',"model":{model}}}').encode()
+
+
+STUMP = '{"kind":"stump","feature":0,"threshold":0.5,"default":0}'
+FINE = (
+    '{"kind":"additive","n_features":2,"feature_names":["a","b"],"rounds":'
+    '[{"weight":1.5,"ranker":' + STUMP + "}],"
+    '"training":{}}'
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.json"
+
+
+def refusal(path, data: bytes) -> str:
+    path.write_bytes(data)
+    with pytest.raises(ModelFileError, match=r"model\.json: ") as caught:
+        load_model(path)
+    assert len(str(caught.value)) < 1000
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+def test_what_is_loaded_equals_what_was_saved(path):
+    model = small_model()
+    model.save(path)
+    assert load_model(path) == model
+    assert load_model(str(path)).training == model.training
+    first = path.read_bytes()
+    load_model(path).save(path)
+    assert path.read_bytes() == first
+
+
+def test_the_file_is_for_reading(path):
+    small_model().save(path)
+    text = path.read_text()
+    assert json.loads(text)["model"]["feature_names"] == ["bm25", "é\n", ""]
+    line = '{"weight":0.5,"ranker":{"kind":"stump","feature":0,"threshold":0.1,"default":1}},'
+    assert line in [one.strip() for one in text.splitlines()]
+
+
+def test_white_space_is_free(path):
+    path.write_bytes(sealed(FINE))
+    model = load_model(path)
+    path.write_text(json.dumps(json.loads(sealed(FINE)), indent=7).replace("\n", "\r\n"))
+    assert load_model(path) == model
+    assert model.weights == (1.5,)
+
+
+def test_an_empty_model_can_be_saved(path):
+    model = AdditiveRanker(1, [], [])
+    model.save(path)
+    assert load_model(path) == model
+
+
+def test_a_users_ranker_cannot_be_saved(path):
+    class Mine:
+        def scores(self, X, groups=None):
+            return np.zeros(len(X))
+
+    model = AdditiveRanker(1, [Stump(0, 0.0, 0), Mine()], [1.0, 1.0])
+    with pytest.raises(NotRankedError, match="round 2 is a weak ranker of class Mine"):
+        model.save(path)
+    assert not path.exists()
+
+
+def test_save_refuses(path, tmp_path):
+    with pytest.raises(ParameterError, match="'model' parameter of save_model"):
+        save_model({"weights": []}, path)
+    with pytest.raises(FileError, match=r"plain JSON; choose a name without \.gz"):
+        small_model().save(tmp_path / "model.json.gz")
+    with pytest.raises(FileError, match="folder does not exist"):
+        small_model().save(tmp_path / "nowhere" / "model.json")
+    with pytest.raises(FileError, match="directory"):
+        small_model().save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_too_large_to_be_read_is_not_written(path, monkeypatch):
+    monkeypatch.setattr(model_file, "MAX_BYTES", 200)
+    with pytest.raises(FileError, match=r"takes \d+ bytes, more than the 200"):
+        small_model().save(path)
+    assert not path.exists()
+    assert "more than the 200 bytes" in refusal(path, sealed(FINE))
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_file_alone(path, monkeypatch, step):
+    path.write_bytes(b"old")
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, step, full)
+    with pytest.raises(FileError, match="no space left"):
+        small_model().save(path)
+    assert path.read_bytes() == b"old"
+    assert [one.name for one in path.parent.iterdir()] == ["model.json"]
+
+
+def test_what_is_not_there_or_no_file(path, tmp_path):
+    with pytest.raises(ModelFileError, match=r"model\.json: there is no such file"):
+        load_model(path)
+    with pytest.raises(ModelFileError, match="this is a directory; name the model file in it"):
+        load_model(tmp_path)
+    with pytest.raises(ModelFileError, match=r"cannot be read: .*null"):
+        load_model("a\0b")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="not a regular file"):
+        load_model(tmp_path / "pipe")
+
+
+class _Trap:
+    def __reduce__(self):
+        return os.abort, ()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_is_recognised_and_never_opened(path, protocol):
+    said = refusal(path, pickle.dumps(_Trap(), protocol))
+    assert "this is a pickle" in said
+    assert "run code" in said
+
+
+def test_other_files_are_recognised(path):
+    import gzip
+
+    assert "this is gzip data" in refusal(path, gzip.compress(sealed(FINE)))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("model.json", FINE)
+    assert "this is a zip archive" in refusal(path, packed.getvalue())
+    array = io.BytesIO()
+    np.save(array, np.zeros(3))
+    assert "this is a NumPy array" in refusal(path, array.getvalue())
+    assert "binary data" in refusal(path, struct.pack("<4d", 1.0, 2.0, 0.0, 4.0))
+    assert "LightGBM" in refusal(path, b"tree\nversion=v4\n")
+    assert "byte-order mark" in refusal(path, b"\xef\xbb\xbf" + sealed(FINE))
+    assert "UTF-16" in refusal(path, FINE.encode("utf-16"))
+    assert "is empty" in refusal(path, b"")
+    assert "is empty" in refusal(path, b" \n")
+    assert "no model file" in refusal(path, b"1 qid:1 1:0.5\n")
+    assert "byte 13 is not UTF-8" in refusal(path, b'{"format": "a\xff"}')
+
+
+def test_other_json_is_recognised(path):
+    for text in ("[]", "1", '"crucial-model"', "{}", '{"learner": {}}', '{"format": 1}', "null"):
+        assert "is JSON, but no model file" in refusal(path, text.encode())
+    assert "its format is 'x\\x1b'" in refusal(path, sealed(FINE, format='"x\\u001b"'))
+
+
+def test_a_newer_version_says_what_to_do(path):
+    newer = sealed('{"kind":"forest"}', version="2", license='"new in version 2"')
+    said = refusal(path, newer)
+    assert "version 2 of the format, newer than version 1" in said
+    assert "Install a newer release" in said
+
+
+@pytest.mark.parametrize("version", ["0", "-1", "1.5", "true", '"1"', "null", "9" * 5000, "1e0"])
+def test_versions_that_cannot_be(path, version):
+    assert "version" in refusal(path, sealed(FINE, version=version))
+
+
+@pytest.mark.parametrize("checksum", ['""', "0", "null", f'"{"0" * 64}"'])
+def test_the_checksum_must_match(path, checksum):
+    assert "checksum" in refusal(path, sealed(FINE, checksum=checksum))
+
+
+def test_the_checksum_is_spelled_in_one_way(path):
+    upper = hashlib.sha256(FINE.encode()).hexdigest().upper()
+    assert "checksum does not match" in refusal(path, sealed(FINE, checksum=f'"{upper}"'))
+
+
+HOSTILE = [
+    # (what to replace, by what, what must be said); the checksum is right every time
+    ("0.5", "NaN", "malformed"),
+    ("0.5", "Infinity", "malformed"),
+    ("0.5", "1e999", "out of range"),
+    ("0.5", "-1e999", "out of range"),
+    ("0.5", "9" * 400, "out of range"),
+    ("0.5", "null", "Expected `float`"),
+    ("0.5", '"0.5"', "Expected `float`"),
+    ("0.5", "[0.5]", "Expected `float`"),
+    ("1.5", "1e999", "out of range"),
+    ("1.5", "1e308", "absolute sum"),
+    ("1.5", "true", "Expected `float`"),
+    ('"default":0', '"default":2', "must be 0 or 1"),
+    ('"default":0', '"default":-1', "must be 0 or 1"),
+    ('"default":0', '"default":true', "Expected `int`"),
+    ('"default":0', '"default":0.5', "Expected `int`"),
+    ('"default":0', '"default":null', "Expected `int`"),
+    (',"default":0', "", "missing required field `default`"),
+    ('"default":0', '"default":0,"default":0', "key 'default' twice"),
+    ('"default":0', '"default":0,"depth":3', "unknown field `depth`"),
+    ('"feature":0', '"feature":2', "features 0 to 1"),
+    ('"feature":0', '"feature":-1', "counted from 0"),
+    ('"feature":0', '"feature":18446744073709551616', "features 0 to 1"),
+    ('"feature":0', '"feature":' + "9" * 5000, "disagree"),
+    ('"n_features":2', '"n_features":0', "'n_features'"),
+    ('"n_features":2', '"n_features":-2', "'n_features'"),
+    ('"n_features":2', '"n_features":3', "one name for each of the 3"),
+    ('"n_features":2', '"n_features":99999999999', "'n_features'"),
+    ('["a","b"]', '["a"]', "one name for each of the 2"),
+    ('["a","b"]', '["a",null]', "Expected `str`"),
+    ('["a","b"]', '["a","\\ud800"]', ""),
+    ('"stump"', '"tree"', "Invalid value 'tree'"),
+    ('"additive"', '"\\u001b[2J"', "kind '\\x1b[2J'"),
+    ('"stump"', '"__reduce__"', "Invalid value"),
+    ('"additive"', '"forest"', "kind 'forest'; this release knows: additive"),
+    ('"kind":"additive",', "", "missing required field `kind`"),
+    ('"training":{}', '"training":[]', "Expected `object`"),
+    ('"training":{}', '"training":{"a":1,"a":1}', "key 'a' twice"),
+    ('"training":{}', '"training":{"\\u001b":1,"\\u001b":1}', "key '\\x1b' twice"),
+    ('"training":{}', '"training":{"a":18446744073709551616}', "training"),
+    ('"training":{}', '"training":{"a":1e999}', "out of range"),
+    ('"training":{}', '"training":' + '{"a":' * 100 + "1" + "}" * 100, "not too deep"),
+    ('"training":{}', '"training":' + '{"a":' * 100_000 + "1" + "}" * 100_000, "too deeply"),
+    ('"training":{}', '"training":' + "[" * 100_000, "too deeply"),
+    ('"training":{}', '"training":{},"' + "x" * 100_000 + '":1', "unknown field"),
+    ('"rounds":[', '"rounds":[[],', "Expected `object`"),
+    ('"rounds":[', '"rounds":[null,', "Expected `object`"),
+    (STUMP, '{"kind":"scaled","feature":0,"low":1,"high":1,"default":0}', "greater than low"),
+    (STUMP, '{"kind":"scaled","feature":0,"low":0,"high":1,"default":2}', "in [0, 1]"),
+    (STUMP, '{"kind":"presence","feature":0,"default":7}', "must be 0 or 1"),
+    (STUMP, '{"kind":"presence","feature":9,"default":0}', "features 0 to 1"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), HOSTILE)
+def test_a_hostile_file_with_a_right_checksum(path, old, new, words):
+    assert FINE.count(old) == 1
+    assert words in refusal(path, sealed(FINE.replace(old, new)))
+
+
+def test_the_untouched_text_of_the_hostile_files_is_fine(path):
+    path.write_bytes(sealed(FINE))
+    assert load_model(path) == AdditiveRanker(2, [Stump(0, 0.5, 0)], [1.5], ["a", "b"])
+
+
+def test_keys_of_the_envelope(path):
+    doubled = sealed(FINE).replace(b'"version":1', b'"version":1,"version":1')
+    assert "key 'version' twice" in refusal(path, doubled)
+    assert "unknown field `more`" in refusal(path, sealed(FINE, more="1"))
+    assert "trailing" in refusal(path, sealed(FINE) + b"{}")
+
+
+def test_every_bit_flipped_is_refused(path):
+    small_model().save(path)
+    original = path.read_bytes()
+    for place in range(len(original)):
+        for bit in range(8):
+            damaged = bytearray(original)
+            damaged[place] ^= 1 << bit
+            refusal(path, bytes(damaged))
+
+
+@pytest.mark.slow
+def test_every_byte_replaced_by_every_other_is_refused_or_white_space(path):
+    AdditiveRanker(1, [Stump(0, 0.1, 1), Presence(0, 0)], [0.5, -0.25], ["a b"]).save(path)
+    original, model = path.read_bytes(), load_model(path)
+    for place, byte in enumerate(original):
+        for other in set(range(256)) - {byte}:
+            damaged = original[:place] + bytes([other]) + original[place + 1 :]
+            if byte in b" \n" and other in b" \t\r\n" and original[place - 1] != ord("a"):
+                path.write_bytes(damaged)
+                assert load_model(path) == model
+            else:
+                refusal(path, damaged)
+
+
+def test_cut_at_every_length_is_refused(path):
+    small_model().save(path)
+    original = path.read_bytes()
+    for length in range(len(original)):
+        refusal(path, original[:length])
+    assert "cut short" in refusal(path, original[: len(original) // 2])
+    assert "cut short" in refusal(path, original[:-1])
