@@ -1,0 +1,52 @@
+"""What a reader gives back: the columns of a ranking problem, and what was assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+__all__ = ["Dataset"]
+
+
+@dataclass
+class Dataset:
+    """Rows to rank, as they came from a file.
+
+    Attributes
+    ----------
+    X : float array of shape (n_rows, n_features), or scipy CSR matrix
+        Feature values; NaN where a feature abstains. CSR (absent = 0) only where the
+        reader says so.
+    y : float64 array or None
+        Labels: the higher, the better.
+    qid : array or None
+        Id of each row's query: int64 if all are whole numbers, else an object array of str.
+    item : object array of str or None
+        Name of each row's item, "" where it has none.
+    weight : float64 array or None
+        Weight of each row.
+    feature_names : list of str or None
+        Names of the columns of ``X``.
+    notes : list of str
+        What was assumed in reading; to be shown to the user.
+    """
+
+    X: Any
+    y: NDArray[Any] | None = None
+    qid: NDArray[Any] | None = None
+    item: NDArray[Any] | None = None
+    weight: NDArray[Any] | None = None
+    feature_names: list[str] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of ``X``."""
+        return int(self.X.shape[1])

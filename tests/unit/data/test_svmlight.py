@@ -1,0 +1,345 @@
+"""What an svmlight file says, in all the forms it comes in."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from crucial.data import _svmlight_blocks as blocks
+from crucial.data import _svmlight_table as table
+from crucial.data.dataset import Dataset
+from crucial.data.svmlight import read_svmlight, write_svmlight
+from crucial.errors import DataError, FileError, ParameterError
+
+nan = np.nan
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write text to a file and read it."""
+
+    def read_text(text, **options):
+        path = tmp_path / "x.txt"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return read_svmlight(path, **options)
+
+    return read_text
+
+
+class TestForms:
+    def test_plain(self, read):
+        data = read("2 qid:1 1:0.5 3:-1e2 # a\n0 qid:1 2:+.25 # b\n1 qid:2 #c\n")
+        np.testing.assert_array_equal(data.X, [[0.5, 0, -100], [0, 0.25, 0], [0, 0, 0]])
+        assert data.X.dtype == np.float64
+        np.testing.assert_array_equal(data.y, [2, 0, 1])
+        np.testing.assert_array_equal(data.qid, [1, 1, 2])
+        assert data.qid.dtype == np.int64
+        assert data.item.tolist() == ["a", "b", "c"]
+        assert data.feature_names == ["1", "2", "3"]
+        assert (data.weight, data.n_rows, data.n_features) == (None, 3, 3)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "1 qid:5 1:2 2:3\r\n0 qid:5 1:4 2:5\r\n",  # Windows
+            "1 qid:5 1:2 2:3\n0 qid:5 1:4 2:5",  # no last line end
+            "\ufeff1 qid:5 1:2 2:3\n0 qid:5 1:4 2:5\n",  # byte order mark
+            "1\tqid:5\t1:2\t2:3\n0\tqid:5\t1:4\t2:5\n",  # tabs
+            "  1  qid:5  1:2  2:3 \t\n\n   \n0 qid:5 1:4 2:5  \n\n",  # spaces, empty lines
+            "# head\n1 qid:5 1:2 2:3\n0 qid:5 1:4 2:5",
+            "# head\n1 qid:5 1:2 2:3\n  # between\n0 qid:5 1:4 2:5\n# end",  # comments
+            "+1 qid:5 1:+2 2:3.\n0.0 qid:5 1:4.0 2:.5e1\n",  # ways to write a number
+            "1e0 qid:5 1:20e-1 2:0.3E+1\n-0 qid:5 1:4 2:5\n",
+            "1 qid:5 01:2 002:3\n0 qid:5 1:4 2:5\n",  # zeros before an index
+        ],
+    )
+    def test_all_say_the_same(self, read, text):
+        data = read(text)
+        np.testing.assert_array_equal(data.X, [[2, 3], [4, 5]])
+        np.testing.assert_array_equal(data.y, [1, 0])
+        np.testing.assert_array_equal(data.qid, [5, 5])
+        assert data.item is None
+
+    def test_the_only_row_may_lack_a_line_end(self, read):
+        assert read("# head\n1 qid:5 1:2").qid.tolist() == [5]
+
+    def test_gz_by_content(self, read):
+        np.testing.assert_array_equal(read(gzip.compress(b"1 1:2\n0 1:3\n")).X, [[2], [3]])
+
+    def test_no_qid(self, read):
+        data = read("1 1:2\n0 1:3\n")
+        assert data.qid is None
+        assert "no qid: all rows are one query" in data.notes
+
+    def test_missing_is_not_zero(self, read):
+        text = "1 1:nan 2:0\n0 2:NULL 3:5\n"
+        np.testing.assert_array_equal(read(text).X, [[nan, 0, 0], [0, nan, 5]])
+        np.testing.assert_array_equal(
+            read(text, absent="missing").X, [[nan, 0, nan], [nan, nan, 5]]
+        )
+
+    def test_what_was_assumed_is_said(self, read):
+        notes = read("1 1:nan 2:0\n0 2:1 3:5\n").notes
+        assert "feature indices begin at 1: column 0 is feature 1" in notes
+        assert "features absent from a line are read as 0 (absent='zero')" in notes
+        assert "1 values written 'nan' or 'null' are read as missing" in notes
+        assert not any("absent" in note for note in read("1 1:2\n0 1:3\n").notes)
+
+
+class TestQueries:
+    def test_any_token(self, read):
+        data = read("1 qid:q-7/x 1:1\n0 qid:q-7/x 1:2\n0 qid:Ünï:1 1:2\n1 qid:q-7/x 1:0\n")
+        assert data.qid.tolist() == ["q-7/x", "q-7/x", "Ünï:1", "q-7/x"]
+        assert data.qid.dtype == object
+
+    def test_an_id_stays_what_it_is(self, read):
+        assert read("1 qid:007 1:1\n0 qid:7 1:2\n").qid.tolist() == ["007", "7"]
+        assert read("1 qid:-7 1:1\n0 qid:0 1:2\n").qid.tolist() == [-7, 0]
+        big = "1" + "0" * 18
+        assert read(f"1 qid:{big} 1:1\n0 qid:0 1:2\n").qid.tolist() == [big, "0"]
+
+    def test_qid_of_another_begins_the_same(self, read):
+        assert read("1 qid:12 1:1\n0 qid:1 1:1\n0 qid:123 1:1\n").qid.tolist() == [12, 1, 123]
+
+    def test_group_sizes(self, read, tmp_path):
+        sizes = tmp_path / "x.txt.query"
+        sizes.write_text("1\n\n2\n")
+        text = "1 1:1\n0 1:2\n2 1:3\n"
+        data = read(text, group_sizes=sizes)
+        np.testing.assert_array_equal(data.qid, [0, 1, 1])
+        assert any("queries are as in" in note for note in data.notes)
+        assert any("give it as group_sizes" in note for note in read(text).notes)
+        with pytest.raises(FileError, match="have their own qid; leave out group_sizes"):
+            read("1 qid:1 1:1\n", group_sizes=sizes)
+
+    @pytest.mark.parametrize(
+        ("sizes", "match"),
+        [
+            ("1\n1\n", r"the 2 group sizes add up to 2, but .*x\.txt has 3 rows"),
+            ("1\n0\n", r"s\.query, line 2, column 1: a group size must be a whole number"),
+            ("1\n2.0\n", r"line 2, column 1: .* Got '2\.0'"),
+            ("9" * 5000, r"line 1, column 1: a group size"),
+            ("", "the 0 group sizes add up to 0"),
+        ],
+    )
+    def test_bad_group_sizes(self, read, tmp_path, sizes, match):
+        (tmp_path / "s.query").write_text(sizes)
+        with pytest.raises(FileError, match=match):
+            read("1 1:1\n0 1:2\n2 1:3\n", group_sizes=tmp_path / "s.query")
+
+
+class TestItems:
+    @pytest.mark.parametrize(
+        ("comment", "item"),
+        [
+            ("#docid = GX01-02 inc = 1 prob = 0.02", "GX01-02"),
+            ("# docid=GX01 x", "GX01"),
+            ("# docid  =  GX01", "GX01"),
+            ("# docid = ", "docid ="),
+            ("# docid", "docid"),
+            ("# docids = 4", "docids = 4"),
+            ("#   http://x.org/a#b c  ", "http://x.org/a#b c"),
+            ("#", ""),
+            ("# \t ", ""),
+            ("# ü", "ü"),
+            (b"# \xff\xfe", "\ufffd\ufffd"),
+            ("# 1:2 qid:3", "1:2 qid:3"),
+        ],
+    )
+    def test_rule(self, read, comment, item):
+        comment = comment if isinstance(comment, bytes) else comment.encode()
+        assert read(b"1 1:2 # other\n0 1:2 " + comment + b"\n").item.tolist() == ["other", item]
+
+    def test_none_if_there_is_no_comment(self, read):
+        assert read("1 1:2 #\n0 1:2\n").item is None
+
+    def test_a_comment_may_touch_the_value(self, read):
+        data = read("1 qid:4#x\n0 qid:4 1:2#y\n")
+        assert data.item.tolist() == ["x", "y"]
+        np.testing.assert_array_equal(data.X, [[0], [2]])
+
+
+class TestColumns:
+    def test_base(self, read):
+        from_zero = read("1 0:5 2:6\n0 1:7\n")
+        np.testing.assert_array_equal(from_zero.X, [[5, 0, 6], [0, 7, 0]])
+        assert from_zero.feature_names == ["0", "1", "2"]
+        assert "feature indices begin at 0: column 0 is feature 0" in from_zero.notes
+        forced = read("1 1:5 2:6\n", index_base=0)
+        np.testing.assert_array_equal(forced.X, [[0, 5, 6]])
+        assert forced.feature_names == ["0", "1", "2"]
+        late = read("1 1:5\n0 3:1\n1 0:4\n")
+        np.testing.assert_array_equal(late.X, [[0, 5, 0, 0], [0, 0, 0, 1], [4, 0, 0, 0]])
+
+    def test_n_features_pads_and_refuses(self, read):
+        assert read("1 1:5\n", n_features=4).X.shape == (1, 4)
+        assert read("1\n", n_features=2).X.tolist() == [[0, 0]]
+        assert read("1 4:5\n", n_features=4).X.shape == (1, 4)
+        with pytest.raises(FileError, match=r"line 2, column 7: .* above 4, the last of the 4"):
+            read("1 1:5\n1 4:5 5:1\n", n_features=4)
+
+    def test_n_features_of_a_file_found_to_count_from_zero(self, read):
+        with pytest.raises(FileError, match=r"line 1, column 3: .*'4:5' is above 3, the last of"):
+            read("1 4:5\n1 0:5\n", n_features=4)
+
+    def test_float32(self, read):
+        X = read("1 1:0.1 2:3.4028235e38 3:1e-60\n", dtype=np.float32).X
+        np.testing.assert_array_equal(X, np.array([[0.1, 3.4028235e38, 0]], np.float32))
+        assert X.dtype == np.float32
+        with pytest.raises(
+            FileError, match=r"column 5: the value '3.5e38' is too large for float32"
+        ):
+            read("1 1:3.5e38\n", dtype="float32")
+
+    def test_sparse_when_it_pays(self, read, monkeypatch):
+        text = "1 1:5 9:nan\n0\n0 4:2\n"
+        dense = read(text)
+        assert isinstance(dense.X, np.ndarray)
+        forced = read(text, sparse=True)
+        assert isinstance(forced.X, csr_array)
+        monkeypatch.setattr(table, "_SMALL_TABLE", 0)
+        chosen = read(text)  # 3 of 27 cells
+        assert isinstance(chosen.X, csr_array)
+        assert "X is sparse: 3 of 27 cells are in the file" in chosen.notes
+        for data in (forced, chosen):
+            np.testing.assert_array_equal(data.X.toarray(), dense.X)
+        assert isinstance(read(text, sparse=False).X, np.ndarray)
+        assert isinstance(read("1 1:5 9:7 4:2\n".replace(" 9:7 4:2", " 2:7 4:2")).X, np.ndarray)
+
+    def test_a_table_far_too_large_is_refused_with_its_size(self, read):
+        text = "1 1:5 2000000000:1\n" * 3
+        sparse = read(text)
+        assert sparse.X.shape == (3, 2_000_000_000)
+        assert sparse.feature_names is None
+        assert any("features have no names" in note for note in sparse.notes)
+        for options in ({"absent": "missing"}, {"sparse": False}):
+            with pytest.raises(
+                FileError, match=r"3 rows and 2000000000 columns would take 44\.7 GiB"
+            ):
+                read(text, **options)
+
+    @pytest.mark.parametrize(
+        ("options", "match"),
+        [
+            ({"absent": "none"}, "'absent' parameter of read_svmlight must be one of 'zero', 'm"),
+            ({"index_base": 2}, "'index_base' parameter"),
+            ({"index_base": True}, "'index_base' parameter"),
+            ({"n_features": 0}, "'n_features' parameter"),
+            ({"dtype": int}, "'dtype' parameter of read_svmlight must be float64 or float32"),
+            ({"dtype": "x"}, "'dtype' parameter of read_svmlight must be float64 or float32"),
+            ({"sparse": 1}, "'sparse' parameter"),
+            ({"sparse": True, "absent": "missing"}, "'auto' or False when absent='missing'"),
+        ],
+    )
+    def test_options_that_cannot_be(self, read, options, match):
+        with pytest.raises(ParameterError, match=match):
+            read("1 1:1\n", **options)
+
+
+@pytest.mark.kernels
+class TestLargeFiles:
+    """The same through the compiled parser, over many blocks and threads."""
+
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_blocks_and_threads(self, tmp_path, monkeypatch, packed):
+        rng = np.random.default_rng(1)
+        X = np.round(rng.normal(size=(60, 5)), 3)
+        X[rng.random(X.shape) < 0.3] = 0
+        qid = np.repeat([f"q{i}" for i in range(12)], 5).astype(object)
+        item = np.array([f"d{i}" * (i % 9) for i in range(60)], object)
+        path = tmp_path / ("x.gz" if packed else "x")
+        write_svmlight(path, Dataset(X, np.arange(60.0), qid, item))
+        small = read_svmlight(path)
+        monkeypatch.setattr(blocks, "SMALL", 2)
+        monkeypatch.setattr(blocks, "BLOCK", 311)
+        monkeypatch.setattr(table, "_MANY_ENTRIES", 0)
+        for n_jobs in (1, 3):
+            large = read_svmlight(path, n_jobs=n_jobs)
+            for data in (small, large):
+                np.testing.assert_array_equal(data.X, X)
+                np.testing.assert_array_equal(data.y, np.arange(60))
+                np.testing.assert_array_equal(data.qid, qid)
+                np.testing.assert_array_equal(data.item, item)
+        sparse = read_svmlight(path, sparse=True)
+        np.testing.assert_array_equal(sparse.X.toarray(), X)
+
+    def test_comments_for_many_blocks_before_the_first_row(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(blocks, "SMALL", 2)
+        monkeypatch.setattr(blocks, "BLOCK", 16)
+        path = tmp_path / "x"
+        path.write_text("# a comment line\n" * 10 + "1 qid:a 1:2\n2 1:2\n")
+        with pytest.raises(FileError, match=r"line 12, column 2: .* first row \(line 11\) has one"):
+            read_svmlight(path)
+
+    def test_numbers_left_to_python(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(blocks, "SMALL", 2)
+        path = tmp_path / "x"
+        path.write_text(
+            "0.1000000000000000055511151231257827 1:1e-300 2:3 3:9007199254740993.0000000000001\n"
+        )
+        data = read_svmlight(path)
+        assert data.X.tolist() == [[1e-300, 3.0, 9007199254740994.0]]
+        assert data.y.tolist() == [0.1]
+
+
+def test_a_small_file_needs_no_numba(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("1 qid:1 1:2\n0 qid:1 1:1\n")
+    code = (
+        "import sys; from crucial.data.svmlight import read_svmlight;"
+        f"read_svmlight({str(path)!r});"
+        "print([m for m in ('numba', 'scipy', 'sklearn', 'narwhals') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+class TestWrite:
+    def test_text(self, tmp_path):
+        path = tmp_path / "x"
+        X = np.array([[0.5, nan], [0.0, -0.0]])
+        data = Dataset(X, np.array([2, 0]), np.array(["a", "b"], object), ["x y", ""])
+        write_svmlight(path, data)
+        assert path.read_text() == "2.0 qid:a 1:0.5 2:nan # x y\n0.0 qid:b 2:-0.0\n"
+        write_svmlight(path, data, absent="missing", index_base=0)
+        assert path.read_text() == "2.0 qid:a 0:0.5 # x y\n0.0 qid:b 0:0.0 1:-0.0\n"
+
+    def test_sparse(self, tmp_path):
+        path = tmp_path / "x"
+        data = Dataset(csr_array(np.array([[0, 2.0], [0, 0]])), np.zeros(2))
+        write_svmlight(path, data)
+        assert path.read_text() == "0.0 2:2.0\n0.0\n"
+        with pytest.raises(DataError, match="sparse X has no missing cells"):
+            write_svmlight(path, data, absent="missing")
+
+    def test_names_from_zero_are_kept(self, tmp_path):
+        path = tmp_path / "x"
+        write_svmlight(path, Dataset(np.ones((1, 2)), np.zeros(1), feature_names=["0", "1"]))
+        assert read_svmlight(path).feature_names == ["0", "1"]
+
+    @pytest.mark.parametrize(
+        ("change", "match"),
+        [
+            ({"y": None}, "needs a finite label"),
+            ({"y": np.array([nan])}, "needs a finite label"),
+            ({"y": np.zeros(2)}, "needs a finite label in data.y for every row"),
+            ({"qid": ["a b"]}, "qid 'a b' of row 0 cannot be written"),
+            ({"qid": ["a#b"]}, "qid 'a#b' of row 0"),
+            ({"qid": [""]}, "qid '' of row 0"),
+            ({"item": ["a\nb"]}, r"item 'a\\nb' of row 0"),
+            ({"item": [" a"]}, "item ' a' of row 0"),
+            ({"item": ["docid = a b"]}, "item 'docid = a b' of row 0"),
+            ({"X": np.array([[1, np.inf]])}, "X is infinite in row 0, column 1"),
+        ],
+    )
+    def test_what_would_not_come_back_is_refused(self, tmp_path, change, match):
+        parts = {"X": np.ones((1, 2)), "y": np.zeros(1), **change}
+        with pytest.raises(DataError, match=match):
+            write_svmlight(tmp_path / "x", Dataset(**parts))
+        assert os.listdir(tmp_path) == []
