@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,8 +22,8 @@ __all__ = ["PLAIN_CELLS", "Bins", "is_small"]
 # must not depend on what happens to be cached.
 PLAIN_CELLS = 300_000
 
-# Working memory of binning, bytes a row: concurrent columns are limited to fit into it.
-_ROOM = 64
+# Bytes of one row that are fetched together when features are cut.
+_BLOCK = 16
 
 
 def is_small(n_rows: int, n_features: int) -> bool:
@@ -91,27 +91,55 @@ class Bins:
         weight : array of the same length, optional
             Positive weights: a row of weight 2 cuts as two rows do.
         """
-        n_features = instances.n_features
-        _check_room(instances, len(rows), max_bins)
+        n, n_features = len(rows), instances.n_features
+        live = _live(instances)
+        _check_room(n, len(live), max_bins, instances.is_sparse)
+        # Rows that stay zero (constant features) are never touched, so they cost nothing.
+        bytes_fit = max_bins is not None and max_bins <= 255
+        codes = np.zeros((len(live) if bytes_fit else 0, -(-n // 8) * 8), np.uint8)
+        small = is_small(n, n_features)
+
+        def work(places: range) -> list[tuple[NDArray[np.float64], int]]:
+            # Fetch a few neighbours at once, cut and code them one by one.
+            first, last = int(live[places[0]]), int(live[places[-1]]) + 1
+            if last - first == len(places):
+                columns = instances.columns(first, last, rows)
+            else:
+                columns = [instances.column(int(live[p]), rows) for p in places]
+            found = []
+            for p in places:
+                values = columns.pop(0)
+                cuts, missing = _cut(values, weight, max_bins, small)
+                if bytes_fit and (len(cuts) or 0 < missing < n):
+                    _code(values, cuts, codes[p], small)
+                found.append((cuts, missing))
+            return found
+
+        together = max(1, _BLOCK // instances.table.dtype.itemsize)
         plan: list[Callable[[], Any]] = [
-            partial(_cut, instances, j, rows, weight, max_bins) for j in range(n_features)
+            partial(work, range(p, min(p + together, len(live))))
+            for p in range(0, len(live), together)
         ]
-        found = run_all(_concurrent(threads, len(rows)), plan)
-        kept = [
-            j for j, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < len(rows)
-        ]
-        most = max((len(found[j][0]) + 2 for j in kept), default=2)
-        dtype = np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
+        found = [one for part in run_all(_concurrent(threads, n), plan) for one in part]
+        kept = [p for p, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
+        for place, p in enumerate(kept if bytes_fit else []):
+            if place != p:
+                codes[place] = codes[p]
         made = cls(
-            np.array(kept, np.int64),
-            tuple(found[j][0] for j in kept),
-            np.zeros((len(kept), -(-len(rows) // 8) * 8), dtype),
-            np.array([found[j][1] > 0 for j in kept], bool),
-            len(rows),
+            live[kept],
+            tuple(found[p][0] for p in kept),
+            codes[: len(kept)],
+            np.array([found[p][1] > 0 for p in kept], bool),
+            n,
             n_features,
-            tuple(j for j, (_, missing) in enumerate(found) if missing == len(rows)),
-            tuple(j for j, (c, missing) in enumerate(found) if not len(c) and missing == 0),
+            tuple(int(live[p]) for p, (_, missing) in enumerate(found) if missing == n),
+            _constant(live, found, n_features),
         )
+        if bytes_fit:
+            return made
+        most = max((len(cuts) + 2 for cuts in made.thresholds), default=2)
+        dtype = np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
+        made = replace(made, codes=np.zeros((len(kept), codes.shape[1]), dtype))
         made._fill(instances, rows, made.codes, threads)
         return made
 
@@ -130,91 +158,97 @@ class Bins:
         codes: NDArray[np.unsignedinteger[Any]],
         threads: int,
     ) -> None:
-        small = is_small(len(rows), len(self.features))
-        code = _code_plain if small else _code_compiled
-        plan: list[Callable[[], Any]] = [
-            partial(code, instances, int(j), rows, self.thresholds[f], codes[f])
-            for f, j in enumerate(self.features)
-        ]
+        small = is_small(len(rows), self.n_features)
+
+        def work(f: int) -> None:
+            values = instances.column(int(self.features[f]), rows)
+            _code(values, self.thresholds[f], codes[f], small)
+
+        plan: list[Callable[[], Any]] = [partial(work, f) for f in range(len(self.features))]
         run_all(_concurrent(threads, len(rows)), plan)
 
 
 def _concurrent(threads: int, n_rows: int) -> int:
-    # A column in work takes up to 32 bytes a row; for small inputs that does not matter.
-    return threads if n_rows < 200_000 else max(1, min(threads, _ROOM // 32))
+    # A thread at work takes up to 40 bytes a row; for small inputs that does not matter.
+    return threads if n_rows < 200_000 else min(threads, 2)
+
+
+def _live(instances: Instances) -> NDArray[np.int64]:
+    """Features that may vary: in sparse input, those with anything stored."""
+    if instances.is_sparse:
+        return np.flatnonzero(np.diff(instances.table.indptr)).astype(np.int64)
+    return np.arange(instances.n_features)
+
+
+def _constant(
+    live: NDArray[np.int64], found: list[tuple[NDArray[np.float64], int]], n_features: int
+) -> tuple[int, ...]:
+    varies = np.zeros(n_features, bool)
+    varies[live] = [len(cuts) > 0 or missing > 0 for cuts, missing in found]
+    return tuple(np.flatnonzero(~varies).tolist())
 
 
 def _cut(
-    instances: Instances,
-    feature: int,
-    rows: NDArray[np.integer],
-    weight: NDArray[np.float64] | None,
-    max_bins: int | None,
+    values: NDArray[Any], weight: NDArray[np.float64] | None, max_bins: int | None, small: bool
 ) -> tuple[NDArray[np.float64], int]:
     """Thresholds of one feature and the number of its abstentions."""
-    if (
-        instances.is_sparse
-        and instances.table.indptr[feature] == instances.table.indptr[feature + 1]
-    ):
-        return np.zeros(0), 0  # nothing stored: 0 in every row
-    values = instances.column(feature, rows)
     if weight is None:
-        values.sort()
-        missing = _count_missing(values)
-        return cut_points(values[: len(values) - missing], None, max_bins), missing
-    order = np.argsort(values, kind="stable")
-    values = values[order]
-    missing = _count_missing(values)
-    ranked = len(values) - missing
-    mass = weight[order[:ranked]]
+        absent = np.isnan(values)
+        missing = int(np.count_nonzero(absent))
+        ranked = values[~absent] if missing else values.copy()
+        _sort(ranked, small)
+        return cut_points(ranked, None, max_bins), missing
+    order = np.argsort(values, kind="stable")  # NaN comes last
+    missing = int(np.count_nonzero(np.isnan(values)))
+    order = order[: len(values) - missing]
+    mass = weight[order]
     np.cumsum(mass, out=mass)
-    return cut_points(values[:ranked], mass, max_bins), missing
+    return cut_points(values[order], mass, max_bins), missing
 
 
-def _count_missing(values: NDArray[Any]) -> int:
-    """Number of NaN at the end of sorted values."""
-    if not np.isnan(values[-1]):
-        return 0
-    return int(np.count_nonzero(np.isnan(values)))
-
-
-def _code_plain(
-    instances: Instances,
-    feature: int,
-    rows: NDArray[np.integer],
-    thresholds: NDArray[np.float64],
-    out: NDArray[Any],
-) -> None:
-    values = instances.column(feature, rows).astype(np.float64)
-    codes = np.searchsorted(thresholds, values, "left")
-    codes[np.isnan(values)] = len(thresholds) + 1
-    out[: len(rows)] = codes
-
-
-def _code_compiled(
-    instances: Instances,
-    feature: int,
-    rows: NDArray[np.integer],
-    thresholds: NDArray[np.float64],
-    out: NDArray[Any],
-) -> None:
+def _sort(values: NDArray[Any], small: bool) -> None:
+    if small:
+        values.sort()
+        return
     from crucial.kernels import compiled
 
-    values = instances.column(feature, rows)
-    compiled.bin_column(values, thresholds, len(thresholds) + 1, out)
+    kind = np.uint32 if values.dtype.itemsize == 4 else np.uint64
+    bits = values.view(kind)
+    sign = kind(1) << kind(8 * values.dtype.itemsize - 1)
+    shifts = np.arange(0, 8 * values.dtype.itemsize, 11).astype(kind)
+    compiled.sort_bits(bits, np.empty_like(bits), sign, kind(2047), shifts)
 
 
-def _check_room(instances: Instances, n_rows: int, max_bins: int | None) -> None:
+def _code(
+    values: NDArray[Any], thresholds: NDArray[np.float64], out: NDArray[Any], small: bool
+) -> None:
+    """Write the codes of one feature."""
+    absent = len(thresholds) + 1
+    if small:
+        codes = np.searchsorted(thresholds, values.astype(np.float64), "left")
+        codes[np.isnan(values)] = absent
+        out[: len(values)] = codes
+        return
+    from crucial.kernels import compiled
+
+    if out.dtype == np.uint8:
+        padded = np.full(255, np.inf)
+        padded[: len(thresholds)] = thresholds
+        compiled.bin_column8(values, padded, absent, out)
+    else:
+        compiled.bin_column(values, thresholds, absent, out)
+
+
+def _check_room(n_rows: int, n_live: int, max_bins: int | None, sparse: bool) -> None:
     """Refuse sparse input whose dense codes would not fit, before anything is made."""
-    if not instances.is_sparse:
+    if not sparse:
         return
     width = 1 if max_bins is not None and max_bins <= 255 else 2 if n_rows <= 65535 else 4
-    used = int(np.count_nonzero(np.diff(instances.table.indptr)))
-    needed = n_rows * used * width
+    needed = n_rows * n_live * width
     there = _memory()
     if there is not None and needed > there // 2:
         raise DataError(
-            f"Sparse input of {n_rows:,} rows and {used:,} non-empty features would take "
+            f"Sparse input of {n_rows:,} rows and {n_live:,} non-empty features would take "
             f"{needed / 2**30:.1f} GiB once binned, more than half of the {there / 2**30:.1f} GiB "
             "of free memory. Choose fewer features (for example by sklearn.feature_selection) or "
             "fewer rows."

@@ -76,6 +76,7 @@ class Instances:
         DataError
             If a value is infinite; row and column are named.
         """
+        whole: NDArray[Any]
         if self.is_sparse:
             a, b = self.table.indptr[feature], self.table.indptr[feature + 1]
             whole = np.zeros(self.n_rows, self.table.dtype)
@@ -83,6 +84,22 @@ class Instances:
         else:
             whole = self.table[:, feature]
         values = whole.take(rows) if rows is not None else whole.copy()
+        return self.checked(values, feature, rows)
+
+    def columns(self, first: int, last: int, rows: NDArray[np.integer]) -> list[NDArray[Any]]:
+        """`column` for neighbours: rows stored together are fetched together."""
+        if self.is_sparse or self.table.flags.f_contiguous:
+            return [self.column(j, rows) for j in range(first, last)]
+        block = self.table[:, first:last].take(rows, axis=0)
+        return [
+            self.checked(np.ascontiguousarray(block[:, j - first]), j, rows)
+            for j in range(first, last)
+        ]
+
+    def checked(
+        self, values: NDArray[Any], feature: int, rows: NDArray[np.integer] | None
+    ) -> NDArray[Any]:
+        """Values as floats; refuses infinite ones."""
         if values.dtype.kind != "f" or values.dtype.itemsize not in (4, 8):
             values = values.astype(np.float64)
         # The sum of finite numbers is rarely infinite: one cheap look, then a close one.
@@ -136,6 +153,8 @@ def _checked_array(X: NDArray[Any]) -> NDArray[Any]:
 
 
 def _numbers_from_objects(X: NDArray[Any]) -> NDArray[np.float64]:
+    if X.dtype.kind in "mM":  # (NumPy would count ticks, and take NaT for a large number)
+        raise DataTypeError(f"Input X of dtype {X.dtype} cannot be read as numbers.")
     try:
         return X.astype(np.float64)
     except (TypeError, ValueError):
@@ -172,27 +191,42 @@ def _as_frame(X: Any) -> Any:
         return None
     import narwhals as nw
 
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"Input X: column names must differ. {error}") from None
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _from_frame(frame: Any) -> Instances:
     names = list(frame.columns)
     _check_shape(frame.shape)
-    odd = [c for c in names if not (frame[c].dtype.is_numeric() or frame[c].dtype == bool)]
-    for name in odd:
-        if str(frame[name].dtype) != "Boolean" and not _holds_numbers(frame[name]):
+    series = list(frame.iter_columns())
+    for name, one in zip(names, series):
+        known = one.dtype.is_numeric() or str(one.dtype) == "Boolean"
+        if not known and (one.dtype.is_temporal() or not _holds_numbers(one)):
             raise DataTypeError(
-                f"Input X: column {name!r} is of type {frame[name].dtype}, and its values cannot "
+                f"Input X: column {name!r} is of type {one.dtype}, and its values cannot "
                 "be read as numbers; encode it as numbers or leave it out."
             )
-    columns = [frame[name].to_numpy() for name in names]
+    columns = [one.to_numpy() for one in series]
     small = all(c.dtype == np.float32 for c in columns)
     table = np.empty(frame.shape, np.float32 if small else np.float64, order="F")
     for j, column in enumerate(columns):
         table[:, j] = column
-    # As in scikit-learn, names count only if all of them are strings.
-    return Instances(table, tuple(names) if all(isinstance(n, str) for n in names) else None)
+    return Instances(table, _string_names(names))
+
+
+def _string_names(names: list[Any]) -> tuple[str, ...] | None:
+    """Names that are strings; numbers are no names, a mixture is refused as in scikit-learn."""
+    strings = [isinstance(name, str) for name in names]
+    if any(strings) and not all(strings):
+        kinds = sorted({type(name).__name__ for name in names})
+        raise DataTypeError(
+            "Feature names are only supported if all input features have string names, but X has "
+            f"{' and '.join(kinds)} as column names. Use X.columns = X.columns.astype(str)."
+        )
+    return tuple(names) if all(strings) else None
 
 
 def _holds_numbers(series: Any) -> bool:
