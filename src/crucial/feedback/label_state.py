@@ -22,8 +22,9 @@ __all__ = ["LabelState"]
 _LINEAR_RANGE = 200.0
 # Exponents of a query beyond this are cut off where only the choice of a stump is at stake.
 _CLIP = 345.0
-# Up to this many levels a query's sums are kept level by level, beyond it in trees.
-_FEW_LEVELS = 8
+# Up to this many levels a query's sums are kept level by level (the compiled scan has
+# this number built in), beyond it in trees.
+_FEW_LEVELS = 5
 # Tables of the NumPy search for the exact Z: segments times bins.
 _PLAIN_TABLE = 200_000
 
@@ -75,7 +76,7 @@ class LabelState:
             self._gap[layout.query_first[:-1]] = 0.0
         self._total = 0.0  # of the weights drawn, at the current scores
         self._linear: tuple[Floats, Floats, float] | None = None
-        self._scan: tuple[Any, ...] | None = None
+        self._place: tuple[Any, Any] | None = None
 
     # -- threads ------------------------------------------------------------------
 
@@ -95,7 +96,7 @@ class LabelState:
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Potentials by prefix sums over the levels of each query: O(n)."""
-        self._linear = self._scan = None
+        self._linear = None
         if self._range > _LINEAR_RANGE:
             return self._log_potentials(pi)
         loss = np.zeros(self.layout.n_queries)
@@ -178,7 +179,7 @@ class LabelState:
 
     def advance(self, output: NDArray[Any], alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
-        self._linear = self._scan = None
+        self._linear = None
         n = len(self.scores)
         if output.dtype == np.uint8:
             self._range += abs(alpha)
@@ -316,26 +317,28 @@ class LabelState:
             return
         from crucial.kernels import compiled
 
-        level, query, above, gains = self._scan_arrays(down)
-        if above is not None:
-            compiled.wrong_weights(
+        level, query = self._places()
+        if query is None and codes.dtype == np.uint8:
+            compiled.wrong_weights_few(
                 up,
                 down,
-                gains,
+                self.gains,
                 self._coefficient,
                 codes[:n],
                 n_bins,
                 missing_rank,
                 level,
-                query,
-                above,
+                lay.row_start,
+                lay.query_first,
                 out,
             )
         else:
-            compiled.wrong_weights_deep(
+            if query is None:
+                query = lay.query_of_row()
+            compiled.wrong_weights(
                 up,
                 down,
-                gains,
+                self.gains,
                 self._coefficient,
                 codes[:n],
                 n_bins,
@@ -351,25 +354,19 @@ class LabelState:
 
     def prepare_scan(self) -> None:
         """Make what `wrong_weights` shares between features, before threads ask for it."""
-        _, down, _ = self._current()
+        self._current()
         if not self._small:
-            self._scan_arrays(down)
+            self._places()
 
-    def _scan_arrays(self, down: Floats) -> tuple[Any, ...]:
-        if self._scan is None:
+    def _places(self) -> tuple[Any, Any]:
+        """Level and query of every row; no queries where the scan goes query by query."""
+        if self._place is None:
             lay = self.layout
-            level, query = lay.level_of_row(), lay.query_of_row()
-            if lay.deepest > _FEW_LEVELS:
-                self._scan = level, query, None, self.gains
+            if lay.deepest <= _FEW_LEVELS:
+                self._place = lay.level_of_row().astype(np.uint8), None
             else:
-                segment = np.repeat(np.arange(len(lay.values)), np.diff(lay.level_start))
-                sums = np.bincount(segment, down[: len(segment)], len(lay.values)).astype(
-                    np.float64
-                )
-                above = lay.padded(plain.sums_above(sums, self._gap, lay.query_first))
-                gains = lay.padded(self.gains) if len(self.gains) else np.zeros((0, 0))
-                self._scan = level, query, above, gains
-        return self._scan
+                self._place = lay.level_of_row(), lay.query_of_row()
+        return self._place
 
     def risks(self) -> tuple[float, float]:
         """R1 and R2, by counting inversions: O(n log n)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,11 +91,3 @@ class Layout:
     def query_of_row(self) -> NDArray[np.int32]:
         """Position of every row's query among the usable ones."""
         return np.repeat(np.arange(self.n_queries, dtype=np.int32), np.diff(self.row_start))
-
-    def padded(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Values of the segments as a table of queries by levels."""
-        table = np.zeros((self.n_queries, self.deepest))
-        sizes = np.diff(self.query_first)
-        within = np.arange(len(self.values)) - np.repeat(self.query_first[:-1], sizes)
-        table[np.repeat(np.arange(self.n_queries), sizes), within] = values
-        return table

@@ -16,6 +16,7 @@ __all__ = [
     "bin_column8",
     "binary_weights",
     "distance",
+    "drop_bounds",
     "histogram8",
     "histogram_wide",
     "log_potentials",
@@ -25,7 +26,7 @@ __all__ = [
     "slopes",
     "sort_bits",
     "wrong_weights",
-    "wrong_weights_deep",
+    "wrong_weights_few",
 ]
 
 
@@ -215,6 +216,92 @@ def moments(
 
 
 @kernel
+def wrong_weights_few(
+    up,
+    down,
+    gains,
+    coefficient,
+    codes,
+    n_bins,
+    missing_rank,
+    level,
+    row_start,
+    query_first,
+    wrong,
+):
+    """Weight of wrongly ordered pairs for every threshold; one-byte codes, up to 5 levels.
+
+    Query after query, from the highest code to the lowest. A row that joins the ones
+    makes its pairs with higher-labelled zeros wrong, and rights those with lower-labelled
+    ones; the sums of both are kept level by level and fit into registers.
+
+    Parameters
+    ----------
+    gains : array of shape (n_segments,) or (0,)
+    level : uint8 array of shape (n_rows,)
+        Level of the row inside its query.
+    wrong : array of shape (n_bins + 1,)  # OUT
+    """
+    graded = len(gains) > 0
+    largest = 0
+    for q in range(len(row_start) - 1):
+        largest = max(largest, row_start[q + 1] - row_start[q])
+    order = np.empty(largest, np.uint32)
+    start = np.zeros(258, np.int32)
+    change = np.zeros(n_bins + 1)
+    z = np.zeros(5)  # of the zeros, by level
+    o = np.zeros(5)  # of the ones
+    g = np.zeros(5)
+    for q in range(len(row_start) - 1):
+        a, b = row_start[q], row_start[q + 1]
+        z[:] = 0.0
+        o[:] = 0.0
+        if graded:
+            for s in range(query_first[q], query_first[q + 1]):
+                g[s - query_first[q]] = gains[s]
+        start[: n_bins + 2] = 0
+        for i in range(a, b):
+            start[n_bins - codes[i] + 1] += 1
+            z[level[i]] += down[i]
+        total = 0
+        for c in range(n_bins + 2):
+            total += start[c]
+            start[c] = total
+        absent = start[1]
+        for i in range(a, b):
+            c = n_bins - codes[i]
+            order[start[c]] = i
+            start[c] += 1
+        weight = coefficient[q]
+        # Abstaining rows come first; where they rank 0 they never join the ones.
+        for j in range(absent if missing_rank == 0 else 0, b - a):
+            i = order[j]
+            y = np.uint32(level[i])
+            won, lost = up[i], down[i]
+            if graded:
+                above = 0.0
+                below = 0.0
+                for k in range(5):
+                    gap = g[k] - g[y]
+                    above += z[k] * gap if k > y else 0.0
+                    below -= o[k] * gap if k < y else 0.0
+            else:
+                above = ((z[1] if y < 1 else 0.0) + (z[2] if y < 2 else 0.0)) + (
+                    (z[3] if y < 3 else 0.0) + (z[4] if y < 4 else 0.0)
+                )
+                below = ((o[0] if y > 0 else 0.0) + (o[1] if y > 1 else 0.0)) + (
+                    (o[2] if y > 2 else 0.0) + (o[3] if y > 3 else 0.0)
+                )
+            change[codes[i]] += weight * (won * above - lost * below)
+            z[y] -= lost
+            o[y] += won
+    total = 0.0
+    for k in range(n_bins, -1, -1):
+        total += change[k]
+        wrong[k] = total
+
+
+@kernel
 def _by_code(codes, n_bins, start):
     """Rows by falling code (abstentions first); ``start`` tells where each code begins."""
     n = len(codes)
@@ -232,48 +319,25 @@ def _by_code(codes, n_bins, start):
 
 
 @kernel
-def wrong_weights(
-    up, down, gains, coefficient, codes, n_bins, missing_rank, level, query, above, wrong
-):
-    """Weight of wrongly ordered pairs for every threshold of one feature; few levels.
+def drop_bounds(slope, wrong, right, first, shrink, fall, reach):
+    """Lower bound of the Z that any stump of a feature can reach.
 
-    One pass over the rows from the highest code to the lowest. A row that joins the ones
-    makes its pairs with higher-labelled zeros wrong, and rights those with
-    lower-labelled ones; both sums are kept per query and level.
-
-    Parameters
-    ----------
-    gains : array of shape (n_queries, n_levels) or (0, 0)
-    level, query : arrays of shape (n_rows,)
-        Level of the row inside its query, and the query.
-    above : array of shape (n_queries, n_levels)
-        Sum over the rows of higher levels of ``down`` times the difference of gains.
-    wrong : array of shape (n_bins + 1,)  # OUT
+    ``wrong`` and ``right`` are W- and W+ when the feature was last scanned. Since then no
+    weight can have fallen below ``shrink`` times itself, nor by more than ``fall``; and
+    their difference, the slope, is known. ``Z = 1 - s + sqrt(s^2 - r^2)`` rises with
+    ``s = W+ + W-``.
     """
-    graded = gains.shape[0] > 0
-    n_levels = above.shape[1]
-    start = np.zeros(n_bins + 2, np.int64)
-    order = _by_code(codes, n_bins, start)
-    zeros_above = above.copy()
-    ones_below = np.zeros(above.shape)
-    total = 0.0
-    for c in range(n_bins + 1):
-        if c > 0 or missing_rank == 1:
-            for j in range(start[c], start[c + 1]):
-                i = order[j]
-                q = query[i]
-                y = level[i]
-                total += coefficient[q] * (up[i] * zeros_above[q, y] - down[i] * ones_below[q, y])
-                if graded:
-                    for k in range(y):
-                        zeros_above[q, k] -= down[i] * (gains[q, y] - gains[q, k])
-                    for k in range(y + 1, n_levels):
-                        ones_below[q, k] += up[i] * (gains[q, k] - gains[q, y])
-                else:
-                    for k in range(n_levels):
-                        zeros_above[q, k] -= down[i] * (k < y)
-                        ones_below[q, k] += up[i] * (k > y)
-        wrong[n_bins - c] = total
+    for f in range(len(first) - 1):
+        least = np.inf
+        for d in range(2):
+            for k in range(first[f], first[f + 1]):
+                r = slope[d, k]
+                if r != 0.0:
+                    w = max(wrong[d, k] * shrink[f], wrong[d, k] - fall[f], 0.0)
+                    v = max(right[d, k] * shrink[f], right[d, k] - fall[f], 0.0)
+                    s = max(abs(r), 2.0 * w + r, 2.0 * v - r)
+                    least = min(least, 1.0 - s + np.sqrt(max(s * s - r * r, 0.0)))
+        reach[f] = least
 
 
 @kernel
@@ -293,12 +357,12 @@ def _tree_sum(tree, base, place):
 
 
 @kernel
-def wrong_weights_deep(
+def wrong_weights(
     up, down, gains, coefficient, codes, n_bins, missing_rank, level, query, query_first, wrong
 ):
-    """`wrong_weights` for many levels: the sums in Fenwick trees, O(n log levels).
+    """`wrong_weights_few` for many levels or wide codes, O(n log levels).
 
-    Here ``gains`` holds the gain of every segment, or nothing.
+    All rows from the highest code to the lowest, the sums in Fenwick trees, one a query.
     """
     n = len(level)
     graded = len(gains) > 0

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 __all__ = [
     "advance_binary",
     "binary_weights",
+    "drop_bounds",
     "histogram",
     "log_potentials",
     "misordered",
@@ -386,3 +387,36 @@ def slopes(
             slope[1, a + 1 : b] = np.append(total[1:], 0.0) + hist[b - 1]
         at = slope[:, a:b]
         peak[f] = max(0.0, float(at.max() if signed else np.abs(at).max()))
+
+
+def drop_bounds(
+    slope: Floats,
+    wrong: Floats,
+    right: Floats,
+    first: Ints,
+    shrink: Floats,
+    fall: Floats,
+    reach: Floats,
+) -> None:
+    """Lower bound of the Z that any stump of a feature can reach.
+
+    ``wrong`` and ``right`` are W- and W+ when the feature was last scanned. Since then no
+    weight can have fallen below ``shrink`` times itself, nor by more than ``fall``; and
+    their difference, the slope, is known. ``Z = 1 - s + sqrt(s^2 - r^2)`` rises with
+    ``s = W+ + W-``.
+
+    Parameters
+    ----------
+    slope, wrong, right : arrays of shape (2, first[-1])
+    shrink, fall : arrays of shape (n_features,)
+    reach : array of shape (n_features,)  # OUT
+        Infinite where the feature has no stump on offer.
+    """
+    widths = np.diff(first)
+    share, drop = np.repeat(shrink, widths), np.repeat(fall, widths)
+    w = np.maximum(np.maximum(wrong * share, wrong - drop), 0.0)
+    v = np.maximum(np.maximum(right * share, right - drop), 0.0)
+    s = np.maximum(np.abs(slope), np.maximum(2.0 * w + slope, 2.0 * v - slope))
+    z = 1.0 - s + np.sqrt(np.maximum(s * s - slope * slope, 0.0))
+    lowest = np.where(slope != 0.0, z, np.inf).min(axis=0)
+    reach[:] = np.minimum.reduceat(lowest, first[:-1])

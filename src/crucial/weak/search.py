@@ -59,8 +59,8 @@ class SlopeSearch:
         self.peak = np.zeros(n_features)
         self.drift = np.full(n_features, np.inf)
         self._hist = np.zeros(size)
-        self._small = is_small(bins.n_rows, n_features)
-        self._before = np.zeros(0 if self._small else bins.codes.shape[1])
+        self.small = is_small(bins.n_rows, n_features)
+        self._before = np.zeros(0 if self.small else bins.codes.shape[1])
         self._words = bins.codes.view(np.uint64) if bins.codes.dtype == np.uint8 else None
         self._everything = np.arange(n_features)
         self.scanned = 0
@@ -68,7 +68,7 @@ class SlopeSearch:
     def renew(self, potentials: Potentials) -> None:
         """Take note of new potentials; nothing is scanned yet."""
         self._potentials = potentials
-        if self._small:
+        if self.small:
             self.drift[:] = np.inf
             return
         from crucial.kernels import compiled
@@ -86,7 +86,7 @@ class SlopeSearch:
         if not len(features):
             return
         self.scanned += len(features)
-        if self._small:
+        if self.small:
             plain.histogram(
                 self.bins.codes[:, : self.bins.n_rows],
                 features,
@@ -155,7 +155,7 @@ class SlopeSearch:
 
     def scan_contenders(self) -> float:
         """Renew every feature that can hold the best slope or tie with it; the best one."""
-        if self._small:
+        if self.small:
             self.scan_all()
             return float(self.peak.max(initial=0.0))
         reach = self.peak + self.drift

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
+from crucial.kernels import plain
 from crucial.kernels.threads import run_all
 from crucial.model.weak import Presence, Stump
 from crucial.weak.base import Candidate, Constraints, Material, StepRule
@@ -67,8 +68,11 @@ class StumpLearner:
         self._direction: Floats | None = None
         if constraints.monotone is not None:
             self._direction = constraints.monotone[self.bins.features].astype(np.float64)
-        # What the exact search knows of W+ + W-: a value, and how far it may have fallen.
-        self._sum = np.full((2, self.search.slope.shape[1]), 0.0)
+        # What the exact search knows of W- and W+ since it last scanned a feature: their
+        # values then, what share of them is left at least, and how far they can have fallen.
+        self._wrong = np.zeros_like(self.search.slope)
+        self._right = np.zeros_like(self.search.slope)
+        self._shrink = np.zeros(len(self.bins.features))
         self._fall = np.full(len(self.bins.features), np.inf)
         return self.bins
 
@@ -160,7 +164,9 @@ class StumpLearner:
         position = candidate.slot // 2
         self._jump[position] = self._jump.get(position, 0.0) + alpha
         if candidate.weights is not None:
-            self._fall += _total_variation(candidate.weights, alpha)
+            least, variation = _change(candidate.weights, alpha)
+            self._shrink *= least
+            self._fall += variation
 
     # -- constraints --------------------------------------------------------------
 
@@ -226,88 +232,94 @@ class StumpLearner:
     def _largest_drop(self, potentials: Potentials) -> Candidate | None:
         """Smallest ``Z = 1 - s + sqrt(s^2 - r^2)``, ``s = W+ + W-``.
 
-        r is cheap for all stumps; s needs a scan. Z rises with s, and s cannot have
-        fallen by more than the total variation of the pair weights since it was last
-        known: a feature whose Z is too large even so is not scanned.
+        r is cheap for all stumps; s needs a scan. Z rises with s, and what a step can
+        take from s is known: a feature whose Z is too large even so is not scanned.
         """
         self.search.scan_all()
         potentials.pairs.prepare_scan()
         slope, first = self.search.slope, self.search.first
-        fall = np.repeat(self._fall, np.diff(first))
-        least = np.maximum(np.abs(slope), self._sum - fall - SNAP)
-        bound = np.where(slope != 0.0, _z(least, slope), np.inf).min(axis=0)
-        reach = np.minimum.reduceat(bound, first[:-1])
+        reach = self._reach()
         order = np.argsort(reach, kind="stable")
+        order = order[np.isfinite(reach[order])]
         best = np.inf
-        wrong = np.zeros_like(slope)
-        fresh = np.zeros(len(order), bool)
-        step = max(2, 2 * self._threads) if self._threads > 2 else 4
-        for start in range(0, len(order), step):
-            chunk = order[start : start + step]
-            chunk = chunk[(reach[chunk] <= best * (1.0 + TIE) + SNAP) & np.isfinite(reach[chunk])]
-            if not len(chunk):
-                break
-            run_all(self._threads, [partial(self._scan, int(f), potentials, wrong) for f in chunk])
+        fresh = np.zeros(len(reach), bool)
+        together = 4 if self._threads <= 2 else 2 * self._threads
+        while len(order):
+            if not self._constraints.any:  # else the best Z may not be admissible
+                order = order[reach[order] <= best * (1.0 + TIE) + SNAP]
+            chunk, order = order[:together], order[together:]
+            run_all(self._threads, [partial(self._scan, int(f), potentials) for f in chunk])
             fresh[chunk] = True
             for f in chunk:
-                a, b = first[f], first[f + 1]
-                r = slope[:, a:b]
-                z = np.where(r != 0.0, _z(self._sum[:, a:b], r), np.inf)
-                best = min(best, float(z.min()))
-        self._fall[fresh] = 0.0
-        live = np.repeat(fresh, np.diff(first)) & (slope != 0.0)
-        z = np.where(live, _z(self._sum, slope), np.inf)
-        if self._constraints.any:
-            return self._constrained_drop(potentials, z, wrong)
-        # Larger is better from here on; equal Z to 1e-10 is equal 1/Z to 1e-10.
-        at = self._pick(1.0 / np.maximum(z, 1e-300), np.flatnonzero(fresh).tolist())
-        if at is None or not z[at[1], at[0]] < 1.0 - SNAP:
+                part = slice(int(first[f]), int(first[f + 1]))
+                best = min(best, float(self._z_of(part).min()))
+        at = self._best_drop(potentials, np.flatnonzero(fresh))
+        if at is None:
             return None
-        return self._with_weights(at, wrong)
+        weights = float(self._right[at[1], at[0]]), float(self._wrong[at[1], at[0]])
+        return self._candidate(*at, float(slope[at[1], at[0]]), weights)
 
-    def _scan(self, feature: int, potentials: Potentials, wrong: Floats) -> None:
+    def _reach(self) -> Floats:
+        """Lower bound of the Z of every feature."""
+        search = self.search
+        reach = np.empty(len(self.bins.features))
+        bounds = plain.drop_bounds
+        if not search.small:
+            from crucial.kernels import compiled
+
+            bounds = compiled.drop_bounds
+        bounds(
+            search.slope, self._wrong, self._right, search.first, self._shrink, self._fall, reach
+        )
+        return reach
+
+    def _scan(self, feature: int, potentials: Potentials) -> None:
+        """Renew W- and W+ of all stumps of a feature."""
         a, b = int(self.search.first[feature]), int(self.search.first[feature + 1])
         n_bins = b - a - 1
-        codes = self.bins.codes[feature]
         for default in (0, 1):
             r = self.search.slope[default, a:b]
             if not r.any():
                 continue
-            out = np.zeros(n_bins + 1)
-            potentials.pairs.wrong_weights(codes, n_bins, default, out)
-            out[out < SNAP] = 0.0
-            right = out + r
+            wrong = self._wrong[default, a:b]
+            potentials.pairs.wrong_weights(self.bins.codes[feature], n_bins, default, wrong)
+            right = wrong + r
+            wrong[wrong < SNAP] = 0.0
             right[right < SNAP] = 0.0
-            wrong[default, a:b] = out
-            self._sum[default, a:b] = out + right
+            self._right[default, a:b] = right
+        self._shrink[feature] = 1.0
+        self._fall[feature] = 0.0
 
-    def _with_weights(self, at: tuple[int, int], wrong: Floats) -> Candidate:
-        position, default = at
-        r = float(self.search.slope[default, position])
-        w = float(wrong[default, position])
-        right = w + r if w + r >= SNAP else 0.0
-        return self._candidate(position, default, r, (right, w))
+    def _z_of(self, part: slice) -> Floats:
+        """Z of the stumps of a feature, infinite for those not on offer."""
+        r = self.search.slope[:, part]
+        s = self._right[:, part] + self._wrong[:, part]
+        z = 1.0 - s + np.sqrt(np.maximum(s * s - r * r, 0.0))
+        return np.where(r != 0.0, z, np.inf)
 
-    def _constrained_drop(
-        self, potentials: Potentials, z: Floats, wrong: Floats
-    ) -> Candidate | None:
-        """With constraints the best Z may not be admissible: all features are scanned."""
+    def _best_drop(
+        self, potentials: Potentials, features: NDArray[np.int64]
+    ) -> tuple[int, int] | None:
+        """Position and default of the smallest Z below 1 among the scanned features."""
         first = self.search.first
-        rest = [
-            f for f in range(len(first) - 1) if not np.isfinite(z[:, first[f] : first[f + 1]]).any()
-        ]
-        run_all(self._threads, [partial(self._scan, f, potentials, wrong) for f in rest])
-        self._fall[:] = 0.0
-        slope = self.search.slope
-        z = np.where(slope != 0.0, _z(self._sum, slope), np.inf)
-        criterion = np.where(z < 1.0 - SNAP, 1.0 / np.maximum(z, 1e-300), 0.0)
+        # Larger is better for the tie rule; equal Z to 1e-10 is equal 1/Z to 1e-10.
+        criterion = np.zeros_like(self.search.slope)
+        for f in features:
+            part = slice(int(first[f]), int(first[f + 1]))
+            z = self._z_of(part)
+            criterion[:, part] = np.where(z < 1.0 - SNAP, 1.0 / np.maximum(z, 1e-300), 0.0)
+        if self._constraints.any:
 
-        def alpha_of(position: int, default: int) -> float | None:
-            return self._step(self._with_weights((position, default), wrong), potentials)
+            def alpha_of(position: int, default: int) -> float | None:
+                weights = (
+                    float(self._right[default, position]),
+                    float(self._wrong[default, position]),
+                )
+                r = float(self.search.slope[default, position])
+                return self._step(self._candidate(position, default, r, weights), potentials)
 
-        self._forbid(criterion, alpha_of)
-        at = self._pick(criterion, range(len(first) - 1))
-        return None if at is None else self._with_weights(at, wrong)
+            self._forbid(criterion, alpha_of)
+        return self._pick(criterion, features.tolist())
 
 
 class _Magnitude:
@@ -320,20 +332,18 @@ class _Magnitude:
         return np.abs(self._slope[key])
 
 
-def _z(s: Floats, r: Floats) -> Floats:
-    """Z of the best step, from ``s = W+ + W-`` and ``r = W+ - W-``."""
-    root: Floats = np.sqrt(np.maximum(s * s - r * r, 0.0))
-    return 1.0 - s + root
+def _change(weights: tuple[float, float], alpha: float) -> tuple[float, float]:
+    """How a step changes the weight of any set of pairs.
 
-
-def _total_variation(weights: tuple[float, float], alpha: float) -> float:
-    """Half the summed change of the pair weights after a step: bounds any weight's change."""
+    Returns
+    -------
+    least : what share of a weight is left at least
+    variation : the total variation of the pair weights, which no weight's change exceeds
+    """
     right, wrong = weights
     tied = max(0.0, 1.0 - right - wrong)
-    z = tied + right * np.exp(-alpha) + wrong * np.exp(alpha)
-    change = (
-        right * abs(np.exp(-alpha) / z - 1.0)
-        + wrong * abs(np.exp(alpha) / z - 1.0)
-        + tied * abs(1.0 / z - 1.0)
-    )
-    return float(0.5 * change) + 1e-15
+    factors = np.exp([-alpha, 0.0, alpha])
+    shares = np.array([right, tied, wrong])
+    factors /= float(shares @ factors)
+    # A little more than rounding could make of it.
+    return float(factors.min()) * (1.0 - 1e-12), 0.5 * float(shares @ abs(factors - 1.0)) + 1e-15
