@@ -13,13 +13,16 @@ __version__ = "0.1.0"
 _HOME = {
     "AdditiveRanker": "crucial.model.additive",
     "Bins": "crucial.data.bins",
+    "Evaluation": "crucial.measures.evaluation",
     "Groups": "crucial.data.groups",
     "Instances": "crucial.data.instances",
     "LabelFeedback": "crucial.feedback.labels",
+    "Measure": "crucial.measures.base",
     "PairFeedback": "crucial.feedback.pairs",
     "RankBoost": "crucial.estimators.rankboost",
     "SumFeedback": "crucial.feedback.combined",
     "evaluate": "crucial.measures.evaluation",
+    "evaluate_run": "crucial.measures.runs",
     "get_measure": "crucial.measures.names",
     "load_digits_search": "crucial.data.problems.digits",
     "load_model": "crucial.model.file",
@@ -43,8 +46,11 @@ if TYPE_CHECKING:
     from crucial.feedback.combined import SumFeedback as SumFeedback
     from crucial.feedback.labels import LabelFeedback as LabelFeedback
     from crucial.feedback.pairs import PairFeedback as PairFeedback
+    from crucial.measures.base import Measure as Measure
+    from crucial.measures.evaluation import Evaluation as Evaluation
     from crucial.measures.evaluation import evaluate as evaluate
     from crucial.measures.names import get_measure as get_measure
+    from crucial.measures.runs import evaluate_run as evaluate_run
     from crucial.model.additive import AdditiveRanker as AdditiveRanker
     from crucial.model.file import load_model as load_model
     from crucial.model.file import save_model as save_model

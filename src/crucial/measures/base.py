@@ -1,0 +1,287 @@
+"""The contract of a measure."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from crucial.errors import DataError, ParameterError
+from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
+from crucial.measures.ragged import Bools, Floats
+from crucial.validation import check_choice
+
+__all__ = [
+    "EMPTY",
+    "RELEVANT",
+    "Aggregate",
+    "Bound",
+    "Measure",
+    "Prepared",
+    "Relevance",
+    "summarise",
+]
+
+Aggregate = Literal["mean", "pool", "sum"]
+
+#: What a query without a value counts as.
+EMPTY: tuple[str | int, ...] = ("skip", 0, 1)
+
+_AGGREGATES = {
+    "mean": "mean over queries",
+    "pool": "pooled over the pairs of all queries",
+    "sum": "sum over queries",
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A measure bound to labels.
+
+    Attributes
+    ----------
+    values : callable
+        ``values(ranking)`` gives one number a query, NaN where it has none.
+    weights : array of shape (n_queries,) or None
+        Weight of each query in a pooled value: the weight of its pairs.
+    """
+
+    values: Callable[[Ranking], Floats]
+    weights: Floats | None = None
+
+
+def summarise(
+    values: Floats, weights: Floats | None, how: Aggregate, empty: str | int
+) -> tuple[float, int, int]:
+    """One number over queries; how many count in it, and how many have no value.
+
+    Examples
+    --------
+    >>> summarise(np.array([1.0, 0.5, np.nan]), None, "mean", "skip")
+    (0.75, 2, 1)
+    >>> summarise(np.array([1.0, 0.5, np.nan]), None, "mean", 0)
+    (0.5, 3, 1)
+    """
+    nothing = np.isnan(values)
+    n_empty = int(nothing.sum())
+    values = values[~nothing] if empty == "skip" else np.where(nothing, float(empty), values)
+    if len(values) == 0:
+        return float("nan"), 0, n_empty
+    if how == "sum":
+        return float(values.sum()), len(values), n_empty
+    if how == "mean" or weights is None:
+        return float(values.mean()), len(values), n_empty
+    # A query without pairs weighs nothing, whatever it is filled with.
+    weights = weights[~nothing] if empty == "skip" else np.where(nothing, 0.0, weights)
+    total = weights.sum()
+    value = float((values * weights).sum() / total) if total > 0 else float("nan")
+    return value, len(values), n_empty
+
+
+@dataclass(frozen=True)
+class Measure(ABC):
+    """How good a ranking is, query by query.
+
+    A measure reads labels once (`bind`) and then any number of rankings. Made by
+    `crucial.get_measure` from a name; a subclass with `bind` is as good.
+
+    Attributes
+    ----------
+    name : str
+        As it is typed, in its plain form.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def meaning(self) -> str:
+        """What one query's value is, gain and discount included."""
+
+    @abstractmethod
+    def bind(self, judged: Judged) -> Bound:
+        """Check the labels and keep what only they decide."""
+
+    @property
+    def description(self) -> str:
+        """One line: what it is, and how queries are put together."""
+        return f"{self.meaning}; {_AGGREGATES[self.aggregate]}"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Direction."""
+        return True
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """How queries are put together."""
+        return "mean"
+
+    @property
+    def pools(self) -> bool:
+        """Whether pairs of all queries are pooled, rather than queries averaged."""
+        return self.aggregate == "pool"
+
+    @property
+    def depth(self) -> int | None:
+        """Positions it looks at; None is all."""
+        return None
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether weights of rows have a meaning here."""
+        return False
+
+    def refuse_labels(self, judged: Judged, bad: Bools, rule: str) -> None:
+        """Raise the error that says which label the measure cannot read."""
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise DataError(f"{self.name} needs labels {rule}. Got {judged.y[row]:g} in row {row}.")
+
+    def prepare(
+        self,
+        y: Any,
+        groups: Any = None,
+        *,
+        sample_weight: Any = None,
+        ids: Any = None,
+        ties: str = "expected",
+        empty: str | int = "skip",
+    ) -> Prepared:
+        """Read labels once, to measure many score vectors.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Labels, higher is more relevant.
+        groups : Groups or array-like of query ids, optional
+            The lists; None is one list.
+        sample_weight, ids, ties, empty
+            As in `crucial.evaluate`.
+
+        Examples
+        --------
+        >>> from crucial.measures.names import get_measure
+        >>> auc = get_measure("auc").prepare([1, 0, 0])
+        >>> auc([3.0, 2.0, 1.0]), auc([1.0, 1.0, 1.0])
+        (1.0, 0.5)
+        """
+        judged = Judged.from_labels(y, groups, sample_weight=sample_weight, ids=ids)
+        return Prepared(self, judged, ties=ties, empty=empty)
+
+    def per_query(
+        self,
+        y: Any,
+        scores: Any,
+        groups: Any = None,
+        *,
+        sample_weight: Any = None,
+        ids: Any = None,
+        ties: str = "expected",
+    ) -> Floats:
+        """One value a query, in the order of its label in `Groups`; NaN where it has none."""
+        prepared = self.prepare(y, groups, sample_weight=sample_weight, ids=ids, ties=ties)
+        return prepared.per_query(scores)
+
+    def __call__(self, y: Any, scores: Any, groups: Any = None, **how: Any) -> float:
+        """The value over all queries; keywords as in `prepare`."""
+        return self.prepare(y, groups, **how)(scores)
+
+
+class Prepared:
+    """A measure that has read its labels.
+
+    Parameters
+    ----------
+    measure : Measure
+        What to compute.
+    judged : Judged
+        Against what.
+    ties, empty
+        As in `crucial.evaluate`.
+    """
+
+    def __init__(
+        self,
+        measure: Measure,
+        judged: Judged,
+        *,
+        ties: str = "expected",
+        empty: str | int = "skip",
+    ) -> None:
+        check_choice("a measure", "ties", ties, TIES)
+        check_choice("a measure", "empty", empty, EMPTY)
+        if judged.weight is not None and not measure.takes_weights:
+            raise ParameterError(
+                f"{measure.name} has no meaning for weights of rows (sample_weight); "
+                "only measures over pairs have: r1, r2, auc, kendall, disagreement."
+            )
+        self.measure, self.judged, self.ties, self.empty = measure, judged, ties, empty
+        self.bound = measure.bind(judged)
+
+    def rank(self, scores: Any) -> Ranking:
+        """Check the scores; the ranking sorts them when a measure asks."""
+        return Ranking(self.judged, as_numbers(scores, "scores", len(self.judged.y)), self.ties)
+
+    def per_query(self, scores: Any) -> Floats:
+        """One value a query; NaN where it has none."""
+        return self.bound.values(self.rank(scores))
+
+    def summary(self, values: Floats) -> tuple[float, int, int]:
+        """One number from a query's values; how many queries count, how many are empty."""
+        return summarise(values, self.bound.weights, self.measure.aggregate, self.empty)
+
+    def __call__(self, scores: Any) -> float:
+        """The value over all queries."""
+        return self.summary(self.per_query(scores))[0]
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Which items count as relevant where a measure knows only two kinds.
+
+    Attributes
+    ----------
+    threshold : float or None
+        Labels of at least this; None is every label above 0.
+    top : bool
+        Instead: the highest label of the query, as Freund et al. (2003), section 6.2.4,
+        call an item good. A query whose labels are all equal then has none.
+
+    Examples
+    --------
+    >>> Relevance().text, Relevance(2.0).text, Relevance(top=True).text
+    ('y > 0', 'y >= 2', "the query's highest y")
+    """
+
+    threshold: float | None = None
+    top: bool = False
+
+    @property
+    def text(self) -> str:
+        """The rule in a few signs."""
+        if self.top:
+            return "the query's highest y"
+        return "y > 0" if self.threshold is None else f"y >= {self.threshold:g}"
+
+    def of(self, judged: Judged) -> Bools:
+        """Which rows are relevant."""
+        y = judged.y
+        if not self.top:
+            return y > 0 if self.threshold is None else y >= self.threshold
+        groups = judged.groups
+        highest, lowest = np.full(judged.n_queries, -np.inf), np.full(judged.n_queries, np.inf)
+        full = np.flatnonzero(groups.sizes)
+        inside, first = y[groups.order], groups.starts[full]
+        highest[full] = np.maximum.reduceat(inside, first)
+        # A run stands in a collection of other items, which are not relevant.
+        lowest[full] = 0.0 if judged.retrieved is not None else np.minimum.reduceat(inside, first)
+        bar = np.where(highest > lowest, highest, np.inf)
+        return np.asarray(y >= bar[judged.codes])
+
+
+#: What counts as relevant unless said otherwise: every label above 0.
+RELEVANT = Relevance()

@@ -1,0 +1,81 @@
+"""Measures that a user wrote."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crucial.measures.base import Bound, Measure
+from crucial.measures.judged import Judged, Ranking
+from crucial.measures.ragged import Floats
+
+__all__ = ["CustomMeasure"]
+
+
+def _wants_qid(function: Callable[..., Any]) -> bool:
+    try:
+        return "qid" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # (some compiled functions have no signature)
+        return False
+
+
+@dataclass(frozen=True)
+class CustomMeasure(Measure):
+    """A function of the labels and scores of one query.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(y, scores)``, or ``function(y, scores, qid)`` if it has a parameter of
+        that name, returns a number; NaN or None where the query has no value. It reads
+        ties as it likes. Against a run, judged documents that were not retrieved have
+        the score -inf.
+    direction : bool
+        Whether higher is better.
+    text : str
+        One line about it.
+
+    Examples
+    --------
+    >>> from crucial.measures.names import get_measure
+    >>> def best_label_first(y, scores):
+    ...     return float(y[scores.argmax()] == y.max())
+    >>> get_measure(best_label_first)([0, 1, 2, 0], [1.0, 2.0, 2.0, 3.0], ["a", "a", "b", "b"])
+    0.5
+    """
+
+    function: Callable[..., Any]
+    direction: bool = True
+    text: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """The given line, or the name of the function."""
+        return self.text or f"user's function {self.name}"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """As given."""
+        return self.direction
+
+    def bind(self, judged: Judged) -> Bound:
+        """Keep nothing: the function is called query by query."""
+        groups, with_id = judged.groups, _wants_qid(self.function)
+
+        def values(ranking: Ranking) -> Floats:
+            scores = ranking.scores
+            if judged.retrieved is not None:
+                scores = np.where(judged.retrieved, scores, -np.inf)
+            out = np.full(judged.n_queries, np.nan)
+            for g, (a, b) in enumerate(zip(groups.starts[:-1], groups.starts[1:], strict=True)):
+                rows = groups.order[a:b]
+                more = {"qid": groups.labels[g]} if with_id else {}
+                value = self.function(judged.y[rows], scores[rows], **more)
+                out[g] = np.nan if value is None else float(value)
+            return out
+
+        return Bound(values)

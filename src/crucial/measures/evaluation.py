@@ -1,0 +1,253 @@
+"""Measure a ranking against labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.measures.base import EMPTY, Measure, Prepared
+from crucial.measures.intervals import bootstrap_interval
+from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
+from crucial.measures.linear import weighted_sum
+from crucial.measures.names import get_measure
+from crucial.measures.ragged import Floats
+from crucial.validation import check_choice, check_integer, check_real
+
+__all__ = ["Evaluation", "MeasureResult", "evaluate", "measure_ranking"]
+
+Measures = str | Measure | Callable[..., Any] | Iterable[str | Measure | Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class MeasureResult:
+    """One measure's value and what it stands on.
+
+    Attributes
+    ----------
+    measure : Measure
+        Which one; ``measure.description`` states gain, discount and averaging.
+    value : float
+        Over all queries that count; NaN if none does.
+    n_queries : int
+        Queries that count in it.
+    n_empty : int
+        Queries without a value of their own (no relevant item, no pair): left out, or
+        filled in as ``empty`` says.
+    interval : (float, float) or None
+        Bootstrap interval over queries, if asked for.
+    unjudged : float or None
+        Against a run: share of documents without a judgement in the positions the
+        measure looks at.
+    """
+
+    measure: Measure
+    value: float
+    n_queries: int
+    n_empty: int
+    interval: tuple[float, float] | None = None
+    unjudged: float | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `evaluate` found; ``result["ndcg@10"]`` is the value.
+
+    Attributes
+    ----------
+    results : dict of str to MeasureResult
+        By name of the measure.
+    per_query : dict of str to array
+        "qid" and each measure's value a query, NaN where it has none.
+    ties, empty
+        As they were asked for.
+    level : float or None
+        Of the intervals.
+    n_missing : int
+        Against a run: judged queries the run has no document for.
+    n_unjudged_queries : int
+        Against a run: queries of the run without any judgement, left out.
+    """
+
+    results: dict[str, MeasureResult]
+    per_query: dict[str, NDArray[Any]]
+    ties: str = "expected"
+    empty: str | int = "skip"
+    level: float | None = None
+    n_missing: int = 0
+    n_unjudged_queries: int = 0
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.results:
+            name = get_measure(name).name
+        return self.results[name].value
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One dict a measure, for tables."""
+        rows = []
+        for name, one in self.results.items():
+            row: dict[str, Any] = {"measure": name, "value": one.value}
+            if self.level is not None:
+                low, high = one.interval or (float("nan"), float("nan"))
+                row |= {"low": low, "high": high}
+            row |= {"queries": one.n_queries, "empty": one.n_empty}
+            if one.unjudged is not None:
+                row["unjudged"] = one.unjudged
+            rows.append(row | {"description": one.measure.description})
+        return rows
+
+    def __str__(self) -> str:
+        lines = []
+        for row in self.to_rows():
+            span = f" [{row['low']:.4f}, {row['high']:.4f}]" if "low" in row else ""
+            left = f", {row['empty']} empty" if row["empty"] else ""
+            lines.append(
+                f"{row['measure']:<16} {row['value']:.4f}{span}  "
+                f"({row['queries']} queries{left})  {row['description']}"
+            )
+        return "\n".join(lines)
+
+
+def _chosen(measures: Measures) -> list[Measure]:
+    if isinstance(measures, str | Measure) or not isinstance(measures, Iterable):
+        measures = [measures]
+    found = {one.name: one for one in map(get_measure, measures)}
+    return list(found.values())
+
+
+def _unjudged_share(judged: Judged, ranking: Ranking, depth: int | None) -> float | None:
+    """Share of the items in the first ``depth`` positions that nobody judged."""
+    if judged.judged is None:
+        return None
+    blocks = ranking.blocks(depth)
+    weights = np.ones(min(judged.longest, depth or judged.longest))
+    seen = weighted_sum(blocks, np.ones(len(judged.y)), weights, judged.n_queries).sum()
+    unknown = weighted_sum(blocks, (~judged.judged).astype(float), weights, judged.n_queries)
+    return float(unknown.sum() / seen) if seen else float("nan")
+
+
+def measure_ranking(
+    judged: Judged,
+    scores: Floats,
+    measures: Measures,
+    *,
+    ties: str,
+    empty: str | int,
+    intervals: bool | float,
+    resamples: int,
+    random_state: Any,
+    **more: Any,
+) -> Evaluation:
+    """Compute the measures on one ranking, sorting it once."""
+    check_choice("evaluate", "ties", ties, TIES)
+    check_choice("evaluate", "empty", empty, EMPTY)
+    check_integer("evaluate", "resamples", resamples, 1)
+    level = None
+    if intervals is not False:
+        level = 0.95 if intervals is True else intervals
+        check_real("evaluate", "intervals", level, 0.0, 1.0, low_open=True)
+        if isinstance(random_state, np.random.Generator):
+            random_state = int(random_state.integers(2**62))
+    chosen = _chosen(measures)
+    ranking = Ranking(judged, scores, ties)
+    # The deepest first: its sorted lists serve the others.
+    deep = sorted(chosen, key=lambda m: -(m.depth or 2**62))
+    results: dict[str, MeasureResult] = {}
+    values: dict[str, Floats] = {}
+    for measure in deep:
+        prepared = Prepared(measure, judged, ties=ties, empty=empty)
+        found = values[measure.name] = prepared.bound.values(ranking)
+        value, n_queries, n_empty = prepared.summary(found)
+        interval = None
+        if level is not None:
+            filled = found if empty == "skip" else np.where(np.isnan(found), float(empty), found)
+            interval = bootstrap_interval(
+                filled,
+                prepared.bound.weights,
+                measure.aggregate,
+                level=level,
+                resamples=resamples,
+                random_state=random_state,
+            )
+        unjudged = _unjudged_share(judged, ranking, measure.depth)
+        results[measure.name] = MeasureResult(
+            measure, value, n_queries, n_empty, interval, unjudged
+        )
+    return Evaluation(
+        {m.name: results[m.name] for m in chosen},
+        {"qid": judged.groups.labels} | {m.name: values[m.name] for m in chosen},
+        ties,
+        empty,
+        level,
+        **more,
+    )
+
+
+def evaluate(
+    y: Any,
+    scores: Any,
+    qid: Any = None,
+    measures: Measures = ("ndcg@10",),
+    *,
+    ids: Any = None,
+    sample_weight: Any = None,
+    ties: str = "expected",
+    empty: str | int = "skip",
+    intervals: bool | float = False,
+    resamples: int = 1000,
+    random_state: Any = 0,
+) -> Evaluation:
+    """Measure how well scores rank labelled items.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels, higher is more relevant.
+    scores : array-like of shape (n_rows,)
+        Higher is ranked first, inside its query.
+    qid : array-like of shape (n_rows,) or Groups, optional
+        Query of every row, any type, any order; None is one query.
+    measures : str, Measure, callable, or several of them
+        Names as in `crucial.measures.names`.
+    ids : array-like of shape (n_rows,), optional
+        Names of the items, read only to break ties as trec_eval does.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights of rows, for measures over pairs: a pair weighs their product. Other
+        measures refuse it.
+    ties : {"expected", "trec"}
+        "expected": the exact expectation over random order of equal scores. "trec":
+        scores compared in single precision, the greater id first among equals (without
+        ids: the earlier row), as trec_eval does. Measures over pairs count ties by their
+        own definition either way.
+    empty : {"skip", 0, 1}
+        What a query counts that has no value (no relevant item, no pair): left out of
+        the mean, or filled in (0 as LETOR's scripts, 1 as LightGBM).
+    intervals : bool or float
+        Bootstrap intervals over queries, at this level; True is 0.95.
+    resamples, random_state
+        Of the bootstrap.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> found = evaluate([1, 0, 0, 0], [2.0, 1.0, 1.0, 1.0], ["a", "a", "b", "b"], ["mrr", "auc"])
+    >>> found["mrr"], found.results["mrr"].n_empty
+    (1.0, 1)
+    """
+    judged = Judged.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
+    return measure_ranking(
+        judged,
+        as_numbers(scores, "scores", len(judged.y)),
+        measures,
+        ties=ties,
+        empty=empty,
+        intervals=intervals,
+        resamples=resamples,
+        random_state=random_state,
+    )

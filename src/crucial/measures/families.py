@@ -1,0 +1,191 @@
+"""The families of measures and what each lets follow its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from crucial.errors import ParameterError
+from crucial.measures.base import Measure, Relevance
+from crucial.measures.cascade import ExpectedReciprocalRank
+from crucial.measures.extremes import AverageRank, Coverage, ReciprocalRank, TopHits
+from crucial.measures.linear import NDCG, Precision, RankBiasedPrecision, Recall
+from crucial.measures.pairs import PairMeasure
+from crucial.measures.precision import AveragePrecision
+
+__all__ = ["MEASURES", "Family", "Option", "whole_number"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a family.
+
+    Attributes
+    ----------
+    sets : str
+        The field of the measure it sets.
+    read : callable
+        From its text to the value; ValueError where the text breaks the rule.
+    rule : str
+        What the text must be; empty for an option without a value.
+    """
+
+    sets: str
+    read: Callable[[str], Any]
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Measures of one name.
+
+    Attributes
+    ----------
+    make : callable
+        ``make(name, **fields)`` gives the measure.
+    summary : str
+        One line.
+    cutoff : {"no", "may", "must"}
+        Whether ``@k`` follows the name.
+    options : mapping
+        What may stand in brackets.
+    """
+
+    make: Callable[..., Measure]
+    summary: str
+    cutoff: Literal["no", "may", "must"] = "no"
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+    def form(self, name: str) -> str:
+        """How it is typed, options included."""
+        at = {"no": "", "may": "[@k]", "must": "@k"}[self.cutoff]
+        said = [
+            key + (f"={option.rule}" if option.rule else "") for key, option in self.options.items()
+        ]
+        return name + at + (f"({', '.join(said)})" if said else "")
+
+
+def _number(text: str, low: float, high: float, low_open: bool, high_open: bool) -> float:
+    value = float(text)
+    fine = (low < value or (not low_open and value == low)) and (
+        value < high or (not high_open and value == high)
+    )
+    if not fine:
+        raise ValueError
+    return value
+
+
+def whole_number(text: str) -> int:
+    """A whole number of at least 1."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def _relevance(text: str) -> Relevance:
+    if text == "top":
+        return Relevance(top=True)
+    return Relevance(_number(text, -float("inf"), float("inf"), True, True))
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if value not in (0.0, 0.5, 1.0):
+        raise ValueError
+    return value
+
+
+def _flag(field_name: str, value: Any) -> Option:
+    return Option(field_name, lambda text: value)
+
+
+_ABOVE_1 = partial(_number, low=1.0, high=1e9, low_open=True, high_open=False)
+_OPEN_UNIT = partial(_number, low=0.0, high=1.0, low_open=True, high_open=True)
+_LABEL = partial(_number, low=0.0, high=1000.0, low_open=True, high_open=False)
+
+_REL = {"rel": Option("relevance", _relevance, "a label or 'top'")}
+_PAIRS = {"pool": _flag("aggregate_as", "pool"), **_REL}
+_DISCOUNT = {"b": Option("base", _ABOVE_1, "a number above 1"), "letor": _flag("base", 2.0)}
+_TOP = Relevance(top=True)
+_WRONG = partial(PairMeasure, title="share of pairs in the wrong order")
+_KENDALL = {
+    "tau": _flag("kind", "balance"),
+    "tied": Option("tied", _share, "0, 0.5 or 1"),
+}
+
+
+def _kendall(name: str, **fields: Any) -> Measure:
+    coefficient = fields.get("kind") == "balance"
+    if coefficient and "tied" in fields:
+        raise ParameterError(f"measure {name!r}: tau counts no ties, so 'tied' has no meaning.")
+    title = "Kendall's tau" if coefficient else "Kendall distance (share of discordant pairs)"
+    return PairMeasure(name, title=title, **fields)
+
+
+#: Every family by its name.
+MEASURES: dict[str, Family] = {
+    "ndcg": Family(NDCG, "discounted gain, linear gain y", "may", _DISCOUNT),
+    "ndcg_exp": Family(
+        partial(NDCG, exponential=True), "discounted gain, gain 2^y - 1", "may", _DISCOUNT
+    ),
+    "map": Family(AveragePrecision, "average precision", "may", _REL),
+    "mrr": Family(ReciprocalRank, "one over the rank of the first relevant item", "may", _REL),
+    "p": Family(Precision, "share of relevant items in the first k", "must", _REL),
+    "recall": Family(Recall, "share of the relevant items found in the first k", "must", _REL),
+    "err": Family(
+        ExpectedReciprocalRank,
+        "expected reciprocal rank, stops with (2^y - 1)/2^max",
+        "may",
+        {"max": Option("highest", _LABEL, "a label in (0, 1000]")},
+    ),
+    "rbp": Family(
+        RankBiasedPrecision,
+        "rank-biased precision",
+        "may",
+        {"p": Option("persistence", _OPEN_UNIT, "a number in (0, 1)"), **_REL},
+    ),
+    "auc": Family(
+        partial(PairMeasure, kind="right", title="share of pairs in the right order"),
+        "share of pairs in the right order, a tie counts half",
+        options=_PAIRS,
+    ),
+    "r1": Family(
+        partial(_WRONG, tied=1.0),
+        "share of pairs in the wrong order, a tie counts in full",
+        options=_PAIRS,
+    ),
+    "r2": Family(_WRONG, "share of pairs in the wrong order, a tie counts half", options=_PAIRS),
+    "disagreement": Family(_WRONG, "r2, by its name in Freund et al. (2003)", options=_PAIRS),
+    "kendall": Family(
+        _kendall, "Kendall distance: share of discordant pairs", options={**_KENDALL, **_PAIRS}
+    ),
+    "ap": Family(
+        partial(AveragePrecision, relevance=_TOP),
+        "average precision of the items with the query's highest label",
+        options=_REL,
+    ),
+    "prot": Family(
+        partial(ReciprocalRank, relevance=_TOP),
+        "one over the rank of the first item with the query's highest label",
+        options=_REL,
+    ),
+    "coverage": Family(
+        partial(Coverage, relevance=_TOP),
+        "precision at the last item with the query's highest label",
+        options=_REL,
+    ),
+    "top": Family(
+        partial(TopHits, relevance=_TOP),
+        "share of queries with a best-labelled item in the first k",
+        "must",
+        {"count": _flag("count", True), **_REL},
+    ),
+    "avg_rank": Family(
+        partial(AverageRank, relevance=_TOP),
+        "rank of the first best-labelled item, at most 31",
+        options={"cap": Option("cap", whole_number, "an int of at least 1"), **_REL},
+    ),
+}

@@ -1,0 +1,120 @@
+"""The grammar of measures: ``name``, ``name@k``, ``name@k(option, option=value)``.
+
+::
+
+    ndcg@10                  linear gain, discount 1/log2(i + 1)
+    ndcg_exp@10(letor)       gain 2^y - 1, LETOR's discount (that is b=2)
+    ndcg@6(b=3)              the discount of base 3: 1 before position 3, then 1/log_3(i)
+    map(rel=2)               relevant: labels of at least 2 (else: above 0)
+    mrr(rel=top)             relevant: the query's highest label
+    rbp(p=0.95)              persistence
+    err@20(max=4)            the highest label there can be (else: in the data)
+    auc(pool)                all pairs of all queries together (else: average of queries)
+    kendall(tied=0)          a pair with equal scores counts 0, 0.5 or 1 as discordant
+    kendall(tau)             the coefficient, concordant minus discordant, in [-1, 1]
+    top@5(count)             number of queries (else: share)
+    avg_rank(cap=31)         no rank is worse than this
+
+Names are read in either case, and spaces do not matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from crucial.errors import ParameterError
+from crucial.measures.base import Measure
+from crucial.measures.custom import CustomMeasure
+from crucial.measures.families import MEASURES, Family, whole_number
+from crucial.validation import lookup
+
+__all__ = ["MEASURES", "get_measure"]
+
+_FORM = re.compile(r"([a-z][a-z0-9_]*)(?:@([^()]*))?(?:\((.*)\))?")
+
+
+def _read_options(typed: str, family: Family, text: str) -> tuple[dict[str, Any], list[str]]:
+    """Fields that the text in brackets sets, and its plain form."""
+    fields: dict[str, Any] = {}
+    said: list[str] = []
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        if not family.options:
+            raise ParameterError(f"measure {typed!r}: it takes no options. Got {part!r}.")
+        option = lookup(family.options, key, f"option of measure {typed!r}:")
+        if bool(equals) != bool(option.rule):
+            needs = f"needs a value, {key}={option.rule}" if option.rule else "takes no value"
+            raise ParameterError(f"measure {typed!r}: option {key!r} {needs}. Got {part!r}.")
+        if option.sets in fields:
+            raise ParameterError(f"measure {typed!r}: {part!r} sets again what is set already.")
+        try:
+            fields[option.sets] = option.read(value)
+        except ValueError:
+            raise ParameterError(
+                f"measure {typed!r}: option {key!r} must be {option.rule}. Got {value!r} instead."
+            ) from None
+        said.append(part)
+    return fields, said
+
+
+def _parse(typed: str) -> Measure:
+    text = "".join(typed.split()).lower()
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ParameterError(
+            f"measure {typed!r} cannot be read; expected a name like 'map', 'ndcg@10' or "
+            "'ndcg@10(b=2)'."
+        )
+    name, cutoff, bracket = match.groups()
+    family = lookup(MEASURES, name, "measure")
+    fields, said = _read_options(typed, family, bracket) if bracket is not None else ({}, [])
+    plain = name
+    if cutoff is None and family.cutoff == "must":
+        raise ParameterError(f"measure {typed!r} needs a cutoff, for example '{name}@10'.")
+    if cutoff is not None:
+        if family.cutoff == "no":
+            raise ParameterError(f"measure {typed!r}: {name} takes no cutoff. Got '@{cutoff}'.")
+        try:
+            fields["cutoff"] = whole_number(cutoff)
+        except ValueError:
+            raise ParameterError(
+                f"measure {typed!r}: the cutoff after @ must be an int of at least 1. "
+                f"Got {cutoff!r} instead."
+            ) from None
+        plain += f"@{fields['cutoff']}"
+    return family.make(plain + (f"({','.join(said)})" if said else ""), **fields)
+
+
+def get_measure(measure: str | Measure | Callable[..., Any]) -> Measure:
+    """Find a measure by its name, or take one that the user made.
+
+    Parameters
+    ----------
+    measure : str, Measure or callable
+        A name in the grammar of `crucial.measures.names`; a `Measure`; or a function of
+        the labels and scores of one query (see `CustomMeasure`; it may carry an attribute
+        ``higher_is_better``).
+
+    Examples
+    --------
+    >>> get_measure("NDCG@10").description
+    'NDCG at 10, linear gain y, discount 1/log2(i + 1); mean over queries'
+    >>> get_measure("ndgc@10")
+    Traceback (most recent call last):
+    ...
+    crucial.errors.ParameterError: unknown measure 'ndgc'; did you mean 'ndcg'? known: ...
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if isinstance(measure, str):
+        return _parse(measure)
+    if callable(measure):
+        name = getattr(measure, "__name__", type(measure).__name__)
+        direction = bool(getattr(measure, "higher_is_better", True))
+        return CustomMeasure(name, measure, direction)
+    raise ParameterError(
+        "a measure must be a name like 'ndcg@10', a Measure, or a function of (y, scores). "
+        f"Got {measure!r} instead."
+    )

@@ -1,0 +1,205 @@
+"""Measure a run against judged documents."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.groups import Groups
+from crucial.errors import DataError, DataWarning
+from crucial.measures.evaluation import Evaluation, Measures, measure_ranking
+from crucial.measures.judged import Judged, as_numbers
+from crucial.measures.ragged import Bools, Floats, Ints
+from crucial.validation import check_choice
+
+__all__ = ["evaluate_run", "judge_run"]
+
+
+def _words(values: Any) -> list[str]:
+    return [str(one) for one in np.asarray(values).tolist()]
+
+
+def _columns(table: Any, what: str, value: str) -> tuple[list[str], list[str], Floats]:
+    for column in ("qid", "doc", value):
+        if not hasattr(table, column):
+            raise DataError(
+                f"{what} must have the columns qid, doc and {value} as attributes. "
+                f"Got {type(table).__name__} without {column}."
+            )
+    numbers = as_numbers(getattr(table, value), f"{what}.{value}")
+    qid, doc = _words(table.qid), _words(table.doc)
+    if not len(qid) == len(doc) == len(numbers):
+        raise DataError(
+            f"the columns of {what} must have the same length. "
+            f"Got {len(qid)} qid, {len(doc)} doc, {len(numbers)} {value}."
+        )
+    if not qid:
+        raise DataError(f"{what} is empty.")
+    return qid, doc, numbers
+
+
+def _codes(words: list[str], table: dict[str, int]) -> Ints:
+    """Numbers for words, the same for the same word; new ones join the table."""
+    return np.fromiter((table.setdefault(w, len(table)) for w in words), np.int64, len(words))
+
+
+def _refuse_twice(keys: Ints, qid: list[str], doc: list[str], what: str) -> None:
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(np.diff(keys[order]) == 0)
+    if len(again):
+        row = int(order[again + 1].min())
+        raise DataError(f"{what} has document {doc[row]!r} of query {qid[row]!r} twice, "
+                        f"the second time in row {row}.")  # fmt: skip
+
+
+def judge_run(qrels: Any, run: Any) -> tuple[Judged, Floats, int, int]:
+    """Put a run and its judgements in one table: every retrieved or judged document a row.
+
+    Parameters
+    ----------
+    qrels : object with qid, doc, relevance
+        Parallel columns.
+    run : object with qid, doc, score
+        Parallel columns.
+
+    Returns
+    -------
+    judged : Judged
+        Rows of the judged queries; unjudged documents have the label 0.
+    scores : array of shape (n_rows,)
+        0 where not retrieved.
+    n_missing : int
+        Judged queries without a retrieved document.
+    n_unjudged : int
+        Queries of the run without any judgement, which are left out.
+    """
+    judged_qid, judged_doc, label = _columns(qrels, "qrels", "relevance")
+    run_qid, run_doc, score = _columns(run, "run", "score")
+    queries: dict[str, int] = {}
+    docs: dict[str, int] = {}
+    judged_query = _codes(judged_qid, queries)
+    n_judged_queries = len(queries)
+    run_query = _codes(run_qid, queries)
+    judged_code, run_code = _codes(judged_doc, docs), _codes(run_doc, docs)
+    judged_key, run_key = judged_query * len(docs) + judged_code, run_query * len(docs) + run_code
+    _refuse_twice(judged_key, judged_qid, judged_doc, "qrels")
+    _refuse_twice(run_key, run_qid, run_doc, "run")
+    known = run_query < n_judged_queries
+    if not known.any():
+        raise DataError(
+            "no query of the run is judged: the run has queries such as "
+            f"{run_qid[0]!r}, the qrels such as {judged_qid[0]!r}."
+        )
+    order = np.argsort(judged_key)
+    at = np.minimum(np.searchsorted(judged_key[order], run_key[known]), len(order) - 1)
+    match = order[at]
+    found = judged_key[match] == run_key[known]
+    if not found.any():
+        warnings.warn(
+            "no document of the run is judged in its query, so nothing relevant can be found; "
+            f"the run has documents such as {run_doc[0]!r}, the qrels such as {judged_doc[0]!r}.",
+            DataWarning,
+            stacklevel=3,
+        )
+    left = np.ones(len(label), bool)
+    left[match[found]] = False
+    retrieved: Bools = np.repeat([True, False], [int(known.sum()), int(left.sum())])
+    names = list(queries)[:n_judged_queries]
+    groups = Groups.from_qid(
+        np.array(names)[np.concatenate((run_query[known], judged_query[left]))], len(retrieved)
+    )
+    ids: NDArray[Any] = np.array(list(docs))[np.concatenate((run_code[known], judged_code[left]))]
+    judged = Judged(
+        np.concatenate((np.where(found, label[match], 0.0), label[left])),
+        groups,
+        ids=ids,
+        retrieved=retrieved,
+        judged=np.concatenate((found, np.ones(int(left.sum()), bool))),
+    )
+    n_retrieved = len(np.unique(run_query[known]))
+    scores = np.concatenate((score[known], np.zeros(int(left.sum()))))
+    return judged, scores, n_judged_queries - n_retrieved, len(queries) - n_judged_queries
+
+
+def _only(judged: Judged, scores: Floats, keep: Bools) -> tuple[Judged, Floats]:
+    """The same, of some rows."""
+    if judged.ids is None or judged.retrieved is None or judged.judged is None:
+        raise TypeError("only a judged run can be cut down")
+    labels = judged.groups.labels[judged.codes[keep]]
+    groups = Groups.from_qid(labels, int(keep.sum()))
+    parts = (judged.ids[keep], judged.retrieved[keep], judged.judged[keep])
+    return Judged(judged.y[keep], groups, None, *parts), scores[keep]
+
+
+def evaluate_run(
+    qrels: Any,
+    run: Any,
+    measures: Measures = ("ndcg@10",),
+    *,
+    ties: str = "expected",
+    empty: str | int = "skip",
+    unjudged: str = "not_relevant",
+    missing: str = "count",
+    intervals: bool | float = False,
+    resamples: int = 1000,
+    random_state: Any = 0,
+) -> Evaluation:
+    """Measure a run against judged documents, as trec_eval does.
+
+    Ideal gain, average precision and recall use every relevant document, retrieved or
+    not. Negative judgements count as not relevant. For measures over pairs, judged
+    documents that were not retrieved are tied behind all others.
+
+    Parameters
+    ----------
+    qrels : object with qid, doc and relevance
+        Parallel columns, as `crucial.data.trec.Qrels`.
+    run : object with qid, doc and score
+        Parallel columns, as `crucial.data.trec.Run`. The order comes from the scores.
+    measures, ties, empty, intervals, resamples, random_state
+        As in `evaluate`; ``ties="trec"`` uses the names of the documents.
+    unjudged : {"not_relevant", "drop"}
+        A retrieved document without a judgement has the label 0, or is taken out of the
+        list before it is measured. Its share is in the result.
+    missing : {"count", "skip"}
+        A judged query for which the run has nothing counts with what an empty list is
+        worth, or is left out (as trec_eval does unless told otherwise).
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Table
+    >>> qrels = Table(qid=["1", "1"], doc=["a", "b"], relevance=[1, 2])
+    >>> run = Table(qid=["1", "1"], doc=["x", "a"], score=[2.0, 1.0])
+    >>> found = evaluate_run(qrels, run, ["map", "recall@10"])
+    >>> found["map"], found["recall@10"], found.results["map"].unjudged
+    (0.25, 0.5, 0.5)
+    """
+    check_choice("evaluate_run", "unjudged", unjudged, ("not_relevant", "drop"))
+    check_choice("evaluate_run", "missing", missing, ("count", "skip"))
+    judged, scores, n_missing, n_unjudged = judge_run(qrels, run)
+    keep = np.ones(len(scores), bool)
+    if missing == "skip" and judged.retrieved is not None:
+        keep &= judged.per_query(judged.retrieved)[judged.codes] > 0
+    if unjudged == "drop" and judged.judged is not None:
+        keep &= judged.judged
+    if not keep.all():
+        judged, scores = _only(judged, scores, keep)
+    return measure_ranking(
+        judged,
+        scores,
+        measures,
+        ties=ties,
+        empty=empty,
+        intervals=intervals,
+        resamples=resamples,
+        random_state=random_state,
+        n_missing=n_missing,
+        n_unjudged_queries=n_unjudged,
+    )

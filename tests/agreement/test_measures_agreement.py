@@ -1,0 +1,175 @@
+"""Measures against trec_eval and gdeval (through ir-measures), scikit-learn and SciPy."""
+
+import shutil
+from types import SimpleNamespace
+
+import ir_measures
+import numpy as np
+import pytest
+from ir_measures import AP, ERR, RBP, RR, P, Qrel, R, ScoredDoc, nDCG
+from scipy.stats import kendalltau
+from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
+
+from crucial.measures.evaluation import evaluate
+from crucial.measures.runs import evaluate_run
+
+
+def random_run(seed: int, *, ties: bool, lowest: int = -1):
+    """A run and judgements that overlap in part, queries of very different size."""
+    rng = np.random.default_rng(seed)
+    run, qrels = [], []
+    for query in range(100, 125):
+        docs = rng.permutation(400)
+        n_run, n_judged = rng.integers(1, 150), rng.integers(1, 120)
+        scores = rng.normal(size=n_run)
+        if ties:
+            scores = np.round(scores, 1)
+        retrieved = docs[:n_run]
+        judged = rng.choice(docs[: n_run + 60], min(n_judged, n_run + 60), replace=False)
+        grades = rng.integers(lowest, 5, len(judged)) * (rng.random(len(judged)) < 0.5)
+        if query == 110:  # judged, not retrieved
+            retrieved, scores = retrieved[:0], scores[:0]
+        if query == 111:  # nothing relevant
+            grades = np.zeros(len(judged), int)
+        run += [(str(query), f"doc{d}", float(s)) for d, s in zip(retrieved, scores, strict=True)]
+        if query != 112:  # retrieved, not judged
+            qrels += [(str(query), f"doc{d}", int(g)) for d, g in zip(judged, grades, strict=True)]
+    return run, qrels
+
+
+def columns(run, qrels):
+    qid, doc, score = zip(*run, strict=True)
+    query, name, relevance = zip(*qrels, strict=True)
+    return (
+        SimpleNamespace(qid=np.array(query), doc=np.array(name), relevance=np.array(relevance)),
+        SimpleNamespace(qid=np.array(qid), doc=np.array(doc), score=np.array(score)),
+    )
+
+
+def compare(pairs, run, qrels, tolerance, **how):
+    theirs = ir_measures.iter_calc(
+        [m for m, _ in pairs], [Qrel(*row) for row in qrels], [ScoredDoc(*row) for row in run]
+    )
+    found = evaluate_run(*columns(run, qrels), [name for _, name in pairs], ties="trec", **how)
+    row = {q: i for i, q in enumerate(found.per_query["qid"].tolist())}
+    names = dict(pairs)
+    compared = 0
+    for metric in theirs:
+        ours = np.nan_to_num(found.per_query[names[metric.measure]])[row[metric.query_id]]
+        assert ours == pytest.approx(metric.value, abs=tolerance), metric
+        compared += metric.value > 0
+    assert compared > 10 * len(pairs)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ties", [False, True])
+def test_trec_eval(seed: int, ties: bool) -> None:
+    pairs = [
+        (nDCG, "ndcg"),
+        (nDCG @ 10, "ndcg@10"),
+        (AP, "map"),
+        (AP @ 20, "map@20"),
+        (AP(rel=2), "map(rel=2)"),
+        (RR, "mrr"),
+        (RR(rel=3), "mrr(rel=3)"),
+        (P @ 5, "p@5"),
+        (P(rel=2) @ 10, "p@10(rel=2)"),
+        (R @ 30, "recall@30"),
+    ]
+    compare(pairs, *random_run(seed, ties=ties), 1e-12)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_averages_of_trec_eval(ties: bool) -> None:
+    """ir-measures averages over all judged queries, those without relevant documents too."""
+    run, qrels = random_run(7, ties=ties)
+    theirs = ir_measures.calc_aggregate(
+        [nDCG @ 10, AP], [Qrel(*row) for row in qrels], [ScoredDoc(*row) for row in run]
+    )
+    ours = evaluate_run(*columns(run, qrels), ["ndcg@10", "map"], ties="trec", empty=0)
+    assert ours["ndcg@10"] == pytest.approx(theirs[nDCG @ 10], abs=1e-12)
+    assert ours["map"] == pytest.approx(theirs[AP], abs=1e-12)
+    assert (ours.n_missing, ours.n_unjudged_queries) == (1, 1)
+
+
+def test_scores_that_differ_beyond_single_precision() -> None:
+    qrels = [("1", f"d{i}", i % 2) for i in range(8)]
+    run = [("1", f"d{i}", 1.0 + i * (-1) ** i * 1e-9) for i in range(8)]
+    theirs = ir_measures.calc_aggregate(
+        [AP], [Qrel(*r) for r in qrels], [ScoredDoc(*r) for r in run]
+    )
+    ours = evaluate_run(*columns(run, qrels), "map", ties="trec")
+    assert ours["map"] == pytest.approx(theirs[AP], abs=1e-12)
+    assert evaluate_run(*columns(run, qrels), "map")["map"] != pytest.approx(theirs[AP], abs=1e-3)
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a Perl script")
+def test_gdeval() -> None:
+    """Five decimals is what it prints."""
+    pairs = [(ERR @ 20, "err@20(max=4)"), (nDCG(dcg="exp-log2") @ 20, "ndcg_exp@20")]
+    run, qrels = random_run(3, ties=False, lowest=0)
+    # It leaves queries out that the run does not have.
+    compare(pairs, run, qrels, 6e-6)
+
+
+def test_cwl_eval() -> None:
+    """Rank-biased precision; it leaves ties in the order they come, so there are none."""
+    pytest.importorskip("cwl", reason="ir-measures needs cwl-eval for it")
+    compare([(RBP(p=0.8, rel=1), "rbp")], *random_run(1, ties=False), 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scikit_learn(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 5, (40, 60))
+    y[:, 0], y[:, 1] = 0, 1
+    scores = np.round(rng.normal(size=y.shape), 1)
+    qid = np.repeat(np.arange(40), 60)
+    found = evaluate(y.ravel(), scores.ravel(), qid, ["ndcg", "ndcg@10", "auc(rel=1)"])
+    assert found["ndcg"] == pytest.approx(ndcg_score(y, scores), rel=1e-12)
+    assert found["ndcg@10"] == pytest.approx(ndcg_score(y, scores, k=10), rel=1e-12)
+    aucs = [roc_auc_score(a > 0, b) for a, b in zip(y, scores, strict=True)]
+    assert found["auc(rel=1)"] == pytest.approx(np.mean(aucs), rel=1e-12)
+    strict = rng.permuted(np.tile(np.arange(60.0), (40, 1)), axis=1)
+    ours = evaluate(y.ravel(), strict.ravel(), qid, ["map", "ndcg@10"])
+    theirs = [average_precision_score(a > 0, b) for a, b in zip(y, strict, strict=True)]
+    assert ours["map"] == pytest.approx(np.mean(theirs), rel=1e-12)
+
+
+def test_scikit_learn_on_one_long_list() -> None:
+    """Long enough for the compiled way of counting pairs."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(30_000) < 0.1).astype(int)
+    scores = np.round(rng.normal(size=30_000) + y, 2)
+    assert evaluate(y, scores, None, "auc")["auc"] == pytest.approx(
+        roc_auc_score(y, scores), rel=1e-12
+    )
+
+
+def test_scipy() -> None:
+    rng = np.random.default_rng(0)
+    y, scores = rng.permutation(80), rng.permutation(80)
+    tau = kendalltau(y, scores).statistic
+    found = evaluate(y, scores, None, ["kendall", "kendall(tau)"])
+    assert found["kendall(tau)"] == pytest.approx(tau, rel=1e-12)
+    assert found["kendall"] == pytest.approx((1 - tau) / 2, rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:no document of the run is judged")
+@pytest.mark.parametrize("seed", range(2))
+def test_every_query_of_a_run_is_measured_as_if_alone(seed: int) -> None:
+    run, qrels = random_run(seed, ties=True)
+    names = ["ndcg@3", "map", "r2", "kendall(tau)", "coverage", "prot", "err(max=4)", "avg_rank"]
+    together = evaluate_run(*columns(run, qrels), names)
+    compared = 0
+    for i, query in enumerate(together.per_query["qid"].tolist()):
+        mine = [r for r in run if r[0] == query]
+        if not mine:
+            continue
+        alone = evaluate_run(*columns(mine, [r for r in qrels if r[0] == query]), names)
+        for name in names:
+            np.testing.assert_allclose(
+                together.per_query[name][i], alone.per_query[name][0], rtol=1e-12
+            )
+        compared += 1
+    assert compared == 23

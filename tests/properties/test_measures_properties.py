@@ -1,0 +1,346 @@
+"""Measures against their plain meaning, over every order that ties allow."""
+
+import itertools
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from crucial.measures.evaluation import evaluate
+from crucial.measures.names import get_measure
+from crucial.measures.runs import evaluate_run
+
+
+def discount(i, base=None):
+    if base is None:
+        return 1 / math.log2(i + 1)
+    return 1.0 if i < base else 1 / math.log(i, base)
+
+
+def dcg(labels, gain, k, base):
+    return sum(gain(y) * discount(i, base) for i, y in enumerate(labels, 1) if k is None or i <= k)
+
+
+def ndcg(k=None, gain=lambda y: y, base=None):
+    def value(ranked, lost):
+        best = dcg(sorted(ranked + lost, reverse=True), gain, k, base)
+        return dcg(ranked, gain, k, base) / best if best > 0 else None
+
+    return value
+
+
+def exponential(y):
+    return 2**y - 1
+
+
+def binary(compute, relevant=lambda labels: [y > 0 for y in labels]):
+    """A measure of (which of the ranked are good, how many good there are)."""
+
+    def value(ranked, lost):
+        good = relevant(ranked + lost)
+        return compute(good[: len(ranked)], sum(good)) if any(good) else None
+
+    return value
+
+
+def at_least(bar):
+    return lambda labels: [y >= bar for y in labels]
+
+
+def best_of_all(labels):
+    return [y == max(labels) and max(labels) > min(labels) for y in labels]
+
+
+def average_precision(k=None):
+    def compute(good, total):
+        hits = [sum(good[:i]) / i for i in range(1, len(good) + 1) if good[i - 1] and i <= (k or i)]
+        return sum(hits) / total
+
+    return compute
+
+
+def first(good):
+    return good.index(True) + 1 if any(good) else math.inf
+
+
+def last_precision(good, total):
+    if sum(good) < total:
+        return 0.0
+    return total / (len(good) - good[::-1].index(True))
+
+
+def rbp(p, k=None):
+    return lambda good, total: (1 - p) * sum(p**i for i, g in enumerate(good[:k]) if g)
+
+
+def err(highest, k=None):
+    def value(ranked, lost):
+        if max(ranked + lost) <= 0:
+            return None
+        reach, found = 1.0, 0.0
+        for i, y in enumerate(ranked[:k], 1):
+            stop = (2**y - 1) / 2**highest
+            found += reach * stop / i
+            reach *= 1 - stop
+        return found
+
+    return value
+
+
+TWINS = {
+    "ndcg": ndcg(),
+    "ndcg@3": ndcg(3),
+    "ndcg_exp": ndcg(gain=exponential),
+    "ndcg_exp@2(letor)": ndcg(2, exponential, 2),
+    "ndcg@4(b=3)": ndcg(4, base=3),
+    "map": binary(average_precision()),
+    "map@3": binary(average_precision(3)),
+    "map(rel=2)": binary(average_precision(), at_least(2)),
+    "ap": binary(average_precision(), best_of_all),
+    "mrr": binary(lambda good, total: 1 / first(good)),
+    "mrr@2": binary(lambda good, total: 1 / first(good) if first(good) <= 2 else 0),
+    "prot": binary(lambda good, total: 1 / first(good), best_of_all),
+    "coverage": binary(last_precision, best_of_all),
+    "coverage(rel=1)": binary(last_precision, at_least(1)),
+    "top@2": binary(lambda good, total: float(first(good) <= 2), best_of_all),
+    "avg_rank": binary(lambda good, total: min(first(good), 31), best_of_all),
+    "avg_rank(cap=3)": binary(lambda good, total: min(first(good), 3), best_of_all),
+    "p@3": binary(lambda good, total: sum(good[:3]) / 3),
+    "recall@3": binary(lambda good, total: sum(good[:3]) / total),
+    "rbp": binary(rbp(0.8)),
+    "rbp@3(p=0.4)": binary(rbp(0.4, 3)),
+    "err(max=3)": err(3),
+    "err@3(max=4)": err(4, 3),
+}
+
+
+def orders(scores):
+    """Every order of the rows that random ties allow."""
+    levels = [
+        [i for i, s in enumerate(scores) if s == v] for v in sorted(set(scores), reverse=True)
+    ]
+    for parts in itertools.product(*(itertools.permutations(level) for level in levels)):
+        yield [i for part in parts for i in part]
+
+
+def expected(twin, labels, scores, lost=()):
+    found = [twin([labels[i] for i in order], list(lost)) for order in orders(scores)]
+    return math.nan if found[0] is None else sum(found) / len(found)
+
+
+def pair_shares(labels, scores):
+    right = wrong = tied = 0
+    for (y, s), (z, t) in itertools.permutations(zip(labels, scores, strict=True), 2):
+        if y > z:
+            right, wrong, tied = right + (s > t), wrong + (s < t), tied + (s == t)
+    return right, wrong, tied
+
+
+def same(found, wanted):
+    assert (math.isnan(found) and math.isnan(wanted)) or found == pytest.approx(wanted, rel=1e-12)
+
+
+small_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(small_lists, min_size=1, max_size=3))
+def test_expectation_over_every_order(drawn) -> None:
+    rows = [(y, s, q) for q, one in enumerate(drawn) for y, s in one]
+    y, scores, qid = zip(*rows, strict=True)
+    found = evaluate(y, scores, qid, list(TWINS)).per_query
+    for q, one in enumerate(drawn):
+        labels, values = zip(*one, strict=True)
+        for name, twin in TWINS.items():
+            same(found[name][q], expected(twin, labels, values))
+
+
+@settings(max_examples=150, deadline=None)
+@given(small_lists)
+def test_pair_measures(drawn) -> None:
+    labels, scores = zip(*drawn, strict=True)
+    right, wrong, tied = pair_shares(labels, scores)
+    total = right + wrong + tied
+    names = ["r1", "r2", "auc", "kendall", "kendall(tied=0)", "kendall(tau)", "disagreement"]
+    found = evaluate(labels, scores, None, names)
+    if total == 0:
+        assert all(math.isnan(found[name]) for name in names)
+        return
+    assert found["r1"] == (wrong + tied) / total
+    assert found["r2"] == found["kendall"] == found["disagreement"] == (wrong + tied / 2) / total
+    assert found["auc"] == (right + tied / 2) / total
+    assert found["kendall(tied=0)"] == wrong / total
+    assert found["kendall(tau)"] == (right - wrong) / total
+
+
+RUN_TWINS = {
+    name: twin
+    for name, twin in TWINS.items()
+    if name.partition("@")[0]
+    not in ("ap", "prot", "coverage", "top", "avg_rank", "avg_rank(cap=3)")
+} | {"coverage(rel=1)": TWINS["coverage(rel=1)"]}
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.none() | st.integers(-1, 3), st.integers(0, 2)), min_size=1, max_size=5),
+    st.lists(st.integers(0, 3), max_size=3),
+)
+def test_runs_against_judgements(retrieved, lost) -> None:
+    assume(lost or any(y is not None for y, _ in retrieved))
+    judged = [(f"d{i}", y) for i, (y, _) in enumerate(retrieved) if y is not None]
+    judged += [(f"lost{i}", y) for i, y in enumerate(lost)]
+    qrels = SimpleNamespace(
+        qid=["q"] * len(judged), doc=[d for d, _ in judged], relevance=[y for _, y in judged]
+    )
+    scores = [s for _, s in retrieved]
+    run = SimpleNamespace(
+        qid=["q"] * len(retrieved), doc=[f"d{i}" for i in range(len(retrieved))], score=scores
+    )
+    assume(any(y is not None for y, _ in retrieved))  # (else there is a warning)
+    found = evaluate_run(qrels, run, [*RUN_TWINS, "r2"])
+    labels = [max(y or 0, 0) for y, _ in retrieved]
+    for name, twin in RUN_TWINS.items():
+        same(found[name], expected(twin, labels, scores, lost))
+    with_negatives = [y or 0 for y, _ in retrieved] + lost
+    right, wrong, tied = pair_shares(with_negatives, scores + [-1] * len(lost))
+    total = right + wrong + tied
+    same(found["r2"], (wrong + tied / 2) / total if total else math.nan)
+    unknown = sum(y is None for y, _ in retrieved) / len(retrieved)
+    assert found.results["map"].unjudged == pytest.approx(unknown)
+
+
+@pytest.mark.parametrize(
+    ("size", "good", "before", "good_before"),
+    [(40, 7, 5, 2), (60, 60, 3, 0), (90, 1, 0, 0), (300, 40, 30, 3)],
+)
+def test_equation_22_of_freund_et_al(size, good, before, good_before) -> None:
+    """AP, PROT and coverage of a big block, by the paper's formula in whole numbers."""
+
+    def chance(j, place):  # the j-th good item of the block is at this place of it
+        return (
+            math.comb(place - 1, j - 1) * math.comb(size - place, good - j) / math.comb(size, good)
+        )
+
+    y = [1] * good_before + [0] * (before - good_before) + [1] * good + [0] * (size - good)
+    scores = np.append(-np.arange(before), np.full(size, -1000.0))
+    total = good_before + good
+    sure = sum((k + 1) / (k + 1) for k in range(good_before))
+    tied = sum(
+        (good_before + j) * chance(j, place) / (before + place)
+        for j in range(1, good + 1)
+        for place in range(j, size - good + j + 1)
+    )
+    found = evaluate(y, scores, None, ["map", "mrr", "coverage(rel=1)"])
+    assert found["map"] == pytest.approx((sure + tied) / total, rel=1e-12)
+    last = sum(total * chance(good, p) / (before + p) for p in range(good, size + 1))
+    assert found["coverage(rel=1)"] == pytest.approx(last, rel=1e-12)
+    if not good_before:
+        top = sum(chance(1, p) / (before + p) for p in range(1, size - good + 2))
+        assert found["mrr"] == pytest.approx(top, rel=1e-12)
+
+
+def test_err_of_a_big_tied_block() -> None:
+    """Against a sum over the mean products of all subsets (elementary symmetric)."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 4, 50)
+    keep = 1 - (2.0**y - 1) / 2**3
+    symmetric = np.array([1.0])
+    for one in keep:
+        symmetric = np.append(symmetric, 0) + one * np.append(0, symmetric)
+    mean = symmetric / [math.comb(50, j) for j in range(51)]
+    value = sum((mean[j - 1] - mean[j]) / j for j in range(1, 51))
+    assert get_measure("err(max=3)")(y, np.zeros(50)) == pytest.approx(value, rel=1e-12)
+
+
+ALL = [*TWINS, "err", "rbp(p=0.95)", "r1", "r2", "auc", "auc(pool)", "kendall(tau)"]
+
+
+def ragged(seed):
+    """Lists of very different lengths, with and without many ties, in mixed order."""
+    rng = np.random.default_rng(seed)
+    sizes = np.concatenate((rng.integers(1, 200, 25), [1, 1, 2, 400]))
+    qid = np.repeat(rng.permutation(len(sizes)), sizes)
+    y = rng.integers(0, 4, len(qid)) * (rng.random(len(qid)) < 0.3)
+    scores = np.round(rng.normal(size=len(qid)), rng.integers(0, 4))
+    mixed = rng.permutation(len(qid))
+    return y[mixed], scores[mixed], qid[mixed]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("ties", ["expected", "trec"])
+def test_every_query_is_measured_as_if_alone(seed, ties) -> None:
+    y, scores, qid = ragged(seed)
+    names = [*TWINS, "r2", "auc"]
+    for name in names:
+        together = get_measure(name).per_query(y, scores, qid, ties=ties)
+        for q, value in enumerate(together):
+            mine = qid == q
+            same(value, get_measure(name)(y[mine], scores[mine], ties=ties))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_hangs_on_the_order_of_rows_or_the_scale_of_scores(seed) -> None:
+    y, scores, qid = ragged(seed)
+    rng = np.random.default_rng(seed)
+    mixed = rng.permutation(len(y))
+    plain = evaluate(y, scores, qid, ALL)
+    shuffled = evaluate(y[mixed], scores[mixed], qid[mixed], ALL)
+    scaled = evaluate(y, np.arctan(scores / 7) + 3, qid, ALL)
+    renamed = evaluate(y, scores, [f"q{q:03d}" for q in 999 - qid], ALL)
+    for name in ALL:
+        for other in (shuffled, scaled):
+            np.testing.assert_allclose(other.per_query[name], plain.per_query[name], rtol=1e-12)
+        np.testing.assert_allclose(renamed.per_query[name][::-1], plain.per_query[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds(seed) -> None:
+    y, scores, qid = ragged(seed)
+    for given_scores in (scores, y.astype(float), -y, np.zeros(len(y))):
+        found = evaluate(y, given_scores, qid, ALL)
+        for name in ALL:
+            low, high = (1, 31) if name.startswith("avg_rank") else (0, 1)
+            low = -1 if name == "kendall(tau)" else low
+            values = found.per_query[name][~np.isnan(found.per_query[name])]
+            assert len(values)
+            assert (values >= low).all(), name
+            assert (values <= high).all(), name
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_labels_rank_best_and_a_constant_never_wins(seed) -> None:
+    y, scores, qid = ragged(seed)
+    perfect, constant, worst = (evaluate(y, s, qid, ALL) for s in (y, np.zeros(len(y)), -y))
+    for name in ALL:
+        sign = 1 if get_measure(name).higher_is_better else -1
+        a, b, c, d = (
+            sign * np.nan_to_num(e.per_query[name])
+            for e in (perfect, constant, worst, evaluate(y, scores, qid, name))
+        )
+        assert (a >= b - 1e-12).all(), name
+        assert (b >= c - 1e-12).all(), name
+        assert (a >= d - 1e-12).all(), name
+    assert set(perfect.per_query["ndcg@3"][~np.isnan(perfect.per_query["ndcg@3"])]) == {1.0}
+    assert set(perfect.per_query["auc"][~np.isnan(perfect.per_query["auc"])]) == {1.0}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weight_2_is_a_row_twice(seed) -> None:
+    y, scores, qid = ragged(seed)
+    weight = np.random.default_rng(seed).integers(0, 4, len(y))
+    again = np.repeat(np.arange(len(y)), weight)
+    for name in ("r1", "r2", "auc", "r2(pool)", "kendall"):
+        weighted = evaluate(y, scores, qid, name, sample_weight=weight)[name]
+        repeated = evaluate(y[again], scores[again], qid[again], name)[name]
+        assert weighted == pytest.approx(repeated, rel=1e-12)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@given(st.lists(small_lists, min_size=1, max_size=3))
+def test_expectation_over_every_order_at_length(drawn) -> None:
+    test_expectation_over_every_order.hypothesis.inner_test(drawn)

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from crucial.kernels import inversions
+from crucial.kernels.inversions import count_pairs, count_pairs_compiled, count_pairs_plain
+
+
+def test_counts_by_hand() -> None:
+    # list 0: levels 1 | 0 2 | 0; list 1: empty; list 2: one item
+    level = np.array([1, 0, 2, 0, 5])
+    starts, lists = np.array([0, 1, 3, 4, 5]), np.array([0, 3, 3, 4])
+    # 1>0, 1>0, 2>0 right; 2 after 1 wrong; 0 with 2 tied
+    expected = [[3, 1, 1], [0, 0, 0], [0, 0, 0]]
+    assert count_pairs_plain(level, None, starts, lists).tolist() == expected
+
+
+def test_nothing_to_count() -> None:
+    nothing, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
+    assert count_pairs_plain(nothing, None, one, one).shape == (0, 3)
+
+
+def test_size_alone_decides_which_way_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = []
+    monkeypatch.setattr(inversions, "count_pairs_plain", lambda *a: ways.append("plain"))
+    monkeypatch.setattr(inversions, "count_pairs_compiled", lambda *a: ways.append("compiled"))
+    for n in (10, inversions.COMPILE_FROM - 1, inversions.COMPILE_FROM):
+        count_pairs(np.zeros(n, np.int64), None, np.array([0, n]), np.array([0, 1]))
+    assert ways == ["plain", "plain", "compiled"]
+
+
+@pytest.mark.kernels
+def test_threads_share_out_lists() -> None:
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 7, 900)
+    starts = np.unique(np.append(rng.integers(0, 900, 500), [0, 900]))
+    lists = np.unique(np.append(rng.integers(0, len(starts) - 1, 40), [0, len(starts) - 1]))
+    weight = rng.random(900)
+    alone = count_pairs_compiled(level, weight, starts, lists, 1)
+    for threads in (2, 3, 7):
+        again = count_pairs_compiled(level, weight, starts, lists, threads)
+        np.testing.assert_array_equal(again, alone)
+    np.testing.assert_allclose(count_pairs_plain(level, weight, starts, lists), alone, rtol=1e-13)
+
+
+@pytest.mark.kernels
+def test_weights_of_other_sizes_in_other_lists() -> None:
+    """A light list next to a heavy one keeps its digits."""
+    rng = np.random.default_rng(0)
+    level, weight = rng.integers(0, 4, 60), rng.random(60)
+    starts, lists = np.arange(61), np.array([0, 30, 60])
+    light = count_pairs_plain(level[30:], weight[30:], np.arange(31), np.array([0, 30]))
+    weight[:30] *= 1e12
+    for way in (count_pairs_plain, count_pairs_compiled):
+        np.testing.assert_allclose(way(level, weight, starts, lists)[1:], light, rtol=1e-13)
+
+
+def test_compiled_on_the_size_it_is_for() -> None:
+    rng = np.random.default_rng(0)
+    n = inversions.COMPILE_FROM + 1
+    level = rng.integers(0, 5, n)
+    starts = np.unique(np.append(rng.integers(0, n, n // 2), [0, n]))
+    lists = np.unique(np.append(rng.integers(0, len(starts) - 1, 300), [0, len(starts) - 1]))
+    np.testing.assert_array_equal(
+        count_pairs(level, None, starts, lists, 2), count_pairs_plain(level, None, starts, lists)
+    )

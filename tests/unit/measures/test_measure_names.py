@@ -1,0 +1,165 @@
+import pytest
+
+from crucial.errors import ParameterError
+from crucial.measures.custom import CustomMeasure
+from crucial.measures.linear import NDCG
+from crucial.measures.names import MEASURES, get_measure
+
+EXAMPLES = [
+    "ndcg",
+    "ndcg@10",
+    "ndcg@6(b=2.5)",
+    "ndcg_exp@10(letor)",
+    "map",
+    "map@100(rel=2)",
+    "mrr",
+    "mrr@10(rel=top)",
+    "p@5",
+    "recall@100(rel=3)",
+    "err",
+    "err@20(max=4)",
+    "rbp",
+    "rbp@50(p=0.95,rel=2)",
+    "auc",
+    "auc(pool)",
+    "auc(pool,rel=1)",
+    "r1",
+    "r2(pool)",
+    "kendall",
+    "kendall(tau)",
+    "kendall(tied=0)",
+    "disagreement",
+    "ap",
+    "prot",
+    "coverage",
+    "top@5",
+    "top@5(count)",
+    "avg_rank",
+    "avg_rank(cap=11)",
+]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_plain_names_are_read_back_to_the_same_measure(name: str) -> None:
+    measure = get_measure(name)
+    assert measure.name == name
+    assert get_measure(measure.name) == measure
+    assert get_measure(measure) is measure
+
+
+def test_every_family_is_among_the_examples() -> None:
+    assert {name.partition("@")[0].partition("(")[0] for name in EXAMPLES} == set(MEASURES)
+
+
+def test_case_and_spaces_do_not_matter() -> None:
+    assert get_measure(" NDCG @10 ( B = 2 ) ") == NDCG("ndcg@10(b=2)", cutoff=10, base=2.0)
+
+
+def test_letor_is_the_base_2_discount() -> None:
+    letor, base = get_measure("ndcg_exp@10(letor)"), get_measure("ndcg_exp@10(b=2)")
+    assert letor.description == base.description
+    assert letor([3, 0, 2], [1, 2, 3]) == base([3, 0, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ndgc@10", "unknown measure 'ndgc'; did you mean 'ndcg'"),
+        ("recal@5", "did you mean 'recall'"),
+        ("", "measure '' cannot be read"),
+        ("ndcg@10)", r"measure 'ndcg@10\)' cannot be read"),
+        ("@5", "measure '@5' cannot be read"),
+        ("ndcg@0", "measure 'ndcg@0': the cutoff after @ must be an int of at least 1. Got '0'"),
+        ("ndcg@ten", "the cutoff after @ must be an int of at least 1. Got 'ten'"),
+        ("ndcg@", "the cutoff after @ must be an int of at least 1. Got ''"),
+        ("ndcg@1.5", "the cutoff after @ must be an int of at least 1. Got '1.5'"),
+        ("ndcg@-3", "the cutoff after @ must be an int of at least 1. Got '-3'"),
+        ("p", "measure 'p' needs a cutoff, for example 'p@10'"),
+        ("recall", "measure 'recall' needs a cutoff"),
+        ("auc@5", "measure 'auc@5': auc takes no cutoff"),
+        ("ndcg(rel=2)", r"unknown option of measure 'ndcg\(rel=2\)': 'rel'"),
+        ("ndcg@5(letr)", "did you mean 'letor'"),
+        ("ndcg@5()", "unknown option"),
+        ("ndcg@5(b)", "option 'b' needs a value, b=a number above 1"),
+        ("ndcg@5(b=1)", "option 'b' must be a number above 1. Got '1'"),
+        ("ndcg@5(b=nan)", "option 'b' must be a number above 1. Got 'nan'"),
+        ("ndcg@5(b=2,letor)", "'letor' sets again what is set already"),
+        ("ndcg@5(letor=2)", "option 'letor' takes no value"),
+        ("rbp(p=1)", r"option 'p' must be a number in \(0, 1\). Got '1'"),
+        ("map(rel=inf)", "option 'rel' must be a label or 'top'. Got 'inf'"),
+        ("map(rel=good)", "option 'rel' must be a label or 'top'. Got 'good'"),
+        ("err(max=2000)", r"option 'max' must be a label in \(0, 1000\]"),
+        ("kendall(tied=0.3)", "option 'tied' must be 0, 0.5 or 1"),
+        ("kendall(tau,tied=0)", "tau counts no ties"),
+        ("avg_rank(cap=0)", "option 'cap' must be an int of at least 1"),
+    ],
+)
+def test_bad_names_are_named(name: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        get_measure(name)
+
+
+def test_what_is_no_measure_is_refused() -> None:
+    with pytest.raises(ParameterError, match="a measure must be a name like 'ndcg@10'"):
+        get_measure(10)  # type: ignore[arg-type]
+
+
+def test_functions_are_measures() -> None:
+    def share_above(y, scores, qid):
+        return None if qid == "b" else float((scores > 0).mean())
+
+    share_above.higher_is_better = False  # type: ignore[attr-defined]
+    measure = get_measure(share_above)
+    assert isinstance(measure, CustomMeasure)
+    assert (measure.name, measure.higher_is_better) == ("share_above", False)
+    found = measure.per_query([1, 1, 1], [1.0, -1.0, 2.0], ["a", "a", "b"])
+    assert found[0] == 0.5
+    assert found[1] != found[1]
+    assert "share_above" in measure.description
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ndcg@10", "linear gain y"),
+        ("ndcg_exp@10", "gain 2^y - 1"),
+        ("ndcg@10(b=3)", "1/log_3(i), 1 before position 3"),
+        ("map(rel=2)", "y >= 2"),
+        ("mrr", "y > 0"),
+        ("ap", "the query's highest y"),
+        ("r1", "ties count in full"),
+        ("r2", "ties count half"),
+        ("r2", "mean over queries"),
+        ("r2(pool)", "pooled over the pairs of all queries"),
+        ("top@5(count)", "sum over queries"),
+        ("err@5(max=4)", "max = 4"),
+        ("rbp(p=0.5)", "p = 0.5"),
+    ],
+)
+def test_descriptions_say_what_is_computed(name: str, words: str) -> None:
+    assert words in get_measure(name).description
+    assert "\n" not in get_measure(name).description
+
+
+def test_direction_and_pooling() -> None:
+    lower = {n for n in EXAMPLES if not get_measure(n).higher_is_better}
+    assert lower == {
+        "r1",
+        "r2(pool)",
+        "kendall",
+        "kendall(tied=0)",
+        "disagreement",
+        "avg_rank",
+        "avg_rank(cap=11)",
+    }
+    assert {n for n in EXAMPLES if get_measure(n).pools} == {
+        "auc(pool)",
+        "auc(pool,rel=1)",
+        "r2(pool)",
+    }
+
+
+def test_forms_for_help() -> None:
+    assert MEASURES["ndcg"].form("ndcg") == "ndcg[@k](b=a number above 1, letor)"
+    assert MEASURES["p"].form("p") == "p@k(rel=a label or 'top')"
+    assert all(family.summary for family in MEASURES.values())

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from crucial.measures import judged as judged_module
+from crucial.measures.evaluation import evaluate
+from crucial.measures.judged import Judged, Ranking
+from crucial.measures.ragged import size_classes, slots
+
+
+def test_blocks_by_hand() -> None:
+    judged = Judged.from_labels([0, 1, 2, 3, 4], ["b", "a", "b", "b", "a"])
+    blocks = Ranking(judged, np.array([5.0, 1.0, 7.0, 5.0, 2.0])).blocks()
+    found = {}
+    for b, query in enumerate(blocks.query):
+        items = blocks.items[blocks.starts[b] : blocks.starts[b + 1]]
+        found.setdefault(int(query), []).append(sorted(items.tolist()))
+    assert found == {0: [[4], [1]], 1: [[2], [0, 3]]}
+    assert blocks.tied
+    assert sorted(zip(blocks.query.tolist(), blocks.before.tolist(), strict=True)) == [
+        (0, 0), (0, 1), (1, 0), (1, 1)
+    ]  # fmt: skip
+
+
+def test_a_deeper_question_is_answered_after_a_shallow_one() -> None:
+    judged = Judged.from_labels(np.zeros(100))
+    ranking = Ranking(judged, np.arange(100.0))
+    assert ranking.blocks(2).items.tolist() == [99, 98]
+    assert len(ranking.blocks(20).items) == 20
+    assert len(ranking.blocks().items) == 100
+    assert ranking.blocks(2) is ranking.blocks(2)
+
+
+def test_the_cut_keeps_all_that_is_tied_with_the_last_place() -> None:
+    judged = Judged.from_labels(np.zeros(100))
+    scores = np.arange(100.0)
+    scores[60:99] = 98.0
+    assert len(Ranking(judged, scores).blocks(2).items) == 40
+
+
+@pytest.mark.parametrize(
+    "names", [["ndcg@3", "map", "p@10"], ["map", "mrr@5"], ["p@2", "recall@7"]]
+)
+def test_one_sort_serves_all_measures(names, monkeypatch: pytest.MonkeyPatch) -> None:
+    sorts = []
+    sort = judged_module.sort_into_blocks
+    # NDCG sorts the labels too, once.
+    monkeypatch.setattr(
+        judged_module,
+        "sort_into_blocks",
+        lambda tables, keys, **how: sorts.append(keys) or sort(tables, keys, **how),
+    )
+    scores = np.random.default_rng(0).normal(size=200)
+    evaluate(np.arange(200) % 3, scores, None, names)
+    assert sum(np.array_equal(keys, -scores) for keys in sorts) == 1
+
+
+def test_size_classes() -> None:
+    sizes = np.array([1, 100, 3, 0, 2, 127, 64])
+    classes = size_classes(sizes)
+    assert sorted(np.concatenate(classes).tolist()) == [0, 1, 2, 4, 5, 6]
+    assert all(sizes[c].max() <= 2 * sizes[c].min() for c in classes)
+    assert size_classes(np.zeros(3, np.int64)) == []
+    assert size_classes(np.zeros(0, np.int64)) == []
+    assert slots(np.array([2, 0]))[1].tolist() == [[True, True], [False, False]]
