@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.cutting import Cutter, over_features
 from crucial.data.instances import Instances
-from crucial.data.quantiles import cut_points
 from crucial.errors import DataError
-from crucial.kernels.threads import run_all
 
-__all__ = ["PLAIN_CELLS", "Bins", "is_small"]
-
-# Up to here NumPy bins and boosts faster than Numba compiles. By size alone: the choice
-# must not depend on what happens to be cached.
-PLAIN_CELLS = 300_000
-
-# Bytes of one row that are fetched together when features are cut.
-_BLOCK = 16
-
-
-def is_small(n_rows: int, n_features: int) -> bool:
-    """Whether a problem is solved without compiled kernels."""
-    return n_rows * n_features <= PLAIN_CELLS
+__all__ = ["Bins"]
 
 
 @dataclass(frozen=True)
@@ -97,30 +82,14 @@ class Bins:
         # Rows that stay zero (constant features) are never touched, so they cost nothing.
         bytes_fit = max_bins is not None and max_bins <= 255
         codes = np.zeros((len(live) if bytes_fit else 0, -(-n // 8) * 8), np.uint8)
-        small = is_small(n, n_features)
 
-        def work(places: range) -> list[tuple[NDArray[np.float64], int]]:
-            # Fetch a few neighbours at once, cut and code them one by one.
-            first, last = int(live[places[0]]), int(live[places[-1]]) + 1
-            if last - first == len(places):
-                columns = instances.columns(first, last, rows)
-            else:
-                columns = [instances.column(int(live[p]), rows) for p in places]
-            found = []
-            for p in places:
-                values = columns.pop(0)
-                cuts, missing = _cut(values, weight, max_bins, small)
-                if bytes_fit and (len(cuts) or 0 < missing < n):
-                    _code(values, cuts, codes[p], small)
-                found.append((cuts, missing))
-            return found
+        def cut_and_code(place: int, cutter: Cutter) -> tuple[NDArray[np.float64], int]:
+            cuts, missing = cutter.cut(int(live[place]), weight, max_bins)
+            if bytes_fit and (len(cuts) or 0 < missing < n):
+                cutter.code(cuts, codes[place])
+            return cuts, missing
 
-        together = max(1, _BLOCK // instances.table.dtype.itemsize)
-        plan: list[Callable[[], Any]] = [
-            partial(work, range(p, min(p + together, len(live))))
-            for p in range(0, len(live), together)
-        ]
-        found = [one for part in run_all(_concurrent(threads, n), plan) for one in part]
+        found = over_features(instances, live, rows, threads, cut_and_code)
         kept = [p for p, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
         for place, p in enumerate(kept if bytes_fit else []):
             if place != p:
@@ -158,19 +127,12 @@ class Bins:
         codes: NDArray[np.unsignedinteger[Any]],
         threads: int,
     ) -> None:
-        small = is_small(len(rows), self.n_features)
 
-        def work(f: int) -> None:
-            values = instances.column(int(self.features[f]), rows)
-            _code(values, self.thresholds[f], codes[f], small)
+        def code(place: int, cutter: Cutter) -> None:
+            cutter.fetch(int(self.features[place]))
+            cutter.code(self.thresholds[place], codes[place])
 
-        plan: list[Callable[[], Any]] = [partial(work, f) for f in range(len(self.features))]
-        run_all(_concurrent(threads, len(rows)), plan)
-
-
-def _concurrent(threads: int, n_rows: int) -> int:
-    # A thread at work takes up to 40 bytes a row; for small inputs that does not matter.
-    return threads if n_rows < 200_000 else min(threads, 2)
+        over_features(instances, self.features, rows, threads, code)
 
 
 def _live(instances: Instances) -> NDArray[np.int64]:
@@ -186,57 +148,6 @@ def _constant(
     varies = np.zeros(n_features, bool)
     varies[live] = [len(cuts) > 0 or missing > 0 for cuts, missing in found]
     return tuple(np.flatnonzero(~varies).tolist())
-
-
-def _cut(
-    values: NDArray[Any], weight: NDArray[np.float64] | None, max_bins: int | None, small: bool
-) -> tuple[NDArray[np.float64], int]:
-    """Thresholds of one feature and the number of its abstentions."""
-    if weight is None:
-        absent = np.isnan(values)
-        missing = int(np.count_nonzero(absent))
-        ranked = values[~absent] if missing else values.copy()
-        _sort(ranked, small)
-        return cut_points(ranked, None, max_bins), missing
-    order = np.argsort(values, kind="stable")  # NaN comes last
-    missing = int(np.count_nonzero(np.isnan(values)))
-    order = order[: len(values) - missing]
-    mass = weight[order]
-    np.cumsum(mass, out=mass)
-    return cut_points(values[order], mass, max_bins), missing
-
-
-def _sort(values: NDArray[Any], small: bool) -> None:
-    if small:
-        values.sort()
-        return
-    from crucial.kernels import compiled
-
-    kind = np.uint32 if values.dtype.itemsize == 4 else np.uint64
-    bits = values.view(kind)
-    sign = kind(1) << kind(8 * values.dtype.itemsize - 1)
-    shifts = np.arange(0, 8 * values.dtype.itemsize, 11).astype(kind)
-    compiled.sort_bits(bits, np.empty_like(bits), sign, kind(2047), shifts)
-
-
-def _code(
-    values: NDArray[Any], thresholds: NDArray[np.float64], out: NDArray[Any], small: bool
-) -> None:
-    """Write the codes of one feature."""
-    absent = len(thresholds) + 1
-    if small:
-        codes = np.searchsorted(thresholds, values.astype(np.float64), "left")
-        codes[np.isnan(values)] = absent
-        out[: len(values)] = codes
-        return
-    from crucial.kernels import compiled
-
-    if out.dtype == np.uint8:
-        padded = np.full(255, np.inf)
-        padded[: len(thresholds)] = thresholds
-        compiled.bin_column8(values, padded, absent, out)
-    else:
-        compiled.bin_column(values, thresholds, absent, out)
 
 
 def _check_room(n_rows: int, n_live: int, max_bins: int | None, sparse: bool) -> None:

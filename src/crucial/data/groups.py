@@ -58,10 +58,10 @@ class Groups:
     ----------
     labels : array of shape (n_groups,)
         The id of every query, ascending.
-    order : int array of shape (n_rows,)
-        Row numbers, query after query; inside a query in the order they came.
     starts : int64 array of shape (n_groups + 1,)
         Query ``g`` is ``order[starts[g]:starts[g + 1]]``.
+    permutation : int array of shape (n_rows,), or None
+        The order, where it is not that of the rows.
 
     Examples
     --------
@@ -71,13 +71,13 @@ class Groups:
     """
 
     labels: NDArray[Any]
-    order: NDArray[np.int64]
     starts: NDArray[np.int64]
+    permutation: NDArray[np.int64] | None = None
 
     @classmethod
     def single(cls, n_rows: int) -> Groups:
         """All rows in one query: what no ``qid`` means."""
-        return cls(np.zeros(1, np.int64), np.arange(n_rows), np.array([0, n_rows]))
+        return cls(np.zeros(1, np.int64), np.array([0, n_rows]))
 
     @classmethod
     def from_qid(cls, qid: Any, n_rows: int) -> Groups:
@@ -86,21 +86,26 @@ class Groups:
             return cls.single(n_rows)
         ids = _as_ids(qid, n_rows)
         if n_rows == 0:
-            return cls(ids, np.zeros(0, np.int64), np.zeros(1, np.int64))
+            return cls(ids, np.zeros(1, np.int64))
         # Files come with their queries in runs: only one id a run needs sorting.
         runs = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
         labels, run_codes = np.unique(ids[runs], return_inverse=True)
         lengths = np.diff(np.append(runs, n_rows))
         codes = np.repeat(run_codes.astype(np.int32), lengths)
         ordered = bool(np.all(run_codes[1:] > run_codes[:-1]))
-        order = np.arange(n_rows) if ordered else np.argsort(codes, kind="stable")
+        order = None if ordered else np.argsort(codes, kind="stable")
         sizes = np.bincount(codes, minlength=len(labels))
-        return cls(labels, order, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
+        return cls(labels, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), order)
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Row numbers, query after query; inside a query in the order they came."""
+        return np.arange(self.n_rows) if self.permutation is None else self.permutation
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.order)
+        return int(self.starts[-1])
 
     @property
     def n_groups(self) -> int:

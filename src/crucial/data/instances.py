@@ -86,16 +86,6 @@ class Instances:
         values = whole.take(rows) if rows is not None else whole.copy()
         return self.checked(values, feature, rows)
 
-    def columns(self, first: int, last: int, rows: NDArray[np.integer]) -> list[NDArray[Any]]:
-        """`column` for neighbours: rows stored together are fetched together."""
-        if self.is_sparse or self.table.flags.f_contiguous:
-            return [self.column(j, rows) for j in range(first, last)]
-        block = self.table[:, first:last].take(rows, axis=0)
-        return [
-            self.checked(np.ascontiguousarray(block[:, j - first]), j, rows)
-            for j in range(first, last)
-        ]
-
     def checked(
         self, values: NDArray[Any], feature: int, rows: NDArray[np.integer] | None
     ) -> NDArray[Any]:

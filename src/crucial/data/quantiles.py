@@ -51,7 +51,8 @@ class _Ranked:
             position = np.ceil(reach).astype(np.int64) - 1
         else:
             position = np.searchsorted(self.mass, reach, "left")
-        return self.values.take(np.clip(position, 0, len(self.values) - 1))
+        found: NDArray[Any] = self.values[np.clip(position, 0, len(self.values) - 1)]
+        return found
 
 
 def cut_points(

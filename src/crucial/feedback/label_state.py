@@ -39,8 +39,8 @@ class LabelState:
     Parameters
     ----------
     layout : Layout
-    weight : array over the rows of the layout
-        Instance weights, scaled.
+    weight : array over the rows of the layout, or None
+        Instance weights, scaled; None where all are 1.
     gains : array over the segments, or of length 0
     coefficient : array over the queries
         Factor on the pairs of each query.
@@ -53,7 +53,7 @@ class LabelState:
     def __init__(
         self,
         layout: Layout,
-        weight: Floats,
+        weight: Floats | None,
         gains: Floats,
         coefficient: Floats,
         start: float,
@@ -65,8 +65,8 @@ class LabelState:
         self.layout, self.gains, self._start = layout, gains, start
         self.scores = np.zeros(n)
         self.up, self.down = np.zeros(padded), np.zeros(padded)
-        self.up[:n] = self.down[:n] = weight
-        self._weight = weight
+        self.up[:n] = self.down[:n] = 1.0 if weight is None else weight
+        self._given_weight = weight
         self._all = self._coefficient = coefficient
         self._range = 0.0
         self._small, self._threads = small, threads
@@ -77,6 +77,10 @@ class LabelState:
         self._total = 0.0  # of the weights drawn, at the current scores
         self._linear: tuple[Floats, Floats, float] | None = None
         self._place: tuple[Any, Any] | None = None
+
+    @property
+    def _weight(self) -> Floats:
+        return np.ones(len(self.scores)) if self._given_weight is None else self._given_weight
 
     # -- threads ------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.bins import is_small
+from crucial.data.cutting import is_small
 from crucial.data.groups import Groups
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, Floats, PairState, power_of_two_scale
@@ -54,7 +54,7 @@ def check_labels(y: Any, n_rows: int | None = None) -> Floats:
                 f"Unknown label type: labels must be numbers, higher is better. Row {bad[0]} is "
                 f"{bad[1]!r}. Map names of grades to numbers first."
             ) from None
-    values = values.astype(np.float64)
+    values = values.astype(np.float64, copy=False)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise DataError(
@@ -143,6 +143,8 @@ class LabelFeedback(Feedback):
         layout = self._layout = Layout.of(labels, groups, None if weights is None else weights > 0)
         self.rows = layout.rows
         self.weight = None if weights is None else weights[self.rows]
+        if self.weight is not None and np.all(self.weight == 1.0):
+            self.weight = None
         self.n_queries = layout.n_queries
         self.n_skipped = groups.n_groups - layout.n_queries
         self.groups = groups
@@ -154,22 +156,26 @@ class LabelFeedback(Feedback):
         self._gains = _gains_of(gain, layout)
         self._set_weights(balance, _factors(query_weight, groups, layout))
 
+    _scaled: Floats | None
+
     def _set_weights(self, balance: str, factor: Floats | None) -> None:
         """Scale the weights so that no sum over pairs overflows, and balance the queries."""
         layout = self._layout
         sizes = np.diff(layout.row_start)
-        u = self.weight if self.weight is not None else np.ones(len(self.rows))
-        scale = np.full(layout.n_queries, power_of_two_scale(float(u.max())))
-        if balance == "queries":
-            largest = np.maximum.reduceat(u, layout.row_start[:-1])
+        counts = np.diff(layout.level_start).astype(np.float64)
+        scale = np.ones(layout.n_queries)
+        self._scaled, mass = None, counts
+        if self.weight is not None:
+            largest = np.maximum.reduceat(self.weight, layout.row_start[:-1])
+            if balance == "pairs":
+                largest = np.full_like(largest, largest.max())
             scale = np.array([power_of_two_scale(float(top)) for top in largest])
-        self._scaled = u * np.repeat(scale, sizes)
+            self._scaled = self.weight * np.repeat(scale, sizes)
+            mass = np.add.reduceat(self._scaled, layout.level_start[:-1])
         gap = np.zeros(0)
         if len(self._gains):
             gap = np.diff(self._gains, prepend=self._gains[:1])
             gap[layout.query_first[:-1]] = 0.0
-        segment = np.repeat(np.arange(len(layout.values)), np.diff(layout.level_start))
-        mass = np.bincount(segment, self._scaled, len(layout.values)).astype(np.float64)
         pairs = mass * plain.sums_below(mass, gap, layout.query_first)
         per_query = np.add.reduceat(pairs, layout.query_first[:-1])
         with np.errstate(over="ignore"):

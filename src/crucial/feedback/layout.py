@@ -39,16 +39,20 @@ class Layout:
     @classmethod
     def of(cls, y: NDArray[np.float64], groups: Groups, keep: NDArray[np.bool_] | None) -> Layout:
         """Sort the rows; ``keep`` leaves out rows of weight 0."""
-        rows = groups.order if keep is None else groups.order[keep[groups.order]]
-        labels = y[rows]
+        rows = groups.permutation
         query = np.repeat(np.arange(groups.n_groups, dtype=np.int32), groups.sizes)
         if keep is not None:
-            query = query[keep[groups.order]]
+            kept = np.flatnonzero(keep if rows is None else keep[rows])
+            rows, query = kept if rows is None else rows[kept], query[kept]
+        labels = y if rows is None else y[rows]
         same = query[1:] == query[:-1]
         if np.any(same & (labels[1:] < labels[:-1])):
+            # The queries stand in order already, so sorting leaves them where they are.
             order = np.lexsort((labels, query))
-            rows, labels, query = rows[order], labels[order], query[order]
-            same = query[1:] == query[:-1]
+            labels = labels[order]
+            rows = order if rows is None else rows[order]
+        elif rows is None:
+            rows = np.arange(len(query))
         usable = np.zeros(groups.n_groups, bool)
         usable[query[1:][same & (labels[1:] > labels[:-1])]] = True
         live = usable[query]

@@ -15,8 +15,10 @@ __all__ = [
     "bin_column",
     "bin_column8",
     "binary_weights",
+    "copy_ranked",
     "distance",
     "drop_bounds",
+    "gather_columns",
     "histogram8",
     "histogram_wide",
     "log_potentials",
@@ -263,10 +265,10 @@ def wrong_weights_few(
         for i in range(a, b):
             start[n_bins - codes[i] + 1] += 1
             z[level[i]] += down[i]
-        total = 0
+        passed = 0
         for c in range(n_bins + 2):
-            total += start[c]
-            start[c] = total
+            passed += start[c]
+            start[c] = passed
         absent = start[1]
         for i in range(a, b):
             c = n_bins - codes[i]
@@ -525,6 +527,29 @@ def misordered(scores, level, weight, gains, query_first, row_start, first_query
             i = j
         out[q, 0] = wrong
         out[q, 1] = tied
+
+
+@kernel
+def gather_columns(table, rows, first, out):
+    """Neighbouring columns of some rows: ``out[c, i] = table[rows[i], first + c]``."""
+    for i in range(len(rows)):
+        r = rows[i]
+        for c in range(out.shape[0]):
+            out[c, i] = table[r, first + c]
+
+
+@kernel
+def copy_ranked(values, out):
+    """Copy what is not NaN; how many there are, or minus one if one is infinite."""
+    count = 0
+    finite = True
+    for i in range(len(values)):
+        x = values[i]
+        if x == x:
+            out[count] = x
+            count += 1
+            finite &= x - x == 0.0
+    return count if finite else -1
 
 
 @kernel

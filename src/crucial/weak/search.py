@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.bins import Bins, is_small
+from crucial.data.bins import Bins
+from crucial.data.cutting import is_small
 from crucial.feedback.potentials import Potentials
 from crucial.kernels import plain
 from crucial.kernels.threads import run_all

@@ -329,7 +329,8 @@ class _Magnitude:
         self._slope = slope
 
     def __getitem__(self, key: Any) -> Floats:
-        return np.abs(self._slope[key])
+        part: Floats = self._slope[key]
+        return np.abs(part)
 
 
 def _change(weights: tuple[float, float], alpha: float) -> tuple[float, float]:
