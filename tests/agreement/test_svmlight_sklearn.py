@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from crucial.data import _svmlight_blocks as blocks
+from crucial.data import _blocks as blocks
 from crucial.data.svmlight import read_svmlight
 
 

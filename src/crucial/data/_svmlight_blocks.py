@@ -1,38 +1,32 @@
-"""Reading svmlight text block by block: small texts plainly, large ones compiled, in threads."""
+"""svmlight text block by block: small texts plainly, large ones compiled and in threads."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data._blocks import cut_lines, next_block, read_start, text_blocks
 from crucial.data._svmlight_lines import Piece, Rules, first_row, parse_lines, problem
-from crucial.data._words import BOM, place_of, refuse_nul
+from crucial.data._words import place_of
 from crucial.data.files import ByteSource
 from crucial.errors import FileError
 from crucial.kernels.text_rules import FINE, LABEL, VALUE
 from crucial.kernels.threads import count_threads, run_all
 
-__all__ = ["BLOCK", "SMALL", "parse_compiled", "read_pieces"]
-
-SMALL = 2 << 20
-"""Texts up to this size are parsed plainly: loading the compiled parser costs more."""
-
-BLOCK = 16 << 20
-"""Bytes read at a time from larger ones."""
+__all__ = ["parse_compiled", "read_pieces"]
 
 _TOKEN = re.compile(rb"[^\s#]+")
 
 
 def _finish(text: bytes, piece: Piece, labels_at: NDArray[np.int64], rules: Rules) -> None:
     """Make the numbers that the kernel left to ``float()``; too large ones are errors."""
-    todo = [(int(place), row, -1) for row, place in enumerate(labels_at) if place >= 0]
+    todo = [(int(labels_at[row]), int(row), -1) for row in np.flatnonzero(labels_at >= 0)]
     todo += [(int(piece.values[k]), -1, int(k)) for k in np.flatnonzero(piece.indices < 0)]
     for place, row, entry in sorted(todo):
         found = _TOKEN.match(text, place)
@@ -86,45 +80,6 @@ def parse_compiled(text: bytes, start: int, stop: int, rules: Rules) -> Piece:
     return piece
 
 
-def _cuts(text: bytes, pieces: int) -> list[tuple[int, int]]:
-    """Cut a text into about as many pieces of whole lines."""
-    ends = [0]
-    for i in range(1, pieces):
-        ends.append(max(ends[-1], text.find(b"\n", len(text) * i // pieces) + 1))
-    ends.append(len(text))
-    return [(start, stop) for start, stop in pairwise(ends) if start < stop]
-
-
-def _blocks(source: ByteSource, text: bytes) -> Iterator[bytes]:
-    """Give whole lines, some at a time; at a NUL byte those before it, then its error."""
-    lines, known = 0, 0
-    while True:
-        nul = text.find(b"\0", known)
-        cut = text.rfind(b"\n", 0, nul if nul >= 0 else len(text)) + 1
-        if cut:
-            yield text[:cut]
-        if nul >= 0:
-            raise refuse_nul(source.path, text, nul, lines)
-        lines += text.count(b"\n")
-        text = text[cut:]
-        known = len(text)
-        # A line longer than a block is read in ever larger parts, not to copy it too often.
-        part = source.read(max(BLOCK, known))
-        if not part:
-            break
-        text += part
-    if text:
-        yield text + b"\n"
-
-
-def _next(blocks: Iterator[bytes]) -> bytes | FileError:
-    """Take the next block, or the error that ends them: lines already read come first."""
-    try:
-        return next(blocks, b"")
-    except FileError as error:
-        return error
-
-
 def _check(path: str, block: bytes, piece: Piece, rules: Rules, lines_before: int) -> None:
     """Raise what is wrong with a piece."""
     if piece.code == FINE:
@@ -146,13 +101,12 @@ def read_pieces(source: ByteSource, rules: Rules, n_jobs: int | None = None) -> 
     FileError
         At the first line with something wrong.
     """
-    start = source.read(SMALL + 1)
-    plain = len(start) <= SMALL
+    start, plain = read_start(source)
     threads = 1 if plain else count_threads(n_jobs)
-    blocks = _blocks(source, start.removeprefix(BOM))
+    blocks = text_blocks(source, start)
     pieces: list[Piece] = []
     lines = 0
-    block = _next(blocks)
+    block = next_block(blocks)
     while block:
         if isinstance(block, FileError):
             raise block
@@ -161,13 +115,13 @@ def read_pieces(source: ByteSource, rules: Rules, n_jobs: int | None = None) -> 
             rules.first_line = lines + place_of(block, found[0])[0]
             rules.with_qid = found[1]
         # The next block is read (and unpacked) while this one is parsed.
-        tasks: list[Callable[[], Any]] = [partial(_next, blocks)]
+        tasks: list[Callable[[], Any]] = [partial(next_block, blocks)]
         if found is None and not pieces:
             pass  # only comments so far
         elif plain:
             tasks.append(partial(parse_lines, block, rules))
         else:
-            cuts = _cuts(block, 2 * threads)
+            cuts = cut_lines(block, 2 * threads)
             tasks += [partial(parse_compiled, block, *cut, rules) for cut in cuts]
         results = run_all(threads, tasks)
         following, parsed = results[0], results[1:]

@@ -97,6 +97,11 @@ class ByteSource:
             size -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    def peek(self, size: int) -> bytes:
+        """Look at the first bytes to come, without reading them."""
+        stream = cast(io.BufferedReader, self._stream)
+        return self._guarded(stream.peek, size)[:size]
+
     def lines(self) -> Iterator[bytes]:
         """Give line after line, each with its end."""
         buffered = io.BufferedReader(cast(io.RawIOBase, _Raw(self)), 1 << 16)

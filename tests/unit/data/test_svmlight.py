@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from crucial.data import _svmlight_blocks as blocks
+from crucial.data import _blocks as blocks
 from crucial.data import _svmlight_table as table
 from crucial.data.dataset import Dataset
 from crucial.data.svmlight import read_svmlight, write_svmlight

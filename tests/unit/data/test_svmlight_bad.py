@@ -6,8 +6,9 @@ import gzip
 import tracemalloc
 
 import pytest
+import scipy.sparse  # noqa: F401 (its own memory is not to be counted)
 
-from crucial.data import _svmlight_blocks as blocks
+from crucial.data import _blocks as blocks
 from crucial.data.svmlight import read_svmlight
 from crucial.errors import FileError
 
@@ -149,7 +150,8 @@ def test_nothing_endless_is_read_to_its_end():
         b"1 qid:" + b"x" * 400_000 + b" 1:1\n" + b"0 qid:y 1:2\n" * 10_000,
     ],
 )
-def test_memory_is_bounded_by_the_text(tmp_path, text):
+def test_memory_is_bounded_by_the_text(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(blocks, "BLOCK", 1 << 16)  # (read ahead whatever the size)
     path = tmp_path / "x"
     path.write_bytes(text)
     tracemalloc.start()

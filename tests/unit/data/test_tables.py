@@ -1,0 +1,330 @@
+"""Tables with named columns."""
+
+from __future__ import annotations
+
+import builtins
+import gzip
+import os
+
+import numpy as np
+import pytest
+
+from crucial.data import _blocks as blocks
+from crucial.data.dataset import Dataset
+from crucial.data.tables import read_table, write_table
+from crucial.errors import DataError, FileError, ParameterError
+
+nan = np.nan
+
+
+@pytest.fixture(params=["plain", pytest.param("compiled", marks=pytest.mark.kernels)])
+def read(request, tmp_path, monkeypatch):
+    """Write text to a file and read it, through both parsers."""
+    if request.param == "compiled":
+        monkeypatch.setattr(blocks, "SMALL", 2)
+
+    def read_text(text, name="x.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return read_table(path, **options)
+
+    return read_text
+
+
+class TestText:
+    def test_roles(self, read):
+        data = read(
+            "qid,url,label,w,bm25,clicks\nq1,a,2,0.5,1.5,7\nq1,b,0,1,,-3e2\n",
+            item="url",
+            weight="w",
+        )
+        np.testing.assert_array_equal(data.X, [[1.5, 7], [nan, -300]])
+        assert data.feature_names == ["bm25", "clicks"]
+        assert data.y.tolist() == [2, 0]
+        assert data.weight.tolist() == [0.5, 1]
+        assert data.qid.tolist() == ["q1", "q1"]
+        assert data.item.tolist() == ["a", "b"]
+        assert data.notes == []
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "qid,label,a,b\n1,2,3,4\n5,6,7,\n",
+            "qid,label,a,b\n1,2,3,4\n5,6,7,",
+            "qid,label,a,b\r\n1,2,3,4\r\n5,6,7,\r\n",
+            "\ufeffqid,label,a,b\n1,2,3,4\n5,6,7,\n",
+            "\n\nqid,label,a,b\n\n1,2,3,4\n\n5,6,7,\n\n",
+            'qid,label,"a",b\n1,2,"3",4\n"5",6,7,""\n',
+            "qid, label, a, b\n1, 2 ,3.0,\t4\n5,+6,7e0,nan\n",
+            "qid,label,a,b\n1,2,3,4\n5,6,7,NA\n",
+            "qid,label,a,b\n1,2,3,4\n5,6,7,NULL\n",
+            "qid\tlabel\ta\tb\n1\t2\t3\t4\n5\t6\t7\t\n",
+            "qid;label;a;b\n1;2;3;4\n5;6;7;\n",
+            gzip.compress(b"qid,label,a,b\n1,2,3,4\n5,6,7,\n"),
+        ],
+    )
+    def test_all_say_the_same(self, read, text):
+        data = read(text)
+        np.testing.assert_array_equal(data.X, [[3, 4], [7, nan]])
+        np.testing.assert_array_equal(data.y, [2, 6])
+        np.testing.assert_array_equal(data.qid, [1, 5])
+        assert data.feature_names == ["a", "b"]
+
+    def test_separators(self, read):
+        assert read("a;b,c;d\tx;y\n1;2;3;4\n".replace("\t", " "), sep=";").n_features == 4
+        assert read("label\tb,c\n1\t2\n", name="x.tsv.gz").feature_names == ["b,c"]
+        assert read("a|b\n1|2\n", sep="|").feature_names == ["a", "b"]
+        for sep in ("", ",,", '"', "\n", "é"):
+            with pytest.raises(ParameterError, match="'sep' parameter of read_table"):
+                read("a,b\n1,2\n", sep=sep)
+
+    def test_true_and_false(self, read):
+        np.testing.assert_array_equal(read("a,b\ntrue,False\nTrue,0\n").X, [[1, 0], [1, 0]])
+
+    def test_numbers_are_pythons(self, read):
+        texts = ["0.1", "1e-300", "123456789012345678901234567890", "9007199254740993", "-0.0"]
+        X = read("a,b\n" + "".join(f"{text}, {text} \n" for text in texts)).X
+        assert [repr(value) for value in X[:, 0]] == [repr(np.float64(text)) for text in texts]
+        np.testing.assert_array_equal(X[:, 0], X[:, 1])
+
+    def test_without_labels_or_queries(self, read):
+        data = read("a,b\n1,2\n")
+        assert (data.y, data.qid) == (None, None)
+        assert data.notes == [
+            "there is no column 'label': rows have no labels",
+            "there is no column 'qid': all rows are one query",
+        ]
+        quiet = read("a,b\n1,2\n", label=None, qid=None)
+        assert quiet.notes == []
+        kept = read("a,label\n1,2\n", label=None, qid=None)
+        assert kept.feature_names == ["a", "label"]
+
+    def test_choice_of_columns(self, read):
+        text = "id,label,a,b,note\n1,2,3,4,hm\n"
+        data = read(text, features=["b", "a"])
+        assert (data.feature_names, data.X.tolist()) == (["b", "a"], [[4, 3]])
+        assert read(text, ignore=["note", "id"]).feature_names == ["a", "b"]
+
+    def test_quoted_cells_with_anything_in_them(self, read):
+        data = read('label,a,doc\n1,2,"x, ""y""\nz"\n0,3,w\n', item="doc")
+        assert data.item.tolist() == ['x, "y"\nz', "w"]
+        np.testing.assert_array_equal(data.X, [[2], [3]])
+
+    def test_ids_stay_what_they_are(self, read):
+        assert read("qid,label,a\n007,1,2\n7,1,2\n").qid.tolist() == ["007", "7"]
+        assert read("qid,label,a\nü x,1,2\n é,1,2\n").qid.tolist() == ["ü x", "é"]
+
+
+BAD = [
+    ("label,a\n1,x\n", 2, 2, "feature 'a' must be a finite number, or empty for missing; leave"),
+    ("label,a\n1,2\n\n0,inf\n", 4, 2, "feature 'a' must be a finite number.* Got 'inf'"),
+    ("label,a\n1,1e999\n", 2, 2, "feature 'a' must be a finite number.* Got '1e999'"),
+    ("label,a\n1,1_000\n", 2, 2, "feature 'a' must be a finite number.* Got '1_000'"),
+    ("label,a\n1,١\n", 2, 2, "feature 'a' must be a finite number"),
+    ("label,a\n1,0x10\n", 2, 2, "feature 'a' must be a finite number"),
+    ("label,a\n1,2 3\n", 2, 2, "feature 'a' must be a finite number.* Got '2 3'"),
+    ("label,a\n,2\n", 2, 1, "label 'label' must be a finite number. Got ''"),
+    ("label,a\nnan,2\n", 2, 1, "label 'label' must be a finite number. Got 'nan'"),
+    ("label,a\ngood,2\n", 2, 1, "label 'label' must be a finite number. Got 'good'"),
+    ("label,qid,a\n1,,2\n", 2, 2, "the query id 'qid' is empty; every row must have one"),
+    ("label,qid,a\n1, ,2\n", 2, 2, "the query id 'qid' is empty"),
+    ("label,a\n1,2\n0,1,3\n", 3, None, "expected 2 cells, as in the first line. Got 3"),
+    ("label,a,b\n1,2\n", 2, None, "expected 3 cells, as in the first line. Got 2"),
+    ("label,a\n1,x\n0,1,3\n", 2, 2, "feature 'a'"),
+    ("label,a\n1,2\n0,x\0\n", 3, 4, "there is a NUL byte"),
+    ("label,a\n1,x\n0,\0\n", 2, 2, "feature 'a'"),
+    (b"label,a\n1,2\n1,\xff\n", 3, None, "this is not UTF-8 text; convert the file first"),
+    ('label,a\n1,"2\n', 2, None, "cannot be split into cells"),
+    ('label,a\n1,"2"3\n', 2, None, "cannot be split into cells"),
+    ("label,a\n1,2\r3,4\n", 2, None, "cannot be split into cells"),
+    ('label,a,t\n1,2,"u\nv"\n3,x,w\n', 4, 2, "feature 'a'"),
+    ("", None, None, "the file is empty: it has no line that names the columns"),
+    ("\n \n", None, None, "the file is empty"),
+    ("label,a\n", None, None, "there is no row below the names"),
+    ("label,qid\n1,2\n", 1, None, "no column is left for the features"),
+    ("label,a,a\n1,2,3\n", 1, 3, "two columns are called 'a': the 2. and the 3"),
+    ("1,2,3\n4,5,6\n", 1, None, "the first line must name the columns; this one holds only num"),
+    ("\n\nlabel\n1\n", 3, None, "no column is left for the features"),
+    (",label,a\n0,1,2\n", 1, 1, "this column has no name. If it is a row number"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "match"), BAD)
+def test_bad_text(read, text, line, column, match):
+    item = "t" if isinstance(text, str) and ",t\n" in text else None
+    with pytest.raises(FileError, match=rf"(?s)x\.csv.*: .*{match}") as caught:
+        read(text, item=item)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+class TestRoles:
+    def test_a_name_that_is_not_there(self, read):
+        text = "relevance,query_id,a\n1,2,3\n"
+        with pytest.raises(FileError, match=r"no column 'relevence' \(label\); close ones: 'rel"):
+            read(text, label="relevence")
+        with pytest.raises(FileError, match=r"no column 'zzz' \(qid\); columns: 'relevance', 'q"):
+            read(text, qid="zzz")
+        with pytest.raises(FileError, match=r"no column 'zzz' \(features\)"):
+            read(text, features=["zzz"])
+        with pytest.raises(FileError, match=r"no column 'zzz' \(ignore\)"):
+            read(text, ignore=["zzz"])
+
+    def test_two_roles_for_one_column(self, read):
+        text = "label,a,b\n1,2,3\n"
+        with pytest.raises(ParameterError, match="'label' cannot be both label and weight"):
+            read(text, weight="label")
+        with pytest.raises(ParameterError, match="features names 'label', which is already the la"):
+            read(text, features=["label"])
+        with pytest.raises(ParameterError, match="features names 'a', which is already the feat"):
+            read(text, features=["a", "a"])
+        with pytest.raises(ParameterError, match=r"'features' parameter .* a list of column names"):
+            read(text, features="a")
+
+
+@pytest.mark.kernels
+def test_blocks_pieces_and_quotes_late_in_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "SMALL", 2)
+    monkeypatch.setattr(blocks, "BLOCK", 50)
+    path = tmp_path / "x.csv"
+    rows = [f"q{i // 3},{i % 2},{i / 7!r},{'true' if i == 20 else i}" for i in range(60)]
+    rows[40] = 'q13,0,"5.5",40'
+    path.write_text("qid,label,a,b\n" + "\n".join(rows))
+    data = read_table(path, n_jobs=3)
+    a = np.arange(60) / 7
+    a[40] = 5.5
+    b = np.arange(60.0)
+    b[20] = 1
+    np.testing.assert_array_equal(data.X, np.column_stack([a, b]))
+    assert data.qid.tolist() == [f"q{i // 3}" for i in range(60)]
+    rows[50] = "q1,1,?,3"
+    path.write_text("qid,label,a,b\n" + "\n".join(rows))
+    with pytest.raises(FileError, match="line 52, column 3: feature 'a'"):
+        read_table(path)
+
+
+class TestParquet:
+    pa = pytest.importorskip("pyarrow")
+
+    def write(self, path, **columns):
+        import pyarrow.parquet as pq
+
+        pq.write_table(self.pa.table(columns), path)
+        return path
+
+    def test_types(self, tmp_path):
+        pa = self.pa
+        path = self.write(
+            tmp_path / "x",
+            label=[2, 0],
+            qid=["a", "b"],
+            url=pa.array(["u", None]).dictionary_encode(),
+            w=pa.array([1.5, 2], pa.float32()),
+            whole=pa.array([1, None], pa.int32()),
+            flag=[True, False],
+            real=[0.5, nan],
+            none=pa.nulls(2),
+            coded=pa.array([3.0, 4.0]).dictionary_encode(),
+        )
+        data = read_table(path, item="url", weight="w")
+        expected = [[1, 1, 0.5, nan, 3], [nan, 0, nan, nan, 4]]
+        np.testing.assert_array_equal(data.X, expected)
+        assert data.feature_names == ["whole", "flag", "real", "none", "coded"]
+        assert data.y.tolist() == [2, 0]
+        assert data.weight.tolist() == [1.5, 2]
+        assert data.qid.tolist() == ["a", "b"]
+        assert data.item.tolist() == ["u", ""]
+
+    @pytest.mark.parametrize("qid", [[7, 8], [7.0, 8.0]])
+    def test_whole_ids(self, tmp_path, qid):
+        data = read_table(self.write(tmp_path / "x", qid=qid, a=[1, 2]))
+        assert data.qid.tolist() == [7, 8]
+        assert data.qid.dtype.kind == "i"
+
+    @pytest.mark.parametrize(
+        ("columns", "match"),
+        [
+            ({"a": ["x"]}, "feature 'a' must hold numbers. Got the type string; leave it out"),
+            ({"a": [np.inf]}, r"feature 'a' must be finite. Got inf in row 0 \(from 0\)"),
+            ({"a": [1], "label": [nan]}, "label 'label' must be finite. Got nan in row 0"),
+            ({"a": [1], "label": ["x"]}, "label 'label' must hold numbers. Got the type string"),
+            ({"a": [1], "qid": [0.5]}, "query id 'qid' must be whole numbers or text"),
+            ({"a": [1], "qid": [nan]}, "query id 'qid' must be whole numbers or text"),
+            ({"a": [1, 2], "qid": ["x", None]}, "query id 'qid' is null in row 1"),
+            ({"a": []}, "there is no row in this table"),
+            ({"label": [1]}, "no column is left for the features"),
+        ],
+    )
+    def test_bad(self, tmp_path, columns, match):
+        with pytest.raises(FileError, match=match):
+            read_table(self.write(tmp_path / "x", **columns))
+
+    def test_cut_short_at_every_length(self, tmp_path):
+        path = self.write(tmp_path / "x", a=[1.0, 2.0])
+        whole = path.read_bytes()
+        for size in range(4, len(whole)):
+            path.write_bytes(whole[:size])
+            with pytest.raises(FileError, match="this parquet file cannot be read"):
+                read_table(path)
+
+    def test_without_pyarrow_it_says_what_to_install(self, tmp_path, monkeypatch):
+        path = self.write(tmp_path / "x", a=[1.0])
+        real = builtins.__import__
+
+        def fake(name, *rest):
+            if name.startswith("pyarrow"):
+                raise ImportError(name)
+            return real(name, *rest)
+
+        monkeypatch.setattr(builtins, "__import__", fake)
+        with pytest.raises(FileError, match=r"pip install crucial\[parquet\]"):
+            read_table(path)
+
+    def test_round_trip(self, tmp_path):
+        data = Dataset(
+            np.array([[0.1, nan], [2, 3]]),
+            y=np.array([1.0, 0.0]),
+            qid=np.array(["a", "b"], object),
+            feature_names=["u", "v"],
+        )
+        write_table(tmp_path / "x.parquet", data)
+        back = read_table(tmp_path / "x.parquet")
+        np.testing.assert_array_equal(back.X, data.X)
+        assert back.qid.tolist() == ["a", "b"]
+        assert back.feature_names == ["u", "v"]
+        assert os.listdir(tmp_path) == ["x.parquet"]
+
+
+class TestWrite:
+    def test_text(self, tmp_path):
+        data = Dataset(
+            np.array([[0.1, nan]]),
+            y=np.array([2]),
+            qid=np.array([7]),
+            item=np.array(['a,"b"\n'], object),
+            weight=np.array([0.5]),
+        )
+        write_table(tmp_path / "x.csv", data)
+        text = (tmp_path / "x.csv").read_text()
+        assert text == 'qid,item,label,weight,f0,f1\n7,"a,""b""\n",2,0.5,0.1,\n'
+        write_table(tmp_path / "x.tsv", data)
+        assert (tmp_path / "x.tsv").read_text().startswith("qid\titem\tlabel")
+
+    def test_an_empty_row_is_a_row(self, tmp_path):
+        write_table(tmp_path / "x.csv", Dataset(np.array([[nan], [1.0]])))
+        np.testing.assert_array_equal(read_table(tmp_path / "x.csv").X, [[nan], [1]])
+
+    @pytest.mark.parametrize(
+        ("change", "match"),
+        [
+            ({"feature_names": ["a", "a"]}, "'a' names two columns"),
+            ({"feature_names": ["label", "a"]}, "'label' names two columns"),
+            ({"feature_names": ["a"]}, "their number is wrong"),
+            ({"X": np.array([[1, np.inf]])}, "X is infinite in row 0, column 1"),
+            ({"item": ["a\0"]}, "contains a NUL"),
+        ],
+    )
+    def test_what_would_not_come_back_is_refused(self, tmp_path, change, match):
+        parts = {"X": np.ones((1, 2)), "y": np.zeros(1), **change}
+        with pytest.raises(DataError, match=match):
+            write_table(tmp_path / "x.csv", Dataset(**parts))
+        assert os.listdir(tmp_path) == []
