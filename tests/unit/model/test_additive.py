@@ -262,8 +262,23 @@ def test_importance_is_the_share_of_absolute_weight():
     # feature 2: stump (0.5, default 1) 0.5, stump at -1 1.0, stump (0.5, 0) 0.125, presence 4
     assert model.weight_by_feature() == {0: 0.25, 1: 2.0, 2: 5.625}
     assert model.feature_importances().tolist() == [0.25 / 7.875, 2.0 / 7.875, 5.625 / 7.875]
+    twice = AdditiveRanker(2, [Stump(1, 1.0, 0), Stump(1, 1.0, 0)], [0.25, 0.125])
+    assert twice.weight_by_feature() == {1: 0.375}
+    assert twice.feature_importances().tolist() == [0.0, 1.0]
     back_and_forth = AdditiveRanker(2, [Stump(0, 1.0, 0)] * 2 + [Middle()], [1.0, -1.0, 1.0])
     assert back_and_forth.feature_importances().tolist() == [0.0, 0.0]
+
+
+def test_scaled_features_of_any_range_score_as_they_do_alone():
+    wide = ScaledFeature(0, -1.7e308, 1.7e308, 0.5)
+    narrow = ScaledFeature(1, 1.0, 1.0 + 2**-52, 0.25)
+    values = [-1.7e308, -1e300, 0.0, 1.0, 1.0 + 2**-52, 8e307, 1.7e308, np.nan]
+    table = np.array([[a, b] for a in values for b in values])
+    scores = AdditiveRanker(2, [wide, narrow, wide], [0.5, -3.0, 0.125]).predict(table)
+    alone = [ranker.scores(table) for ranker in (wide, narrow, wide)]
+    expected = 0.5 * alone[0] + -3.0 * alone[1] + 0.125 * alone[2]
+    assert scores.tolist() == expected.tolist()
+    assert alone[0][[0, 16, 40, 48]].tolist() == [0.0, 0.5, 0.5 + 4 / 17, 1.0]
 
 
 def test_shapes_are_step_functions():

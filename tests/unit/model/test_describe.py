@@ -49,6 +49,7 @@ def test_a_huge_number_of_features_costs_nothing():
 def test_names_cannot_reach_the_terminal():
     assert printable("a\x1b]0;x\x07\r\n‮b") == "a\\x1b]0;x\\x07\\r\\n\\u202eb"
     assert printable("x" * 100) == "x" * 59 + "…"
+    assert printable("x" * 60) == "x" * 60
     assert printable("größe") == "größe"
 
 
