@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crucial.data._blocks import cut_lines, next_block, read_start, text_blocks
 from crucial.data._svmlight_lines import Piece, Rules, first_row, parse_lines, problem
-from crucial.data._words import place_of
+from crucial.data._words import decode, place_of
 from crucial.data.files import ByteSource
 from crucial.errors import FileError
 from crucial.kernels.text_rules import FINE, LABEL, VALUE
@@ -76,7 +76,7 @@ def parse_compiled(text: bytes, start: int, stop: int, rules: Rules) -> Piece:
     piece.indices, piece.values = indices[: row_starts[rows]], values[: row_starts[rows]]
     piece.qids = [(row, text[a:b]) for row, a, b in qids[:runs].tolist()]
     if bool(np.any(places[:rows, 0] < places[:rows, 1])):
-        piece.items = [text[a:b].decode("utf-8", "replace") for a, b, _ in places[:rows].tolist()]
+        piece.items = [decode(text[a:b]) for a, b, _ in places[:rows].tolist()]
     return piece
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data._words import shown, to_number
+from crucial.data._words import decode, shown, to_number
 from crucial.kernels.text_rules import (
     FEATURE,
     FINE,
@@ -190,7 +190,7 @@ def parse_lines(text: bytes, rules: Rules) -> Piece:
                 qids.append((len(labels), qid))
             labels.append(label)
             row_starts.append(len(indices))
-            items.append(item_of_comment(comment).decode("utf-8", "replace"))
+            items.append(decode(item_of_comment(comment)))
         position += len(line) + 1
     return Piece(
         np.array(labels, np.float64),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data._svmlight_lines import Piece
-from crucial.data._words import as_ids, as_objects
+from crucial.data._words import as_ids, as_objects, decode
 from crucial.data.files import PathLike
 from crucial.errors import FileError
 from crucial.kernels.threads import count_threads, run_all
@@ -44,7 +44,7 @@ def join_ids(pieces: list[Piece]) -> NDArray[Any]:
         for row, qid in piece.qids:
             begins.append(rows + row)
             if qid not in decoded:
-                decoded[qid] = qid.decode("utf-8", "replace")
+                decoded[qid] = decode(qid)
             texts.append(decoded[qid])
         rows += len(piece.labels)
     return as_ids(texts, np.diff([*begins, rows]))

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from crucial.errors import FileError
 
-__all__ = ["BOM", "as_ids", "as_objects", "place_of", "refuse_nul", "shown", "to_number"]
+__all__ = [
+    "BOM",
+    "as_ids",
+    "as_objects",
+    "decode",
+    "place_of",
+    "refuse_nul",
+    "shown",
+    "to_number",
+]
 
 BOM = b"\xef\xbb\xbf"
 
@@ -34,6 +43,11 @@ def to_number(text: str) -> float | None:
     if _NUMBER.fullmatch(text):
         return float(text)
     return float("nan") if _MISSING.fullmatch(text) else None
+
+
+def decode(raw: bytes) -> str:
+    r"""Make text of an id; a byte that is not UTF-8 becomes ``\xNN``, so that ids stay apart."""
+    return raw.decode("utf-8", "backslashreplace")
 
 
 def shown(token: str | bytes, width: int = 40) -> str:

@@ -76,7 +76,8 @@ def read_svmlight(
         Columns are named by their index in the file (``"1"``, ``"2"``, ...), as LETOR's
         documents name them. ``qid`` is int64 if all ids are whole numbers, else str.
         ``item`` comes from the comments: TOKEN of ``docid = TOKEN ...``, else the whole
-        comment without the spaces around it; None if there is no comment at all.
+        comment without the spaces around it; None if there is no comment at all. Bytes
+        of ids that are not UTF-8 become ``\\xNN``.
 
     Raises
     ------

@@ -1,0 +1,211 @@
+"""TREC's files: runs ``qid Q0 doc rank score tag`` and judgements ``qid 0 doc relevance``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data._fields import check_word, field_error, filled_lines, finite_number
+from crucial.data._words import as_objects, decode, shown
+from crucial.data.files import PathLike, atomic_write
+from crucial.errors import DataError, FileError
+
+__all__ = ["Qrels", "Run", "read_qrels", "read_run", "write_qrels", "write_run"]
+
+_WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
+
+
+@dataclass
+class Run:
+    """What a system returned.
+
+    Attributes
+    ----------
+    qid, doc : object arrays of str
+        Query and document of each row.
+    score : float64 array
+        The higher, the better.
+    tag : object array of str, or str
+        Name of the system.
+    """
+
+    qid: NDArray[Any]
+    doc: NDArray[Any]
+    score: NDArray[np.float64]
+    tag: NDArray[Any] | str = "crucial"
+
+
+@dataclass
+class Qrels:
+    """What was judged.
+
+    Attributes
+    ----------
+    qid, doc : object arrays of str
+        Query and document of each row.
+    relevance : int64 array
+        The higher, the better; below 0 for what TREC marks as spam or junk.
+    """
+
+    qid: NDArray[Any]
+    doc: NDArray[Any]
+    relevance: NDArray[np.int64]
+
+
+def _rows(path: PathLike, form: str) -> Iterator[tuple[int, bytes, list[bytes], str, str]]:
+    """Give number, line, fields, query and document of every line, each document once."""
+    width = len(form.split())
+    # One string for each query: a run names it a thousand times.
+    known: dict[bytes, tuple[str, dict[str, int]]] = {}
+    for number, line in filled_lines(path):
+        fields = line.split()
+        if len(fields) != width:
+            raise FileError(path, f"expected {width} fields: {form}. Got {len(fields)}.", number, 1)
+        if fields[0] not in known:
+            known[fields[0]] = (decode(fields[0]), {})
+        qid, lines = known[fields[0]]
+        doc = decode(fields[2])
+        before = lines.setdefault(doc, number)
+        if before != number:
+            raise FileError(
+                path,
+                f"document {shown(doc)} occurs twice in query {shown(qid)}: in line {before} "
+                f"and in line {number}.",
+                number,
+            )
+        yield number, line, fields, qid, doc
+    if not known:
+        raise FileError(path, f"there is no line in this file; expected {form}.")
+
+
+def read_run(path: PathLike) -> Run:
+    """Read a run: lines ``qid Q0 doc rank score tag``, spaces or tabs between, plain or gzip.
+
+    As trec_eval does, the second field and the rank are not looked at: the order of a run
+    is that of its scores.
+
+    Raises
+    ------
+    FileError
+        Naming the line: another number of fields, a score that is not a finite number, a
+        document twice in a query (both lines are named), an empty file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "bm25.run")
+    ...     with open(name, "w") as file:
+    ...         _ = file.write("7 Q0 d1 1 9.5 bm25\\n7 Q0 d2 2 3 bm25\\n")
+    ...     run = read_run(name)
+    >>> run.qid.tolist(), run.doc.tolist(), run.score.tolist()
+    (['7', '7'], ['d1', 'd2'], [9.5, 3.0])
+    """
+    qids: list[str] = []
+    docs: list[str] = []
+    scores: list[float] = []
+    tags: list[str] = []
+    known_tags: dict[bytes, str] = {}
+    for number, line, fields, qid, doc in _rows(path, "qid Q0 doc rank score tag"):
+        score = finite_number(fields[4])
+        if score is None:
+            raise field_error(path, number, line, 4, "the score must be a finite number")
+        qids.append(qid)
+        docs.append(doc)
+        scores.append(score)
+        tags.append(known_tags.setdefault(fields[5], decode(fields[5])))
+    return Run(as_objects(qids), as_objects(docs), np.array(scores), as_objects(tags))
+
+
+def read_qrels(path: PathLike) -> Qrels:
+    """Read judgements: lines ``qid 0 doc relevance``, spaces or tabs between, plain or gzip.
+
+    Raises
+    ------
+    FileError
+        Naming the line: another number of fields, a relevance that is not a whole
+        number, a document twice in a query (both lines are named), an empty file.
+    """
+    qids: list[str] = []
+    docs: list[str] = []
+    grades: list[int] = []
+    for number, line, fields, qid, doc in _rows(path, "qid 0 doc relevance"):
+        if not _WHOLE.fullmatch(fields[3]):
+            raise field_error(path, number, line, 3, "the relevance must be a whole number")
+        qids.append(qid)
+        docs.append(doc)
+        grades.append(int(fields[3]))
+    return Qrels(as_objects(qids), as_objects(docs), np.array(grades, np.int64))
+
+
+def _by_query(qid: Any, doc: Any) -> dict[str, dict[str, int]]:
+    """Row of each document of each query, both in the order they came."""
+    queries: dict[str, dict[str, int]] = {}
+    for row, (one_qid, one_doc) in enumerate(zip(qid, doc)):
+        docs = queries.setdefault(check_word(one_qid, "qid", row), {})
+        name = check_word(one_doc, "doc", row)
+        if docs.setdefault(name, row) != row:
+            raise DataError(
+                f"document {shown(name)} occurs twice in query {shown(str(one_qid))}: in rows "
+                f"{docs[name]} and {row}."
+            )
+    return queries
+
+
+def write_run(path: PathLike, run: Run) -> None:
+    """Write a run, best document first; ranks are made from the scores as trec_eval does.
+
+    Ties are ordered by document, last first, in the order of bytes. Scores are written so
+    that they come back the same; trec_eval itself reads them as single precision, so
+    scores that differ less are ties for it.
+
+    Parameters
+    ----------
+    path : str or path
+        Replaced whole or not at all; packed with gzip if the name ends in ``.gz``.
+    run : Run
+    """
+    scores = np.asarray(run.score, np.float64).tolist()
+    _check_lengths(run.qid, run.doc, scores)
+    tags = [run.tag] * len(scores) if isinstance(run.tag, str) else list(run.tag)
+    _check_lengths(scores, tags)
+    tags = [check_word(tag, "tag", row) for row, tag in enumerate(tags)]
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise DataError(f"the score of row {row} is {scores[row]}; scores must be finite.")
+    with atomic_write(path) as file:
+        for qid, docs in _by_query(run.qid, run.doc).items():
+            ranked = sorted(docs, key=lambda doc: (scores[docs[doc]], doc), reverse=True)
+            for rank, doc in enumerate(ranked, 1):
+                row = docs[doc]
+                file.write(f"{qid} Q0 {doc} {rank} {scores[row]!r} {tags[row]}\n".encode())
+
+
+def write_qrels(path: PathLike, qrels: Qrels) -> None:
+    """Write judgements, query by query.
+
+    Parameters
+    ----------
+    path : str or path
+        Replaced whole or not at all; packed with gzip if the name ends in ``.gz``.
+    qrels : Qrels
+    """
+    grades = np.asarray(qrels.relevance)
+    _check_lengths(qrels.qid, qrels.doc, grades)
+    if grades.dtype.kind not in "iu":
+        raise DataError(f"relevance must be whole numbers. Got the type {grades.dtype}.")
+    with atomic_write(path) as file:
+        for qid, docs in _by_query(qrels.qid, qrels.doc).items():
+            for doc, row in docs.items():
+                file.write(f"{qid} 0 {doc} {grades[row]}\n".encode())
+
+
+def _check_lengths(*columns: Any) -> None:
+    lengths = [len(column) for column in columns]
+    if len(set(lengths)) != 1:
+        raise DataError(f"the columns must be of one length. Got {lengths}.")

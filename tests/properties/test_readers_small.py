@@ -1,0 +1,92 @@
+"""Pairs, runs and judgements come back as written; no text makes a reader do worse than refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial.data.pairs import PairTable, read_pairs, write_pairs
+from crucial.data.reading import read_data
+from crucial.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from crucial.errors import FileError
+
+quiet = settings(deadline=None)
+characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+words = st.text(characters, min_size=1, max_size=5).filter(
+    lambda text: text.encode().split() == [text.encode()]
+)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@quiet
+@given(
+    st.dictionaries(st.tuples(words, words), st.tuples(finite, words), min_size=1, max_size=8),
+)
+def test_runs(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("run") / "x"
+    qid, doc = zip(*rows)
+    score, tag = zip(*rows.values())
+    write_run(path, Run(list(qid), list(doc), np.array(score), list(tag)))
+    back = read_run(path)
+    read = {key: value for key, *value in zip(zip(back.qid, back.doc), back.score, back.tag)}
+    assert read == {key: list(value) for key, value in rows.items()}
+    for query in set(qid):
+        mine = back.qid == query
+        order = list(zip(back.score[mine], back.doc[mine]))
+        assert order == sorted(order, reverse=True)
+
+
+@quiet
+@given(
+    st.dictionaries(st.tuples(words, words), st.integers(-5, 10**8), min_size=1, max_size=8),
+)
+def test_qrels(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("qrels") / "x"
+    qid, doc = zip(*rows)
+    write_qrels(path, Qrels(list(qid), list(doc), np.array(list(rows.values()))))
+    back = read_qrels(path)
+    assert dict(zip(zip(back.qid, back.doc), back.relevance.tolist())) == rows
+
+
+names = st.text(characters, min_size=1, max_size=5).filter(
+    lambda text: not (set(text) & set("\t\n")) and text.encode().strip() == text.encode()
+)
+
+
+@quiet
+@given(
+    st.lists(st.tuples(names, names).filter(lambda pair: pair[0] != pair[1]), min_size=1),
+    st.one_of(st.none(), st.floats(0, 1e300)),
+)
+def test_pairs(tmp_path_factory, rows, weight):
+    rows = [pair for pair in rows if not pair[0].startswith("#")] or [("a", "b")]
+    path = tmp_path_factory.mktemp("pairs") / "x.gz"
+    winner, loser = zip(*rows)
+    weights = None if weight is None else np.full(len(rows), weight)
+    write_pairs(path, PairTable(list(winner), list(loser), weights))
+    back = read_pairs(path)
+    assert back.winner.astype(str).tolist() == list(winner)
+    assert back.loser.astype(str).tolist() == list(loser)
+    assert weights is None or back.weight.tolist() == weights.tolist()
+
+
+@pytest.mark.parametrize("read", [read_run, read_qrels, read_pairs, read_data])
+@quiet
+@given(
+    text=st.one_of(
+        st.binary(max_size=80),
+        st.text("01a.:,;#\t \n\"'-eqid", max_size=80).map(str.encode),
+        st.lists(st.sampled_from([b"1", b"Q0", b"a", b"2.5", b" ", b"\t", b"\n"])).map(b"".join),
+    )
+)
+def test_anything_is_read_or_refused(tmp_path_factory, read, text):
+    path = tmp_path_factory.mktemp("any") / "x"
+    path.write_bytes(text)
+    said = str(path)
+    try:
+        read(path)
+    except FileError as error:
+        said = str(error)
+    assert said.startswith(str(path))

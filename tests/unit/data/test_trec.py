@@ -1,0 +1,127 @@
+"""Runs and judgements."""
+
+from __future__ import annotations
+
+import gzip
+import os
+
+import numpy as np
+import pytest
+
+from crucial.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from crucial.errors import DataError, FileError
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(text):
+        path = tmp_path / "x.txt"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return make
+
+
+class TestRun:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "1 Q0 a 1 2.5 me\nq Q0 b 7 -1e-3 me\n",
+            "1\tQ0\ta\t1\t2.5\tme\r\nq\t0\tb\tx\t-.001\tme",
+            "\ufeff\n  1  Q0  a  1  +2.50  me  \n\nq Q0 b 7 -0.001 me\n",
+            gzip.compress(b"1 Q0 a 1 2.5 me\nq Q0 b 7 -1e-3 me\n"),
+        ],
+    )
+    def test_forms(self, file, text):
+        run = read_run(file(text))
+        assert run.qid.tolist() == ["1", "q"]
+        assert run.doc.tolist() == ["a", "b"]
+        assert run.score.tolist() == [2.5, -0.001]
+        assert run.tag.tolist() == ["me", "me"]
+
+    @pytest.mark.parametrize(
+        ("text", "line", "column", "match"),
+        [
+            ("1 Q0 a 1 2.5\n", 1, 1, "expected 6 fields: qid Q0 doc rank score tag. Got 5"),
+            ("1 Q0 a 1 2 m\n1 Q0 b c 1 2 m\n", 2, 1, "expected 6 fields: .* Got 7"),
+            ("1 Q0 a 1 x m\n", 1, 10, "the score must be a finite number. Got 'x'"),
+            ("é Q0 a 1 nan m\n", 1, 10, "the score must be a finite number. Got 'nan'"),
+            ("1 Q0 a 1 inf m\n", 1, 10, "the score must be a finite number. Got 'inf'"),
+            ("1 Q0 a 1 1_0 m\n", 1, 10, "the score must be a finite number. Got '1_0'"),
+            (
+                "1 Q0 a 1 9 m\n2 Q0 a 1 9 m\n1 Q0 a 2 8 m\n",
+                3,
+                None,
+                "document 'a' occurs twice in query '1': in line 1 and in line 3",
+            ),
+            ("1 Q0 a 1 9 m\n1 Q0 \0 1 9 m\n", 2, 6, "NUL byte"),
+            ("\n\n", None, None, "there is no line in this file; expected qid Q0 doc rank"),
+        ],
+    )
+    def test_bad(self, file, text, line, column, match):
+        with pytest.raises(FileError, match=match) as caught:
+            read_run(file(text))
+        assert (caught.value.line, caught.value.column) == (line, column)
+
+    def test_ranks_are_made_as_trec_eval_makes_them(self, tmp_path):
+        path = tmp_path / "x"
+        run = Run(
+            np.array([7, 3, 7, 7, 7]), ["a", "z", "b", "ä", "c"], np.array([1, 5, 1, 1, 2.5]), "me"
+        )
+        write_run(path, run)
+        assert path.read_text() == (
+            "7 Q0 c 1 2.5 me\n7 Q0 ä 2 1.0 me\n7 Q0 b 3 1.0 me\n7 Q0 a 4 1.0 me\n3 Q0 z 1 5.0 me\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("change", "match"),
+        [
+            ({"score": [np.nan, 1]}, "the score of row 0 is nan; scores must be finite"),
+            ({"doc": ["a", "a"]}, "document 'a' occurs twice in query '1': in rows 0 and 1"),
+            ({"doc": ["a", "b c"]}, "the doc 'b c' of row 1 cannot be written"),
+            ({"qid": ["", "1"]}, "the qid '' of row 0 cannot be written"),
+            ({"tag": "a b"}, "the tag 'a b' of row 0 cannot be written"),
+            ({"doc": ["a"]}, r"columns must be of one length. Got \[2, 1, 2\]"),
+            ({"tag": ["a"]}, r"columns must be of one length. Got \[2, 1\]"),
+        ],
+    )
+    def test_what_would_not_come_back_is_refused(self, tmp_path, change, match):
+        parts = {"qid": ["1", "1"], "doc": ["a", "b"], "score": [1.0, 2.0], **change}
+        with pytest.raises(DataError, match=match):
+            write_run(tmp_path / "x", Run(**parts))
+        assert os.listdir(tmp_path) == []
+
+
+class TestQrels:
+    def test_read(self, file):
+        qrels = read_qrels(file("1 0 a 2\n1\t0\tb\t-2\n\n2 0 a +0\n"))
+        assert qrels.qid.tolist() == ["1", "1", "2"]
+        assert qrels.doc.tolist() == ["a", "b", "a"]
+        assert qrels.relevance.tolist() == [2, -2, 0]
+        assert qrels.relevance.dtype == np.int64
+
+    @pytest.mark.parametrize(
+        ("text", "line", "column", "match"),
+        [
+            ("1 0 a\n", 1, 1, "expected 4 fields: qid 0 doc relevance. Got 3"),
+            ("1 0 a 1.5\n", 1, 7, "the relevance must be a whole number. Got '1.5'"),
+            ("1 0 a 1_0\n", 1, 7, "the relevance must be a whole number"),
+            ("1 0 a " + "9" * 5000, 1, 7, "the relevance must be a whole number"),
+            ("1 0 a 1\n1 0 a 1\n", 2, None, "'a' occurs twice in query '1': in line 1 and in li"),
+            ("", None, None, "there is no line in this file"),
+        ],
+    )
+    def test_bad(self, file, text, line, column, match):
+        with pytest.raises(FileError, match=match) as caught:
+            read_qrels(file(text))
+        assert (caught.value.line, caught.value.column) == (line, column)
+
+    def test_round_trip(self, tmp_path):
+        path = tmp_path / "x.gz"
+        write_qrels(path, Qrels(["1", "2", "1"], ["a", "a", "b"], np.array([1, 0, -1])))
+        back = read_qrels(path)
+        assert back.qid.tolist() == ["1", "1", "2"]
+        assert back.doc.tolist() == ["a", "b", "a"]
+        assert back.relevance.tolist() == [1, -1, 0]
+        with pytest.raises(DataError, match=r"relevance must be whole numbers. Got the type float"):
+            write_qrels(path, Qrels(["1"], ["a"], np.array([0.5])))
