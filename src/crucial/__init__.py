@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AdditiveRanker": "crucial.model.additive",
     "Bins": "crucial.data.bins",
+    "CrossValidation": "crucial.lab.cross_validation_result",
     "Evaluation": "crucial.measures.evaluation",
     "Groups": "crucial.data.groups",
     "Instances": "crucial.data.instances",
@@ -21,6 +22,7 @@ _HOME = {
     "PairFeedback": "crucial.feedback.pairs",
     "RankBoost": "crucial.estimators.rankboost",
     "SumFeedback": "crucial.feedback.combined",
+    "cross_validate": "crucial.lab.cross_validation",
     "evaluate": "crucial.measures.evaluation",
     "evaluate_run": "crucial.measures.runs",
     "get_measure": "crucial.measures.names",
@@ -39,13 +41,15 @@ if TYPE_CHECKING:
     from crucial.data.groups import Groups as Groups
     from crucial.data.instances import Instances as Instances
     from crucial.data.problems.digits import load_digits_search as load_digits_search
-    from crucial.data.problems.synthetic import make_letor as make_letor
-    from crucial.data.problems.synthetic import make_film_club as make_film_club
     from crucial.data.problems.synthetic import make_bipartite as make_bipartite
+    from crucial.data.problems.synthetic import make_film_club as make_film_club
+    from crucial.data.problems.synthetic import make_letor as make_letor
     from crucial.estimators.rankboost import RankBoost as RankBoost
     from crucial.feedback.combined import SumFeedback as SumFeedback
     from crucial.feedback.labels import LabelFeedback as LabelFeedback
     from crucial.feedback.pairs import PairFeedback as PairFeedback
+    from crucial.lab.cross_validation import cross_validate as cross_validate
+    from crucial.lab.cross_validation_result import CrossValidation as CrossValidation
     from crucial.measures.base import Measure as Measure
     from crucial.measures.evaluation import Evaluation as Evaluation
     from crucial.measures.evaluation import evaluate as evaluate

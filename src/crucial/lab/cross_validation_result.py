@@ -1,0 +1,275 @@
+"""What a cross-validation found: by query, by fold, and over all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.groups import Groups
+from crucial.lab.folds import Fold
+from crucial.measures.base import Measure, summarise
+from crucial.measures.evaluation import MeasureResult
+from crucial.measures.intervals import bootstrap_interval
+from crucial.measures.names import get_measure
+from crucial.validation import check_choice
+
+__all__ = ["CrossValidation", "FoldReport", "summarise_folds"]
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class FoldReport:
+    """What happened in a fold.
+
+    Attributes
+    ----------
+    fold : Fold
+    scores : array like ``fold.test``
+        Of the rows that were held out.
+    fit_seconds, predict_seconds : float
+    """
+
+    fold: Fold
+    scores: Floats
+    fit_seconds: float
+    predict_seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation:
+    """What `crucial.cross_validate` found; ``result["ndcg@10"]`` is the value.
+
+    Attributes
+    ----------
+    results : dict of str to MeasureResult
+        By name of the measure: value over all held-out queries, interval, queries that
+        count and queries that have no value.
+    per_fold : dict of str to array
+        "fold", "train_queries", "test_queries", "train_rows", "test_rows", "fit_seconds",
+        "predict_seconds" and each measure's value.
+    per_query : dict of str to array
+        "fold", "qid" and each measure's value, NaN where it has none. Without queries
+        every fold is one list, whose "qid" is the name of the fold.
+    estimator : str
+        What was validated.
+    has_qid : bool
+        Whether queries were held out, or rows.
+    level : float
+        Of the intervals. They come from drawing queries anew (bootstrap); without queries
+        from the spread of the folds (Student's t). Neither knows how the estimator would
+        differ on other training data.
+    estimators : list or None
+        The fitted estimators, if asked for.
+    """
+
+    results: dict[str, MeasureResult]
+    per_fold: dict[str, NDArray[Any]]
+    per_query: dict[str, NDArray[Any]]
+    estimator: str
+    has_qid: bool
+    level: float = LEVEL
+    estimators: list[Any] | None = None
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.results:
+            name = get_measure(name).name
+        return self.results[name].value
+
+    @property
+    def mean(self) -> dict[str, float]:
+        """Value of each measure over all held-out queries."""
+        return {name: one.value for name, one in self.results.items()}
+
+    @property
+    def interval(self) -> dict[str, tuple[float, float] | None]:
+        """Interval of each measure; None where too few queries have a value."""
+        return {name: one.interval for name, one in self.results.items()}
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.per_fold["fold"])
+
+    def to_rows(self, by: str = "measure") -> list[dict[str, Any]]:
+        """One dict a measure, fold or query, for tables and frames."""
+        check_choice("to_rows", "by", by, ["measure", "fold", "query"])
+        if by != "measure":
+            columns = self.per_fold if by == "fold" else self.per_query
+            lists = [column.tolist() for column in columns.values()]
+            return [dict(zip(columns, row)) for row in zip(*lists)]
+        rows = []
+        for name, one in self.results.items():
+            low, high = one.interval or (math.nan, math.nan)
+            rows.append(
+                {
+                    "measure": name,
+                    "value": one.value,
+                    "low": low,
+                    "high": high,
+                    "fold_std": _spread(self.per_fold[name]),
+                    "folds": self.n_folds,
+                    "queries": one.n_queries,
+                    "empty": one.n_empty,
+                    "description": one.measure.description,
+                }
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={one.value:.4f}" for name, one in self.results.items())
+        return f"CrossValidation({self.n_folds} folds: {values})"
+
+    def __str__(self) -> str:
+        per_fold = self.per_fold
+        held = "test_queries" if self.has_qid else "test_rows"
+        what = "queries" if self.has_qid else "rows"
+        lines = [
+            f"{self.estimator}: {self.n_folds} folds, {per_fold[held].sum()} held-out {what}, "
+            f"{per_fold['fit_seconds'].sum():.1f} s of fitting",
+            f"{'measure':<16} value   {self.level:.0%} interval      by fold",
+        ]
+        notes = []
+        for row in self.to_rows():
+            span = f"[{row['low']:.4f}, {row['high']:.4f}]"
+            if self.results[row["measure"]].interval is None:
+                span = "(none)"
+            folds = _in_a_line(per_fold[row["measure"]])
+            lines.append(f"{row['measure']:<16} {row['value']:.4f}  {span:<17} {folds}")
+            left = f"; without a value and left out: {row['empty']}" if row["empty"] else ""
+            notes.append(f"{row['measure']}: {row['description']}{left}")
+        return "\n".join(lines + notes)
+
+
+def summarise_folds(
+    reports: Sequence[FoldReport],
+    y: Floats,
+    groups: Groups,
+    measures: Mapping[str, Measure],
+    *,
+    estimator: Any,
+    has_qid: bool,
+    seed: int,
+    estimators: list[Any] | None = None,
+) -> CrossValidation:
+    """Measure the held-out scores, all folds at once so that one rule holds for all.
+
+    Parameters
+    ----------
+    reports : sequence of FoldReport
+    y, groups : labels and queries of all rows
+    measures : mapping from name to Measure
+    estimator : what to call it is taken from it
+    has_qid : bool
+        Without, all held-out rows of a fold are one list.
+    seed : int
+        Of the bootstrap.
+    estimators : list, optional
+        To be kept.
+    """
+    codes = groups.codes
+    rows = np.concatenate([one.fold.test for one in reports])
+    scores = np.concatenate([one.scores for one in reports])
+    number = np.repeat(np.arange(len(reports)), [len(one.fold.test) for one in reports])
+    # A list is a query of a fold: a splitter may hold the same query out more than once.
+    lists = Groups.from_qid(number * groups.n_groups + codes[rows], len(rows))
+    fold_of, query_of = np.divmod(lists.labels, groups.n_groups)
+    names = np.array([one.fold.name for one in reports])
+    per_query: dict[str, NDArray[Any]] = {"fold": names[fold_of]}
+    per_query["qid"] = groups.labels[query_of] if has_qid else per_query["fold"]
+    per_fold = _describe(reports, names, codes, has_qid)
+    results = {}
+    for name, measure in measures.items():
+        prepared = measure.prepare(y[rows], lists)
+        values = per_query[name] = prepared.per_query(scores)
+        weights = prepared.bound.weights
+        parts = [np.flatnonzero(fold_of == f) for f in range(len(reports))]
+        per_fold[name] = np.array([_value(values, weights, part, measure) for part in parts])
+        interval = (
+            _interval_of_queries(values, weights, query_of, measure, seed)
+            if has_qid
+            else _interval_of_folds(per_fold[name], measure)
+        )
+        results[name] = MeasureResult(measure, *prepared.summary(values), interval)
+    return CrossValidation(
+        results, per_fold, per_query, _call(estimator), has_qid, LEVEL, estimators
+    )
+
+
+def _value(values: Floats, weights: Floats | None, part: NDArray[Any], measure: Measure) -> float:
+    """One number over the queries of a fold."""
+    inside = None if weights is None else weights[part]
+    return summarise(values[part], inside, measure.aggregate, "skip")[0]
+
+
+def _describe(
+    reports: Sequence[FoldReport], names: NDArray[Any], codes: NDArray[np.int64], has_qid: bool
+) -> dict[str, NDArray[Any]]:
+    """Size and time of every fold."""
+    columns: dict[str, NDArray[Any]] = {"fold": names}
+    for part in ("train", "test"):
+        rows = [getattr(one.fold, part) for one in reports]
+        columns[f"{part}_queries"] = np.array(
+            [len(np.unique(codes[r])) if has_qid else 1 for r in rows]
+        )
+        columns[f"{part}_rows"] = np.array([len(r) for r in rows])
+    columns["fit_seconds"] = np.array([one.fit_seconds for one in reports])
+    columns["predict_seconds"] = np.array([one.predict_seconds for one in reports])
+    return columns
+
+
+def _interval_of_queries(
+    values: Floats, weights: Floats | None, query_of: NDArray[np.int64], measure: Measure, seed: int
+) -> tuple[float, float] | None:
+    """Bootstrap over queries; one that was held out more than once is drawn as a whole."""
+    _, query = np.unique(query_of, return_inverse=True)
+    n_queries = int(query.max()) + 1
+    there = ~np.isnan(values)
+    mass = there.astype(np.float64)
+    if measure.aggregate == "pool" and weights is not None:
+        mass = mass * weights
+    amount = np.bincount(query, np.where(there, values, 0.0) * mass, n_queries)
+    whole = np.bincount(query, mass, n_queries).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if measure.aggregate == "sum":
+            each = np.where(whole > 0, amount, np.nan)
+            return bootstrap_interval(each, None, "sum", level=LEVEL, random_state=seed)
+        return bootstrap_interval(amount / whole, whole, "pool", level=LEVEL, random_state=seed)
+
+
+def _interval_of_folds(values: Floats, measure: Measure) -> tuple[float, float] | None:
+    """Student's t over the folds, each of which is one list."""
+    from scipy.stats import t
+
+    there = values[~np.isnan(values)]
+    if len(there) < 2 or measure.aggregate == "sum":
+        return None
+    reach = float(t.ppf((1 + LEVEL) / 2, len(there) - 1)) * _spread(there) / math.sqrt(len(there))
+    middle = float(there.mean())
+    return middle - reach, middle + reach
+
+
+def _spread(values: Floats) -> float:
+    """Standard deviation of the folds that have a value."""
+    there = values[~np.isnan(values)]
+    return float(there.std(ddof=1)) if len(there) > 1 else math.nan
+
+
+def _in_a_line(values: Floats) -> str:
+    """The folds' values, or their range where they are many."""
+    if len(values) <= 10:
+        return " ".join(f"{value:.4f}" for value in values)
+    return f"{np.nanmin(values):.4f} to {np.nanmax(values):.4f}"
+
+
+def _call(estimator: Any) -> str:
+    """The estimator in one line."""
+    text = " ".join(repr(estimator).split())
+    return text if len(text) <= 120 else f"{type(estimator).__name__}(...)"
