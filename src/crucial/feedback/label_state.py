@@ -338,7 +338,7 @@ class LabelState:
             )
         else:
             if query is None:
-                query = lay.query_of_row()
+                level, query = lay.level_of_row(), lay.query_of_row()
             compiled.wrong_weights(
                 up,
                 down,

@@ -225,7 +225,8 @@ def _gains_of(gain: str | Callable[[Floats], Floats] | None, layout: Layout) -> 
             "the 'gain' of labels must be finite and rise with the label. Labels here go from "
             f"{layout.values.min():g} to {layout.values.max():g}; use gain='linear' or None."
         )
-    return gains
+    # Only differences count: from 0 in every query, a large offset costs no digits.
+    return gains - np.repeat(gains[layout.query_first[:-1]], np.diff(layout.query_first))
 
 
 def _factors(query_weight: Any, groups: Groups, layout: Layout) -> Floats | None:

@@ -263,7 +263,7 @@ def wrong_weights_few(
                 g[s - query_first[q]] = gains[s]
         start[: n_bins + 2] = 0
         for i in range(a, b):
-            start[n_bins - codes[i] + 1] += 1
+            start[n_bins - np.int64(codes[i]) + 1] += 1
             z[level[i]] += down[i]
         passed = 0
         for c in range(n_bins + 2):
@@ -271,7 +271,7 @@ def wrong_weights_few(
             start[c] = passed
         absent = start[1]
         for i in range(a, b):
-            c = n_bins - codes[i]
+            c = n_bins - np.int64(codes[i])
             order[start[c]] = i
             start[c] += 1
         weight = coefficient[q]
@@ -308,13 +308,13 @@ def _by_code(codes, n_bins, start):
     """Rows by falling code (abstentions first); ``start`` tells where each code begins."""
     n = len(codes)
     for i in range(n):
-        start[n_bins - codes[i] + 1] += 1
+        start[n_bins - np.int64(codes[i]) + 1] += 1
     for c in range(n_bins + 1):
         start[c + 1] += start[c]
     order = np.empty(n, np.int32)
     cursor = start.copy()
     for i in range(n):
-        c = n_bins - codes[i]
+        c = n_bins - np.int64(codes[i])
         order[cursor[c]] = i
         cursor[c] += 1
     return order

@@ -1,0 +1,23 @@
+"""How long the properties are looked at, and where the naive twins are found.
+
+Examples are derived from the tests themselves, so that two runs see the same ones.
+``HYPOTHESIS_PROFILE=full`` draws the many examples of the long sweeps in every property.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+_COMMON = {
+    "deadline": None,  # (a first call may compile)
+    "derandomize": True,
+    "database": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+settings.register_profile("default", max_examples=40, **_COMMON)
+settings.register_profile("full", max_examples=1000, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

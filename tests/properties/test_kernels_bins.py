@@ -1,0 +1,203 @@
+"""Kernels on bins: codes, sorting, histograms, slopes, bounds; NumPy = Numba = by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from naive.sweep import holds_for
+
+from crucial.kernels import compiled, plain
+
+pytestmark = pytest.mark.kernels
+
+REACH = {"quick": 40, "full": 10_000}
+ENDS = [-1.7e308, -1e300, -1.0, -5e-324, -0.0, 0.0, 5e-324, 1e-300, 0.1, 1.0, 1e300, 1.7e308]
+
+
+@st.composite
+def binned(draw, max_features=4):
+    """Codes of a few features, some of which abstain, and potentials that sum to 0."""
+    n = draw(st.integers(1, 25))
+    n_bins = draw(st.lists(st.integers(1, 6) | st.just(255), min_size=1, max_size=max_features))
+    missing = np.array([draw(st.booleans()) for _ in n_bins])
+    codes = np.zeros((len(n_bins), -(-n // 8) * 8), np.uint8)
+    for f, (count, absent) in enumerate(zip(n_bins, missing)):
+        one = st.integers(0, count if absent else count - 1)
+        codes[f, :n] = draw(st.lists(one, min_size=n, max_size=n))
+    pi = np.zeros(codes.shape[1])
+    pi[:n] = draw(st.lists(st.floats(-1, 1), min_size=n, max_size=n))
+    pi[:n] -= pi[:n].mean()
+    first = np.concatenate(([0], np.cumsum(np.array(n_bins) + 1))).astype(np.int64)
+    return codes, n, pi, first, missing
+
+
+@holds_for(binned(), **REACH)
+def test_histograms_of_one_byte_codes(drawn):
+    codes, n, pi, first, _ = drawn
+    features = np.arange(len(codes))
+    found = np.full(first[-1], np.nan)
+    plain.histogram(codes[:, :n], features, pi, first, found)
+    again = np.full(first[-1], np.nan)
+    words = codes.view(np.uint64)
+    for one in range(0, len(codes), 2):
+        compiled.histogram8(words, one, min(one + 1, len(codes) - 1), pi, first, again)
+    assert found.tobytes() == again.tobytes()
+    for f in features:
+        for b in range(first[f + 1] - first[f]):
+            listed = math.fsum(pi[i] for i in range(n) if codes[f, i] == b)
+            assert found[first[f] + b] == pytest.approx(listed, rel=0, abs=1e-14)
+
+
+@holds_for(binned(), st.sampled_from([np.uint16, np.uint32]), **REACH)
+def test_histograms_of_wider_codes(drawn, dtype):
+    codes, n, pi, first, _ = drawn
+    codes = codes.astype(dtype)
+    found, again = np.full(first[-1], np.nan), np.full(first[-1], np.nan)
+    plain.histogram(codes[:, :n], np.arange(len(codes)), pi, first, found)
+    for f in range(len(codes)):
+        compiled.histogram_wide(codes[f, :n], pi, again[first[f] : first[f + 1]])
+        for b in range(first[f + 1] - first[f]):
+            listed = math.fsum(pi[i] for i in range(n) if codes[f, i] == b)
+            assert found[first[f] + b] == pytest.approx(listed, rel=0, abs=1e-14)
+    assert found.tobytes() == again.tobytes()
+
+
+@holds_for(binned(), st.sampled_from([-1, 0, 1]), st.booleans(), **REACH)
+def test_slopes_of_all_stumps(drawn, fixed_default, signed):
+    codes, n, pi, first, missing = drawn
+    features = np.arange(len(codes))
+    hist = np.zeros(first[-1])
+    plain.histogram(codes[:, :n], features, pi, first, hist)
+    made = []
+    for slopes in (plain.slopes, compiled.slopes):
+        slope, peak = np.full((2, first[-1]), np.nan), np.full(len(codes), np.nan)
+        slopes(hist, first, missing, features, fixed_default, signed, slope, peak)
+        made.append((slope, peak))
+    assert made[0][0].tobytes() == made[1][0].tobytes()
+    assert made[0][1].tobytes() == made[1][1].tobytes()
+    slope, peak = made[0]
+    for f in features:
+        n_bins = int(first[f + 1] - first[f]) - 1
+        best = 0.0
+        for default in (0, 1):
+            for k in range(n_bins + 1):
+                offered = _on_offer(k, default, n_bins, missing[f], fixed_default)
+                one = codes[f, :n] >= k
+                one = np.where(codes[f, :n] == n_bins, bool(default), one)
+                r = math.fsum(pi[:n][one]) if offered else 0.0
+                assert slope[default, first[f] + k] == pytest.approx(r, rel=0, abs=1e-14)
+                best = max(best, r if signed else abs(r))
+        assert peak[f] == pytest.approx(best, rel=0, abs=1e-14)
+
+
+def _on_offer(k, default, n_bins, missing, fixed_default):
+    """Whether the stump of codes >= k is one: not constant, and with the default asked for."""
+    if not missing:
+        return default == 0 and 0 < k < n_bins
+    if fixed_default not in (-1, default):
+        return False
+    return k > 0 if default == 1 else k < n_bins
+
+
+weights_of_change = st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(-2, 2))
+
+
+@holds_for(
+    st.lists(st.floats(0.001, 1), min_size=2, max_size=12),
+    st.data(),
+    quick=40,
+    full=10_000,
+)
+def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
+    """Pairs get weights, a step changes them; the bound stays below the new Z of any stump."""
+    d = np.array(raw) / sum(raw)
+    kinds = st.lists(st.sampled_from([-1, 0, 1]), min_size=len(d), max_size=len(d))
+    stumps = [np.array(data.draw(kinds)) for _ in range(3)]
+    step = np.array(data.draw(kinds))
+    alpha = data.draw(st.floats(-2, 2))
+    factor = np.exp(-alpha * step)
+    new = d * factor / np.sum(d * factor)
+    # One feature of two bins and no abstention a stump: its only slope is at position 1.
+    first = np.arange(len(stumps) + 1) * 3
+    slope, wrong, right = (np.zeros((2, first[-1])) for _ in range(3))
+    z = []
+    for f, stump in enumerate(stumps):
+        wrong[0, first[f] + 1] = d[stump == -1].sum()
+        right[0, first[f] + 1] = d[stump == 1].sum()
+        now_right, now_wrong = new[stump == 1].sum(), new[stump == -1].sum()
+        slope[0, first[f] + 1] = now_right - now_wrong
+        z.append(new[stump == 0].sum() + 2 * math.sqrt(now_right * now_wrong))
+    shrink = np.full(len(stumps), (factor / np.sum(d * factor)).min())
+    fall = np.full(len(stumps), 0.5 * np.abs(new - d).sum())
+    reaches = []
+    for bounds in (plain.drop_bounds, compiled.drop_bounds):
+        reach = np.full(len(stumps), np.nan)
+        bounds(slope, wrong, right, first, shrink, fall, reach)
+        reaches.append(reach)
+    np.testing.assert_allclose(*reaches, rtol=1e-12)
+    for f in range(len(stumps)):
+        if slope[0, first[f] + 1] == 0.0:
+            assert reaches[0][f] == np.inf
+        else:
+            # (a square root near 0 turns 1e-16 into 1e-8)
+            assert reaches[0][f] <= z[f] + 5e-8
+
+
+@holds_for(
+    st.lists(st.floats(-1, 1), min_size=1, max_size=20), st.floats(0.1, 10), st.integers(1, 3), **REACH
+)
+def test_distance_to_the_potentials_before(now, scale, pieces):
+    pi = np.array(now)
+    before = np.linspace(-1, 1, len(pi))
+    start = before.copy()
+    marks = np.linspace(0, len(pi), pieces + 1).astype(int).tolist()
+    total = sum(compiled.distance(pi, scale, before, a, b) for a, b in zip(marks[:-1], marks[1:]))
+    assert total == pytest.approx(np.abs(scale * pi - start).sum(), rel=1e-13)
+    np.testing.assert_array_equal(before, scale * pi)
+
+
+floats = st.sampled_from(ENDS) | st.floats(allow_nan=False, allow_infinity=False)
+floats32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+@holds_for(
+    st.lists(floats, max_size=50) | st.lists(floats32, max_size=50).map(lambda v: np.float32(v)),
+    **REACH,
+)
+def test_sorting_by_bits(values):
+    values = np.asarray(values, getattr(values, "dtype", np.float64))
+    kind = np.uint32 if values.dtype.itemsize == 4 else np.uint64
+    bits = values.copy().view(kind)
+    sign = kind(1) << kind(8 * values.dtype.itemsize - 1)
+    shifts = np.arange(0, 8 * values.dtype.itemsize, 11).astype(kind)
+    compiled.sort_bits(bits, np.empty_like(bits), sign, kind(2047), shifts)
+    np.testing.assert_array_equal(bits.view(values.dtype), np.sort(values))
+    # Nothing is lost: the same bit patterns, both zeros too.
+    assert sorted(bits.tolist()) == sorted(values.view(kind).tolist())
+
+
+@holds_for(
+    st.lists(floats, unique=True, max_size=255),
+    st.lists(floats | st.just(math.nan), min_size=1, max_size=30),
+    st.sampled_from([np.float64, np.float32]),
+    **REACH,
+)
+def test_codes_count_the_thresholds_below(thresholds, values, dtype):
+    thresholds = np.unique(np.array(thresholds, np.float64))
+    with np.errstate(over="ignore"):
+        values = np.array([*values, *thresholds[:5]]).astype(dtype)
+    values[np.isinf(values)] = 0.0
+    absent = len(thresholds) + 1
+    expected = [
+        absent if math.isnan(x) else sum(t < x for t in thresholds) for x in values.tolist()
+    ]
+    padded = np.full(255, np.inf)
+    padded[: len(thresholds)] = thresholds
+    if absent <= 255:
+        codes = np.zeros(len(values), np.uint8)
+        compiled.bin_column8(values, padded, absent, codes)
+        assert codes.tolist() == expected
+    codes = np.zeros(len(values), np.uint16)
+    compiled.bin_column(values, thresholds, absent, codes)
+    assert codes.tolist() == expected
