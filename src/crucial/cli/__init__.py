@@ -1,4 +1,8 @@
-"""The command line: ``crucial VERB ...``."""
+"""The command line: ``crucial VERB ...``.
+
+``app`` holds the verbs, one module each. Nothing heavy is imported before a verb does its
+work, so that ``crucial --help`` answers at once.
+"""
 
 from __future__ import annotations
 
@@ -9,4 +13,4 @@ def main() -> None:
     """Run the command line."""
     from crucial.cli.app import app
 
-    app()
+    app(prog_name="crucial")

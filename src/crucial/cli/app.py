@@ -1,0 +1,91 @@
+"""The verbs of the command line, imported when they are asked for."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import click
+
+from crucial import __version__
+from crucial.cli.guard import guarded
+
+__all__ = ["VERBS", "app"]
+
+#: Verb and the module whose ``command`` it is.
+VERBS = {
+    "train": "crucial.cli.train",
+    "rank": "crucial.cli.rank",
+    "evaluate": "crucial.cli.evaluate",
+    "show": "crucial.cli.show",
+    "demo": "crucial.cli.demo",
+    "measures": "crucial.cli.listings",
+    "presets": "crucial.cli.listings",
+}
+
+_EPILOG = """\
+\b
+A first way through:
+  crucial demo
+  crucial train train.txt --valid valid.txt -m ndcg@10 -o model.json
+  crucial evaluate model.json test.txt -m ndcg@10 -m map
+  crucial show model.json
+
+Data are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV or parquet,
+plain or gzip. What went wrong is said in one line, and the exit code is not 0.
+"""
+
+
+class Verbs(click.Group):
+    """A group that imports a verb when it is typed, and ends in one line when it fails."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Verbs in the order in which they are used."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a verb."""
+        if cmd_name not in VERBS:
+            return None
+        module = import_module(VERBS[cmd_name])
+        found: click.Command = getattr(module, f"{cmd_name}_command")
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; an unknown one is answered with the close ones."""
+        word = args[0]
+        if word not in VERBS and not word.startswith("-"):
+            close = difflib.get_close_matches(word, VERBS, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(VERBS)}."
+            raise click.UsageError(f"no verb '{word}'; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run; what goes wrong becomes one line and an exit code (see `guard`)."""
+        run = partial(super().main, *args, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        sys.exit(guarded(run))
+
+
+@click.group(
+    "crucial",
+    cls=Verbs,
+    epilog=_EPILOG,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="crucial %(version)s")
+@click.pass_context
+def app(ctx: click.Context) -> None:
+    """Learn one ranking from many opinions.
+
+    Every feature is an opinion about what should stand above what; RankBoost weighs them.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

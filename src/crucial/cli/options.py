@@ -1,0 +1,67 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["data_argument", "jobs_option", "measure_option", "model_argument", "reading_options"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_READING = (
+    click.option(
+        "--input-format",
+        type=click.Choice(["auto", "svmlight", "table"]),
+        help="What DATA is; CSV and parquet are tables. [default: seen from its name and start]",
+    ),
+    click.option(
+        "--absent",
+        type=click.Choice(["zero", "missing"]),
+        help="svmlight: what a feature is that a line does not mention. [default: zero]",
+    ),
+    click.option(
+        "--index-base",
+        type=click.Choice(["auto", "0", "1"]),
+        help="svmlight: index of the first feature. [default: auto, 0 if it occurs, else 1]",
+    ),
+    click.option(
+        "--group-sizes",
+        type=click.Path(),
+        metavar="FILE",
+        help="svmlight without qid: rows of each query, one number a line (LightGBM's .query).",
+    ),
+    click.option("--label", metavar="NAME", help="Table: column of labels. [default: label]"),
+    click.option("--qid", metavar="NAME", help="Table: column of query ids. [default: qid]"),
+    click.option("--item", metavar="NAME", help="Table: column of item names."),
+    click.option("--weight", metavar="NAME", help="Table: column of row weights."),
+    click.option(
+        "--ignore",
+        metavar="NAME",
+        multiple=True,
+        help="Table: a column that is no feature; may be repeated.",
+    ),
+)
+
+data_argument = click.argument("data", type=click.Path())
+model_argument = click.argument("model", type=click.Path())
+measure_option = click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="A measure, such as ndcg@10 or map; may be repeated ('crucial measures' lists them).",
+)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads. [default: all cores]"
+)
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options that say how files are read."""
+    for option in reversed(_READING):
+        command = option(command)
+    return command

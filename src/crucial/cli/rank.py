@@ -1,0 +1,121 @@
+"""``crucial rank``: score and rank the rows of a file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crucial.cli.options import data_argument, jobs_option, model_argument, reading_options
+from crucial.cli.reading import as_instances, read_for_model, refuse_same_file
+from crucial.cli.terminal import counted, note
+from crucial.cli.writing import check_target, write_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from crucial.data.dataset import Dataset
+    from crucial.data.groups import Groups
+
+__all__ = ["rank_command"]
+
+_EPILOG = """\
+\b
+Examples:
+  crucial rank model.json test.txt -o scores.txt
+  crucial rank model.json test.txt --format tsv -o - | head
+  crucial rank model.json test.txt --format trec --tag mine -o mine.run
+
+\b
+Formats:
+  scores   one score a line, in the order of the rows
+  tsv      qid, item, score, rank; query by query, best first; equal scores share a rank
+  trec     qid Q0 item rank score tag, as trec_eval reads and orders it
+
+Scores are comparable within a query only. An item without a name is called by the number of
+its row, from 1. DATA is read as the training data were (absent features, index base, columns).
+"""
+
+
+@click.command("rank", epilog=_EPILOG)
+@model_argument
+@data_argument
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE",
+              help="File to write; - is standard output.")  # fmt: skip
+@click.option("-f", "--format", "form", type=click.Choice(["scores", "tsv", "trec"]),
+              default="scores", show_default=True, help="What to write.")  # fmt: skip
+@click.option("--tag", default="crucial", show_default=True, metavar="NAME",
+              help="Name of the run, last word of its lines.")  # fmt: skip
+@reading_options
+@jobs_option
+def rank_command(model: str, data: str, output: str, form: str, tag: str, **given: Any) -> None:
+    """Rank the rows of DATA with MODEL."""
+    from crucial.data.groups import Groups
+    from crucial.model.file import load_model
+
+    if output != "-":
+        refuse_same_file(output, model, data, given["group_sizes"])
+    check_target(output)
+    if len(tag.split()) != 1:
+        raise click.BadParameter("must be one word.", param_hint="'--tag'")
+    ranker = load_model(model)
+    rows = read_for_model(data, ranker, given, labels=False)
+    groups = Groups.from_qid(rows.qid, rows.n_rows)
+    scores = ranker.predict(as_instances(rows), groups, n_jobs=given["jobs"])
+    if form == "trec":
+        _write_run(output, rows, scores, tag)
+    elif form == "tsv":
+        write_text(output, _ranked(rows, groups, scores))
+    else:
+        write_text(output, "".join(f"{score!r}\n" for score in scores.tolist()))
+    if output != "-":
+        queries = counted(groups.n_groups, "query", "queries")
+        note(f"wrote {output}: {counted(rows.n_rows, 'row', 'rows')} in {queries}")
+
+
+def _names(rows: Dataset) -> list[str]:
+    """Names of the items; the number of the row where there is none."""
+    items = [""] * rows.n_rows if rows.item is None else [str(one) for one in rows.item.tolist()]
+    return [name or str(number) for number, name in enumerate(items, 1)]
+
+
+def _ranked(rows: Dataset, groups: Groups, scores: NDArray[np.float64]) -> str:
+    """Lines of qid, item, score and rank: query by query, best first."""
+    import numpy as np
+
+    query = np.repeat(np.arange(groups.n_groups), groups.sizes)
+    order = groups.order[np.lexsort((-scores[groups.order], query))]
+    # Within its query a row ranks behind the rows that score more.
+    first = np.ones(len(order), bool)
+    first[1:] = (scores[order[1:]] != scores[order[:-1]]) | (query[1:] != query[:-1])
+    place = np.arange(len(order)) - groups.starts[query] + 1
+    rank = place[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    names = _names(rows)
+    labels = ["1"] if rows.qid is None else [str(label) for label in groups.labels.tolist()]
+    lines = ["qid\titem\tscore\trank\n"]
+    for q, row, score, at in zip(
+        query.tolist(), order.tolist(), scores[order].tolist(), rank.tolist()
+    ):
+        # (tabs in a name would break the line)
+        cells = (" ".join(word.split()) for word in (labels[q], names[row]))
+        lines.append("\t".join([*cells, repr(score), str(at)]) + "\n")
+    return "".join(lines)
+
+
+def _write_run(output: str, rows: Dataset, scores: NDArray[np.float64], tag: str) -> None:
+    """Write a TREC run; "-" is standard output."""
+    from crucial.data.trec import Run, write_run
+
+    qid: Any = ["1"] * rows.n_rows if rows.qid is None else rows.qid
+    run = Run(qid, _names(rows), scores, tag)  # type: ignore[arg-type]
+    if output != "-":
+        write_run(output, run)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run")
+        write_run(path, run)
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            write_text(output, file.read())

@@ -1,0 +1,237 @@
+"""``crucial train``: learn a ranker from a file and write it to another."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crucial.cli.options import data_argument, jobs_option, measure_option, reading_options
+from crucial.cli.reading import as_instances, read_training, refuse_same_file
+from crucial.cli.terminal import note
+from crucial.cli.writing import check_target
+from crucial.errors import DataError, FileError
+from crucial.estimators.presets import PRESETS
+
+if TYPE_CHECKING:
+    from crucial.data.dataset import Dataset
+    from crucial.estimators.rankboost import RankBoost
+    from crucial.model.additive import AdditiveRanker
+
+__all__ = ["PATIENCE", "Trained", "train_command"]
+
+#: Rounds without a better value before stopping, where a file to judge by is given.
+PATIENCE = 50
+
+_EPILOG = """\
+\b
+Examples:
+  crucial train train.txt -o model.json
+  crucial train train.txt --valid valid.txt -m ndcg@10 -m map -o model.json
+  crucial train clicks.csv --label grade --qid query --item url -o model.json
+  crucial train runs.csv --preset rankboost.3.cum --rounds 200 -o model.json
+
+\b
+Conventions:
+  A higher label should rank higher, within its query. No qid: all rows are one query.
+  A missing value (nan, an empty cell, or --absent missing) is no opinion: the feature
+  abstains, and what that is worth is learned or set (--default-rank).
+  ndcg has linear gain y, ndcg_exp has gain 2^y - 1; ties count by their expectation.
+
+The model is one JSON file, written whole at the end or not at all.
+"""
+
+
+def _bins(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    """Check a number of bins: an int, or "all"."""
+    if value is None or value == "all":
+        return value
+    return click.IntRange(2, 65535).convert(value, parameter, context)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training gave, for the report."""
+
+    path: str
+    valid_path: str | None
+    output: str
+    train: Dataset
+    valid: Dataset | None
+    ranker: RankBoost
+    model: AdditiveRanker
+    metrics: tuple[str, ...]
+    seconds: float
+
+
+@click.command("train", epilog=_EPILOG)
+@data_argument
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE",
+              help="Model file to write (JSON).")  # fmt: skip
+@click.option("--valid", type=click.Path(), metavar="FILE",
+              help="Rows to judge by after every round; the best round is kept. With "
+              "--group-sizes, its own sizes are in FILE.query.")  # fmt: skip
+@measure_option
+@click.option("--preset", type=click.Choice(sorted(PRESETS)), metavar="NAME",
+              help="A paper's RankBoost by name ('crucial presets' lists them); other options "
+              "change it.")  # fmt: skip
+@click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="Rounds. [default: 300]")
+@click.option("--learning-rate", type=click.FloatRange(0, 1, min_open=True), metavar="RATE",
+              help="Factor on every weight; the papers use 1. [default: 0.1]")  # fmt: skip
+@click.option("--early-stopping", type=click.IntRange(min=0), metavar="N",
+              help="Stop after N rounds without a better value of the first measure; 0: never. "
+              "Without --valid, a fifth of the queries is set aside to judge by. "
+              f"[default: {PATIENCE} with --valid, else never]")  # fmt: skip
+@click.option("--choice", type=click.Choice(["steepest", "steepest_positive", "largest_drop"]),
+              help="Which stump a round takes: largest |r|, largest r, smallest Z. "
+              "[default: steepest]")  # fmt: skip
+@click.option("--step", type=click.Choice(["bound", "exact", "numeric"]),
+              help="Its weight: methods 3, 2 and 1 of the paper. [default: bound]")  # fmt: skip
+@click.option("--positive/--no-positive", default=None,
+              help="Keep the summed weight of every stump positive: for features that are known "
+              "to point up. [default: no]")  # fmt: skip
+@click.option("--default-rank", type=click.Choice(["learned", "0", "1"]),
+              help="What a stump says where its feature abstains. [default: learned]")  # fmt: skip
+@click.option("--balance", type=click.Choice(["pairs", "queries"]),
+              help="Whether all pairs weigh the same, or all queries do. "
+              "[default: pairs]")  # fmt: skip
+@click.option("--max-bins", callback=_bins, metavar="N|all",
+              help="Bins a feature; all: one per distinct value. [default: 255]")  # fmt: skip
+@click.option("--subsample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
+              help="Share of the queries that count in a round. [default: 1]")  # fmt: skip
+@click.option("--pairs", type=click.Path(), metavar="FILE",
+              help="Pairs, winner TAB loser [TAB weight]: learn from these as well as from the "
+              "labels.")  # fmt: skip
+@click.option("--pairs-only", is_flag=True, help="Learn from the pairs, and not from the labels.")
+@click.option("--pairs-by", type=click.Choice(["auto", "row", "item"]), default="auto",
+              help="What pairs name: rows, counted from 0, or items. [default: items where DATA "
+              "has them]")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), metavar="N",
+              help="Of everything random. [default: 0]")  # fmt: skip
+@click.option("--trace", type=click.Path(), metavar="FILE",
+              help="Also write what happened in every round, tab separated.")  # fmt: skip
+@reading_options
+@jobs_option
+def train_command(data: str, output: str, **given: Any) -> None:
+    """Learn to rank the rows of DATA and write the ranker to a file.
+
+    DATA holds labelled rows in queries: svmlight / LETOR lines (label qid:Q index:value
+    ... # item), CSV, TSV or parquet; plain or gzip. RankBoost adds one stump
+    [feature > threshold] a round, chosen to put more pairs in the right order.
+    """
+    from crucial.cli.training_report import report, write_trace
+
+    began = time.perf_counter()
+    if output == "-":
+        raise FileError(output, "a model goes to a file; name one with -o.")
+    for target in (output, given["trace"]):
+        if target is not None:
+            refuse_same_file(target, data, given["valid"], given["pairs"], given["group_sizes"])
+            check_target(target)
+    made = _train(data, output, given)
+    made.model.save(output)
+    if given["trace"] is not None:
+        write_trace(given["trace"], made)
+    report(replace(made, seconds=time.perf_counter() - began))
+
+
+def _train(path: str, output: str, given: dict[str, Any]) -> Trained:
+    """Read, learn, and put together what the report tells."""
+    from crucial.estimators.rankboost import RankBoost
+    from crucial.measures.names import get_measure
+
+    metrics = [get_measure(name).name for name in given["metrics"]]
+    settings = _settings(given)
+    maker = RankBoost if given["preset"] is None else RankBoost.preset
+    named = () if given["preset"] is None else (given["preset"],)
+    train, valid, how = read_training(path, given["valid"], given)
+    with_queries = (valid if valid is not None else train).qid is not None
+    metrics = metrics or ["ndcg@10" if with_queries else "auc"]
+    ranker = maker(*named, **settings, eval_metric=metrics, verbose=1)
+    _check_queries(path, train, given["valid"], valid)
+    _say_patience(ranker, given)
+    _fit(ranker, path, train, valid, given)
+    remembered = how.to_remember()
+    if given["preset"] is not None:
+        remembered["preset"] = given["preset"]
+    model = replace(ranker.model_, training={**ranker.model_.training, "data": remembered})
+    return Trained(path, given["valid"], output, train, valid, ranker, model, tuple(metrics), 0.0)
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of the estimator that the options set; the others stay the preset's."""
+    same = ("learning_rate", "choice", "step", "balance", "subsample")
+    settings = {name: given[name] for name in same if given[name] is not None}
+    renamed = {"rounds": "n_estimators", "seed": "random_state", "jobs": "n_jobs"}
+    settings |= {ours: given[name] for name, ours in renamed.items() if given[name] is not None}
+    if given["positive"] is not None:
+        settings["positive_weights"] = "cumulative" if given["positive"] else None
+    if given["default_rank"] is not None:
+        rank = given["default_rank"]
+        settings["default_rank"] = rank if rank == "learned" else int(rank)
+    if given["max_bins"] is not None:
+        settings["max_bins"] = None if given["max_bins"] == "all" else given["max_bins"]
+    patience = given["early_stopping"]
+    if patience is None and given["valid"] is not None and given["preset"] is None:
+        patience = PATIENCE
+    if patience is not None:
+        settings["early_stopping_rounds"] = patience or None
+    return settings
+
+
+def _say_patience(ranker: RankBoost, given: dict[str, Any]) -> None:
+    """Say what was chosen for the user about stopping."""
+    if given["valid"] is not None and given["early_stopping"] is None:
+        rounds = ranker.early_stopping_rounds
+        when = (
+            "never stops early" if rounds is None else f"stops after {rounds} rounds without gain"
+        )
+        note(f"{given['valid']} decides the round to keep; training {when} (--early-stopping N)")
+
+
+def _check_queries(
+    path: str, train: Dataset, valid_path: str | None, valid: Dataset | None
+) -> None:
+    """Refuse queries in one file and none in the other, by the files' names."""
+    if valid is not None and valid_path is not None and (train.qid is None) != (valid.qid is None):
+        with_, without = (path, valid_path) if valid.qid is None else (valid_path, path)
+        raise FileError(without, f"its rows have no query ids, and those of {with_} have.")
+
+
+def _fit(
+    ranker: RankBoost, path: str, train: Dataset, valid: Dataset | None, given: dict[str, Any]
+) -> None:
+    X = as_instances(train)
+    evals: dict[str, Any] = {}
+    if valid is not None:
+        if valid.y is None:
+            raise FileError(given["valid"], "its rows have no labels to judge by.")
+        evals = {"eval_set": (as_instances(valid), valid.y), "eval_qid": valid.qid}
+    if given["pairs"] is None:
+        if given["pairs_only"]:
+            raise click.UsageError("--pairs-only needs --pairs FILE.")
+        if train.y is None:
+            raise FileError(
+                path, "its rows have no labels: name the column with --label, or give --pairs."
+            )
+        ranker.fit(X, train.y, train.weight, qid=train.qid, **evals)
+        return
+    pairs, weight = _read_pairs(train, given)
+    labels: dict[str, Any] = {}
+    if train.y is not None and not given["pairs_only"]:
+        labels = {"y": train.y, "sample_weight": train.weight, "qid": train.qid}
+    ranker.fit_pairs(X, pairs, pair_weight=weight, **labels, **evals)
+
+
+def _read_pairs(train: Dataset, given: dict[str, Any]) -> tuple[Any, Any]:
+    """Pairs of rows and their weights."""
+    from crucial.data.pairs import read_pairs
+
+    path = given["pairs"]
+    pairs = read_pairs(path)
+    try:
+        return pairs.rows(train.n_rows, train.item, by=given["pairs_by"]), pairs.weight
+    except DataError as error:
+        raise FileError(path, str(error)) from error

@@ -1,0 +1,107 @@
+"""``crucial demo`` on a part of its queries: what it says is what its files hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import crucial as package
+from crucial.cli.app import app
+from crucial.data.tables import read_table
+from crucial.data.trec import read_qrels, read_run
+from crucial.measures.runs import evaluate_run
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    out = tmp_path_factory.mktemp("demo") / "made"
+    done = CliRunner().invoke(app, ["demo", "--out", str(out), "--queries", "120"])
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr == ""
+    return out, done.stdout
+
+
+def numbers(text: str, system: str) -> list[float]:
+    table = text.split("held-out queries;")[1]
+    line = next(line for line in table.splitlines() if line.startswith(f"{system} "))
+    return [float(word) for word in line.split()[-4:]]
+
+
+def test_table_has_every_engine_and_both_fusions(demo: tuple[Path, str]) -> None:
+    _, text = demo
+    values = {
+        name: numbers(text, name)
+        for name in (*package.load_digits_search(120).feature_names, "rank fusion", "RankBoost")
+    }
+    assert all(0 < value <= 1 for row in values.values() for value in row)
+    best_engine = max(values[name][1] for name in list(values)[:-2])
+    assert values["RankBoost"][1] > values["rank fusion"][1] > best_engine  # map
+    assert "linear gain" in text
+    assert "95% from" in text
+
+
+def test_files_agree_with_the_table(demo: tuple[Path, str]) -> None:
+    out, text = demo
+    qrels = read_qrels(out / "test.qrels")
+    for system, name in (("RankBoost", "rankboost.run"), ("rank fusion", "rrf.run")):
+        found = evaluate_run(qrels, read_run(out / name), ["ndcg@10", "map", "mrr", "p@10"])
+        shown = numbers(text, system)
+        assert [round(found[m], 4) for m in ("ndcg@10", "map", "mrr", "p@10")] == shown
+    for path in sorted(out.iterdir()):
+        assert str(path) in text
+
+
+def test_model_and_rows_make_the_run(demo: tuple[Path, str]) -> None:
+    out, _ = demo
+    rows = read_table(out / "test.csv", item="item")
+    scores = package.load_model(out / "model.json").predict(rows.X)
+    run = read_run(out / "rankboost.run")
+    by_name = {(q, d): s for q, d, s in zip(run.qid, run.doc, run.score)}
+    assert rows.qid is not None
+    assert rows.item is not None
+    assert [by_name[str(q), str(d)] for q, d in zip(rows.qid, rows.item)] == scores.tolist()
+
+
+def test_what_it_says_it_learned_is_in_the_model(demo: tuple[Path, str]) -> None:
+    out, text = demo
+    shapes = package.load_model(out / "model.json").shapes()
+    for shape in shapes.values():
+        line = next(
+            line for line in text.split("What it learned")[1].splitlines()
+            if line.startswith(f"{shape.name} ")
+        )  # fmt: skip
+        shown = [float(word) for word in line.split()[-5:]]
+        at = [np.searchsorted(shape.thresholds, -place) for place in (50, 25, 10, 1)]
+        expected = [shape.missing, *shape.values[at]]
+        assert shown == [round(float(value), 3) for value in expected]
+
+
+def test_pictures_mark_what_is_wrong(demo: tuple[Path, str]) -> None:
+    _, text = demo
+    claims = re.findall(r"(\d+) of the first 10 wrong", text)
+    marks = [line for line in text.splitlines() if "✓" in line or "✗" in line]
+    assert [str(line.count("✗")) for line in marks] == claims
+    assert len(marks) == 2
+    assert any(block in text for block in "▀▄█")
+
+
+def test_what_it_proposes_works(demo: tuple[Path, str]) -> None:
+    _, text = demo
+    proposed = [line.split()[1:] for line in text.splitlines() if line.startswith("  crucial ")]
+    assert [words[0] for words in proposed] == ["show", "evaluate", "train"]
+    for words in proposed:
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.stderr
+
+
+def test_out_must_be_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "file")])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("crucial: error: ")
+    assert done.stderr.count("\n") == 1
+    assert (tmp_path / "file").read_text() == "precious"

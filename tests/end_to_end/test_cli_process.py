@@ -1,0 +1,161 @@
+"""The command as a process of its own: what it imports, how fast it answers, how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+HEAVY = ("numba", "sklearn", "scipy", "narwhals", "pandas", "polars", "pyarrow", "numpy", "rich")
+
+
+def run(*words: object, **how: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "crucial", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **how)  # type: ignore[call-overload]
+
+
+def modules_after(code: str) -> set[str]:
+    """Top-level names in sys.modules after some code ran in a fresh process."""
+    program = f"""
+import contextlib, io, sys
+with contextlib.redirect_stdout(io.StringIO()):
+    try:
+        {code}
+    except SystemExit as ended:
+        assert not ended.code, ended.code
+print(" ".join({{name.partition(".")[0] for name in sys.modules}}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import crucial",
+        "import crucial; dir(crucial)",
+        "import crucial.cli; sys.argv = ['crucial', '--help']; crucial.cli.main()",
+        "import crucial.cli; sys.argv = ['crucial', '--version']; crucial.cli.main()",
+        "import crucial.cli; sys.argv = ['crucial', 'train', '--help']; crucial.cli.main()",
+    ],
+)
+def test_nothing_heavy_is_imported(code: str) -> None:
+    loaded = modules_after(code)
+    assert "crucial" in loaded
+    assert not loaded.intersection(HEAVY)
+
+
+def test_help_answers_at_once() -> None:
+    """Under 0.3 s on an idle machine; the best of several tries, with room for a busy one."""
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        done = run("--help")
+        times.append(time.perf_counter() - began)
+        assert done.returncode == 0
+    assert min(times) < 1.0
+
+
+def svmlight(path: Path, n_queries: int, rows: int = 8) -> Path:
+    lines = [
+        f"{(q * r) % 3} qid:{q} 1:{(q * r) % 3 + r / 10} 2:{(7 * r + q) % 5}\n"
+        for q in range(1, n_queries + 1)
+        for r in range(rows)
+    ]
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    train = svmlight(folder / "train.txt", 10)
+    done = run("train", train, "-o", folder / "m.json", "--rounds", 20)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_search_engineers_way(trained: Path) -> None:
+    """Train, evaluate, rank, show: journey A."""
+    done = run("evaluate", trained / "m.json", trained / "train.txt", "-m", "ndcg@10", "-m", "mrr")
+    assert done.returncode == 0, done.stderr
+    assert "ndcg@10" in done.stdout
+    done = run("rank", trained / "m.json", trained / "train.txt", "-o", trained / "a.run",
+               "--format", "trec")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert len((trained / "a.run").read_text().splitlines()) == 80
+    done = run("show", trained / "m.json")
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+
+
+def test_one_line_and_a_code(trained: Path) -> None:
+    (trained / "bad.txt").write_text("1 qid:1 1:1\n0 qid:1 1:x\n")
+    before = (trained / "m.json").read_bytes()
+    done = run("train", trained / "bad.txt", "-o", trained / "m.json")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("crucial: error: ")
+    assert "bad.txt, line 2, column" in done.stderr
+    assert (trained / "m.json").read_bytes() == before
+
+
+def test_reader_that_leaves_early(trained: Path) -> None:
+    """``crucial rank ... -o - | head -1`` says nothing about it."""
+    big = svmlight(trained / "big.txt", 3000)
+    command = f"{sys.executable} -m crucial rank m.json {big.name} -o - -f tsv | head -1"
+    done = subprocess.run(
+        command, shell=True, cwd=trained, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "qid\titem\tscore\trank\n"
+    lines = done.stderr.splitlines()
+    assert all(line.startswith("crucial: note: big.txt") for line in lines), done.stderr
+
+
+def test_full_standard_output(trained: Path) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no device that is always full")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "crucial", "rank", "m.json", "train.txt", "-o", "-"],
+            cwd=trained, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+        )  # fmt: skip
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("crucial: error: ")
+
+
+def test_interrupted_training_leaves_nothing(trained: Path) -> None:
+    big = svmlight(trained / "long.txt", 400, rows=20)
+    target = trained / "never.json"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "crucial", "train", str(big), "-o", str(target),
+         "--rounds", "2000000"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("crucial: note: ")  # the file is read
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.strip().splitlines()[-1].startswith("crucial: error: interrupted")
+    assert "Traceback" not in said
+    assert not target.exists()
+    assert not list(trained.glob(".crucial-*"))
+
+
+def test_plain_text_on_a_poor_terminal(trained: Path) -> None:
+    """Signs that the encoding lacks are replaced, not fatal."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = run("show", trained / "m.json", env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
