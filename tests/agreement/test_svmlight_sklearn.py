@@ -12,7 +12,7 @@ from crucial.data.svmlight import read_svmlight
 
 @pytest.mark.parametrize("zero_based", [True, False])
 @pytest.mark.parametrize(
-    "small", [2 << 20, pytest.param(2, marks=pytest.mark.kernels)], ids=["plain", "compiled"]
+    "small", [1 << 20, pytest.param(2, marks=pytest.mark.kernels)], ids=["plain", "compiled"]
 )
 def test_its_own_files(tmp_path, monkeypatch, zero_based, small):
     monkeypatch.setattr(blocks, "SMALL", small)

@@ -266,3 +266,23 @@ def test_round_trip(tmp_path_factory, data, absent, base, name):
         assert back.qid.astype(str).tolist() == data.qid.astype(str).tolist()
     items = [""] * len(data.y) if data.item is None else data.item.tolist()
     assert (back.item.tolist() if back.item is not None else [""] * len(data.y)) == items
+
+
+# Long sweeps of the same properties.
+
+longer = settings(deadline=None, max_examples=5000)
+sweep_text = st.one_of(texts, garbage)
+
+
+@pytest.mark.slow
+@longer
+@given(sweep_text, st.sampled_from([math.inf, 1e3]), st.sampled_from([0, 1]))
+def test_compiled_is_plain_long(text, limit, low):
+    test_compiled_is_plain.hypothesis.inner_test(text, limit, low)
+
+
+@pytest.mark.slow
+@longer
+@given(st.one_of(sweep_text, st.binary(max_size=60)), st.booleans(), st.integers(1, 40))
+def test_where_blocks_end_makes_no_difference_long(text, ended, size):
+    test_where_blocks_end_makes_no_difference.hypothesis.inner_test(text, ended, size)

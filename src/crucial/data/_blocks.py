@@ -11,7 +11,7 @@ from crucial.errors import FileError
 
 __all__ = ["BLOCK", "SMALL", "cut_lines", "next_block", "read_start", "text_blocks"]
 
-SMALL = 2 << 20
+SMALL = 1 << 20
 """Texts up to this size are parsed plainly: loading the compiled parser costs more."""
 
 BLOCK = 16 << 20

@@ -69,6 +69,7 @@ def parse_compiled(text: bytes, start: int, stop: int, rules: Rules) -> Piece:
     # The row that is bad may hold numbers to finish too, and the first of them to be bad.
     begun = rows + (code != FINE)
     piece = Piece(labels[:begun], row_starts[: rows + 1], indices[:entries], values[:entries])
+    piece.lines = lines
     if code != FINE:
         piece.code, piece.position = code, position
     _finish(text, piece, places[:begun, 2], rules)
@@ -128,6 +129,6 @@ def read_pieces(source: ByteSource, rules: Rules, n_jobs: int | None = None) -> 
         for piece in parsed:
             _check(source.path, block, piece, rules, lines)
         pieces += parsed
-        lines += block.count(b"\n")
+        lines += sum(piece.lines for piece in parsed) if parsed else block.count(b"\n")
         block = following
     return pieces

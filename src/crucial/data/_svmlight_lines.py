@@ -89,6 +89,8 @@ class Piece:
     code, position : int
         FINE, or what is wrong with the first bad line and where in the text; the arrays
         then hold the rows before.
+    lines : int
+        Number of lines, those without a row too.
     """
 
     labels: NDArray[np.float64]
@@ -99,6 +101,7 @@ class Piece:
     items: list[str] | None = None
     code: int = FINE
     position: int = -1
+    lines: int = 0
 
 
 class _BadLine(Exception):
@@ -201,6 +204,7 @@ def parse_lines(text: bytes, rules: Rules) -> Piece:
         items if any(items) else None,
         code,
         place,
+        text.count(b"\n"),
     )
 
 

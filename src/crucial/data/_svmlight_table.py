@@ -125,6 +125,7 @@ def make_table(
             f"{_DENSE_SHARE_MISSING}). Read it with absent='zero' and sparse='auto', or "
             "number the features without gaps.",
         )
-    table = np.full(shape, 0.0 if absent == "zero" else np.nan, dtype)
+    # (zeros cost nothing until they are written to, by the threads)
+    table = np.zeros(shape, dtype) if absent == "zero" else np.full(shape, np.nan, dtype)
     _fill(pieces, base, table, n_jobs)
     return table

@@ -24,7 +24,8 @@ __all__ = [
 
 BOM = b"\xef\xbb\xbf"
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# (no digit can belong to two parts of it: a long token that is no number must not take long)
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = re.compile(r"[+-]?(?:nan|null)", re.IGNORECASE | re.ASCII)
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 

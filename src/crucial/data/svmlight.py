@@ -68,7 +68,7 @@ def read_svmlight(
         (LightGBM's ``.query``), where the lines themselves have no qid. Queries are then
         numbered from 0.
     n_jobs : int, optional
-        Threads for files above 2 MiB; all cores by default.
+        Threads for files above 1 MiB; all cores by default.
 
     Returns
     -------

@@ -57,7 +57,7 @@ def read_table(
         (before ``.gz``); else whichever of comma, tab and semicolon is most frequent in
         the first line.
     n_jobs : int, optional
-        Threads for text files above 2 MiB; all cores by default.
+        Threads for text files above 1 MiB; all cores by default.
 
     Returns
     -------

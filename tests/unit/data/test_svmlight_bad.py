@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import time
 import tracemalloc
 
 import pytest
@@ -161,3 +163,22 @@ def test_memory_is_bounded_by_the_text(tmp_path, monkeypatch, text):
     finally:
         tracemalloc.stop()
     assert peak < 64 * len(text) + 2**20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"1 1:" + b"1" * 900_000 + b"x",
+        b" " * 900_000,
+        b"1 1:1 #docid" + b" " * 900_000 + b"?",
+        b"1 " + b"0" * 900_000 + b"1:x",
+        b"\n" * 900_000,
+    ],
+)
+def test_no_text_takes_long(tmp_path, text):
+    path = tmp_path / "x"
+    path.write_bytes(text)
+    began = time.process_time()
+    with contextlib.suppress(FileError):
+        read_svmlight(path)
+    assert time.process_time() - began < 5  # (what is quadratic takes hours)

@@ -1,0 +1,48 @@
+"""The same runs and judgements as ir-measures reads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from crucial.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+
+ir_measures = pytest.importorskip("ir_measures")
+
+
+def test_files_are_read_alike(tmp_path):
+    rng = np.random.default_rng(0)
+    qid = np.repeat([f"q{i}" for i in range(5)], 8).tolist()
+    doc = [f"d{i % 8}" for i in range(40)]
+    run = Run(qid, doc, np.round(rng.normal(size=40), 1), "me")
+    write_run(tmp_path / "run", run)
+    write_qrels(tmp_path / "qrels", Qrels(qid, doc, rng.integers(-2, 4, 40)))
+    theirs = [
+        (r.query_id, r.doc_id, r.score) for r in ir_measures.read_trec_run(str(tmp_path / "run"))
+    ]
+    ours = read_run(tmp_path / "run")
+    assert list(zip(ours.qid, ours.doc, ours.score.tolist())) == theirs
+    judged = [
+        (q.query_id, q.doc_id, q.relevance)
+        for q in ir_measures.read_trec_qrels(str(tmp_path / "qrels"))
+    ]
+    qrels = read_qrels(tmp_path / "qrels")
+    assert list(zip(qrels.qid, qrels.doc, qrels.relevance.tolist())) == judged
+
+
+def test_ranks_are_those_of_trec_eval(tmp_path):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    rng = np.random.default_rng(1)
+    docs = [f"d{i}" for i in rng.permutation(30)]
+    scores = rng.integers(0, 5, 30).astype(float)  # (many ties)
+    write_run(tmp_path / "run", Run(["1"] * 30, docs, scores))
+    first, tenth = (line.split()[2] for line in _lines(tmp_path / "run", (0, 9)))
+    for doc, place in ((first, 1), (tenth, 10)):
+        evaluator = pytrec_eval.RelevanceEvaluator({"1": {doc: 1}}, {"recip_rank"})
+        found = evaluator.evaluate({"1": dict(zip(docs, scores.tolist()))})
+        assert found["1"]["recip_rank"] == pytest.approx(1 / place)
+
+
+def _lines(path, places):
+    lines = path.read_text().splitlines()
+    return [lines[place] for place in places]

@@ -1,0 +1,51 @@
+"""Small rules that all text readers share."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from crucial.data._words import as_ids, decode, place_of, shown, to_number
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("+1.", 1), ("-.5e1", -5), ("1E-2", 0.01), ("1e999", math.inf), ("00", 0)],
+)
+def test_numbers(text, value):
+    assert to_number(text) == value
+
+
+@pytest.mark.parametrize("text", ["", ".", "1_0", "0x1", "inf", "infinity", " 1", "1\n", "١", "e1"])
+def test_what_is_no_number(text):
+    assert to_number(text) is None
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "-NAN", "null", "NULL"])
+def test_missing(text):
+    assert math.isnan(to_number(text))
+
+
+def test_shown_is_short_and_harmless():
+    assert shown(b"a\x1b[2J\xff") == r"'a\x1b[2J\ufffd'"
+    assert shown("x" * 50) == "'" + "x" * 40 + "'..."
+    assert shown("it's") == '"it\'s"'
+
+
+def test_place_of():
+    text = "ab\nüx\n".encode()
+    assert place_of(text, 0) == (1, 1)
+    assert place_of(text, text.index(b"x")) == (2, 2)
+
+
+def test_ids():
+    assert as_ids(["9" * 18, "-1", "0"]).tolist() == [10**18 - 1, -1, 0]
+    assert as_ids(["9" * 19]).tolist() == ["9" * 19]
+    assert as_ids(["-0"]).tolist() == ["-0"]
+    assert as_ids(["a", "b"], [2, 0]).tolist() == ["a", "a"]
+
+
+def test_bytes_that_are_not_utf8_stay_apart():
+    assert decode(b"\xff") != decode(b"\xfe")
+    assert decode("é".encode()) == "é"
