@@ -14,13 +14,17 @@ _HOME = {
     "AdditiveRanker": "crucial.model.additive",
     "Bins": "crucial.data.bins",
     "CrossValidation": "crucial.lab.cross_validation_result",
+    "Dataset": "crucial.data.dataset",
     "Evaluation": "crucial.measures.evaluation",
     "Groups": "crucial.data.groups",
     "Instances": "crucial.data.instances",
     "LabelFeedback": "crucial.feedback.labels",
     "Measure": "crucial.measures.base",
     "PairFeedback": "crucial.feedback.pairs",
+    "PairTable": "crucial.data.pairs",
+    "Qrels": "crucial.data.trec",
     "RankBoost": "crucial.estimators.rankboost",
+    "Run": "crucial.data.trec",
     "SumFeedback": "crucial.feedback.combined",
     "cross_validate": "crucial.lab.cross_validation",
     "evaluate": "crucial.measures.evaluation",
@@ -31,19 +35,45 @@ _HOME = {
     "make_bipartite": "crucial.data.problems.synthetic",
     "make_film_club": "crucial.data.problems.synthetic",
     "make_letor": "crucial.data.problems.synthetic",
+    "read_data": "crucial.data.reading",
+    "read_pairs": "crucial.data.pairs",
+    "read_qrels": "crucial.data.trec",
+    "read_run": "crucial.data.trec",
+    "read_svmlight": "crucial.data.svmlight",
+    "read_table": "crucial.data.tables",
     "save_model": "crucial.model.file",
+    "write_pairs": "crucial.data.pairs",
+    "write_qrels": "crucial.data.trec",
+    "write_run": "crucial.data.trec",
+    "write_svmlight": "crucial.data.svmlight",
+    "write_table": "crucial.data.tables",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from crucial.data.bins import Bins as Bins
+    from crucial.data.dataset import Dataset as Dataset
     from crucial.data.groups import Groups as Groups
     from crucial.data.instances import Instances as Instances
+    from crucial.data.pairs import PairTable as PairTable
+    from crucial.data.pairs import read_pairs as read_pairs
+    from crucial.data.pairs import write_pairs as write_pairs
     from crucial.data.problems.digits import load_digits_search as load_digits_search
     from crucial.data.problems.synthetic import make_bipartite as make_bipartite
     from crucial.data.problems.synthetic import make_film_club as make_film_club
     from crucial.data.problems.synthetic import make_letor as make_letor
+    from crucial.data.reading import read_data as read_data
+    from crucial.data.svmlight import read_svmlight as read_svmlight
+    from crucial.data.svmlight import write_svmlight as write_svmlight
+    from crucial.data.tables import read_table as read_table
+    from crucial.data.tables import write_table as write_table
+    from crucial.data.trec import Qrels as Qrels
+    from crucial.data.trec import Run as Run
+    from crucial.data.trec import read_qrels as read_qrels
+    from crucial.data.trec import read_run as read_run
+    from crucial.data.trec import write_qrels as write_qrels
+    from crucial.data.trec import write_run as write_run
     from crucial.estimators.rankboost import RankBoost as RankBoost
     from crucial.feedback.combined import SumFeedback as SumFeedback
     from crucial.feedback.labels import LabelFeedback as LabelFeedback
