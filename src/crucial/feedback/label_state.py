@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +23,8 @@ __all__ = ["LabelState"]
 _LINEAR_RANGE = 200.0
 # Exponents of a query beyond this are cut off where only the choice of a stump is at stake.
 _CLIP = 345.0
+# A query whose pairs weigh less is near underflow: its weights are far apart in size.
+_TINY = 1e-250
 # Up to this many levels a query's sums are kept level by level (the compiled scan has
 # this number built in), beyond it in trees.
 _FEW_LEVELS = 5
@@ -75,8 +78,10 @@ class LabelState:
             self._gap = np.diff(gains, prepend=gains[:1])
             self._gap[layout.query_first[:-1]] = 0.0
         self._total = 0.0  # of the weights drawn, at the current scores
-        self._linear: tuple[Floats, Floats, float] | None = None
+        self._log_loss = np.zeros(0)  # of every query, in the logarithmic domain
+        self._linear: tuple[Floats, Floats, Floats] | None = None
         self._place: tuple[Any, Any] | None = None
+        self._sums: Floats | None = None
 
     @property
     def _weight(self) -> Floats:
@@ -100,11 +105,14 @@ class LabelState:
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Potentials by prefix sums over the levels of each query: O(n)."""
-        self._linear = None
+        self._linear = self._sums = None
         if self._range > _LINEAR_RANGE:
             return self._log_potentials(pi)
         loss = np.zeros(self.layout.n_queries)
         self._linear_potentials(self.up, self.down, pi, loss)
+        if float(loss.min()) < _TINY:
+            self._range = math.inf
+            return self._log_potentials(pi)
         self._total = float(np.dot(self._coefficient, loss))
         whole = (
             float(np.dot(self._all, loss)) if self._all is not self._coefficient else self._total
@@ -153,7 +161,6 @@ class LabelState:
                 pi,
                 log_loss,
             )
-            highest = float(log_loss.max())
         else:
             from crucial.kernels import compiled
 
@@ -174,16 +181,21 @@ class LabelState:
                 )
 
             self._over_queries(work)
-            highest = float(log_loss.max())
-            factor = np.repeat(self._coefficient, np.diff(lay.row_start))
-            pi[:n] = factor * (np.exp(pi[:n] - highest) - np.exp(negative - highest))
-        loss = np.exp(log_loss - highest)
-        drawn = float(np.dot(self._coefficient, loss))
-        return 1.0 / drawn, highest + math.log(float(np.dot(self._all, loss))) - self._start
+            sizes = np.diff(lay.row_start)
+            shift = np.repeat(plain.log_shift(log_loss, self._coefficient), sizes)
+            factor = np.repeat(self._coefficient, sizes)
+            pi[:n] = factor * (np.exp(pi[:n] - shift) - np.exp(negative - shift))
+        self._log_loss = log_loss
+        loss = np.exp(log_loss - plain.log_shift(log_loss, self._coefficient))
+        self._total = float(np.dot(self._coefficient, loss))
+        # The queries that were not drawn may be far worse, or far better, than the others.
+        top = float(log_loss[self._all > 0].max())
+        whole = float(np.dot(self._all, np.exp(np.minimum(log_loss - top, 0.0))))
+        return 1.0 / self._total, top + math.log(whole) - self._start
 
     def advance(self, output: NDArray[Any], alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
-        self._linear = None
+        self._linear = self._sums = None
         n = len(self.scores)
         if output.dtype == np.uint8:
             self._range += abs(alpha)
@@ -213,36 +225,42 @@ class LabelState:
             self.up[:n] *= factor
             self.down[:n] /= factor
 
-    def _current(self) -> tuple[Floats, Floats, float]:
-        """``up``, ``down`` and the weight of the drawn pairs under them."""
+    def _current(self) -> tuple[Floats, Floats, Floats]:
+        """``up``, ``down`` and coefficients under which the drawn pairs weigh ``_total``."""
         if self._range <= _LINEAR_RANGE:
-            return self.up, self.down, self._total
+            return self.up, self.down, self._coefficient
         if self._linear is None:
-            # Each query around its middle; beyond a range of 690 inside one query, pairs
-            # at its far ends count less than they should in the choice of a stump.
-            starts = self.layout.row_start[:-1]
-            top = np.maximum.reduceat(self.scores, starts)
-            bottom = np.minimum.reduceat(self.scores, starts)
-            middle = np.repeat((top + bottom) / 2, np.diff(self.layout.row_start))
-            centred = np.clip(self.scores - middle, -_CLIP, _CLIP)
-            up, down = self.up.copy(), self.down.copy()
-            up[: len(centred)] = self._weight * np.exp(centred)
-            down[: len(centred)] = self._weight * np.exp(-centred)
+            # Each query around its middle, its pairs made to weigh 1; the coefficients give
+            # it its share again. Beyond a range of 690 inside one query, pairs at its far
+            # ends count more than they should in the choice of a stump.
+            n, starts = len(self.scores), self.layout.row_start
+            top = np.maximum.reduceat(self.scores, starts[:-1])
+            bottom = np.minimum.reduceat(self.scores, starts[:-1])
+            known = np.isfinite(self._log_loss)
+            half = np.where(known, self._log_loss, 0.0) / 2
+            sizes = np.diff(starts)
+            centred = self.scores - np.repeat((top + bottom) / 2, sizes)
+            with np.errstate(divide="ignore"):
+                base = np.log(self._weight) - np.repeat(half, sizes)
+            up, down = np.zeros_like(self.up), np.zeros_like(self.down)
+            up[:n] = np.exp(np.clip(base + centred, -_CLIP, _CLIP)) * np.isfinite(base)
+            down[:n] = np.exp(np.clip(base - centred, -_CLIP, _CLIP)) * np.isfinite(base)
             loss = np.zeros(self.layout.n_queries)
             self._linear_potentials(up, down, np.zeros_like(up), loss)
-            # The largest first: losses may be far apart in size.
-            self._linear = up, down, float(np.dot(self._coefficient, loss))
+            share = np.exp(self._log_loss - plain.log_shift(self._log_loss, self._coefficient))
+            share = np.divide(share, loss, out=np.zeros_like(loss), where=known & (loss > 0))
+            self._linear = up, down, self._coefficient * share
         return self._linear
 
     def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
         """W+ and W- of a {0, 1} ranker: O(n)."""
-        up, down, total = self._current()
+        up, down, coefficient = self._current()
         lay = self.layout
         if self._small:
             right, wrong = plain.binary_weights(
-                up, down, self._gap, self._coefficient, output, lay.level_start, lay.query_first
+                up, down, self._gap, coefficient, output, lay.level_start, lay.query_first
             )
-            return right / total, wrong / total
+            return right / self._total, wrong / self._total
         from crucial.kernels import compiled
 
         out = np.zeros((lay.n_queries, 2))
@@ -252,7 +270,7 @@ class LabelState:
                 up,
                 down,
                 self._gap,
-                self._coefficient,
+                coefficient,
                 output,
                 lay.level_start,
                 lay.query_first,
@@ -262,16 +280,16 @@ class LabelState:
             )
 
         self._over_queries(work)
-        right, wrong = out.sum(axis=0) / total
+        right, wrong = out.sum(axis=0) / self._total
         return float(right), float(wrong)
 
     def moments(self, output: Floats) -> tuple[float, float]:
         """Mean and mean square of the margins gained: O(n)."""
-        up, down, _ = self._current()
+        up, down, coefficient = self._current()
         lay = self.layout
         if self._small:
             value, slope, curvature = plain.moments(
-                up, down, self._gap, self._coefficient, output, lay.level_start, lay.query_first
+                up, down, self._gap, coefficient, output, lay.level_start, lay.query_first
             )
             return slope / value, curvature / value
         from crucial.kernels import compiled
@@ -284,7 +302,7 @@ class LabelState:
                 up,
                 down,
                 self._gap,
-                self._coefficient,
+                coefficient,
                 centred,
                 lay.level_start,
                 lay.query_first,
@@ -301,7 +319,7 @@ class LabelState:
         self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
     ) -> None:
         """W- of every threshold of one feature: O(n) for few levels, else O(n log levels)."""
-        up, down, total = self._current()
+        up, down, coefficient = self._current()
         lay = self.layout
         n = len(self.scores)
         if self._small and len(lay.values) * (n_bins + 2) <= _PLAIN_TABLE:
@@ -309,7 +327,7 @@ class LabelState:
                 up,
                 down,
                 self._gap,
-                self._coefficient,
+                coefficient,
                 codes,
                 n_bins,
                 missing_rank,
@@ -317,7 +335,7 @@ class LabelState:
                 lay.query_first,
                 out,
             )
-            out /= total
+            out /= self._total
             return
         from crucial.kernels import compiled
 
@@ -327,11 +345,12 @@ class LabelState:
                 up,
                 down,
                 self.gains,
-                self._coefficient,
+                coefficient,
                 codes[:n],
                 n_bins,
                 missing_rank,
                 level,
+                self._level_sums(down),
                 lay.row_start,
                 lay.query_first,
                 out,
@@ -343,7 +362,7 @@ class LabelState:
                 up,
                 down,
                 self.gains,
-                self._coefficient,
+                coefficient,
                 codes[:n],
                 n_bins,
                 missing_rank,
@@ -354,13 +373,20 @@ class LabelState:
             )
         # The scan adds and takes away: what is left of nothing may be slightly negative.
         np.maximum(out, 0.0, out=out)
-        out /= total
+        out /= self._total
 
     def prepare_scan(self) -> None:
         """Make what `wrong_weights` shares between features, before threads ask for it."""
         self._current()
         if not self._small:
             self._places()
+            self._level_sums(self._current()[1])
+
+    def _level_sums(self, down: Floats) -> Floats:
+        """Sum of ``down`` over every segment."""
+        if self._sums is None:
+            self._sums = np.add.reduceat(down[: len(self.scores)], self.layout.level_start[:-1])
+        return self._sums
 
     def _places(self) -> tuple[Any, Any]:
         """Level and query of every row; no queries where the scan goes query by query."""
@@ -405,8 +431,16 @@ class LabelState:
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
-        n = self.layout.n_queries
-        chosen = random.permutation(n)[: max(1, round(fraction * n))]
-        mask = np.zeros(n)
+        live = np.flatnonzero(self._all > 0)
+        chosen = random.permutation(live)[: max(1, round(fraction * len(live)))]
+        mask = np.zeros(self.layout.n_queries)
         mask[chosen] = 1.0
         self._coefficient = self._all * mask
+        self._linear = self._sums = None
+
+    def fork(self) -> LabelState:
+        """A copy of the drawn pairs that can be moved without moving this state."""
+        made = copy.copy(self)
+        made._all = self._coefficient
+        made.scores, made.up, made.down = self.scores.copy(), self.up.copy(), self.down.copy()
+        return made

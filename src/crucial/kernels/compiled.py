@@ -217,6 +217,11 @@ def moments(
         out[q, 2] = coefficient[q] * curvature
 
 
+# Which levels are higher, or lower, than a level: a product is faster than a choice here.
+_HIGHER = np.triu(np.ones((5, 5)), 1)
+_LOWER = np.tril(np.ones((5, 5)), -1)
+
+
 @kernel
 def wrong_weights_few(
     up,
@@ -227,6 +232,7 @@ def wrong_weights_few(
     n_bins,
     missing_rank,
     level,
+    level_sum,
     row_start,
     query_first,
     wrong,
@@ -242,6 +248,8 @@ def wrong_weights_few(
     gains : array of shape (n_segments,) or (0,)
     level : uint8 array of shape (n_rows,)
         Level of the row inside its query.
+    level_sum : array of shape (n_segments,)
+        Sum of ``down`` over the rows of a level.
     wrong : array of shape (n_bins + 1,)  # OUT
     """
     graded = len(gains) > 0
@@ -251,27 +259,27 @@ def wrong_weights_few(
     order = np.empty(largest, np.uint32)
     start = np.zeros(258, np.int32)
     change = np.zeros(n_bins + 1)
-    z = np.zeros(5)  # of the zeros, by level
-    o = np.zeros(5)  # of the ones
+    z = np.zeros(5)  # sums over the zeros, by level
+    o = np.zeros(5)  # sums over the ones
     g = np.zeros(5)
     for q in range(len(row_start) - 1):
         a, b = row_start[q], row_start[q + 1]
         z[:] = 0.0
         o[:] = 0.0
-        if graded:
-            for s in range(query_first[q], query_first[q + 1]):
+        for s in range(query_first[q], query_first[q + 1]):
+            z[s - query_first[q]] = level_sum[s]
+            if graded:
                 g[s - query_first[q]] = gains[s]
         start[: n_bins + 2] = 0
         for i in range(a, b):
-            start[n_bins - np.int64(codes[i]) + 1] += 1
-            z[level[i]] += down[i]
+            start[n_bins - codes[i] + 1] += 1
         passed = 0
         for c in range(n_bins + 2):
             passed += start[c]
             start[c] = passed
         absent = start[1]
         for i in range(a, b):
-            c = n_bins - np.int64(codes[i])
+            c = n_bins - codes[i]
             order[start[c]] = i
             start[c] += 1
         weight = coefficient[q]
@@ -284,15 +292,14 @@ def wrong_weights_few(
                 above = 0.0
                 below = 0.0
                 for k in range(5):
-                    gap = g[k] - g[y]
-                    above += z[k] * gap if k > y else 0.0
-                    below -= o[k] * gap if k < y else 0.0
+                    above += z[k] * _HIGHER[y, k] * (g[k] - g[y])
+                    below += o[k] * _LOWER[y, k] * (g[y] - g[k])
             else:
-                above = ((z[1] if y < 1 else 0.0) + (z[2] if y < 2 else 0.0)) + (
-                    (z[3] if y < 3 else 0.0) + (z[4] if y < 4 else 0.0)
+                above = (z[1] * _HIGHER[y, 1] + z[2] * _HIGHER[y, 2]) + (
+                    z[3] * _HIGHER[y, 3] + z[4] * _HIGHER[y, 4]
                 )
-                below = ((o[0] if y > 0 else 0.0) + (o[1] if y > 1 else 0.0)) + (
-                    (o[2] if y > 2 else 0.0) + (o[3] if y > 3 else 0.0)
+                below = (o[0] * _LOWER[y, 0] + o[1] * _LOWER[y, 1]) + (
+                    o[2] * _LOWER[y, 2] + o[3] * _LOWER[y, 3]
                 )
             change[codes[i]] += weight * (won * above - lost * below)
             z[y] -= lost
@@ -321,25 +328,29 @@ def _by_code(codes, n_bins, start):
 
 
 @kernel
-def drop_bounds(slope, wrong, right, first, shrink, fall, reach):
-    """Lower bound of the Z that any stump of a feature can reach.
-
-    ``wrong`` and ``right`` are W- and W+ when the feature was last scanned. Since then no
-    weight can have fallen below ``shrink`` times itself, nor by more than ``fall``; and
-    their difference, the slope, is known. ``Z = 1 - s + sqrt(s^2 - r^2)`` rises with
-    ``s = W+ + W-``.
-    """
+def drop_bounds(slope, offered, drift, wrong, right, shrink, fall, first, reach):
+    """Lower bound of the Z that any stump of a feature can reach."""
     for f in range(len(first) - 1):
-        least = np.inf
+        if drift[f] == np.inf:
+            reach[f] = -np.inf
+            continue
+        largest = -np.inf
         for d in range(2):
             for k in range(first[f], first[f + 1]):
-                r = slope[d, k]
-                if r != 0.0:
+                if offered[d, k]:
                     w = max(wrong[d, k] * shrink[f], wrong[d, k] - fall[f], 0.0)
                     v = max(right[d, k] * shrink[f], right[d, k] - fall[f], 0.0)
-                    s = max(abs(r), 2.0 * w + r, 2.0 * v - r)
-                    least = min(least, 1.0 - s + np.sqrt(max(s * s - r * r, 0.0)))
-        reach[f] = least
+                    up = slope[d, k] + drift[f]
+                    if up >= 0.0:
+                        low = max(w - 1e-13, v - up - 1e-13, 0.0)
+                        root = np.sqrt(low + up) - np.sqrt(low)
+                        largest = max(largest, root * root)
+                    down = drift[f] - slope[d, k]
+                    if down >= 0.0:
+                        low = max(v - 1e-13, w - down - 1e-13, 0.0)
+                        root = np.sqrt(low + down) - np.sqrt(low)
+                        largest = max(largest, root * root)
+        reach[f] = 1.0 - largest
 
 
 @kernel

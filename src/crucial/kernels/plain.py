@@ -23,6 +23,7 @@ __all__ = [
     "drop_bounds",
     "histogram",
     "log_potentials",
+    "log_shift",
     "misordered",
     "moments",
     "potentials",
@@ -127,9 +128,9 @@ def log_potentials(
 ) -> None:
     """`potentials` for scores whose exponentials overflow.
 
-    ``log_loss`` is the logarithm of the loss of every query; ``pi`` is divided by
-    ``exp(max log_loss)``. Stable because every sum has positive terms only and carries
-    its own maximum.
+    ``log_loss`` is the logarithm of the loss of every query; ``pi`` is divided by the
+    largest loss that counts (see `log_shift`). Stable because every sum has positive terms
+    only and carries its own maximum.
     """
     segment = _segments(level_start)
     query = _query_of_segment(query_first)
@@ -142,11 +143,21 @@ def log_potentials(
     above = _log_below(_log_sums(down, level_start)[::-1], turned_gap, turned_first)[::-1]
     positive = down + below[segment]
     log_loss[:] = _log_sums(positive, level_start[query_first])
-    highest = log_loss.max()
+    shift = log_shift(log_loss, coefficient)[query[segment]]
     pi[:n] = coefficient[query[segment]] * (
-        np.exp(positive - highest) - np.exp(up + above[segment] - highest)
+        np.exp(positive - shift) - np.exp(up + above[segment] - shift)
     )
     pi[n:] = 0.0
+
+
+def log_shift(log_loss: Floats, coefficient: Floats) -> Floats:
+    """What to take from the exponents of each query.
+
+    The largest loss of the queries that count; for a query that does not, what keeps its
+    own exponentials from overflowing.
+    """
+    counts = coefficient > 0
+    return np.where(counts, log_loss[counts].max(), np.maximum(log_loss, 0.0))
 
 
 def _log_sums(values: Floats, starts: Ints) -> Floats:
@@ -391,32 +402,42 @@ def slopes(
 
 def drop_bounds(
     slope: Floats,
+    offered: NDArray[np.bool_],
+    drift: Floats,
     wrong: Floats,
     right: Floats,
-    first: Ints,
     shrink: Floats,
     fall: Floats,
+    first: Ints,
     reach: Floats,
 ) -> None:
     """Lower bound of the Z that any stump of a feature can reach.
 
-    ``wrong`` and ``right`` are W- and W+ when the feature was last scanned. Since then no
-    weight can have fallen below ``shrink`` times itself, nor by more than ``fall``; and
-    their difference, the slope, is known. ``Z = 1 - s + sqrt(s^2 - r^2)`` rises with
-    ``s = W+ + W-``.
+    ``Z = 1 - (sqrt(W+) - sqrt(W-))^2`` with ``W+ - W- = r``: it is smallest where the
+    larger of r's magnitude and the smaller of W's go as far as they may. r may be off by
+    ``drift``; W- and W+ were ``wrong`` and ``right`` when the feature was last scanned,
+    and can since have fallen neither below ``shrink`` times that nor by more than
+    ``fall``.
 
     Parameters
     ----------
-    slope, wrong, right : arrays of shape (2, first[-1])
-    shrink, fall : arrays of shape (n_features,)
+    slope, offered, wrong, right : arrays of shape (2, first[-1])
+    drift, shrink, fall : arrays of shape (n_features,)
+        An infinite drift says that nothing is known.
     reach : array of shape (n_features,)  # OUT
         Infinite where the feature has no stump on offer.
     """
     widths = np.diff(first)
-    share, drop = np.repeat(shrink, widths), np.repeat(fall, widths)
+    share, drop, off = (np.repeat(x, widths) for x in (shrink, fall, drift))
     w = np.maximum(np.maximum(wrong * share, wrong - drop), 0.0)
     v = np.maximum(np.maximum(right * share, right - drop), 0.0)
-    s = np.maximum(np.abs(slope), np.maximum(2.0 * w + slope, 2.0 * v - slope))
-    z = 1.0 - s + np.sqrt(np.maximum(s * s - slope * slope, 0.0))
-    lowest = np.where(slope != 0.0, z, np.inf).min(axis=0)
+    largest = np.full(slope.shape, -np.inf)
+    for least, other, gain in ((w, v, off + slope), (v, w, off - slope)):
+        gain = np.where(np.isfinite(gain), gain, 1.0)
+        # A root makes 1e-8 of a rounding of 1e-16: stay clear of it.
+        low = np.maximum(np.maximum(least, other - gain) - 1e-13, 0.0)
+        root = np.sqrt(np.maximum(low + gain, 0.0)) - np.sqrt(low)
+        largest = np.where(gain >= 0.0, np.maximum(largest, root * root), largest)
+    lowest = np.where(offered, 1.0 - largest, np.inf).min(axis=0)
     reach[:] = np.minimum.reduceat(lowest, first[:-1])
+    reach[np.isinf(drift)] = -np.inf

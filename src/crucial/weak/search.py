@@ -46,6 +46,8 @@ class SlopeSearch:
         Row d: abstentions rank d. Position ``first[f] + k``: ones are codes of k and more.
     peak : array of shape (n_features,)
         Largest (signed or absolute) slope of the feature when it was last scanned.
+    offered : bool array like slope
+        Which of these stumps are not constant and have the default asked for.
     drift : array of shape (n_features,)
         How far a slope of the feature may have moved since.
     """
@@ -64,7 +66,16 @@ class SlopeSearch:
         self._before = np.zeros(0 if self.small else bins.codes.shape[1])
         self._words = bins.codes.view(np.uint64) if bins.codes.dtype == np.uint8 else None
         self._everything = np.arange(n_features)
-        self.scanned = 0
+        self.offered = self._offers()
+
+    def _offers(self) -> NDArray[np.bool_]:
+        """Which stumps are not constant, and have the default asked for."""
+        offered = np.zeros(self.slope.shape, bool)
+        for f, missing in enumerate(self.bins.has_missing):
+            a, b = self.first[f], self.first[f + 1]
+            offered[0, a + (0 if missing else 1) : b - 1] = not missing or self._fixed != 1
+            offered[1, a + 1 : b] = missing and self._fixed != 0
+        return offered
 
     def renew(self, potentials: Potentials) -> None:
         """Take note of new potentials; nothing is scanned yet."""
@@ -86,7 +97,6 @@ class SlopeSearch:
         """Renew slopes and peaks of the features."""
         if not len(features):
             return
-        self.scanned += len(features)
         if self.small:
             plain.histogram(
                 self.bins.codes[:, : self.bins.n_rows],

@@ -235,29 +235,34 @@ class StumpLearner:
         r is cheap for all stumps; s needs a scan. Z rises with s, and what a step can
         take from s is known: a feature whose Z is too large even so is not scanned.
         """
-        self.search.scan_all()
         potentials.pairs.prepare_scan()
-        slope, first = self.search.slope, self.search.first
-        reach = self._reach()
-        order = np.argsort(reach, kind="stable")
-        order = order[np.isfinite(reach[order])]
+        search = self.search
+        if search.small or self._constraints.any:  # (the best Z may not be admissible)
+            search.scan_all()
         best = np.inf
-        fresh = np.zeros(len(reach), bool)
-        together = 4 if self._threads <= 2 else 2 * self._threads
-        while len(order):
-            if not self._constraints.any:  # else the best Z may not be admissible
-                order = order[reach[order] <= best * (1.0 + TIE) + SNAP]
-            chunk, order = order[:together], order[together:]
-            run_all(self._threads, [partial(self._scan, int(f), potentials) for f in chunk])
-            fresh[chunk] = True
-            for f in chunk:
-                part = slice(int(first[f]), int(first[f + 1]))
-                best = min(best, float(self._z_of(part).min()))
+        fresh = np.zeros(len(search.peak), bool)
+        first_look = True
+        while True:
+            reach = self._reach()
+            open_ones = np.flatnonzero(~fresh & np.isfinite(search.peak) & (reach < np.inf))
+            if not self._constraints.any:
+                open_ones = open_ones[reach[open_ones] <= best * (1.0 + TIE) + SNAP]
+            if not len(open_ones):
+                break
+            order = open_ones[np.argsort(reach[open_ones], kind="stable")]
+            if first_look or not search.drift[order].any():
+                order = order[: max(2, self._threads)]
+                self._scan_all(order, potentials)
+                fresh[order] = True
+                best = min(best, min(float(self._z_of(int(f)).min()) for f in order))
+                first_look = False
+            else:  # with r known exactly, many drop out
+                search.scan(order[search.drift[order] > 0])
         at = self._best_drop(potentials, np.flatnonzero(fresh))
         if at is None:
             return None
         weights = float(self._right[at[1], at[0]]), float(self._wrong[at[1], at[0]])
-        return self._candidate(*at, float(slope[at[1], at[0]]), weights)
+        return self._candidate(*at, float(search.slope[at[1], at[0]]), weights)
 
     def _reach(self) -> Floats:
         """Lower bound of the Z of every feature."""
@@ -269,9 +274,22 @@ class StumpLearner:
 
             bounds = compiled.drop_bounds
         bounds(
-            search.slope, self._wrong, self._right, search.first, self._shrink, self._fall, reach
+            search.slope,
+            search.offered,
+            search.drift,
+            self._wrong,
+            self._right,
+            self._shrink,
+            self._fall,
+            search.first,
+            reach,
         )
         return reach
+
+    def _scan_all(self, features: NDArray[np.int64], potentials: Potentials) -> None:
+        """Renew W- and W+ of all stumps of the features."""
+        self.search.scan(features[self.search.drift[features] > 0])
+        run_all(self._threads, [partial(self._scan, int(f), potentials) for f in features])
 
     def _scan(self, feature: int, potentials: Potentials) -> None:
         """Renew W- and W+ of all stumps of a feature."""
@@ -279,7 +297,7 @@ class StumpLearner:
         n_bins = b - a - 1
         for default in (0, 1):
             r = self.search.slope[default, a:b]
-            if not r.any():
+            if not self.search.offered[default, a:b].any():
                 continue
             wrong = self._wrong[default, a:b]
             potentials.pairs.wrong_weights(self.bins.codes[feature], n_bins, default, wrong)
@@ -290,12 +308,13 @@ class StumpLearner:
         self._shrink[feature] = 1.0
         self._fall[feature] = 0.0
 
-    def _z_of(self, part: slice) -> Floats:
+    def _z_of(self, feature: int) -> Floats:
         """Z of the stumps of a feature, infinite for those not on offer."""
+        part = slice(int(self.search.first[feature]), int(self.search.first[feature + 1]))
         r = self.search.slope[:, part]
         s = self._right[:, part] + self._wrong[:, part]
         z = 1.0 - s + np.sqrt(np.maximum(s * s - r * r, 0.0))
-        return np.where(r != 0.0, z, np.inf)
+        return np.where(self.search.offered[:, part], z, np.inf)
 
     def _best_drop(
         self, potentials: Potentials, features: NDArray[np.int64]
@@ -305,9 +324,10 @@ class StumpLearner:
         # Larger is better for the tie rule; equal Z to 1e-10 is equal 1/Z to 1e-10.
         criterion = np.zeros_like(self.search.slope)
         for f in features:
-            part = slice(int(first[f]), int(first[f + 1]))
-            z = self._z_of(part)
-            criterion[:, part] = np.where(z < 1.0 - SNAP, 1.0 / np.maximum(z, 1e-300), 0.0)
+            z = self._z_of(int(f))
+            criterion[:, first[f] : first[f + 1]] = np.where(
+                z < 1.0 - SNAP, 1.0 / np.maximum(z, 1e-300), 0.0
+            )
         if self._constraints.any:
 
             def alpha_of(position: int, default: int) -> float | None:

@@ -1,0 +1,127 @@
+"""Users' weak learners, held to their contract: what they offer is checked every round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import Bins
+from crucial.errors import ParameterError
+from crucial.feedback.potentials import Potentials
+from crucial.model.weak import WeakRankerLike
+from crucial.weak.base import Candidate, Constraints, Material, StepRule, WeakLearner
+
+__all__ = ["CheckedLearner"]
+
+_SAMPLE = 64  # rows on which a ranker must say what its learner said of it
+_CLOSE = 1e-6
+
+
+class CheckedLearner:
+    """A weak learner around a user's, which refuses candidates that break the contract.
+
+    A wrong output would not fail: it would be learned from, and predict would then do
+    something else.
+
+    Parameters
+    ----------
+    learner : WeakLearner
+        The user's.
+    step : {"bound", "exact", "numeric"}
+        The step rule's name: "exact" needs scores of 0 and 1, "bound" scores in [0, 1];
+        "numeric" takes any finite numbers.
+    """
+
+    def __init__(self, learner: WeakLearner, step: str = "bound") -> None:
+        self._learner, self._step = learner, step
+
+    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins | None:
+        """Let the learner see the data."""
+        self._material = material
+        rows, table = material.rows[:_SAMPLE], material.instances.table
+        sparse = material.instances.is_sparse
+        self._sample = table.tocsr()[rows].toarray() if sparse else table[rows]
+        return self._learner.prepare(material, constraints, step)
+
+    def propose(self, potentials: Potentials) -> Candidate | None:
+        """The learner's candidate, checked; binary output becomes uint8, other float64."""
+        found = self._learner.propose(potentials)
+        if found is None:
+            return None
+        if not isinstance(found, Candidate):
+            self._refuse(f"propose must give a Candidate or None. Got {type(found).__name__}.")
+        output = self._checked_output(found.output)
+        self._check_ranker(found.ranker, output)
+        slope = float(np.dot(potentials.pi[: len(output)], output)) * potentials.scale
+        if not math.isclose(found.slope, slope, rel_tol=_CLOSE, abs_tol=_CLOSE):
+            self._refuse(
+                "the slope of a candidate must be the sum of potentials.scale * potentials.pi * "
+                f"output, {slope:.9g}. Got {found.slope!r}."
+            )
+        return replace(found, output=output)
+
+    def accept(self, candidate: Candidate, alpha: float) -> None:
+        """Tell the learner."""
+        self._learner.accept(candidate, alpha)
+
+    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
+        """The candidate that a ranker of an earlier call was."""
+        own = getattr(self._learner, "replay", None)
+        if own is not None:
+            made: Candidate = own(ranker, slope)
+            return replace(made, output=self._checked_output(made.output))
+        material = self._material
+        table = material.instances.table
+        dense = table.toarray() if material.instances.is_sparse else table
+        output = np.asarray(ranker.scores(dense, material.groups))[material.rows]
+        return Candidate(ranker, self._checked_output(output), slope)
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise ParameterError(f"the weak learner {type(self._learner).__name__}: {what}")
+
+    def _checked_output(self, given: Any) -> NDArray[Any]:
+        output, n = np.asarray(given), len(self._material.rows)
+        if output.shape != (n,) or output.dtype.kind not in "biuf":
+            self._refuse(
+                f"the output of a candidate must be one number for each of the {n} training rows "
+                f"(material.rows). Got {output.dtype} values of shape {output.shape}."
+            )
+        if bool(((output == 0) | (output == 1)).all()):
+            return output.astype(np.uint8)
+        output = output.astype(np.float64)
+        if not np.isfinite(output).all():
+            self._refuse(
+                "the output of a candidate must be finite; say what a row gets on which it has "
+                f"no opinion. Got {output[~np.isfinite(output)][0]}."
+            )
+        if self._step == "exact":
+            self._refuse(
+                "step='exact' needs weak rankers of 0 and 1. Got an output with other scores; use "
+                "step='bound' or 'numeric'."
+            )
+        if self._step == "bound" and (output.min() < 0.0 or output.max() > 1.0):
+            self._refuse(
+                "step='bound' needs weak rankers with scores in [0, 1]. Got an output from "
+                f"{output.min():g} to {output.max():g}; scale it, or use step='numeric'."
+            )
+        return output
+
+    def _check_ranker(self, ranker: WeakRankerLike, output: NDArray[Any]) -> None:
+        """See that the ranker says of some rows what its learner said of them."""
+        if not isinstance(ranker, WeakRankerLike):
+            self._refuse(
+                "the ranker of a candidate must have a method scores(X, groups). Got "
+                f"{type(ranker).__name__}."
+            )
+        if getattr(ranker, "needs_query", False):
+            return  # (a sample of rows is no query)
+        scores, expected = np.asarray(ranker.scores(self._sample, None)), output[:_SAMPLE]
+        if scores.shape != expected.shape or not np.allclose(scores, expected, atol=_CLOSE):
+            self._refuse(
+                f"the scores of {type(ranker).__name__} are not the output of its candidate on "
+                "the training rows; predict would not do what was learned."
+            )
