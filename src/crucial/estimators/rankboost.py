@@ -33,6 +33,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.validation import check_choice, check_flag, check_integer, check_real, lookup, refuse
 from crucial.weak.base import Constraints, Material, WeakLearner
+from crucial.weak.checked import CheckedLearner
 from crucial.weak.features import ColumnLearner, FeatureLearner
 from crucial.weak.stumps import StumpLearner
 
@@ -392,8 +393,7 @@ class RankBoost(Ranker):
         if self.weak == "column":
             return ColumnLearner(self.choice, self.default_rank)
         # A copy: what a learner keeps of the data must not end up in a parameter.
-        learner: WeakLearner = deepcopy(self.weak)
-        return learner
+        return CheckedLearner(deepcopy(self.weak), self.step)
 
     def _make_watch(
         self,

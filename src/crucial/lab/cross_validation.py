@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import warnings
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from crucial.data.groups import Groups
+from crucial.data.instances import Instances
 from crucial.errors import ParameterError
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.lab.comparators import Handover, fit, scores_of
@@ -87,8 +90,9 @@ def cross_validate(
     check_flag("cross_validate", "return_estimators", return_estimators)
     _check_jobs(n_jobs)
     chosen = _chosen(measures)
-    table = X.tocsr() if hasattr(X, "tocsr") else X if hasattr(X, "shape") else np.asarray(X)
-    labels = check_labels(y, table.shape[0])
+    table = _table(X)
+    n_rows = table.n_rows if isinstance(table, Instances) else table.shape[0]
+    labels = check_labels(y, n_rows)
     groups = Groups.from_qid(qid, len(labels))
     weights = check_weights(sample_weight, len(labels))
     handover = Handover.to(estimator, qid is not None, weights is not None)
@@ -105,6 +109,7 @@ def cross_validate(
             for fold in folds
         )
     )
+    _warn_once(done)
     reports = [
         FoldReport(fold, one.scores, one.fit_seconds, one.predict_seconds)
         for fold, one in zip(folds, done)
@@ -129,6 +134,7 @@ class _Done:
     fit_seconds: float
     predict_seconds: float
     estimator: Any
+    warned: list[tuple[type[Warning], str]]
 
 
 def _one_fold(
@@ -141,26 +147,47 @@ def _one_fold(
     keep: bool,
 ) -> _Done:
     """Fit a clone on the training rows and score the test rows."""
-    try:
-        made = clone(estimator, safe=False)
-        began = time.perf_counter()
-        fit(made, take_rows(X, fold.train), y[fold.train], handover, _part(beside, fold.train))
-        fitted = time.perf_counter()
-        scores = scores_of(made, take_rows(X, fold.test), handover, _part(beside, fold.test))
-        scores = as_numbers(scores, "scores", len(fold.test))
-    except Exception as error:
-        error.add_note(f"(in fold {fold.name!r} of cross_validate)")
-        raise
+    train, test = fold.train, fold.test
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            made = clone(estimator, safe=False)
+            began = time.perf_counter()
+            fit(made, take_rows(X, train), y[train], handover, _part(beside, train))
+            fitted = time.perf_counter()
+            scores = scores_of(made, take_rows(X, test), handover, _part(beside, test))
+            scores = as_numbers(scores, "scores", len(test))
+        except Exception as error:
+            error.add_note(f"(in fold {fold.name!r} of cross_validate)")
+            raise
     seconds = (fitted - began, time.perf_counter() - fitted)
-    return _Done(scores, *seconds, made if keep else None)
+    warned = [(one.category, str(one.message)) for one in caught]
+    return _Done(scores, *seconds, made if keep else None, warned)
+
+
+def _warn_once(done: list[_Done]) -> None:
+    """Say what the folds said, once, and how many of them did."""
+    said = Counter(one for fold in done for one in dict.fromkeys(fold.warned))
+    for (category, text), count in said.items():
+        warnings.warn(f"{text} (In {count} of {len(done)} folds.)", category, stacklevel=3)
 
 
 def _part(beside: dict[str, NDArray[Any] | None], rows: NDArray[np.int64]) -> dict[str, Any]:
     return {name: None if array is None else array[rows] for name, array in beside.items()}
 
 
+def _table(X: Any) -> Any:
+    """What rows can be taken of."""
+    if isinstance(X, Instances):
+        return X
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
 def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
     """Rows of an array, a sparse matrix, or a frame, which stays a frame."""
+    if isinstance(X, Instances):
+        return Instances(take_rows(X.table, rows), X.names)
     if not (hasattr(X, "columns") or hasattr(X, "column_names")):
         return X[rows]
     import narwhals as nw

@@ -18,9 +18,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from crucial import CrossValidation, RankBoost, cross_validate, evaluate
+from crucial import CrossValidation, Instances, RankBoost, cross_validate, evaluate
 from crucial.data.groups import Groups
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, DataWarning, ParameterError
 from crucial.lab.folds import make_folds
 
 NAMES = ["bm25", "clicks", "age"]
@@ -87,7 +87,7 @@ def test_no_query_is_seen_before_it_is_measured(data):
     assert len(found.per_query["qid"]) == len(everything)
 
 
-@pytest.mark.parametrize("form", ["frame", "polars", "sparse", "lists"])
+@pytest.mark.parametrize("form", ["frame", "polars", "sparse", "lists", "instances"])
 def test_forms_of_input_give_the_same(data, form):
     X, y, qid = data.X, data.y, data.qid
     expected = cross_validate(RANKER, X, y, qid=qid, cv=3)
@@ -97,12 +97,14 @@ def test_forms_of_input_give_the_same(data, form):
         X, y, qid = pl.DataFrame(X, schema=NAMES), pl.Series(y), pl.Series(qid)
     elif form == "sparse":
         X = csr_array(X).tocsc()
+    elif form == "instances":
+        X = Instances(X, tuple(NAMES))
     else:
         X, y, qid = X.tolist(), y.tolist(), qid.tolist()
     found = cross_validate(RANKER, X, y, qid=qid, cv=3, return_estimators=True)
     np.testing.assert_array_equal(found.per_query["ndcg@10"], expected.per_query["ndcg@10"])
     named = hasattr(found.estimators[0], "feature_names_in_")
-    assert named == (form in ("frame", "polars"))
+    assert named == (form in ("frame", "polars", "instances"))
 
 
 def test_the_same_seed_deals_alike_for_any_estimator(data):
@@ -317,6 +319,21 @@ def test_a_measure_of_ones_own(data):
 
     found = cross_validate(Ridge(), data.X, data.y, qid=data.qid, measures=first_label)
     assert 0 < found["first_label"] <= 2
+
+
+def test_warnings_of_all_folds_are_said_once(data):
+    X = np.column_stack((data.X, np.ones(len(data.y))))
+    with pytest.warns(DataWarning, match=r"1 features are constant.*In 5 of 5 folds") as caught:
+        cross_validate(RANKER, X, data.y, qid=data.qid)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("error::crucial.errors.DataWarning")
+def test_warnings_that_are_errors_stay_errors(data):
+    X = np.column_stack((data.X, np.ones(len(data.y))))
+    with pytest.raises(DataWarning, match="1 features are constant"):
+        cross_validate(RANKER, X, data.y, qid=data.qid)
 
 
 # -- refusals ---------------------------------------------------------------------------
