@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ import numpy as np
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, exp_or_inf
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective
@@ -107,7 +106,7 @@ def boost(
                 candidate.ranker,
                 alpha,
                 candidate.slope,
-                math.exp(potentials.log_loss - before),
+                exp_or_inf(potentials.log_loss - before),
                 potentials.log_loss,
                 r1,
                 r2,

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.weak.base import Candidate
 from crucial.weak.stumps import SNAP
@@ -80,6 +81,11 @@ class ExactStep(Step):
         """Weight of the candidate, or None to stop."""
         weights = candidate.weights
         if weights is None:
+            if candidate.output.dtype != np.uint8:
+                raise ParameterError(
+                    "step='exact' needs weak rankers of 0 and 1, and "
+                    f"{candidate.ranker!r} has other scores; use step='bound' or 'numeric'."
+                )
             weights = potentials.pairs.binary_weights(candidate.output)
         return self._ratio(*weights)
 
@@ -92,40 +98,35 @@ class NumericStep(Step):
         if candidate.output.dtype == np.uint8:
             # The same minimum in closed form.
             return self._ratio(*potentials.pairs.binary_weights(candidate.output))
-        pairs, h = potentials.pairs, candidate.output
+        trial, h = potentials.pairs.fork(), candidate.output
+        spare = np.zeros_like(potentials.pi)
+        start = trial.potentials(spare)[1]
         reached = 0.0
 
-        def slope_at(alpha: float) -> tuple[float, float]:
-            """First and second derivative of ln Z at alpha."""
+        def derivatives(alpha: float) -> tuple[float, float, float]:
+            """ln Z at alpha, and its first and second derivative."""
             nonlocal reached
-            pairs.advance(h, alpha - reached)
+            trial.advance(h, alpha - reached)
             reached = alpha
-            pairs.potentials(np.zeros_like(potentials.pi))
-            mean, square = pairs.moments(h)
-            return -mean, max(square - mean * mean, 0.0)
+            log_z = trial.potentials(spare)[1] - start
+            mean, square = trial.moments(h)
+            return log_z, -mean, max(square - mean * mean, 0.0)
 
-        try:
-            alpha = newton_root(slope_at)
-            if alpha is None and not self.stop_when_perfect:
-                alpha = newton_root(_smoothed(slope_at, self.smoothing))
-        finally:
-            pairs.advance(h, -reached)
-            pairs.potentials(potentials.pi)
+        alpha = newton_root(lambda at: derivatives(at)[1:])
+        if alpha is None and not self.stop_when_perfect:
+            alpha = newton_root(lambda at: _smoothed(*derivatives(at), at, self.smoothing))
         return alpha
 
 
 def _smoothed(
-    slope_at: Callable[[float], tuple[float, float]], share: float
-) -> Callable[[float], tuple[float, float]]:
-    """The same derivatives with a pair of margin 1 and one of margin -1 added."""
-
-    def added(alpha: float) -> tuple[float, float]:
-        slope, curvature = slope_at(alpha)
-        whole = 1 + share * math.cosh(alpha)
-        bend = share * (math.cosh(alpha) + share) / (whole * whole)
-        return slope + share * math.sinh(alpha) / whole, curvature + bend
-
-    return added
+    log_z: float, slope: float, curvature: float, alpha: float, share: float
+) -> tuple[float, float]:
+    """Derivatives of ``ln(Z + 2 share cosh(alpha))``: a right and a wrong pair more."""
+    z = math.exp(min(log_z, 600.0))
+    more = 2.0 * share * math.cosh(alpha)
+    first = (z * slope + 2.0 * share * math.sinh(alpha)) / (z + more)
+    second = (z * (curvature + slope * slope) + more) / (z + more) - first * first
+    return first, max(second, 0.0)
 
 
 def newton_root(slope_at: Callable[[float], tuple[float, float]]) -> float | None:

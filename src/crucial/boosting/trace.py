@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.feedback.base import exp_or_inf
 from crucial.model.weak import WeakRankerLike
 
 __all__ = ["Round", "Trace"]
@@ -44,7 +44,7 @@ class Round:
     @property
     def loss(self) -> float:
         """E1 after the round: the product of all z so far."""
-        return math.exp(self.log_loss)
+        return exp_or_inf(self.log_loss)
 
 
 class Trace:

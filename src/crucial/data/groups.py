@@ -35,9 +35,13 @@ def _as_ids(qid: Any, n_rows: int) -> NDArray[Any]:
     if ids.dtype.kind == "f" and np.isnan(ids).any():
         row = int(np.flatnonzero(np.isnan(ids))[0])
         raise DataError(f"qid is NaN in row {row}; every row must belong to a query.")
+    if ids.dtype.kind in "mM" and np.isnat(ids).any():
+        row = int(np.flatnonzero(np.isnat(ids))[0])
+        raise DataError(f"qid is missing in row {row}; every row must belong to a query.")
     if ids.dtype.kind == "O" or type(ids.dtype).__name__ == "StringDType":
         for row, one in enumerate(ids):
-            if one is None or one != one or type(one).__name__ == "NAType":
+            # (pandas' NA cannot be asked whether it differs from itself)
+            if one is None or type(one).__name__ == "NAType" or one != one:
                 raise DataError(f"qid is missing in row {row}; every row must belong to a query.")
         kinds = {type(one) for one in ids}
         if len(kinds) > 1:

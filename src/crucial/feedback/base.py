@@ -8,6 +8,7 @@ they are learned; the feedback itself never changes.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from crucial.errors import DataError
 
-__all__ = ["Feedback", "Floats", "PairState", "power_of_two_scale"]
+__all__ = ["Feedback", "Floats", "PairState", "exp_or_inf", "finite_total", "power_of_two_scale"]
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +64,9 @@ class PairState(Protocol):
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) until the next draw."""
 
+    def fork(self) -> PairState:
+        """A copy of the drawn pairs that can be moved without moving this state."""
+
 
 class Feedback:
     """Base of all feedbacks: the stateless questions, asked for a given score vector.
@@ -78,7 +82,8 @@ class Feedback:
     n_pairs : int
         Number of pairs.
     total : float
-        Weight of all pairs, before any balancing.
+        Weight of all pairs, before any balancing (positive and finite: an end of the range
+        of floats where it would leave that).
     n_queries, n_skipped : int
         Queries with at least one pair, and those without.
     """
@@ -105,6 +110,9 @@ class Feedback:
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values))[0])
             raise DataError(f"scores must be finite. Row {row} is {values[row]}.")
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.ptp(values)):
+                raise DataError("scores are so far apart that their difference overflows.")
         state = self.state()
         state.advance(values[self.rows], 1.0)
         return state
@@ -124,7 +132,7 @@ class Feedback:
 
     def loss(self, scores: Any) -> float:
         """E1: weighted mean over pairs of ``exp(H(lo) - H(hi))``."""
-        return math.exp(self.log_loss(scores))
+        return exp_or_inf(self.log_loss(scores))
 
     def r1(self, scores: Any) -> float:
         """Weighted share of pairs that are not ordered right (ties count in full)."""
@@ -137,7 +145,7 @@ class Feedback:
     def z(self, scores: Any, output: Any, alpha: float) -> float:
         """Z(alpha): factor on the loss of adding ``alpha * output`` to the scores."""
         after = np.asarray(scores, np.float64) + alpha * np.asarray(output, np.float64)
-        return math.exp(self.log_loss(after) - self.log_loss(scores))
+        return exp_or_inf(self.log_loss(after) - self.log_loss(scores))
 
     def summary(self) -> dict[str, Any]:
         """Counts for reports."""
@@ -150,5 +158,18 @@ class Feedback:
 
 
 def power_of_two_scale(largest: float) -> float:
-    """A power of two that brings the largest weight into [0.5, 1): scaling stays exact."""
-    return math.ldexp(1.0, max(-1022, -math.frexp(largest)[1]))
+    """A power of two that brings the largest weight near 1: scaling stays exact."""
+    return math.ldexp(1.0, min(1023, max(-1022, -math.frexp(largest)[1])))
+
+
+def finite_total(total: float) -> float:
+    """A weight that a report and a division can take: within the range of floats."""
+    return min(max(total, sys.float_info.min), sys.float_info.max)
+
+
+def exp_or_inf(value: float) -> float:
+    """Infinite where it overflows."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, Floats, PairState
+from crucial.feedback.base import Feedback, Floats, PairState, finite_total
 
 __all__ = ["SumFeedback"]
 
@@ -44,6 +45,7 @@ class SumFeedback(Feedback):
         if given.shape != (len(parts),) or not ((given > 0) & np.isfinite(given)).all():
             raise DataError(f"shares must be one positive finite number a part. Got {shares!r}.")
         self.parts = tuple(parts)
+        given = given / given.max()  # (first: the sum of large ones overflows)
         self.shares = given / given.sum()
         self.n_rows = parts[0].n_rows
         # The order of the largest part: it works on contiguous rows, the others gather.
@@ -60,7 +62,7 @@ class SumFeedback(Feedback):
                 per_row[part.rows] = part.weight
             self.weight = per_row[self.rows]
         self.n_pairs = sum(p.n_pairs for p in parts)
-        self.total = float(sum(p.total for p in parts))
+        self.total = finite_total(sum(p.total for p in parts))
         self.n_queries = sum(p.n_queries for p in parts)
         self.n_skipped = sum(p.n_skipped for p in parts)
 
@@ -138,3 +140,10 @@ class SumState:
         """Count only a random share of the queries (or pairs) of every part."""
         for state in self._states:
             state.draw(fraction, random)
+
+    def fork(self) -> SumState:
+        """A copy of the drawn pairs that can be moved without moving this state."""
+        made = copy.copy(self)
+        made.scores = self.scores.copy()
+        made._states = [state.fork() for state in self._states]
+        return made

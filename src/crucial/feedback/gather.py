@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,10 @@ class GatheredState:
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs)."""
         self._inner.draw(fraction, random)
+
+    def fork(self) -> GatheredState:
+        """A copy of the drawn pairs that can be moved without moving this state."""
+        made = copy.copy(self)
+        made.scores, made._inner = self.scores.copy(), self._inner.fork()
+        made._buffer = np.zeros_like(self._buffer)
+        return made

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crucial.data.cutting import is_small
 from crucial.data.groups import Groups
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, Floats, PairState, power_of_two_scale
+from crucial.feedback.base import Feedback, Floats, PairState, finite_total, power_of_two_scale
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.label_state import LabelState
 from crucial.feedback.layout import Layout
@@ -139,8 +139,12 @@ class LabelFeedback(Feedback):
         labels = check_labels(y)
         self.n_rows = len(labels)
         groups = groups or Groups.single(self.n_rows)
+        if groups.n_rows != self.n_rows:
+            raise DataError(f"y has {self.n_rows} rows, and groups were made for {groups.n_rows}.")
         weights = check_weights(weight, self.n_rows)
-        layout = self._layout = Layout.of(labels, groups, None if weights is None else weights > 0)
+        factor = _factors(query_weight, groups)
+        keep = _kept(weights, factor, groups)
+        layout = self._layout = Layout.of(labels, groups, keep)
         self.rows = layout.rows
         self.weight = None if weights is None else weights[self.rows]
         if self.weight is not None and np.all(self.weight == 1.0):
@@ -149,12 +153,12 @@ class LabelFeedback(Feedback):
         self.n_skipped = groups.n_groups - layout.n_queries
         self.groups = groups
         if not len(self.rows):
-            raise DataError(_no_pair(labels, groups))
+            raise DataError(_no_pair(labels, groups, keep))
         counts = np.diff(layout.level_start)
         below = plain.sums_below(counts.astype(np.float64), np.zeros(0), layout.query_first)
         self.n_pairs = int(np.dot(below, counts))
         self._gains = _gains_of(gain, layout)
-        self._set_weights(balance, _factors(query_weight, groups, layout))
+        self._set_weights(balance, None if factor is None else factor[layout.queries])
 
     _scaled: Floats | None
 
@@ -179,7 +183,7 @@ class LabelFeedback(Feedback):
         pairs = mass * plain.sums_below(mass, gap, layout.query_first)
         per_query = np.add.reduceat(pairs, layout.query_first[:-1])
         with np.errstate(over="ignore"):
-            self.total = float(np.sum(per_query / scale / scale))
+            self.total = finite_total(float(np.sum(per_query / scale / scale)))
         coefficient = np.ones(layout.n_queries)
         if balance == "queries":
             with np.errstate(divide="ignore"):
@@ -229,35 +233,40 @@ def _gains_of(gain: str | Callable[[Floats], Floats] | None, layout: Layout) -> 
     return gains - np.repeat(gains[layout.query_first[:-1]], np.diff(layout.query_first))
 
 
-def _factors(query_weight: Any, groups: Groups, layout: Layout) -> Floats | None:
-    """Weight of every usable query."""
+def _factors(query_weight: Any, groups: Groups) -> Floats | None:
+    """Weight of every query, or None where all weigh the same."""
     if query_weight is None:
         return None
     if isinstance(query_weight, Mapping):
         missing = [q for q in groups.labels.tolist() if q not in query_weight]
         if missing:
             raise DataError(f"query_weight has no weight for query {missing[0]!r}.")
-        values = np.array([query_weight[q] for q in groups.labels.tolist()], np.float64)
-        checked = check_weights(values, groups.n_groups, "query_weight")
-        per_group = values if checked is None else checked
-    else:
-        checked = check_weights(query_weight, groups.n_rows, "query_weight")
-        per_row = np.ones(groups.n_rows) if checked is None else checked
-        ordered = per_row[groups.order]
-        per_group = ordered[groups.starts[:-1]]
-        differs = np.flatnonzero(ordered != np.repeat(per_group, groups.sizes))
-        if len(differs):
-            label = np.repeat(groups.labels, groups.sizes)[differs[0]]
-            raise DataError(
-                f"query_weight must be constant inside a query. It is not in {label!r}."
-            )
-    used: Floats = per_group[layout.queries]
-    if not used.any():
-        raise DataError("query_weight is zero for every query with a pair.")
-    return used
+        values = [query_weight[q] for q in groups.labels.tolist()]
+        return check_weights(values, groups.n_groups, "query_weight")
+    per_row = check_weights(query_weight, groups.n_rows, "query_weight")
+    if per_row is None:
+        return None
+    ordered = per_row[groups.order]
+    per_group: Floats = ordered[groups.starts[:-1]]
+    differs = np.flatnonzero(ordered != np.repeat(per_group, groups.sizes))
+    if len(differs):
+        label = np.repeat(groups.labels, groups.sizes)[differs[0]]
+        raise DataError(f"query_weight must be constant inside a query. It is not in {label!r}.")
+    return per_group
 
 
-def _no_pair(labels: Floats, groups: Groups) -> str:
+def _kept(
+    weights: Floats | None, factor: Floats | None, groups: Groups
+) -> NDArray[np.bool_] | None:
+    """Rows that weigh anything; None where all do."""
+    keep = None if weights is None else weights > 0
+    if factor is not None and not factor.all():
+        counts = factor[groups.codes] > 0
+        keep = counts if keep is None else keep & counts
+    return keep
+
+
+def _no_pair(labels: Floats, groups: Groups, keep: NDArray[np.bool_] | None) -> str:
     if len(labels) == 1:
         return (
             "No comparable pair: n_samples = 1, and it takes two rows with different labels to "
@@ -267,6 +276,11 @@ def _no_pair(labels: Floats, groups: Groups) -> str:
         return (
             f"No comparable pair: all {len(labels)} labels are {labels[0]:g} (one class), so "
             "nothing says what should rank above what."
+        )
+    if keep is not None and len(Layout.of(labels, groups, None).rows):
+        return (
+            "No comparable pair: sample_weight or query_weight is zero for one row of every pair "
+            "(or the rows of all pairs were set aside for early stopping)."
         )
     hint = ""
     if groups.n_groups == len(labels):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, Floats, PairState, power_of_two_scale
+from crucial.feedback.base import Feedback, Floats, PairState, finite_total, power_of_two_scale
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.labels import check_weights
 from crucial.validation import check_choice
@@ -62,7 +63,7 @@ class PairFeedback(Feedback):
         scale = power_of_two_scale(float(w.max()))
         self._weight = w * scale
         with np.errstate(over="ignore"):
-            self.total = float(self._weight.sum() / scale)
+            self.total = finite_total(float(self._weight.sum() / scale))
 
     def state(self, rows: NDArray[np.int64] | None = None, threads: int = 1) -> PairState:
         """Begin at scores of 0."""
@@ -82,7 +83,8 @@ def _checked_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
         )
     if table.dtype.kind not in "iu":
         try:
-            whole = table.astype(np.int64)
+            with np.errstate(invalid="ignore"):
+                whole = table.astype(np.int64)
             same = bool((whole == table.astype(np.float64)).all())
         except (TypeError, ValueError, OverflowError):
             same = False
@@ -130,7 +132,8 @@ class ExplicitState:
     ) -> None:
         self.scores = np.zeros(n_rows)
         self._high, self._low = high, low
-        self._log_weight = np.log(weight)
+        with np.errstate(divide="ignore"):  # (far smaller than the largest: 0)
+            self._log_weight = np.log(weight)
         self._weight = weight
         self._drawn: NDArray[np.bool_] | None = None
         self._start = math.log(float(weight.sum()))
@@ -206,3 +209,12 @@ class ExplicitState:
         self._drawn = np.zeros(n, bool)
         self._drawn[random.permutation(n)[: max(1, round(fraction * n))]] = True
         self._update()
+
+    def fork(self) -> ExplicitState:
+        """A copy of the drawn pairs that can be moved without moving this state."""
+        made = copy.copy(self)
+        made.scores = self.scores.copy()
+        if self._drawn is not None:
+            made._log_weight = np.where(self._drawn, self._log_weight, -np.inf)
+            made._drawn = None
+        return made
