@@ -9,10 +9,10 @@ from rich.text import Text
 
 from crucial.cli.demo_runs import MEASURES, ListedRun
 from crucial.cli.drawing import bar, half_blocks
+from crucial.cli.measuring import gain_rule, print_meanings
 from crucial.cli.terminal import table
 from crucial.data.problems.digits import SearchProblem
 from crucial.measures.intervals import bootstrap_interval
-from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe
 from crucial.model.shape import Shape
@@ -28,7 +28,7 @@ _INK = 6  # of 16: darker than this is drawn
 
 def print_table(screen: Console, test: SearchProblem, runs: dict[str, ListedRun]) -> None:
     """One line a system, and the difference that learning makes."""
-    title = f"{len(test.queries):,} held-out queries; ndcg with linear gain"
+    title = f"{len(test.queries):,} held-out queries; {gain_rule(MEASURES)}"
     screen.print(title, style="bold")
     shown = table()
     shown.add_column("system", no_wrap=True)
@@ -47,8 +47,7 @@ def print_table(screen: Console, test: SearchProblem, runs: dict[str, ListedRun]
     for title, numbers in zip(("RankBoost - rank fusion", "  95% from", "  to"), zip(*gains)):
         shown.add_row(title, *(f"{number:+.4f}" for number in numbers))
     screen.print(shown)
-    for measure in MEASURES:
-        screen.print(f"{measure}: {get_measure(measure).description}", style="dim")
+    print_meanings(screen, MEASURES)
     screen.print(
         "rank fusion: reciprocal ranks, 1 / (60 + place). Relevant images that nobody returned "
         "count in map. Intervals: bootstrap over queries.",
@@ -68,9 +67,9 @@ def print_learned(screen: Console, model: AdditiveRanker) -> None:
     screen.print(title, style="bold")
     shown = table()
     shown.add_column("engine", no_wrap=True)
-    shown.add_column("share of weight", justify="right")
-    shown.add_column("")
-    places = (50, 25, 10, 1)
+    shown.add_column("share", justify="right")
+    shown.add_column("of weight", no_wrap=True)
+    places = (50, 10, 1)
     shown.add_column("not returned", justify="right")
     for place in places:
         shown.add_column(f"place {place}", justify="right")
@@ -83,7 +82,7 @@ def print_learned(screen: Console, model: AdditiveRanker) -> None:
         at_all += worth[0] - one.shape.missing
         at_best += worth[-1] - one.shape.missing
         cells = [f"{value:.3f}" for value in (one.shape.missing, *worth)]
-        shown.add_row(one.label, f"{one.share:.1%}", bar(one.share / heaviest, 12), *cells)
+        shown.add_row(one.label, f"{one.share:.1%}", bar(one.share / heaviest, 9), *cells)
     screen.print(shown)
     first, last = learned.features[0], learned.features[-1]
     silent = [one.label for one in learned.features if one.shape and one.shape.missing != 0.0]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crucial.cli.measuring import gain_rule, print_meanings
 from crucial.cli.options import (
     data_argument,
     jobs_option,
@@ -138,7 +139,8 @@ def _print_table(screen: Console, model: str, data: str, rows: Dataset, found: E
     n_queries = len(found.per_query["qid"])
     queries = counted(n_queries, "query", "queries")
     filled = found.empty != "skip"
-    title = f"{model} on {data}: {rows.n_rows:,} rows, {queries}; {_TIES[found.ties]}"
+    rules = [_TIES[found.ties], gain_rule(found.results)]
+    title = f"{model} on {data}: {rows.n_rows:,} rows, {queries}; {'; '.join(filter(None, rules))}"
     screen.print(title, style="bold")
     shown = table()
     shown.add_column("measure", no_wrap=True)
@@ -147,15 +149,15 @@ def _print_table(screen: Console, model: str, data: str, rows: Dataset, found: E
         shown.add_column(f"{found.level:.0%} interval", justify="right", no_wrap=True)
     shown.add_column("queries", justify="right")
     shown.add_column(f"counted {found.empty}" if filled else "left out", justify="right")
-    shown.add_column("meaning")
     for name, one in found.results.items():
         cells = [name, _number(one.value)]
         if found.level is not None:
             ends = one.interval
             cells.append("" if ends is None else f"{_number(ends[0])} to {_number(ends[1])}")
-        cells += [f"{one.n_queries:,}", f"{one.n_empty:,}", one.measure.description]
+        cells += [f"{one.n_queries:,}", f"{one.n_empty:,}"]
         shown.add_row(*cells)
     screen.print(shown)
+    print_meanings(screen, found.results)
     if any(one.n_empty for one in found.results.values()):
         what = f"count as {found.empty}" if filled else "are left out of the mean (--empty 0|1)"
         screen.print(f"queries without a relevant row, or without a pair, {what}", style="dim")

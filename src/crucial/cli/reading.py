@@ -117,13 +117,6 @@ def _tell(path: str, data: Dataset) -> None:
         note(f"{path}: {'; '.join(data.notes)}")
 
 
-def _base_of(data: Dataset, how: Reading) -> int:
-    """Index of the first column of an svmlight file that was read."""
-    if how.index_base != "auto":
-        return int(how.index_base)
-    return int(data.feature_names[0]) if data.feature_names else 1
-
-
 def read_training(
     path: str, valid: str | None, given: Mapping[str, Any]
 ) -> tuple[Dataset, Dataset | None, Reading]:
@@ -149,7 +142,7 @@ def read_training(
 def _read_alike(
     path: str, train: Dataset, valid: str | None, how: Reading, jobs: int | None
 ) -> tuple[Dataset, Dataset | None, Reading]:
-    base = _base_of(train, how)
+    base = train.index_base or 0
     if valid is None:
         return train, None, replace(how, index_base=base)
     # The sizes of the training file say nothing about another one; its own lie beside it.
@@ -164,7 +157,7 @@ def _read_alike(
     asked = "auto" if how.index_base == "auto" and base == 1 else base
     other = replace(how, index_base=asked, group_sizes=sizes)
     judge = _read(valid, other, jobs=jobs)
-    final = replace(how, index_base=_base_of(judge, other))
+    final = replace(how, index_base=judge.index_base or 0)
     wide = max(train.n_features + base, judge.n_features + int(final.index_base))
     wide -= int(final.index_base)
     if (base, train.n_features) != (final.index_base, wide):

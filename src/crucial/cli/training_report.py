@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from crucial.cli.drawing import feature_table
+from crucial.cli.measuring import gain_rule, print_meanings
 from crucial.cli.terminal import console, counted, grid, one_line, table
 from crucial.cli.writing import write_text
 from crucial.measures.evaluation import Evaluation, evaluate
-from crucial.measures.names import get_measure
 from crucial.model.describe import describe
 from crucial.model.shape import sparkline
 
@@ -31,9 +31,10 @@ def report(made: Trained) -> None:
     screen.print(f"RankBoost on {made.path}, in {made.seconds:.1f} s", style="bold")
     screen.print(_counts(made))
     screen.print()
+    rule = gain_rule(made.metrics)
+    screen.print("measures of the model" + (f"; {rule}" if rule else ""), style="bold")
     screen.print(_measures(made))
-    for name in made.metrics:
-        screen.print(f"{name}: {get_measure(name).description}", style="dim")
+    print_meanings(screen, made.metrics)
     curve = _curve(made)
     if curve:
         screen.print()
@@ -140,8 +141,8 @@ def _curve(made: Trained) -> str | None:
     best = values[made.ranker.best_round_ - 1]
     return (
         f"{name} by round  {sparkline(values, _CURVE)}\n"
-        f"{' ' * len(name)} {values[0]:.4f} after round 1, {best:.4f} after round "
-        f"{made.ranker.best_round_} (best), {values[-1]:.4f} after round {len(values)}"
+        f"{values[0]:.4f} after round 1, best {best:.4f} after {made.ranker.best_round_}, "
+        f"{values[-1]:.4f} after {len(values)}"
     )
 
 

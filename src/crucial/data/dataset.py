@@ -31,6 +31,8 @@ class Dataset:
         Names of the columns of ``X``.
     notes : list of str
         What was assumed in reading; to be shown to the user.
+    index_base : int or None
+        Index of the first column in the file, where features are known by number.
     """
 
     X: Any
@@ -40,6 +42,7 @@ class Dataset:
     weight: NDArray[Any] | None = None
     feature_names: list[str] | None = None
     notes: list[str] = field(default_factory=list)
+    index_base: int | None = None
 
     @property
     def n_rows(self) -> int:

@@ -124,7 +124,7 @@ def read_svmlight(
     item = join_items(pieces)
     shape = (n_rows, n_columns)
     X = make_table(path, pieces, base, shape, absent, dtype, sparse, n_jobs)
-    data = Dataset(X, y, qid, item)
+    data = Dataset(X, y, qid, item, index_base=base)
     if n_columns <= _MOST_NAMES:
         data.feature_names = [str(base + column) for column in range(n_columns)]
     data.notes = _notes(path, data, base, absent, entries, n_missing)

@@ -244,3 +244,29 @@ def test_pairs_by_row_and_by_item(folder: Path, crucial, small_problem) -> None:
     said = crucial("train", folder / "train.txt", "-o", folder / "m.json",
                    "--pairs", folder / "rows.tsv").stderr  # fmt: skip
     assert "Use --pairs-by row" in said
+
+
+def test_narrower_valid_file(folder: Path, crucial, small_problem, svmlight_lines) -> None:
+    X, y, qid = small_problem(6, 1)
+    (folder / "narrow.txt").write_text(svmlight_lines(X[:, :2], y, qid))
+    done = crucial("train", folder / "train.txt", "--valid", folder / "narrow.txt",
+                   "-o", folder / "m.json", "--rounds", 5)  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert package.load_model(folder / "m.json").n_features == 4
+
+
+def test_parquet(folder: Path, crucial) -> None:
+    from crucial.data.tables import read_table, write_table
+
+    pytest.importorskip("pyarrow")
+    data = read_table(folder / "train.csv", label="grade", qid="query", item="url")
+    write_table(folder / "train.parquet", data)
+    done = crucial("train", folder / "train.parquet", "--item", "item", "-o", folder / "p.json",
+                   "--rounds", 5)  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    crucial("train", folder / "train.csv", "--label", "grade", "--qid", "query", "--item", "url",
+            "-o", folder / "c.json", "--rounds", 5)  # fmt: skip
+    parquet, text = (package.load_model(folder / f"{name}.json") for name in "pc")
+    assert parquet.weights == text.weights
+    done = crucial("evaluate", folder / "p.json", folder / "train.parquet")
+    assert done.exit_code == 0, done.stderr
