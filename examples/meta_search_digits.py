@@ -1,0 +1,46 @@
+"""Meta-search: one list from many search engines, as in Freund et al. (2003), section 6.1.
+
+A query is an image of a handwritten digit. Seven engines, each of which sees only a part of
+the images, return their 50 nearest and have no opinion on the rest. ``crucial demo`` shows
+the same at full size.
+"""
+
+import numpy as np
+
+import crucial
+from crucial.data.problems.digits import reciprocal_rank_fusion
+
+problem = crucial.load_digits_search(n_queries=400)
+train, test = problem.split(fold=0)
+print(f"{problem}: engines {', '.join(problem.feature_names)}")
+print(f"learn from {len(train.queries)} queries, test on {len(test.queries)} others\n")
+
+# An engine says minus the position in its list, and NaN where it did not return the image.
+# All engines point up (earlier is better), which the cumulative variant makes use of.
+ranker = crucial.RankBoost.preset("rankboost.3.cum", n_estimators=200)
+ranker.fit(train.X, train.y, qid=train.qid)
+
+# What an engine did not return stands below what it did.
+scores = {
+    name: np.where(np.isnan(test.X[:, j]), -1e6, test.X[:, j])
+    for j, name in enumerate(test.feature_names)
+}
+scores["rank fusion"] = reciprocal_rank_fusion(test.X)
+scores["RankBoost"] = ranker.predict(test.X)
+
+measures = ["ndcg@10", "map", "mrr"]
+print(f"{'':<12} " + " ".join(f"{name:>8}" for name in measures))
+for name, column in scores.items():
+    found = crucial.evaluate(test.y, column, test.qid, measures)
+    print(f"{name:<12} " + " ".join(f"{found[measure]:8.4f}" for measure in measures))
+print("(against the documents that at least one engine returned)")
+
+# What was learned: what a place in an engine's list is worth, against not being in it.
+print("\nWhat a document gains by its place in an engine's list:")
+print(f"{'':<12} {'1st':>7} {'5th':>7} {'20th':>7} {'50th':>7}")
+gains = {}
+for feature, shape in ranker.model_.shapes().items():
+    at = [np.searchsorted(shape.thresholds, -place) for place in (1, 5, 20, 50)]
+    gains[test.feature_names[feature]] = shape.values[at] - shape.missing
+for name, gain in sorted(gains.items(), key=lambda pair: -pair[1][0]):
+    print(f"{name:<12} " + " ".join(f"{value:7.2f}" for value in gain))

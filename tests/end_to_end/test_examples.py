@@ -1,0 +1,44 @@
+"""Every example runs by itself, in a folder of its own, and says something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+# A line of each that would be missing if it did not get to its end or its point.
+SAID = {
+    "cross_validation": "GridSearchCV, mean share of pairs in the right order:",
+    "meta_search_digits": "What a document gains by its place in an engine's list:",
+    "monotone_and_shapes": "held to the rules             0.000          0.000",
+    "own_weak_learner": "save says: round 1 is a weak ranker of class Agreement",
+    "pairs": "A circle of three leaves a third wrong at best: 0.333",
+    "quickstart": "the scores read back are the same: True",
+}
+
+
+def test_all_examples_are_known():
+    assert {path.stem for path in EXAMPLES} == set(SAID)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path: Path, tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", str(path)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert SAID[path.stem] in done.stdout
+    assert list(tmp_path.iterdir()) == []
