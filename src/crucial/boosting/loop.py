@@ -84,6 +84,7 @@ def boost(
         if subsample < 1.0:
             # Seeded by round, so that a continued run draws what a long one would.
             potentials.pairs.draw(subsample, np.random.default_rng([seed, number]))
+            potentials.draws += 1
             objective.renew(potentials)
         before = potentials.log_loss
         found = _next(number, earlier, learner, step, potentials, material, constraints.rate)

@@ -77,6 +77,8 @@ class Bins:
             Positive weights: a row of weight 2 cuts as two rows do.
         """
         n, n_features = len(rows), instances.n_features
+        if weight is not None and n:  # by a power of two, so that no sum overflows
+            weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
         live = _live(instances)
         _check_room(n, len(live), max_bins, instances.is_sparse)
         # Rows that stay zero (constant features) are never touched, so they cost nothing.

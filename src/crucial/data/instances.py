@@ -170,7 +170,7 @@ def _checked_sparse(X: Any) -> Any:
     _check_shape(X.shape)
     table = csc_array(X)
     if not table.has_canonical_format:
-        table = table.copy() if table is X else table
+        table = table.copy()  # (it may share its arrays with the user's)
         table.sum_duplicates()
     return table
 
@@ -199,12 +199,21 @@ def _from_frame(frame: Any) -> Instances:
                 f"Input X: column {name!r} is of type {one.dtype}, and its values cannot "
                 "be read as numbers; encode it as numbers or leave it out."
             )
-    columns = [one.to_numpy() for one in series]
+    columns = [_as_numbers(one) for one in series]
     small = all(c.dtype == np.float32 for c in columns)
     table = np.empty(frame.shape, np.float32 if small else np.float64, order="F")
     for j, column in enumerate(columns):
         table[:, j] = column
     return Instances(table, _string_names(names))
+
+
+def _as_numbers(series: Any) -> NDArray[Any]:
+    if str(series.dtype) != "Boolean":
+        return np.asarray(series.to_numpy())
+    import narwhals as nw
+
+    # (as an array, pandas' True, False and NA are no numbers)
+    return np.asarray(series.cast(nw.Float64()).to_numpy())
 
 
 def _string_names(names: list[Any]) -> tuple[str, ...] | None:

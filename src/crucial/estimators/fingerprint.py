@@ -18,7 +18,9 @@ def fingerprint(instances: Instances, feedback: Feedback, parameters: Mapping[st
     """Hash of everything a fit depends on."""
     digest = hashlib.blake2b(digest_size=16)
     table = instances.table
-    arrays: list[Any] = [feedback.potentials(np.zeros(feedback.n_rows)), feedback.rows]
+    # At scores of no pattern, since at equal ones other pairs may have the same potentials.
+    scores = np.random.default_rng(0).standard_normal(feedback.n_rows)
+    arrays: list[Any] = [feedback.potentials(scores), feedback.rows, np.array(feedback.total)]
     if feedback.weight is not None:
         arrays.append(feedback.weight)
     arrays += [table.data, table.indices, table.indptr] if instances.is_sparse else [table]

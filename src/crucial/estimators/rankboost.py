@@ -263,6 +263,11 @@ class RankBoost(Ranker):
         explicit = PairFeedback(
             pairs, instances.n_rows, weight=pair_weight, contradictions=self.contradictions
         )
+        if y is None and not (sample_weight is None and query_weight is None):
+            raise DataError(
+                "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
+                "y; use pair_weight."
+            )
         labels = None if y is None else check_labels(y, instances.n_rows)
         return self._fit(
             instances, labels, sample_weight, qid, query_weight, eval_set, eval_qid, explicit
@@ -365,7 +370,8 @@ class RankBoost(Ranker):
         """Rounds of the last fit to be continued; none without warm_start."""
         if not self.warm_start:
             return ()
-        same = {k: v for k, v in self.get_params().items() if k not in ("n_estimators", "verbose")}
+        free = ("n_estimators", "n_jobs", "verbose")
+        same = {k: v for k, v in self.get_params().items() if k not in free}
         now = fingerprint(instances, feedback, same)
         before = getattr(self, "_fitted_on", None)
         earlier: Trace | tuple[()] = getattr(self, "trace_", ())
@@ -461,6 +467,8 @@ class RankBoost(Ranker):
         check_choice(owner, "positive_weights", self.positive_weights, [None, "cumulative"])
         check_choice(owner, "default_rank", self.default_rank, ["learned", 0, 1])
         check_choice(owner, "balance", self.balance, ["pairs", "queries"])
+        if not (self.gain is None or isinstance(self.gain, str) or callable(self.gain)):
+            raise refuse(owner, "gain", "None, 'linear', 'exp' or a function", self.gain)
         check_choice(owner, "on_perfect", self.on_perfect, ["smooth", "stop"])
         check_integer(owner, "max_bins", self.max_bins, 2, 65535, none=True)
         check_real(owner, "subsample", self.subsample, 0.0, 1.0, low_open=True)
@@ -492,25 +500,27 @@ class RankBoost(Ranker):
         given = self.monotone_constraints
         if given is None:
             return None
+        n = instances.n_features
+        values: list[Any]
         if isinstance(given, Mapping):
-            signs = np.zeros(instances.n_features, np.int64)
+            values = [0] * n
             keys = list(given)
+            if instances.names is None and any(isinstance(k, str) for k in keys):
+                raise DataError(
+                    "monotone_constraints calls features by name, but X has no feature names; "
+                    "use their numbers."
+                )
             where = instances.columns_of(keys) if all(isinstance(k, str) for k in keys) else keys
             for at, key in zip(where, keys):
-                if not 0 <= at < instances.n_features:
-                    raise DataError(f"monotone_constraints: there is no feature {at}.")
-                signs[at] = given[key]
+                if not isinstance(at, int | np.integer) or not 0 <= at < n:
+                    raise DataError(f"monotone_constraints: there is no feature {key!r}.")
+                values[at] = given[key]
         else:
-            signs = np.asarray(given)
-        fits = signs.shape == (instances.n_features,) and bool(np.isin(signs, (-1, 0, 1)).all())
-        if not fits:
-            raise refuse(
-                type(self).__name__,
-                "monotone_constraints",
-                f"one of -1, 0, 1 for each of the {instances.n_features} features",
-                given,
-            )
-        return signs.astype(np.int8)
+            values = list(given) if np.iterable(given) else []
+        if len(values) != n or not all(np.ndim(v) == 0 and v in (-1, 0, 1) for v in values):
+            rule = f"one of -1, 0, 1 for each of the {n} features"
+            raise refuse(type(self).__name__, "monotone_constraints", rule, given)
+        return np.array(values, np.int8)
 
     # -- what was learned ---------------------------------------------------------
 

@@ -26,9 +26,13 @@ class Potentials:
         Logarithm of the objective, relative to its value at scores of 0.
     pairs : PairState
         For what cannot be told from the potentials alone.
+    draws : int
+        How often the pairs that count were drawn; a bound on their weights that was found
+        under an earlier draw says nothing now.
     """
 
     pi: NDArray[np.float64]
     scale: float
     log_loss: float
     pairs: PairState
+    draws: int = 0

@@ -8,8 +8,10 @@ cannot be read or written costs a compilation, never an error.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from functools import lru_cache
@@ -48,18 +50,19 @@ def cache_folder() -> str | None:
     """
     name = f"crucial-{_source_hash(Path(__file__).parent)}"
     user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
-    candidates = [
-        os.environ.get("NUMBA_CACHE_DIR"),
-        os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"),
-    ]
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    # (a user without a home has the relative path "~", which is none)
+    candidates = [os.environ.get("NUMBA_CACHE_DIR"), home if os.path.isabs(home) else None]
     for base in candidates:
         if base and _writable(Path(base) / name):
             return str(Path(base) / name)
     try:
         # A folder of our own making only: machine code is never read from a shared name.
-        return tempfile.mkdtemp(prefix=f"{name}{user}-")
+        made = tempfile.mkdtemp(prefix=f"{name}{user}-")
     except OSError:
         return None
+    atexit.register(shutil.rmtree, made, ignore_errors=True)  # nobody will find it again
+    return made
 
 
 class _ForgivingCache:

@@ -9,20 +9,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TIE", "first_best"]
+__all__ = ["NOISE", "TIE", "first_best"]
 
 TIE = 1e-10
+# Criteria up to this are 0 that rounding did not leave alone.
+NOISE = 1e-13
 
 
 def first_best(
     criterion: NDArray[np.float64], slope: NDArray[np.float64], best: float | None = None
 ) -> int | None:
-    """Position of the best candidate by the tie rule; None if no criterion is positive.
+    """Position of the best candidate by the tie rule; None if every criterion is 0.
 
     Parameters
     ----------
     criterion : array
-        In candidate order; larger is better, at most 0 means "not on offer".
+        In candidate order; larger is better, at most `NOISE` means "not on offer".
     slope : array of the same shape
         r of the candidates.
     best : float, optional
@@ -34,7 +36,7 @@ def first_best(
     2
     """
     top = float(criterion.max(initial=0.0)) if best is None else best
-    if not top > 0.0:
+    if not top > NOISE:
         return None
     tied = np.flatnonzero(criterion >= top * (1.0 - TIE))
     rising = tied[slope[tied] > 0.0]

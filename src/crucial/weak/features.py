@@ -84,15 +84,18 @@ class FeatureLearner:
 
     def _admissible(self, at: int, slope: float, potentials: Potentials) -> bool:
         """Whether the summed weight keeps the sign that the constraints ask for."""
-        sign = 1.0 if self._constraints.cumulative else 0.0
+        signs = [1.0] if self._constraints.cumulative else []
         if self._constraints.monotone is not None:
-            sign = sign or float(self._constraints.monotone[self._rankers[at].feature])
-        if sign == 0.0 or sign * slope > 0.0:
+            signs.append(float(self._constraints.monotone[self._rankers[at].feature]))
+        if all(sign == 0.0 or sign * slope > 0.0 for sign in signs):
             return True
         if at not in self._given:
             return False
         alpha = self._step(self._candidate(at, slope), potentials)
-        return alpha is not None and sign * (self._given[at] + self._constraints.rate * alpha) > 0.0
+        if alpha is None:
+            return False
+        after = self._given[at] + self._constraints.rate * alpha
+        return all(sign == 0.0 or sign * after > 0.0 for sign in signs)
 
     def accept(self, candidate: Candidate, alpha: float) -> None:
         """Add to the weight of the feature."""

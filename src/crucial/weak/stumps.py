@@ -20,7 +20,7 @@ from crucial.kernels import plain
 from crucial.kernels.threads import run_all
 from crucial.model.weak import Presence, Stump
 from crucial.weak.base import Candidate, Constraints, Material, StepRule
-from crucial.weak.choose import TIE, first_best
+from crucial.weak.choose import NOISE, TIE, first_best
 from crucial.weak.search import SlopeSearch
 
 __all__ = ["SNAP", "StumpLearner"]
@@ -30,6 +30,10 @@ Floats = NDArray[np.float64]
 # Weights below this share of the total are 0 that rounding did not leave alone: a square
 # root would turn 1e-16 into 1e-8.
 SNAP = 1e-13
+# What a square root makes of such a 0 in a bound on Z.
+_ROOT = 5e-8
+# Z is a difference of numbers near 1: with this added, its rounding stays below the tie.
+_FLOOR = 1e-5
 
 
 class StumpLearner:
@@ -74,6 +78,7 @@ class StumpLearner:
         self._right = np.zeros_like(self.search.slope)
         self._shrink = np.zeros(len(self.bins.features))
         self._fall = np.full(len(self.bins.features), np.inf)
+        self._draws = 0
         return self.bins
 
     # -- candidates ---------------------------------------------------------------
@@ -120,7 +125,7 @@ class StumpLearner:
         best = max(
             (float(criterion[:, first[f] : first[f + 1]].max()) for f in features), default=0
         )
-        if not best > 0.0:
+        if not best > NOISE:
             return None
         falling: tuple[int, int] | None = None
         for f in features:
@@ -145,6 +150,9 @@ class StumpLearner:
         """The best stump, or None if none orders anything better than chance."""
         if not len(self.bins.features):
             return None
+        if potentials.draws != self._draws:  # other pairs count now
+            self._draws = potentials.draws
+            self._shrink[:], self._fall[:] = 0.0, np.inf
         self.search.renew(potentials)
         if self.choice == "largest_drop":
             return self._largest_drop(potentials)
@@ -246,7 +254,7 @@ class StumpLearner:
             reach = self._reach()
             open_ones = np.flatnonzero(~fresh & np.isfinite(search.peak) & (reach < np.inf))
             if not self._constraints.any:
-                open_ones = open_ones[reach[open_ones] <= best * (1.0 + TIE) + SNAP]
+                open_ones = open_ones[reach[open_ones] <= best * (1.0 + TIE) + _ROOT]
             if not len(open_ones):
                 break
             order = open_ones[np.argsort(reach[open_ones], kind="stable")]
@@ -311,9 +319,8 @@ class StumpLearner:
     def _z_of(self, feature: int) -> Floats:
         """Z of the stumps of a feature, infinite for those not on offer."""
         part = slice(int(self.search.first[feature]), int(self.search.first[feature + 1]))
-        r = self.search.slope[:, part]
-        s = self._right[:, part] + self._wrong[:, part]
-        z = 1.0 - s + np.sqrt(np.maximum(s * s - r * r, 0.0))
+        right, wrong = self._right[:, part], self._wrong[:, part]
+        z = np.maximum(1.0 - right - wrong + 2.0 * np.sqrt(right * wrong), 0.0)
         return np.where(self.search.offered[:, part], z, np.inf)
 
     def _best_drop(
@@ -321,12 +328,12 @@ class StumpLearner:
     ) -> tuple[int, int] | None:
         """Position and default of the smallest Z below 1 among the scanned features."""
         first = self.search.first
-        # Larger is better for the tie rule; equal Z to 1e-10 is equal 1/Z to 1e-10.
+        # Larger is better for the tie rule, and what is equal in Z is equal here.
         criterion = np.zeros_like(self.search.slope)
         for f in features:
             z = self._z_of(int(f))
             criterion[:, first[f] : first[f + 1]] = np.where(
-                z < 1.0 - SNAP, 1.0 / np.maximum(z, 1e-300), 0.0
+                z < 1.0 - SNAP, 1.0 / (z + _FLOOR), 0.0
             )
         if self._constraints.any:
 
