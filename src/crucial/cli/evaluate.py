@@ -16,7 +16,7 @@ from crucial.cli.options import (
     model_argument,
     reading_options,
 )
-from crucial.cli.reading import as_instances, read_for_model, refuse_same_file
+from crucial.cli.reading import as_instances, naming, read_for_model, refuse_same_file
 from crucial.cli.terminal import console, counted, one_line, table
 from crucial.cli.writing import check_target, write_text
 from crucial.errors import FileError
@@ -83,7 +83,8 @@ def evaluate_command(model: str, data: str, **given: Any) -> None:
     chosen = [get_measure(name).name for name in given["metrics"]]
     ranker = load_model(model)
     rows = read_for_model(data, ranker, given, labels=True)
-    found = _measure(data, ranker, rows, chosen, given)
+    with naming(data):
+        found = _measure(data, ranker, rows, chosen, given)
     if given["as_json"]:
         write_text(output, _as_json(model, data, found, given["by_query"]))
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crucial.cli.options import data_argument, jobs_option, model_argument, reading_options
-from crucial.cli.reading import as_instances, read_for_model, refuse_same_file
+from crucial.cli.reading import as_instances, naming, read_for_model, refuse_same_file
 from crucial.cli.terminal import counted, note
 from crucial.cli.writing import check_target, write_text
 
@@ -63,8 +63,9 @@ def rank_command(model: str, data: str, output: str, form: str, tag: str, **give
         raise click.BadParameter("must be one word.", param_hint="'--tag'")
     ranker = load_model(model)
     rows = read_for_model(data, ranker, given, labels=False)
-    groups = Groups.from_qid(rows.qid, rows.n_rows)
-    scores = ranker.predict(as_instances(rows), groups, n_jobs=given["jobs"])
+    with naming(data):
+        groups = Groups.from_qid(rows.qid, rows.n_rows)
+        scores = ranker.predict(as_instances(rows), groups, n_jobs=given["jobs"])
     if form == "trec":
         _write_run(output, rows, scores, tag)
     elif form == "tsv":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,14 @@ if TYPE_CHECKING:
     from crucial.data.instances import Instances
     from crucial.model.additive import AdditiveRanker
 
-__all__ = ["Reading", "as_instances", "read_for_model", "read_training", "refuse_same_file"]
+__all__ = [
+    "Reading",
+    "as_instances",
+    "naming",
+    "read_for_model",
+    "read_training",
+    "refuse_same_file",
+]
 
 
 @dataclass(frozen=True)
@@ -193,6 +201,19 @@ def as_instances(data: Dataset) -> Instances:
 
     checked = Instances.from_input(data.X)
     return Instances(checked.table, tuple(data.feature_names) if data.feature_names else None)
+
+
+@contextmanager
+def naming(path: str, valid: str | None = None) -> Iterator[None]:
+    """Name the file in errors about its rows; those of an eval set are in another one."""
+    try:
+        yield
+    except FileError:
+        raise
+    except DataError as error:
+        said = str(error)
+        of_valid = valid is not None and said.startswith("eval_set")
+        raise FileError(valid if of_valid else path, said) from error
 
 
 def refuse_same_file(target: str, *sources: str | None) -> None:

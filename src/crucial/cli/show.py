@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crucial.cli.options import model_argument
-from crucial.cli.terminal import console, grid, one_line
+from crucial.cli.terminal import console, counted, grid, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,8 +46,9 @@ def show_command(model: str, features: int, as_json: bool) -> None:
         click.echo(json.dumps(_plain(learned), indent=1, allow_nan=False))
         return
     screen = console()
-    screen.print(f"{model}: {learned.n_rounds} rounds over {learned.n_features:,} features, "
-                 f"{learned.n_used:,} of them used", style="bold")  # fmt: skip
+    rounds = counted(learned.n_rounds, "round", "rounds")
+    features_ = counted(learned.n_features, "feature", "features")
+    screen.print(f"{model}: {rounds} over {features_}, {learned.n_used:,} used", style="bold")
     screen.print(_training(learned))
     for one in learned.features:
         _draw(screen, one)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crucial.cli.options import data_argument, jobs_option, measure_option, reading_options
-from crucial.cli.reading import as_instances, read_training, refuse_same_file
+from crucial.cli.reading import as_instances, naming, read_training, refuse_same_file
 from crucial.cli.terminal import note
 from crucial.cli.writing import check_target
-from crucial.errors import DataError, FileError
+from crucial.errors import FileError
 from crucial.estimators.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -151,8 +151,11 @@ def _train(path: str, output: str, given: dict[str, Any]) -> Trained:
     metrics = metrics or ["ndcg@10" if with_queries else "auc"]
     ranker = maker(*named, **settings, eval_metric=metrics, verbose=1)
     _check_queries(path, train, given["valid"], valid)
+    with naming(path):
+        _check_measures(metrics, train)
     _say_patience(ranker, given)
-    _fit(ranker, path, train, valid, given)
+    with naming(path, given["valid"]):
+        _fit(ranker, path, train, valid, given)
     remembered = how.to_remember()
     if given["preset"] is not None:
         remembered["preset"] = given["preset"]
@@ -200,6 +203,15 @@ def _check_queries(
         raise FileError(without, f"its rows have no query ids, and those of {with_} have.")
 
 
+def _check_measures(metrics: list[str], train: Dataset) -> None:
+    """Refuse labels that a measure cannot read before the training, not after it."""
+    from crucial.measures.names import get_measure
+
+    if train.y is not None:
+        for name in metrics:
+            get_measure(name).prepare(train.y, train.qid)
+
+
 def _fit(
     ranker: RankBoost, path: str, train: Dataset, valid: Dataset | None, given: dict[str, Any]
 ) -> None:
@@ -231,7 +243,5 @@ def _read_pairs(train: Dataset, given: dict[str, Any]) -> tuple[Any, Any]:
 
     path = given["pairs"]
     pairs = read_pairs(path)
-    try:
+    with naming(path):
         return pairs.rows(train.n_rows, train.item, by=given["pairs_by"]), pairs.weight
-    except DataError as error:
-        raise FileError(path, str(error)) from error

@@ -60,7 +60,7 @@ def _counts(made: Trained) -> Table:
     used = summary["rows"]
     or_aside = " or set aside" if _set_aside(made) else ""
     left = f", {rows - used:,} of them in no pair{or_aside}" if used < rows else ""
-    add("rows", f"{rows:,} with {made.train.n_features:,} features{left}")
+    add("rows", f"{rows:,} with {counted(made.train.n_features, 'feature', 'features')}{left}")
     if made.train.qid is None:
         add("queries", "none given: all rows are compared")
     else:

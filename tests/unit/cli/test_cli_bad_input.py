@@ -32,6 +32,7 @@ def test_svmlight(tmp_path: Path, crucial, error_line, data: bytes, said: str) -
     (tmp_path / "bad.txt").write_bytes(data)
     (tmp_path / "m.json").write_text("precious")
     line = error_line(crucial("train", tmp_path / "bad.txt", "-o", tmp_path / "m.json"))
+    assert "bad.txt" in line
     assert said in line
     assert (tmp_path / "m.json").read_text() == "precious"
     assert sorted(os.listdir(tmp_path)) == ["bad.txt", "m.json"]
@@ -103,7 +104,7 @@ def test_valid_without_a_relevant_row(folder: Path, crucial, error_line) -> None
     said = error_line(
         crucial("train", folder / "train.txt", "--valid", folder / "v.txt", "-o", folder / "m.json")
     )
-    assert "ndcg@10 has no value" in said
+    assert "v.txt: eval_set: ndcg@10 has no value" in said
 
 
 def _broken_models(good: Path) -> dict[str, tuple[bytes, str]]:
@@ -182,3 +183,11 @@ def test_pairs(folder: Path, crucial, error_line, text: str, said: str) -> None:
 def test_pairs_only_needs_pairs(folder: Path, crucial, error_line) -> None:
     words = ("train", folder / "train.txt", "-o", folder / "m.json", "--pairs-only")
     assert "--pairs-only needs --pairs" in error_line(crucial(*words))
+
+
+def test_labels_that_a_measure_cannot_read(tmp_path: Path, crucial, error_line) -> None:
+    """They are refused before the training, and no model is written."""
+    (tmp_path / "n.txt").write_text("-1 qid:1 1:1\n2 qid:1 1:2\n")
+    said = error_line(crucial("train", tmp_path / "n.txt", "-o", tmp_path / "m.json", "-m", "err"))
+    assert "n.txt: err needs labels" in said
+    assert not (tmp_path / "m.json").exists()

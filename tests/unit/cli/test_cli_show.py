@@ -58,7 +58,7 @@ def test_model_without_summary_or_rounds(tmp_path: Path, crucial) -> None:
     package.save_model(package.AdditiveRanker(2, [], []), tmp_path / "m.json")
     done = crucial("show", tmp_path / "m.json")
     assert done.exit_code == 0, done.stderr
-    assert "0 rounds over 2 features, 0 of them used" in " ".join(done.stdout.split())
+    assert "0 rounds over 2 features, 0 used" in " ".join(done.stdout.split())
     assert json.loads(crucial("show", tmp_path / "m.json", "--json").stdout)["features"] == []
 
 
