@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crucial.cli.measuring import gain_rule, print_meanings
+from crucial.cli.measuring import default_measure, gain_rule, print_meanings
 from crucial.cli.options import (
     data_argument,
     jobs_option,
@@ -124,7 +124,7 @@ def _measure(
         rows.y,
         scores,
         groups,
-        chosen or ["ndcg@10" if rows.qid is not None else "auc"],
+        chosen or [default_measure(rows)],
         ids=rows.item,
         ties=given["ties"],
         empty=given["empty"] if given["empty"] == "skip" else int(given["empty"]),

@@ -9,9 +9,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["gain_rule", "print_meanings"]
+    from crucial.data.dataset import Dataset
+
+__all__ = ["default_measure", "gain_rule", "print_meanings"]
 
 _GAINS = {"ndcg": "linear gain y", "ndcg_exp": "gain 2^y - 1"}
+
+
+def default_measure(*files: Dataset | None) -> str:
+    """The measure that is taken where none is asked for.
+
+    ndcg@10 of queries; the share of pairs in the right order (auc) without queries, or where
+    labels below 0 are no gains.
+    """
+    given = [data for data in files if data is not None]
+    below = any(data.y is not None and float(data.y.min()) < 0 for data in given)
+    queries = all(data.qid is not None for data in given)
+    return "ndcg@10" if queries and not below else "auc"
 
 
 def gain_rule(names: Iterable[str]) -> str:

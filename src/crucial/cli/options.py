@@ -53,7 +53,8 @@ measure_option = click.option(
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="A measure, such as ndcg@10 or map; may be repeated ('crucial measures' lists them).",
+    help="A measure, such as ndcg@10 or map; may be repeated ('crucial measures' lists them). "
+    "[default: ndcg@10; auc without queries, or with labels below 0]",
 )
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads. [default: all cores]"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crucial.cli.measuring import default_measure
 from crucial.cli.options import data_argument, jobs_option, measure_option, reading_options
 from crucial.cli.reading import as_instances, naming, read_training, refuse_same_file
 from crucial.cli.terminal import note
@@ -147,8 +148,7 @@ def _train(path: str, output: str, given: dict[str, Any]) -> Trained:
     maker = RankBoost if given["preset"] is None else RankBoost.preset
     named = () if given["preset"] is None else (given["preset"],)
     train, valid, how = read_training(path, given["valid"], given)
-    with_queries = (valid if valid is not None else train).qid is not None
-    metrics = metrics or ["ndcg@10" if with_queries else "auc"]
+    metrics = metrics or [default_measure(train, valid)]
     ranker = maker(*named, **settings, eval_metric=metrics, verbose=1)
     _check_queries(path, train, given["valid"], valid)
     with naming(path):

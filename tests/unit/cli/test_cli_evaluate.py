@@ -124,3 +124,13 @@ def test_labels_are_needed(folder: Path, crucial, error_line) -> None:
     (folder / "u.csv").write_text(text.replace("label", "g", 1))
     said = error_line(crucial("evaluate", folder / "m.json", folder / "u.csv", "--label", "label"))
     assert "no labels to measure by" in said
+
+
+def test_labels_below_0_are_measured_by_pairs(folder: Path, crucial) -> None:
+    rows = "".join(f"{i % 2 * 2 - 1} qid:{i // 6} 1:{i % 3} 2:{i % 5}\n" for i in range(30))
+    (folder / "s.txt").write_text(rows)
+    words = (folder / "s.txt", "-o", folder / "m.json", "--rounds", 5)
+    done = crucial("train", *words, "--early-stopping", 3)
+    assert done.exit_code == 0, done.stderr
+    assert "auc" in done.stdout
+    assert "auc" in crucial("evaluate", folder / "m.json", folder / "s.txt").stdout
