@@ -309,9 +309,11 @@ class StumpLearner:
                 continue
             wrong = self._wrong[default, a:b]
             potentials.pairs.wrong_weights(self.bins.codes[feature], n_bins, default, wrong)
-            right = wrong + r
             wrong[wrong < SNAP] = 0.0
-            right[right < SNAP] = 0.0
+            right = wrong + r
+            nothing = right < SNAP
+            right[nothing] = 0.0
+            wrong[nothing] = np.maximum(-r[nothing], 0.0)
             self._right[default, a:b] = right
         self._shrink[feature] = 1.0
         self._fall[feature] = 0.0
