@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from naive.pairs import Pairs
 
 from crucial.data.groups import Groups
 from crucial.feedback.layout import Layout
+from naive.pairs import Pairs
 
 
 @dataclass

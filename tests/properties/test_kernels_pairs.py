@@ -1,15 +1,16 @@
 """Kernels that sum over pairs without listing them: NumPy = Numba = all pairs listed."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from naive.labelled import labelled
-from naive.sweep import holds_for
 
 from crucial.feedback.label_state import LabelState
 from crucial.kernels import compiled, plain
+from naive.labelled import labelled
+from naive.sweep import holds_for
 
 pytestmark = pytest.mark.kernels
 
@@ -19,7 +20,7 @@ REACH = {"quick": 40, "full": 10_000}
 def cuts(problem, pieces):
     """Ranges of queries, as threads would get them."""
     marks = np.linspace(0, problem.n_queries, pieces + 1).astype(int).tolist()
-    return [(a, b) for a, b in zip(marks[:-1], marks[1:]) if a < b]
+    return [(a, b) for a, b in itertools.pairwise(marks) if a < b]
 
 
 def raw(problem, query=None):
@@ -206,9 +207,7 @@ def coded(draw, **shape):
     n_bins = draw(st.sampled_from([1, 2, 3, 4, 5, 6, 255]))
     top = n_bins if draw(st.booleans()) else n_bins - 1  # with or without abstentions
     codes = np.zeros(len(problem.up), np.uint8)
-    codes[: problem.n] = draw(
-        st.lists(st.integers(0, top), min_size=problem.n, max_size=problem.n)
-    )
+    codes[: problem.n] = draw(st.lists(st.integers(0, top), min_size=problem.n, max_size=problem.n))
     return problem, codes, n_bins, draw(st.integers(0, 1))
 
 
@@ -302,7 +301,7 @@ def test_advancing_scores_by_a_binary_ranker(drawn, alpha, pieces):
     plain.advance_binary(output, alpha, grow, shrink, scores, up, down)
     again_scores, again_up, again_down = problem.scores.copy(), problem.up, problem.down
     marks = np.linspace(0, problem.n, pieces + 1).astype(int).tolist()
-    for a, b in zip(marks[:-1], marks[1:]):
+    for a, b in itertools.pairwise(marks):
         compiled.advance_binary(
             output, alpha, grow, shrink, a, b, again_scores, again_up, again_down
         )

@@ -1,0 +1,29 @@
+"""Both ways through the library: NumPy for small problems, compiled kernels for the rest."""
+
+import warnings
+from contextlib import contextmanager
+
+from crucial.data import cutting
+from crucial.errors import DataWarning, NoProgressWarning
+
+PATHS = ("plain", "compiled")
+
+
+@contextmanager
+def using(path):
+    """Take a way through the kernels whatever the size of the problem."""
+    before = cutting.PLAIN_CELLS
+    cutting.PLAIN_CELLS = -1 if path == "compiled" else 10**12
+    try:
+        yield
+    finally:
+        cutting.PLAIN_CELLS = before
+
+
+@contextmanager
+def quiet():
+    """Let random problems be as useless as they like."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoProgressWarning)
+        warnings.simplefilter("ignore", DataWarning)
+        yield

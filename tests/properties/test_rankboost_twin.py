@@ -1,0 +1,123 @@
+"""RankBoost picks the stumps and weights that a search over all pairs and stumps picks."""
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from crucial import RankBoost
+from naive.boost import NaiveBoost, Rules
+from naive.pairs import from_labels, from_list
+from naive.paths import PATHS, quiet, using
+from naive.sweep import holds_for
+from naive.tables import tables
+
+ROUNDS = 10
+
+rules = st.builds(
+    Rules,
+    choice=st.sampled_from(["steepest", "steepest_positive", "largest_drop"]),
+    step=st.sampled_from(["bound", "exact", "numeric"]),
+    default_rank=st.sampled_from(["learned", 0, 1]),
+    cumulative=st.booleans(),
+    on_perfect=st.sampled_from(["smooth", "smooth", "stop"]),
+    rate=st.sampled_from([1.0, 0.3]),
+)
+
+
+def estimator(rules, **more):
+    return RankBoost(
+        ROUNDS,
+        rules.rate,
+        choice=rules.choice,
+        step=rules.step,
+        default_rank=rules.default_rank,
+        positive_weights="cumulative" if rules.cumulative else None,
+        on_perfect=rules.on_perfect,
+        monotone_constraints=rules.monotone,
+        max_bins=None,
+        n_jobs=1,
+        **more,
+    )
+
+
+def assert_same(fitted, naive):
+    found = list(zip(fitted.model_.rankers, fitted.model_.weights, strict=True))
+    assert [ranker for ranker, _ in found] == [ranker for ranker, _ in naive.rounds]
+    np.testing.assert_allclose(
+        [alpha for _, alpha in found], [alpha for _, alpha in naive.rounds], rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        [one.loss for one in fitted.trace_], naive.losses, rtol=1e-9, atol=1e-14
+    )
+    if len(naive.rounds) < ROUNDS:
+        assert fitted.trace_.stopped == naive.stopped
+
+
+@holds_for(
+    tables(),
+    rules,
+    st.sampled_from(["pairs", "queries"]),
+    st.sampled_from([None, "linear", "exp"]),
+    quick=120,
+    full=10_000,
+)
+def test_labels(table, rules, balance, gain):
+    gains = {None: None, "linear": lambda y: y, "exp": lambda y: 2**y - 1}[gain]
+    pairs = table.pairs(balance=balance, gain=gains)
+    naive = NaiveBoost(table.X, pairs, rules, table.pairs(gain=gains).total).run(ROUNDS)
+    for path in PATHS:
+        with using(path), quiet():
+            fitted = table.fit(estimator(rules, balance=balance, gain=gain))
+        assert_same(fitted, naive)
+
+
+@holds_for(tables(max_features=3), rules, st.data(), quick=60, full=5_000)
+def test_labels_under_monotone_constraints(table, rules, data):
+    signs = st.lists(
+        st.sampled_from([-1, 0, 1]), min_size=table.X.shape[1], max_size=table.X.shape[1]
+    )
+    rules.monotone = data.draw(signs)
+    naive = NaiveBoost(table.X, table.pairs(), rules, table.pairs().total).run(ROUNDS)
+    for path in PATHS:
+        with using(path), quiet():
+            fitted = table.fit(estimator(rules))
+        assert_same(fitted, naive)
+
+
+@holds_for(tables(max_rows=30, max_queries=2, labels=range(12)), rules, quick=30, full=3_000)
+def test_many_levels(table, rules):
+    naive = NaiveBoost(table.X, table.pairs(), rules, table.pairs().total).run(ROUNDS)
+    for path in PATHS:
+        with using(path), quiet():
+            fitted = table.fit(estimator(rules))
+        assert_same(fitted, naive)
+
+
+@holds_for(tables(weighted=False), rules, st.data(), quick=60, full=5_000)
+def test_explicit_pairs_alone_and_with_labels(table, rules, data):
+    row = st.integers(0, table.n_rows - 1)
+    pair = st.tuples(row, row).filter(lambda p: p[0] != p[1])
+    pairs = data.draw(st.lists(pair, min_size=1, max_size=8))
+    weight = data.draw(
+        st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=len(pairs), max_size=len(pairs))
+    )
+    explicit = from_list(pairs, table.n_rows, weight)
+    alone = NaiveBoost(table.X, explicit, rules, explicit.total).run(ROUNDS)
+    everything = table.pairs() + explicit
+    together = NaiveBoost(table.X, everything, rules, everything.total).run(ROUNDS)
+    for path in PATHS:
+        with using(path), quiet():
+            model = estimator(rules)
+            fitted = model.fit_pairs(table.X, pairs, pair_weight=weight)
+            assert_same(fitted, alone)
+            fitted = model.fit_pairs(table.X, pairs, pair_weight=weight, y=table.y, qid=table.qid)
+            assert_same(fitted, together)
+
+
+def test_the_twin_can_tell_a_wrong_stump():
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]), np.array([0.0, 1.0, 2.0])
+    pairs = from_labels(y.tolist())
+    naive = NaiveBoost(X, pairs, Rules(), pairs.total).run(ROUNDS)
+    assert_same(estimator(Rules()).fit(X, y), naive)
+    with pytest.raises(AssertionError, match="Stump"):
+        assert_same(estimator(Rules()).fit(X[:, ::-1], y), naive)
