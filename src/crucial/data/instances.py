@@ -139,6 +139,8 @@ def _checked_array(X: NDArray[Any]) -> NDArray[Any]:
         X = _numbers_from_objects(X)
     if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
         X = X.astype(np.float64)
+    if not X.dtype.isnative:  # (compiled kernels know one byte order)
+        X = X.astype(X.dtype.newbyteorder("="))
     return X
 
 
