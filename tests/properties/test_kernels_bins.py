@@ -129,21 +129,22 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
     reaches = []
     for bounds in (plain.drop_bounds, compiled.drop_bounds):
         reach = np.full(len(stumps), np.nan)
-        bounds(slope, offered, drift, wrong, right, shrink, fall, first, reach)
+        arrays = (slope, offered, drift, wrong, right, shrink, fall, first)
+        bounds(*arrays, np.arange(len(stumps)), reach)
         reaches.append(reach)
     np.testing.assert_allclose(*reaches, rtol=1e-12)
     assert (reaches[0] <= np.array(z) + 5e-8).all()  # (a root turns 1e-16 into 1e-8)
     # It is of use: with nothing changed and nothing off, it is Z itself.
     reach = np.full(len(stumps), np.nan)
     still = np.zeros(len(stumps))
-    compiled.drop_bounds(
-        right - wrong, offered, still, wrong, right, still + 1, still, first, reach
-    )
+    arrays = (right - wrong, offered, still, wrong, right, still + 1, still, first)
+    compiled.drop_bounds(*arrays, np.arange(len(stumps)), reach)
     at = first[:-1] + 1
     exact = 1 - right[0, at] - wrong[0, at] + 2 * np.sqrt(right[0, at] * wrong[0, at])
     np.testing.assert_allclose(reach, exact, atol=2e-6)
     offered[:] = False
-    compiled.drop_bounds(slope, offered, still, wrong, right, shrink, fall, first, reach)
+    arrays = (slope, offered, still, wrong, right, shrink, fall, first)
+    compiled.drop_bounds(*arrays, np.arange(len(stumps)), reach)
     assert np.isinf(reach).all()
 
 

@@ -225,7 +225,7 @@ def listed_wrong_weights(problem, codes, n_bins, missing_rank):
 
 def check_wrong_weights(drawn, slack, dtype=np.uint8):
     problem, codes, n_bins, missing_rank = drawn
-    expected = listed_wrong_weights(*drawn)
+    expected = listed_wrong_weights(problem, codes, n_bins, missing_rank)
     for small in (True, False):
         state = LabelState(
             problem.layout,

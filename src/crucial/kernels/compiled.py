@@ -217,9 +217,10 @@ def moments(
         out[q, 2] = coefficient[q] * curvature
 
 
-# Which levels are higher, or lower, than a level: a product is faster than a choice here.
-_HIGHER = np.triu(np.ones((5, 5)), 1)
-_LOWER = np.tril(np.ones((5, 5)), -1)
+# What joining the ones at level y does to the levels below and above it: a product with
+# such a row is faster than a choice.
+_BELOW = np.tril(np.ones((5, 5)), -1)
+_ABOVE = np.triu(np.ones((5, 5)), 1)
 
 
 @kernel
@@ -231,7 +232,7 @@ def wrong_weights_few(
     codes,
     n_bins,
     missing_rank,
-    level,
+    row_level,
     level_sum,
     row_start,
     query_first,
@@ -241,12 +242,12 @@ def wrong_weights_few(
 
     Query after query, from the highest code to the lowest. A row that joins the ones
     makes its pairs with higher-labelled zeros wrong, and rights those with lower-labelled
-    ones; the sums of both are kept level by level and fit into registers.
+    ones; ``zeros[y]`` and ``ones[y]`` are the sums over both for a row of level y.
 
     Parameters
     ----------
     gains : array of shape (n_segments,) or (0,)
-    level : uint8 array of shape (n_rows,)
+    row_level : uint8 array of shape (n_rows,)
         Level of the row inside its query.
     level_sum : array of shape (n_segments,)
         Sum of ``down`` over the rows of a level.
@@ -259,17 +260,20 @@ def wrong_weights_few(
     order = np.empty(largest, np.uint32)
     start = np.zeros(258, np.int32)
     change = np.zeros(n_bins + 1)
-    z = np.zeros(5)  # sums over the zeros, by level
-    o = np.zeros(5)  # sums over the ones
+    zeros = np.zeros(5)
+    ones = np.zeros(5)
     g = np.zeros(5)
     for q in range(len(row_start) - 1):
         a, b = row_start[q], row_start[q + 1]
-        z[:] = 0.0
-        o[:] = 0.0
-        for s in range(query_first[q], query_first[q + 1]):
-            z[s - query_first[q]] = level_sum[s]
-            if graded:
-                g[s - query_first[q]] = gains[s]
+        s = query_first[q]
+        n_levels = query_first[q + 1] - s
+        zeros[:] = 0.0
+        ones[:] = 0.0
+        for y in range(n_levels):
+            g[y] = gains[s + y] if graded else 0.0
+        for y in range(n_levels - 1, -1, -1):
+            for k in range(y):
+                zeros[k] += level_sum[s + y] * (g[y] - g[k] if graded else 1.0)
         start[: n_bins + 2] = 0
         for i in range(a, b):
             start[n_bins - codes[i] + 1] += 1
@@ -286,24 +290,24 @@ def wrong_weights_few(
         # Abstaining rows come first; where they rank 0 they never join the ones.
         for j in range(absent if missing_rank == 0 else 0, b - a):
             i = order[j]
-            y = np.uint32(level[i])
+            here = np.uint32(row_level[i])
             won, lost = up[i], down[i]
+            change[codes[i]] += weight * (won * zeros[here] - lost * ones[here])
             if graded:
-                above = 0.0
-                below = 0.0
                 for k in range(5):
-                    above += z[k] * _HIGHER[y, k] * (g[k] - g[y])
-                    below += o[k] * _LOWER[y, k] * (g[y] - g[k])
+                    zeros[k] -= lost * _BELOW[here, k] * (g[here] - g[k])
+                    ones[k] += won * _ABOVE[here, k] * (g[k] - g[here])
             else:
-                above = (z[1] * _HIGHER[y, 1] + z[2] * _HIGHER[y, 2]) + (
-                    z[3] * _HIGHER[y, 3] + z[4] * _HIGHER[y, 4]
-                )
-                below = (o[0] * _LOWER[y, 0] + o[1] * _LOWER[y, 1]) + (
-                    o[2] * _LOWER[y, 2] + o[3] * _LOWER[y, 3]
-                )
-            change[codes[i]] += weight * (won * above - lost * below)
-            z[y] -= lost
-            o[y] += won
+                z0 = zeros[0] - lost * _BELOW[here, 0]
+                z1 = zeros[1] - lost * _BELOW[here, 1]
+                z2 = zeros[2] - lost * _BELOW[here, 2]
+                z3 = zeros[3] - lost * _BELOW[here, 3]
+                o1 = ones[1] + won * _ABOVE[here, 1]
+                o2 = ones[2] + won * _ABOVE[here, 2]
+                o3 = ones[3] + won * _ABOVE[here, 3]
+                o4 = ones[4] + won * _ABOVE[here, 4]
+                zeros[0], zeros[1], zeros[2], zeros[3] = z0, z1, z2, z3
+                ones[1], ones[2], ones[3], ones[4] = o1, o2, o3, o4
     total = 0.0
     for k in range(n_bins, -1, -1):
         total += change[k]
@@ -328,29 +332,31 @@ def _by_code(codes, n_bins, start):
 
 
 @kernel
-def drop_bounds(slope, offered, drift, wrong, right, shrink, fall, first, reach):
-    """Lower bound of the Z that any stump of a feature can reach."""
-    for f in range(len(first) - 1):
+def drop_bounds(slope, offered, drift, wrong, right, shrink, fall, first, features, reach):
+    """Lower bound of the Z that the stumps of the features can reach."""
+    for f in features:
         if drift[f] == np.inf:
             reach[f] = -np.inf
             continue
-        largest = -np.inf
+        least = np.inf
         for d in range(2):
             for k in range(first[f], first[f + 1]):
                 if offered[d, k]:
                     w = max(wrong[d, k] * shrink[f], wrong[d, k] - fall[f], 0.0)
                     v = max(right[d, k] * shrink[f], right[d, k] - fall[f], 0.0)
                     up = slope[d, k] + drift[f]
-                    if up >= 0.0:
+                    z = 1.0
+                    if up > 0.0:
                         low = max(w - 1e-13, v - up - 1e-13, 0.0)
                         root = np.sqrt(low + up) - np.sqrt(low)
-                        largest = max(largest, root * root)
+                        z = min(z, 1.0 - root * root)
                     down = drift[f] - slope[d, k]
-                    if down >= 0.0:
+                    if down > 0.0:
                         low = max(v - 1e-13, w - down - 1e-13, 0.0)
                         root = np.sqrt(low + down) - np.sqrt(low)
-                        largest = max(largest, root * root)
-        reach[f] = 1.0 - largest
+                        z = min(z, 1.0 - root * root)
+                    least = min(least, z)
+        reach[f] = least
 
 
 @kernel
@@ -473,10 +479,10 @@ def histogram_wide(codes, pi, out):
 def advance_binary(output, alpha, grow, shrink, first_row, last_row, scores, up, down):
     """Rows with output 1: add alpha to the score, multiply ``up`` and ``down``."""
     for i in range(first_row, last_row):
-        if output[i]:
-            scores[i] += alpha
-            up[i] *= grow
-            down[i] *= shrink
+        one = output[i] != 0
+        scores[i] += alpha if one else 0.0
+        up[i] *= grow if one else 1.0
+        down[i] *= shrink if one else 1.0
 
 
 @kernel

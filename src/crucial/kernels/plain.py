@@ -409,12 +409,13 @@ def drop_bounds(
     shrink: Floats,
     fall: Floats,
     first: Ints,
+    features: Ints,
     reach: Floats,
 ) -> None:
-    """Lower bound of the Z that any stump of a feature can reach.
+    """Lower bound of the Z that the stumps of the features can reach.
 
-    ``Z = 1 - (sqrt(W+) - sqrt(W-))^2`` with ``W+ - W- = r``: it is smallest where the
-    larger of r's magnitude and the smaller of W's go as far as they may. r may be off by
+    ``Z = 1 - (sqrt(W+) - sqrt(W-))^2`` with ``W+ - W- = r``: it is smallest where r is as
+    large and the smaller of the two weights as small as they may be. r may be off by
     ``drift``; W- and W+ were ``wrong`` and ``right`` when the feature was last scanned,
     and can since have fallen neither below ``shrink`` times that nor by more than
     ``fall``.
@@ -427,17 +428,20 @@ def drop_bounds(
     reach : array of shape (n_features,)  # OUT
         Infinite where the feature has no stump on offer.
     """
-    widths = np.diff(first)
-    share, drop, off = (np.repeat(x, widths) for x in (shrink, fall, drift))
-    w = np.maximum(np.maximum(wrong * share, wrong - drop), 0.0)
-    v = np.maximum(np.maximum(right * share, right - drop), 0.0)
-    largest = np.full(slope.shape, -np.inf)
-    for least, other, gain in ((w, v, off + slope), (v, w, off - slope)):
-        gain = np.where(np.isfinite(gain), gain, 1.0)
-        # A root makes 1e-8 of a rounding of 1e-16: stay clear of it.
-        low = np.maximum(np.maximum(least, other - gain) - 1e-13, 0.0)
-        root = np.sqrt(np.maximum(low + gain, 0.0)) - np.sqrt(low)
-        largest = np.where(gain >= 0.0, np.maximum(largest, root * root), largest)
-    lowest = np.where(offered, 1.0 - largest, np.inf).min(axis=0)
-    reach[:] = np.minimum.reduceat(lowest, first[:-1])
-    reach[np.isinf(drift)] = -np.inf
+    for f in features:
+        part = np.s_[:, first[f] : first[f + 1]]
+        if np.isinf(drift[f]):
+            reach[f] = -np.inf
+            continue
+        w = np.maximum(np.maximum(wrong[part] * shrink[f], wrong[part] - fall[f]), 0.0)
+        v = np.maximum(np.maximum(right[part] * shrink[f], right[part] - fall[f]), 0.0)
+        z = np.ones_like(w)
+        for least, other, gain in (
+            (w, v, drift[f] + slope[part]),
+            (v, w, drift[f] - slope[part]),
+        ):
+            # A root makes 1e-8 of a rounding of 1e-16: stay clear of it.
+            low = np.maximum(np.maximum(least, other - gain) - 1e-13, 0.0)
+            root = np.sqrt(low + np.maximum(gain, 0.0)) - np.sqrt(low)
+            z = np.where(gain > 0.0, np.minimum(z, 1.0 - root * root), z)
+        reach[f] = np.where(offered[part], z, np.inf).min()

@@ -1,7 +1,8 @@
 """One tie rule for every search, so that rounding never picks a weak ranker.
 
-Criteria that agree to 1e-10 relative are equal. Among equals a ranker with r > 0 comes
-before one with r < 0, then the first in (feature, threshold, default) order wins.
+Criteria that agree to 1e-10 relative are equal, and so are small ones that agree to
+1e-14. Among equals a ranker with r > 0 comes before one with r < 0, then the first in
+(feature, threshold, default) order wins.
 """
 
 from __future__ import annotations
@@ -9,11 +10,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NOISE", "TIE", "first_best"]
+__all__ = ["NOISE", "TIE", "first_best", "worst_tied"]
 
 TIE = 1e-10
 # Criteria up to this are 0 that rounding did not leave alone.
 NOISE = 1e-13
+# A sum of weights rounds at 1e-16 however small it comes out: added to a criterion before
+# it is compared, this makes 1e-14 of it equal.
+_SMALL = 1e-4
+
+
+def worst_tied(best: float) -> float:
+    """The smallest criterion that counts as equal to the best.
+
+    Examples
+    --------
+    >>> worst_tied(0.5) < 0.5 * (1 - 0.9e-10)
+    True
+    """
+    return best - TIE * (best + _SMALL)
 
 
 def first_best(
@@ -38,6 +53,6 @@ def first_best(
     top = float(criterion.max(initial=0.0)) if best is None else best
     if not top > NOISE:
         return None
-    tied = np.flatnonzero(criterion >= top * (1.0 - TIE))
+    tied = np.flatnonzero(criterion >= worst_tied(top))
     rising = tied[slope[tied] > 0.0]
     return int(rising[0] if len(rising) else tied[0])

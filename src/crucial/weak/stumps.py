@@ -8,7 +8,6 @@ reaches (``largest_drop``), their ``.cum`` forms obey `Constraints`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,22 +15,16 @@ from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
-from crucial.kernels import plain
-from crucial.kernels.threads import run_all
 from crucial.model.weak import Presence, Stump
 from crucial.weak.base import Candidate, Constraints, Material, StepRule
-from crucial.weak.choose import NOISE, TIE, first_best
+from crucial.weak.choose import NOISE, first_best, worst_tied
+from crucial.weak.drops import SNAP, DropSearch
 from crucial.weak.search import SlopeSearch
 
-__all__ = ["SNAP", "StumpLearner"]
+__all__ = ["StumpLearner"]
 
 Floats = NDArray[np.float64]
 
-# Weights below this share of the total are 0 that rounding did not leave alone: a square
-# root would turn 1e-16 into 1e-8.
-SNAP = 1e-13
-# What a square root makes of such a 0 in a bound on Z.
-_ROOT = 5e-8
 # Z is a difference of numbers near 1: with this added, its rounding stays below the tie.
 _FLOOR = 1e-5
 
@@ -72,12 +65,7 @@ class StumpLearner:
         self._direction: Floats | None = None
         if constraints.monotone is not None:
             self._direction = constraints.monotone[self.bins.features].astype(np.float64)
-        # What the exact search knows of W- and W+ since it last scanned a feature: their
-        # values then, what share of them is left at least, and how far they can have fallen.
-        self._wrong = np.zeros_like(self.search.slope)
-        self._right = np.zeros_like(self.search.slope)
-        self._shrink = np.zeros(len(self.bins.features))
-        self._fall = np.full(len(self.bins.features), np.inf)
+        self.drops = DropSearch(self.search, material.threads)
         self._draws = 0
         return self.bins
 
@@ -132,7 +120,7 @@ class StumpLearner:
             a, b = int(first[f]), int(first[f + 1])
             # (threshold, default) order inside the feature.
             flat = np.ascontiguousarray(criterion[:, a:b].T).ravel()
-            if flat.max() < best * (1.0 - TIE):
+            if flat.max() < worst_tied(best):
                 continue
             slopes = np.ascontiguousarray(self.search.slope[:, a:b].T).ravel()
             at = first_best(flat, slopes, best)
@@ -152,7 +140,7 @@ class StumpLearner:
             return None
         if potentials.draws != self._draws:  # other pairs count now
             self._draws = potentials.draws
-            self._shrink[:], self._fall[:] = 0.0, np.inf
+            self.drops.forget()
         self.search.renew(potentials)
         if self.choice == "largest_drop":
             return self._largest_drop(potentials)
@@ -160,7 +148,7 @@ class StumpLearner:
             self.search.scan_all()
             return self._constrained(potentials)
         best = self.search.scan_contenders()
-        close = np.flatnonzero((self.search.drift == 0) & (self.search.peak >= best * (1.0 - TIE)))
+        close = np.flatnonzero((self.search.drift == 0) & (self.search.peak >= worst_tied(best)))
         slope = self.search.slope
         criterion = slope if self.choice == "steepest_positive" else _Magnitude(slope)
         at = self._pick(criterion, close.tolist())  # type: ignore[arg-type]
@@ -172,9 +160,7 @@ class StumpLearner:
         position = candidate.slot // 2
         self._jump[position] = self._jump.get(position, 0.0) + alpha
         if candidate.weights is not None:
-            least, variation = _change(candidate.weights, alpha)
-            self._shrink *= least
-            self._fall += variation
+            self.drops.stepped(candidate.weights, alpha)
 
     # -- constraints --------------------------------------------------------------
 
@@ -238,117 +224,29 @@ class StumpLearner:
     # -- exact Z ------------------------------------------------------------------
 
     def _largest_drop(self, potentials: Potentials) -> Candidate | None:
-        """Smallest ``Z = 1 - s + sqrt(s^2 - r^2)``, ``s = W+ + W-``.
+        """The stump with the smallest Z below 1."""
 
-        r is cheap for all stumps; s needs a scan. Z rises with s, and what a step can
-        take from s is known: a feature whose Z is too large even so is not scanned.
-        """
-        potentials.pairs.prepare_scan()
-        search = self.search
-        if search.small or self._constraints.any:  # (the best Z may not be admissible)
-            search.scan_all()
-        best = np.inf
-        fresh = np.zeros(len(search.peak), bool)
-        first_look = True
-        while True:
-            reach = self._reach()
-            open_ones = np.flatnonzero(~fresh & np.isfinite(search.peak) & (reach < np.inf))
-            if not self._constraints.any:
-                open_ones = open_ones[reach[open_ones] <= best * (1.0 + TIE) + _ROOT]
-            if not len(open_ones):
-                break
-            order = open_ones[np.argsort(reach[open_ones], kind="stable")]
-            if first_look or not search.drift[order].any():
-                order = order[: max(2, self._threads)]
-                self._scan_all(order, potentials)
-                fresh[order] = True
-                best = min(best, min(float(self._z_of(int(f)).min()) for f in order))
-                first_look = False
-            else:  # with r known exactly, many drop out
-                search.scan(order[search.drift[order] > 0])
-        at = self._best_drop(potentials, np.flatnonzero(fresh))
-        if at is None:
-            return None
-        weights = float(self._right[at[1], at[0]]), float(self._wrong[at[1], at[0]])
-        return self._candidate(*at, float(search.slope[at[1], at[0]]), weights)
+        def output(position: int, default: int) -> NDArray[Any]:
+            return self._candidate(position, default, 0.0).output
 
-    def _reach(self) -> Floats:
-        """Lower bound of the Z of every feature."""
-        search = self.search
-        reach = np.empty(len(self.bins.features))
-        bounds = plain.drop_bounds
-        if not search.small:
-            from crucial.kernels import compiled
-
-            bounds = compiled.drop_bounds
-        bounds(
-            search.slope,
-            search.offered,
-            search.drift,
-            self._wrong,
-            self._right,
-            self._shrink,
-            self._fall,
-            search.first,
-            reach,
-        )
-        return reach
-
-    def _scan_all(self, features: NDArray[np.int64], potentials: Potentials) -> None:
-        """Renew W- and W+ of all stumps of the features."""
-        self.search.scan(features[self.search.drift[features] > 0])
-        run_all(self._threads, [partial(self._scan, int(f), potentials) for f in features])
-
-    def _scan(self, feature: int, potentials: Potentials) -> None:
-        """Renew W- and W+ of all stumps of a feature."""
-        a, b = int(self.search.first[feature]), int(self.search.first[feature + 1])
-        n_bins = b - a - 1
-        for default in (0, 1):
-            r = self.search.slope[default, a:b]
-            if not self.search.offered[default, a:b].any():
-                continue
-            wrong = self._wrong[default, a:b]
-            potentials.pairs.wrong_weights(self.bins.codes[feature], n_bins, default, wrong)
-            wrong[wrong < SNAP] = 0.0
-            right = wrong + r
-            nothing = right < SNAP
-            right[nothing] = 0.0
-            wrong[nothing] = np.maximum(-r[nothing], 0.0)
-            self._right[default, a:b] = right
-        self._shrink[feature] = 1.0
-        self._fall[feature] = 0.0
-
-    def _z_of(self, feature: int) -> Floats:
-        """Z of the stumps of a feature, infinite for those not on offer."""
-        part = slice(int(self.search.first[feature]), int(self.search.first[feature + 1]))
-        right, wrong = self._right[:, part], self._wrong[:, part]
-        z = np.maximum(1.0 - right - wrong + 2.0 * np.sqrt(right * wrong), 0.0)
-        return np.where(self.search.offered[:, part], z, np.inf)
-
-    def _best_drop(
-        self, potentials: Potentials, features: NDArray[np.int64]
-    ) -> tuple[int, int] | None:
-        """Position and default of the smallest Z below 1 among the scanned features."""
+        scanned = self.drops.scan_contenders(potentials, output, self._constraints.any)
         first = self.search.first
-        # Larger is better for the tie rule, and what is equal in Z is equal here.
         criterion = np.zeros_like(self.search.slope)
-        for f in features:
-            z = self._z_of(int(f))
+        for f in scanned:
+            z = self.drops.z[:, first[f] : first[f + 1]]
+            # Larger is better for the tie rule, and what is equal in Z is equal here.
             criterion[:, first[f] : first[f + 1]] = np.where(
                 z < 1.0 - SNAP, 1.0 / (z + _FLOOR), 0.0
             )
+
+        def offer(position: int, default: int) -> Candidate:
+            r = float(self.search.slope[default, position])
+            return self._candidate(position, default, r, self.drops.weights(position, default))
+
         if self._constraints.any:
-
-            def alpha_of(position: int, default: int) -> float | None:
-                weights = (
-                    float(self._right[default, position]),
-                    float(self._wrong[default, position]),
-                )
-                r = float(self.search.slope[default, position])
-                return self._step(self._candidate(position, default, r, weights), potentials)
-
-            self._forbid(criterion, alpha_of)
-        return self._pick(criterion, features.tolist())
+            self._forbid(criterion, lambda p, d: self._step(offer(p, d), potentials))
+        at = self._pick(criterion, scanned.tolist())
+        return None if at is None else offer(*at)
 
 
 class _Magnitude:
@@ -360,20 +258,3 @@ class _Magnitude:
     def __getitem__(self, key: Any) -> Floats:
         part: Floats = self._slope[key]
         return np.abs(part)
-
-
-def _change(weights: tuple[float, float], alpha: float) -> tuple[float, float]:
-    """How a step changes the weight of any set of pairs.
-
-    Returns
-    -------
-    least : what share of a weight is left at least
-    variation : the total variation of the pair weights, which no weight's change exceeds
-    """
-    right, wrong = weights
-    tied = max(0.0, 1.0 - right - wrong)
-    factors = np.exp([-alpha, 0.0, alpha])
-    shares = np.array([right, tied, wrong])
-    factors /= float(shares @ factors)
-    # A little more than rounding could make of it.
-    return float(factors.min()) * (1.0 - 1e-12), 0.5 * float(shares @ abs(factors - 1.0)) + 1e-15

@@ -1,0 +1,199 @@
+"""Z of stumps, scanning no more features than needed.
+
+``Z = W0 + 2 sqrt(W+ W-) = 1 - (sqrt(W+) - sqrt(W-))^2``. The slope ``r = W+ - W-`` comes
+cheap from a histogram, W- takes a scan of the pairs' sums. What a step can take from any
+weight is known, so weights known from an earlier round bound the Z of this one from
+below: a feature whose bounds are above the best Z found is not scanned, and the outcome is
+the same as if it had been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.feedback.potentials import Potentials
+from crucial.kernels import plain
+from crucial.kernels.threads import run_all
+from crucial.weak.choose import TIE
+from crucial.weak.search import SlopeSearch
+
+__all__ = ["SNAP", "DropSearch"]
+
+Floats = NDArray[np.float64]
+
+# Weights below this share of the total are 0 that rounding did not leave alone: a square
+# root would turn 1e-16 into 1e-8.
+SNAP = 1e-13
+# What a square root makes of such a 0 in a bound on Z.
+_ROOT = 5e-8
+# Features that are looked at for a first guess of the best Z.
+_FIRST_LOOK = 8
+
+
+class DropSearch:
+    """W+, W- and Z of every candidate that can be the best.
+
+    Parameters
+    ----------
+    slopes : SlopeSearch
+    threads : int
+
+    Attributes
+    ----------
+    wrong, right : arrays of shape (2, first[-1])
+        W- and W+ when the feature was last scanned, laid out as the slopes are.
+    z : array of shape (2, first[-1])
+        Infinite where it was not needed.
+    """
+
+    def __init__(self, slopes: SlopeSearch, threads: int) -> None:
+        self._slopes, self._threads = slopes, threads
+        self.wrong = np.zeros_like(slopes.slope)
+        self.right = np.zeros_like(slopes.slope)
+        self.z = np.full_like(slopes.slope, np.inf)
+        n_features = len(slopes.peak)
+        self._reach = np.empty(n_features)
+        # Since a feature was last scanned, no weight can have fallen below _shrink times
+        # itself, nor by more than _fall.
+        self._shrink = np.zeros(n_features)
+        self._fall = np.full(n_features, np.inf)
+
+    def forget(self) -> None:
+        """Other pairs count from now on: nothing is known of their weights."""
+        self._shrink[:], self._fall[:] = 0.0, np.inf
+
+    def stepped(self, weights: tuple[float, float], alpha: float) -> None:
+        """Take note of a step: how far it can have changed any weight."""
+        right, wrong = weights
+        tied = max(0.0, 1.0 - right - wrong)
+        factors = np.exp([-alpha, 0.0, alpha])
+        shares = np.array([right, tied, wrong])
+        factors /= float(shares @ factors)
+        # A little more than rounding could make of it.
+        self._shrink *= float(factors.min()) * (1.0 - 1e-12)
+        self._fall += 0.5 * float(shares @ abs(factors - 1.0)) + 1e-15
+
+    def weights(self, position: int, default: int) -> tuple[float, float]:
+        """W+ and W- of a stump that was scanned."""
+        return float(self.right[default, position]), float(self.wrong[default, position])
+
+    def scan_contenders(
+        self,
+        potentials: Potentials,
+        output: Callable[[int, int], NDArray[np.uint8]],
+        everything: bool,
+    ) -> NDArray[np.int64]:
+        """Find Z of every stump that can be the best or tie with it; the features scanned.
+
+        Parameters
+        ----------
+        output : function of position and default
+            Gives the scores of a stump.
+        everything : bool
+            Leave nothing out: constraints may forbid the best.
+        """
+        slopes = self._slopes
+        potentials.pairs.prepare_scan()
+        self.z[:] = np.inf
+        fresh = np.zeros(len(self._reach), bool)
+        if slopes.small or everything:
+            slopes.scan_all()
+        self._renew_bounds(np.arange(len(self._reach)))
+        best = np.inf if everything else self._guess(potentials, output)
+        while True:
+            limit = best * (1.0 + TIE) + _ROOT
+            left = np.flatnonzero(~fresh & (self._reach <= limit) & (self._reach < np.inf))
+            if not len(left):
+                return np.flatnonzero(fresh)
+            stale = left[slopes.drift[left] > 0]
+            if len(stale):  # with r known exactly, many drop out
+                slopes.scan(stale)
+                self._renew_bounds(stale)
+                continue
+            chunk = left[np.argsort(self._reach[left], kind="stable")][: max(2, self._threads)]
+            work = [partial(self._scan, int(f), potentials) for f in chunk]
+            best = min(best, *run_all(self._threads, work))
+            fresh[chunk] = True
+
+    def _renew_bounds(self, features: NDArray[np.int64]) -> None:
+        slopes = self._slopes
+        bounds = plain.drop_bounds
+        if not slopes.small:
+            from crucial.kernels import compiled
+
+            bounds = compiled.drop_bounds
+        bounds(
+            slopes.slope,
+            slopes.offered,
+            slopes.drift,
+            self.wrong,
+            self.right,
+            self._shrink,
+            self._fall,
+            slopes.first,
+            features,
+            self._reach,
+        )
+
+    def _guess(
+        self, potentials: Potentials, output: Callable[[int, int], NDArray[np.uint8]]
+    ) -> float:
+        """Z of a stump that promises to be the best: an upper bound of the best."""
+        slopes = self._slopes
+        # Features by the Z they had, slopes and weights taken as they were last known.
+        wrong = np.maximum(self.wrong, np.maximum(-slopes.slope, 0.0))
+        known = _z(wrong + slopes.slope, wrong)
+        known[~slopes.offered] = np.inf
+        likely = np.minimum.reduceat(known.min(axis=0), slopes.first[:-1])
+        likely[np.isinf(self._fall)] = np.inf  # (never scanned)
+        if not np.isfinite(likely).any():
+            likely = self._reach
+        look = np.argsort(likely, kind="stable")
+        look = look[:_FIRST_LOOK]
+        slopes.scan(look[slopes.drift[look] > 0])
+        self._renew_bounds(look)
+        lowest, place = np.inf, (0, 0)
+        for f in look:
+            a, b = int(slopes.first[f]), int(slopes.first[f + 1])
+            r = slopes.slope[:, a:b]
+            w = np.maximum(self.wrong[:, a:b], np.maximum(-r, 0.0))
+            z = np.where(slopes.offered[:, a:b], _z(w + r, w), np.inf)
+            if z.min() < lowest:
+                default, k = np.unravel_index(int(z.argmin()), z.shape)
+                lowest, place = float(z.min()), (a + int(k), int(default))
+        if not np.isfinite(lowest):
+            return np.inf
+        weights = np.array(potentials.pairs.binary_weights(output(*place)))
+        return float(_z(weights[0], weights[1]))
+
+    def _scan(self, feature: int, potentials: Potentials) -> float:
+        """Renew the weights of all stumps of a feature; the best Z of them."""
+        slopes = self._slopes
+        a, b = int(slopes.first[feature]), int(slopes.first[feature + 1])
+        self._shrink[feature], self._fall[feature] = 1.0, 0.0
+        codes = slopes.bins.codes[feature]
+        for default in (0, 1):
+            if not slopes.offered[default, a:b].any():
+                continue
+            r = slopes.slope[default, a:b]
+            wrong = self.wrong[default, a:b]
+            potentials.pairs.wrong_weights(codes, b - a - 1, default, wrong)
+            wrong[wrong < SNAP] = 0.0
+            right = wrong + r
+            none_right = right < SNAP
+            right[none_right] = 0.0
+            wrong[none_right] = np.maximum(-r[none_right], 0.0)
+            self.right[default, a:b] = right
+            offered = slopes.offered[default, a:b]
+            self.z[default, a:b] = np.where(offered, _z(right, wrong), np.inf)
+        return float(self.z[:, a:b].min())
+
+
+def _z(right: Floats, wrong: Floats) -> Floats:
+    """Z of the best step along a {0, 1} ranker."""
+    root: Floats = np.sqrt(right * wrong)
+    return np.maximum(1.0 - right - wrong + 2.0 * root, 0.0)
