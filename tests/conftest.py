@@ -1,14 +1,15 @@
 """How long the properties are looked at, and where the naive twins are found.
 
 Examples are derived from the tests themselves, so that two runs see the same ones.
-``HYPOTHESIS_PROFILE=full`` draws the many examples of the long sweeps in every property.
+``HYPOTHESIS_PROFILE=full`` draws the many examples of the long sweeps in every property,
+``raw`` shows a failing example as it was found, without the time it takes to shorten it.
 """
 
 import os
 import sys
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -20,4 +21,5 @@ _COMMON = {
 }
 settings.register_profile("default", max_examples=40, **_COMMON)
 settings.register_profile("full", max_examples=1000, **_COMMON)
+settings.register_profile("raw", max_examples=40, phases=[Phase.generate], **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

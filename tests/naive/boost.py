@@ -158,6 +158,6 @@ class NaiveBoost:
             value = (lambda one: one.slope) if sign else (lambda one: abs(one.slope))
             useful = [one for one in on_offer if value(one) > ZERO]
             best = max((value(one) for one in useful), default=None)
-            tied = [one for one in useful if value(one) >= best * (1 - TIE)]
+            tied = [one for one in useful if value(one) >= best - TIE * (best + 1e-4)]
         rising = [one for one in tied if one.slope > 0]
         return (rising or tied or [None])[0]

@@ -102,7 +102,7 @@ def labelled(draw, max_queries=4, max_levels=5, spread=3.0):
     return Labelled(
         layout,
         np.array([draw(weights) for _ in range(n)]),
-        np.array([draw(score) for _ in range(n)]),
+        np.array([draw(score) for _ in range(n)]) + 0.0,  # (no -0)
         gains,
         np.array([draw(st.sampled_from([1.0, 0.5, 3.0])) for _ in range(layout.n_queries)]),
     )

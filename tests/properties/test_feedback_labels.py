@@ -1,0 +1,232 @@
+"""Label feedback answers what its listed pairs answer."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from crucial import Groups, LabelFeedback, PairFeedback
+from naive.pairs import from_labels
+from naive.paths import PATHS, using
+from naive.sweep import holds_for
+from naive.tables import tables
+
+GAINS = {None: None, "linear": lambda y: y, "exp": lambda y: 2.0**y - 1}
+
+
+@st.composite
+def cases(draw, **shape):
+    table = draw(tables(max_features=1, **shape))
+    how = {
+        "balance": draw(st.sampled_from(["pairs", "queries"])),
+        "gain": draw(st.sampled_from([None, "linear", "exp"])),
+    }
+    if draw(st.booleans()):
+        factor = st.sampled_from([0.0, 0.5, 1.0, 4.0])
+        how["query_weight"] = {q: draw(factor) for q in np.unique(table.qid).tolist()}
+    pairs = table.pairs(**{**how, "gain": GAINS[how["gain"]]})
+    assume(len(pairs) > 0)
+    spread = draw(st.sampled_from([0.0, 1.0, 3.0, 400.0]))
+    score = st.sampled_from([-1.0, 0.0, 0.25, 1.0]).map(lambda s: s * spread)
+    scores = draw(st.lists(score, min_size=table.n_rows, max_size=table.n_rows))
+    return table, how, pairs, np.array(scores)
+
+
+def feedback_of(table, how):
+    groups = Groups.from_qid(table.qid, table.n_rows)
+    return LabelFeedback(table.y, groups, weight=table.weight, **how)
+
+
+@holds_for(cases(), quick=60, full=10_000)
+def test_questions_about_scores(case):
+    table, how, pairs, scores = case
+    reach = max(1.0, float(np.ptp(scores)))
+    for path in PATHS:
+        with using(path):
+            feedback = feedback_of(table, how)
+            assert feedback.log_loss(scores) == pytest.approx(
+                pairs.log_loss(scores), rel=1e-13, abs=2e-15 * reach
+            )
+            np.testing.assert_allclose(
+                feedback.potentials(scores), pairs.potentials(scores), atol=4e-15 * reach
+            )
+            assert (feedback.r1(scores), feedback.r2(scores)) == pytest.approx(
+                pairs.risks(scores), abs=1e-13
+            )
+            assert 0.0 <= feedback.r2(scores) <= feedback.r1(scores) <= 1.0
+            assert feedback.loss(np.zeros(table.n_rows)) == pytest.approx(1.0, abs=1e-14)
+
+
+@holds_for(cases(), st.floats(-2, 2), st.data(), quick=40, full=5_000)
+def test_questions_about_a_step(case, alpha, data):
+    table, how, pairs, scores = case
+    n = table.n_rows
+    binary = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), np.uint8)
+    real = np.array(data.draw(st.lists(st.floats(0, 1), min_size=n, max_size=n)))
+    for path in PATHS:
+        with using(path):
+            feedback = feedback_of(table, how)
+            z = math.exp(pairs.log_loss(scores + alpha * real) - pairs.log_loss(scores))
+            assert feedback.z(scores, real, alpha) == pytest.approx(z, rel=1e-11)
+            state = feedback.state()
+            state.advance(scores[feedback.rows], 1.0)
+            state.potentials(np.zeros(-(-len(feedback.rows) // 8) * 8))
+            right, wrong = state.binary_weights(binary[feedback.rows])
+            assert (right, wrong) == pytest.approx(pairs.split(scores, binary)[:2], abs=1e-12)
+            moments = state.moments(real[feedback.rows])
+            assert moments == pytest.approx(pairs.moments(scores, real), abs=1e-12)
+
+
+@holds_for(cases(), quick=40, full=5_000)
+def test_counts(case):
+    table, how, pairs, _ = case
+    feedback = feedback_of(table, how)
+    assert feedback.n_pairs == len(pairs)
+    plain = table.pairs(gain=GAINS[how["gain"]])
+    counted = how.get("query_weight")
+    raw = [
+        w
+        for a, w in zip(plain.lo, plain.weight)
+        if counted is None or counted[table.qid[a].item()] > 0
+    ]
+    assert feedback.total == pytest.approx(math.fsum(raw), rel=1e-13)
+    used = {table.qid[a].item() for a in pairs.lo}
+    assert feedback.n_queries == len(used)
+    assert feedback.n_skipped == len(np.unique(table.qid)) - len(used)
+    assert sorted(feedback.rows.tolist()) == sorted(
+        i for i in range(table.n_rows) if table.qid[i] in used and _counts(table, i)
+    )
+
+
+def _counts(table, row):
+    return table.weight is None or table.weight[row] > 0
+
+
+@holds_for(cases(weighted=False), quick=40, full=5_000)
+def test_the_same_as_the_pairs_given_one_by_one(case):
+    table, how, pairs, scores = case
+    labels = feedback_of(table, how)
+    explicit = PairFeedback(
+        [(b, a) for a, b in zip(pairs.lo, pairs.hi)], table.n_rows, weight=pairs.weight
+    )
+    assert labels.n_pairs == explicit.n_pairs
+    assert labels.log_loss(scores) == pytest.approx(explicit.log_loss(scores), abs=1e-12)
+    np.testing.assert_allclose(labels.potentials(scores), explicit.potentials(scores), atol=2e-12)
+    assert labels.r1(scores) == pytest.approx(explicit.r1(scores), abs=1e-13)
+    assert labels.r2(scores) == pytest.approx(explicit.r2(scores), abs=1e-13)
+
+
+@holds_for(cases(), st.floats(-50, 50), st.floats(-3, 3), quick=30, full=2_000)
+def test_a_shift_of_scores_or_labels_changes_nothing(case, by, label_shift):
+    table, how, _, scores = case
+    feedback = feedback_of(table, how)
+    assert feedback.log_loss(scores + by) == pytest.approx(feedback.log_loss(scores), abs=1e-12)
+    # A shift that keeps the labels apart; gains of "exp" do change with it.
+    if how["gain"] != "exp":
+        moved = feedback_of(table.changed(y=table.y + round(label_shift * 4) / 4), how)
+        assert moved.log_loss(scores) == pytest.approx(feedback.log_loss(scores), abs=1e-12)
+
+
+@holds_for(cases(weighted=False), quick=30, full=2_000)
+def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(case):
+    table, how, _, scores = case
+    weight = np.arange(table.n_rows) % 3.0
+    assume(len(table.changed(weight=weight).pairs()) > 0)
+    repeated = np.repeat(np.arange(table.n_rows), weight.astype(int))
+    how = {k: v for k, v in how.items() if k != "query_weight"}
+    weighted = feedback_of(table.changed(weight=weight), how)
+    twice = feedback_of(table.take(repeated), how)
+    assert weighted.total == pytest.approx(twice.total, rel=1e-14)
+    assert weighted.log_loss(scores) == pytest.approx(twice.log_loss(scores[repeated]), abs=1e-12)
+    assert weighted.r2(scores) == pytest.approx(twice.r2(scores[repeated]), abs=1e-13)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("levels", [3, 12])
+def test_gains_count_by_their_differences_however_large_they_are(path, levels):
+    """Labels may be years or time stamps: what is far from 0 must not cost digits."""
+    y = np.arange(3 * levels) % levels + 1.7e9
+    scores = np.cos(np.arange(len(y)) * 1.7)
+    codes = (np.arange(-(-len(y) // 8) * 8) % 5).astype(np.uint8)
+    with using(path):
+        far, near = (LabelFeedback(v, gain="linear").state() for v in (y, y - 1.7e9))
+        found = []
+        for state in (far, near):
+            state.advance(scores[LabelFeedback(y).rows], 1.0)
+            pi, wrong = np.zeros(len(codes)), np.zeros(6)
+            scale, log_loss = state.potentials(pi)
+            state.prepare_scan()
+            state.wrong_weights(codes, 5, 0, wrong)
+            found.append(np.concatenate((scale * pi, [log_loss], wrong, state.risks())))
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_weights_far_apart_in_size(path):
+    with using(path):
+        feedback = LabelFeedback([1, 0, 0], weight=[1e300, 1e-8, 1.0])
+        assert feedback.loss([5.0, 0.0, 0.0]) == pytest.approx(math.exp(-5), rel=1e-12)
+        tiny = LabelFeedback([1, 0], weight=[1e-310, 1e-310])
+        assert tiny.loss([1.0, 0.0]) == pytest.approx(math.exp(-1), rel=1e-12)
+        huge = LabelFeedback([1, 0], weight=[1.7e308, 1.7e308])
+        assert huge.loss([1.0, 0.0]) == pytest.approx(math.exp(-1), rel=1e-12)
+        assert math.isfinite(huge.total)
+        assert tiny.total > 0
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_loss_may_overflow_but_its_logarithm_does_not(path):
+    with using(path):
+        feedback = LabelFeedback([1, 0])
+        assert feedback.loss([0.0, 5000.0]) == math.inf
+        assert feedback.log_loss([0.0, 5000.0]) == 5000.0
+        assert feedback.loss([5000.0, 0.0]) == 0.0
+        assert feedback.z([0.0, 0.0], [0.0, 1.0], 5000.0) == math.inf
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("spread", [1.0, 300.0, 3000.0])
+def test_draws_count_the_drawn_queries_only(path, spread):
+    """Also where those left out are far better or far worse than those drawn."""
+    y, qid = np.tile([0.0, 1.0, 2.0], 8), np.repeat(np.arange(8), 3)
+    scores = np.tile([0.0, 0.5, 1.0], 8) * np.repeat(np.linspace(-1, 1, 8), 3) * spread
+    with using(path):
+        feedback = LabelFeedback(y, Groups.from_qid(qid, 24))
+        state = feedback.state()
+        state.advance(scores[feedback.rows], 1.0)
+        for seed in range(6):
+            state.draw(0.25, np.random.default_rng(seed))
+            pi = np.zeros(24)
+            scale, log_loss = state.potentials(pi)
+            drawn = np.unique(qid[feedback.rows[np.flatnonzero(pi)]])
+            assert len(drawn) <= 2
+            chosen = np.random.default_rng(seed).permutation(8)[:2].tolist()
+            expected = from_labels(
+                y.tolist(), qid.tolist(), query_weight={q: float(q in chosen) for q in range(8)}
+            )
+            np.testing.assert_allclose(
+                scale * pi,
+                expected.potentials(scores)[feedback.rows],
+                atol=1e-14 * max(1.0, spread),
+            )
+            assert log_loss == pytest.approx(from_labels(y, qid).log_loss(scores), rel=1e-12)
+            output = (np.arange(24) % 2).astype(np.uint8)
+            right, wrong = state.binary_weights(output)
+            full = np.zeros(24, np.uint8)
+            full[feedback.rows] = output
+            if spread < 3000:
+                assert (right, wrong) == pytest.approx(expected.split(scores, full)[:2], abs=1e-11)
+
+
+def test_forks_move_alone():
+    feedback = LabelFeedback([2, 1, 0, 0])
+    state = feedback.state()
+    pi = np.zeros(8)
+    before = state.potentials(pi), pi.tobytes()
+    fork = state.fork()
+    fork.advance(np.array([0.5, 0.0, 0.25, 1.0]), 300.0)
+    fork.potentials(np.zeros(8))
+    assert (state.potentials(pi), pi.tobytes()) == before
+    assert not state.scores.any()
