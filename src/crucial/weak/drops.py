@@ -32,6 +32,8 @@ SNAP = 1e-13
 _ROOT = 5e-8
 # Features that are looked at for a first guess of the best Z.
 _FIRST_LOOK = 8
+# Features scanned before the best is looked at again.
+_TOGETHER = 16
 
 
 class DropSearch:
@@ -105,7 +107,7 @@ class DropSearch:
         self._renew_bounds(np.arange(len(self._reach)))
         best = np.inf if everything else self._guess(potentials, output)
         while True:
-            limit = best * (1.0 + TIE) + _ROOT
+            limit = np.inf if everything else best * (1.0 + TIE) + _ROOT
             left = np.flatnonzero(~fresh & (self._reach <= limit) & (self._reach < np.inf))
             if not len(left):
                 return np.flatnonzero(fresh)
@@ -114,7 +116,8 @@ class DropSearch:
                 slopes.scan(stale)
                 self._renew_bounds(stale)
                 continue
-            chunk = left[np.argsort(self._reach[left], kind="stable")][: max(2, self._threads)]
+            # The guess is mostly the best already, so that all of these must be scanned.
+            chunk = left[np.argsort(self._reach[left], kind="stable")][:_TOGETHER]
             work = [partial(self._scan, int(f), potentials) for f in chunk]
             best = min(best, *run_all(self._threads, work))
             fresh[chunk] = True
