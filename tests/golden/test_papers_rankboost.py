@@ -1,0 +1,264 @@
+"""Numbers that the papers on RankBoost give, or that follow from their definitions.
+
+002 Freund, Iyer, Schapire & Singer (2003), 003 Rudin & Schapire (2009), 000 Connamacher,
+Pancha, Liu & Ray (2019).
+"""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from crucial import LabelFeedback, PairFeedback, RankBoost
+from crucial.errors import NoProgressWarning
+from crucial.model.weak import Presence, Stump
+from naive.paths import PATHS, using
+
+nan = math.nan
+
+
+@pytest.fixture(params=PATHS, autouse=True)
+def path(request):
+    with using(request.param):
+        yield request.param
+
+
+# -- Connamacher et al. 2019, proposition 1 -----------------------------------------------
+
+SUBSETS = [frozenset(c) for k in range(4) for c in itertools.combinations("abc", k)]
+INSIDE = [
+    (SUBSETS.index(y), SUBSETS.index(x)) for x in SUBSETS for y in SUBSETS if x < y
+]  # (winner, loser)
+H1 = np.array([x == frozenset("ab") for x in SUBSETS], float)
+H2 = np.array([x in (frozenset(), frozenset("ac"), frozenset("abc")) for x in SUBSETS], float)
+
+
+@pytest.mark.parametrize(
+    ("h", "right", "wrong", "r1", "plain", "discrete", "continuous"),
+    [
+        (H1, 3, 1, 16 / 19, 0.9906274, 0.9717948, 0.9900339),
+        (H2, 7, 5, 12 / 19, 1.2192929, 0.9911663, 0.9923862),
+    ],
+)
+def test_connamacher_2019_proposition_1(h, right, wrong, r1, plain, discrete, continuous):
+    feedback = PairFeedback(INSIDE, 8)
+    assert feedback.n_pairs == 19
+    state = feedback.state()
+    state.potentials(np.zeros(8))
+    assert state.binary_weights(h.astype(np.uint8)) == pytest.approx((right / 19, wrong / 19))
+    assert feedback.r1(h) == pytest.approx(r1)
+    assert feedback.r2(h) == pytest.approx(17 / 38)
+    assert feedback.loss(h) == pytest.approx(plain, abs=5e-8)
+    for preset, expected in (("rb_d", discrete), ("rb_c", continuous)):
+        ranker = RankBoost.preset(preset, weak="column", n_estimators=1)
+        ranker.fit_pairs(h[:, None], INSIDE)
+        assert ranker.trace_[0].loss == pytest.approx(expected, abs=5e-8)
+        assert feedback.loss(ranker.predict(h[:, None])) == pytest.approx(expected, abs=5e-8)
+
+
+# -- Connamacher et al. 2019, appendix B --------------------------------------------------
+
+
+def test_connamacher_2019_lemma_1():
+    """A perfect ranker with an infinite weight breaks theorem 1; smoothed, it does not."""
+    n = 4
+    a, b = np.arange(n + 1), np.arange(n + 1, 2 * n + 2)
+    pairs = [(x, y) for x in a for y in b]
+    h1, h2 = np.zeros(2 * n + 2), np.zeros(2 * n + 2)
+    h1[[*a[:n], b[n]]] = 1  # all but the last winner, and the last loser
+    h2[a[n]] = 1
+    X = np.column_stack((h1, h2))
+    feedback = PairFeedback(pairs, len(X))
+    bound = math.exp(-0.5 * (((n - 1) / (n + 1)) ** 2 + 1 / 4))
+    assert bound == pytest.approx(0.7371234, abs=5e-8)
+    assert feedback.r1(1e6 * h2) == pytest.approx(0.8)
+    stopped = RankBoost.preset("rb_d", weak="column", on_perfect="stop").fit_pairs(X, pairs)
+    assert stopped.model_.weights == pytest.approx([math.log(n)])
+    assert stopped.trace_[0].z == pytest.approx(4 * n / (n + 1) ** 2)
+    assert stopped.trace_.stopped == "perfect weak ranker"
+    smooth = RankBoost.preset("rb_d", weak="column", n_estimators=2).fit_pairs(X, pairs)
+    assert smooth.trace_[1].r == pytest.approx(0.5)
+    assert feedback.r1(smooth.predict(X)) <= smooth.trace_[-1].loss < bound
+
+
+def test_connamacher_2019_lemma_2():
+    """Large constants for perfect rankers break R1 <= E1 = prod Z; smoothed, they do not."""
+    a, b = np.arange(5), np.arange(5, 10)
+    pairs = [(x, y) for x in a for y in b]
+    h1, h2 = np.zeros(10), np.zeros(10)
+    h1[a[:4]] = 1
+    h2[[a[4], *b[:4]]] = 1
+    X = np.column_stack((h1, h2))
+    feedback = PairFeedback(pairs, 10)
+    large = 40 * (h1 + h2)
+    assert feedback.r1(large) == pytest.approx(4 / 5)
+    assert feedback.loss(large) == pytest.approx(4 / 5)
+    z = feedback.z(np.zeros(10), h1, 40.0), feedback.z(40 * h1, h2, 15.0)
+    assert z[0] == pytest.approx(1 / 5)
+    assert z[1] == pytest.approx(4 / 5, abs=1e-5)
+    assert z[0] * z[1] == pytest.approx(4 / 25, abs=1e-5)
+    assert math.exp(-0.5 * (0.8**2 + 0.2**2)) == pytest.approx(0.7117703, abs=5e-8)
+    smooth = RankBoost.preset("rb_d", weak="column", n_estimators=2).fit_pairs(X, pairs)
+    product = math.prod(smooth.trace_.column("z"))
+    assert feedback.loss(smooth.predict(X)) == pytest.approx(product, rel=1e-12)
+    assert feedback.r1(smooth.predict(X)) <= product
+
+
+LEMMA_3 = np.array([[1, 0], [1, 1], [1, 0], [0, 0], [0, 0], [1, 0]], float)
+
+
+def test_connamacher_2019_lemma_3():
+    """With positive weights only, RB-D ends above the minimum of its own span."""
+    feedback = LabelFeedback([6, 5, 4, 3, 2, 1])
+    ranker = RankBoost.preset("rb_d", weak="column", n_estimators=50)
+    ranker.fit(LEMMA_3, [6, 5, 4, 3, 2, 1])
+    assert [one.feature for one in ranker.model_.rankers] == [0, 1]
+    assert ranker.model_.weights == pytest.approx([0.54931, 0.57445], abs=5e-6)
+    assert ranker.trace_[-1].loss == pytest.approx(0.8883865, abs=5e-8)
+    assert ranker.trace_.stopped == "no weak ranker helps"
+    best = feedback.loss(LEMMA_3 @ [0.468945, 0.589531])
+    assert best == pytest.approx(0.887036518, abs=5e-10)
+    # Of either sign, coordinate descent reaches it.
+    free = RankBoost(400, 1.0, weak="column", step="exact").fit(LEMMA_3, [6, 5, 4, 3, 2, 1])
+    assert free.trace_[-1].loss == pytest.approx(0.887036518, abs=5e-10)
+    totals = np.bincount([one.feature for one in free.model_.rankers], free.model_.weights)
+    assert totals == pytest.approx([0.468945, 0.589531], abs=2e-6)
+
+
+# -- Rudin & Schapire 2009, theorem 6 -----------------------------------------------------
+
+MATRIX = [
+    "-++++--+",
+    "-++--+++",
+    "+-+++-++",
+    "+-++-+++",
+    "+-+-+++-",
+    "++-++++-",
+    "++-+++-+",
+    "++++--+-",
+]
+
+
+def margin_after(rounds):
+    """Row i: winner i gets 1 where the sign is +, loser i where it is -."""
+    signs = np.array([[1.0 if c == "+" else -1.0 for c in row] for row in MATRIX])
+    X = np.concatenate((signs > 0, signs < 0)).astype(float)
+    pairs = [(i, i + 8) for i in range(8)]
+    ranker = RankBoost.preset("coordinate_descent", weak="column", n_estimators=rounds)
+    ranker.fit_pairs(X, pairs)
+    weights = np.bincount(
+        [one.feature for one in ranker.model_.rankers], ranker.model_.weights, minlength=8
+    )
+    assert (weights >= 0).all()
+    return float((signs @ weights).min() / weights.sum())
+
+
+def test_rudin_schapire_2009_theorem_6():
+    """RankBoost does not reach the largest margin, 3/8: it tends to 1/3."""
+    assert margin_after(20_000) == pytest.approx(0.33329, abs=5e-6)
+
+
+# -- a small set, 13 pairs ----------------------------------------------------------------
+
+SET_A = np.array([[2, 2, 1], [0, 2, 0], [0, 3, 3], [1, 3, 3], [3, 3, 0], [1, 2, 3]], float)
+SET_Y = np.array([3, 2, 2, 1, 1, 0])
+
+
+def test_set_a_signed_slope_and_exact_step():
+    ranker = RankBoost.preset("coordinate_descent", n_estimators=3).fit(SET_A, SET_Y)
+    assert LabelFeedback(SET_Y).n_pairs == 13
+    assert ranker.model_.rankers == (Stump(0, 1.5, 0), Stump(2, 0.5, 0), Stump(0, 1.5, 0))
+    assert ranker.model_.weights == pytest.approx(
+        [0.458145365937, 0.099736488356, 0.025307240896], abs=1e-12
+    )
+    assert [one.loss for one in ranker.trace_] == pytest.approx(
+        [0.948042716949, 0.945815303583, 0.945663093823], abs=1e-12
+    )
+
+
+def test_set_a_a_feature_itself():
+    column = SET_A[:, 2:] / 3
+    numeric = RankBoost(1, 1.0, weak="feature", step="numeric").fit(column, SET_Y)
+    assert numeric.model_.weights == pytest.approx([-0.675824852351], abs=1e-12)
+    assert numeric.trace_[0].z == pytest.approx(0.916079273337, abs=1e-12)
+    bound = RankBoost(1, 1.0, weak="feature", step="bound").fit(column, SET_Y)
+    assert bound.trace_[0].r == pytest.approx(-0.256410256410, abs=1e-12)
+    assert bound.model_.weights == pytest.approx([-0.262262234062], abs=1e-12)
+
+
+# -- abstentions --------------------------------------------------------------------------
+
+ABSTAINING = np.array([[0, 0], [1, 3], [2, 1], [nan, 1], [1, 3], [nan, nan]])
+
+
+def test_abstentions_with_a_learned_default():
+    ranker = RankBoost.preset("rankboost.3", n_estimators=3).fit(ABSTAINING, SET_Y)
+    # [f1 > 1] with 1 for abstentions: a threshold anywhere between 1 and 3.
+    assert ranker.model_.rankers == (Presence(0, 0), Stump(1, 2.0, 1), Presence(0, 0))
+    assert ranker.model_.weights == pytest.approx(
+        [0.601986402163, -0.500418452629, 0.496384077010], abs=1e-12
+    )
+    assert ranker.trace_.column("z") == pytest.approx(
+        [0.756465992503, 0.832165197010, 0.820300933951], abs=1e-12
+    )
+
+
+def test_abstentions_with_cumulative_weights():
+    ranker = RankBoost.preset("rankboost.3.cum", n_estimators=3).fit(ABSTAINING, SET_Y)
+    assert ranker.model_.rankers == (Presence(0, 0),) * 3
+    assert ranker.model_.weights == pytest.approx(
+        [0.601986402163, 0.411653168852, 0.306715520324], abs=1e-12
+    )
+
+
+# -- Rudin & Schapire 2009, section 5: the bipartite intercept ----------------------------
+
+
+def test_rudin_schapire_2009_the_bipartite_intercept():
+    """RankBoost with the intercept .5 ln(F+ / F-) minimises AdaBoost's objective."""
+    y = np.array([1, 1, 1, 0, 0, 0])
+    X = np.array([[1, 1], [1, 1], [0, 0], [1, 0], [0, 1], [0, 1]], float)
+    ranker = RankBoost(300, 1.0, weak="column", step="exact").fit(X, y)
+    alpha = np.bincount([one.feature for one in ranker.model_.rankers], ranker.model_.weights)
+    scores = ranker.predict(X)
+    positive, negative = np.exp(-scores[:3]).sum(), np.exp(scores[3:]).sum()
+    assert alpha[0] == pytest.approx(math.log(2), abs=1e-6)
+    assert positive * negative == pytest.approx(8, rel=1e-9)
+    intercept = 0.5 * math.log(positive / negative)
+    objective = np.exp(-(scores[:3] + intercept)).sum() + np.exp(scores[3:] + intercept).sum()
+    assert objective == pytest.approx(4 * math.sqrt(2), rel=1e-9)
+
+
+# -- Freund et al. 2003, section 3.2 ------------------------------------------------------
+
+
+def test_freund_2003_the_bound_of_method_3_holds():
+    """Z <= sqrt(1 - r^2) for the weight of method 3."""
+    random = np.random.default_rng(5)
+    X, y = random.normal(size=(60, 4)), random.integers(0, 3, 60)
+    ranker = RankBoost.preset("rankboost.3", n_estimators=40).fit(X, y)
+    z, r = ranker.trace_.column("z"), ranker.trace_.column("r")
+    assert (z <= np.sqrt(1 - r**2) + 1e-12).all()
+
+
+def test_freund_2003_method_2_takes_the_largest_drop():
+    """No other stump and no other weight makes Z smaller in the first round."""
+    random = np.random.default_rng(6)
+    X, y = random.normal(size=(25, 3)), random.integers(0, 2, 25)
+    ranker = RankBoost.preset("rankboost.2", n_estimators=1).fit(X, y)
+    feedback = LabelFeedback(y)
+    chosen = ranker.trace_[0].z
+    for j in range(3):
+        for threshold in np.sort(X[:, j])[:-1]:
+            output = X[:, j] > threshold
+            for alpha in (-1.0, -0.3, -0.1, 0.1, 0.3, 1.0):
+                assert feedback.z(np.zeros(25), output, alpha) >= chosen - 1e-12
+
+
+def test_method_1_refuses_what_it_cannot_order():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(NoProgressWarning, match="no weak ranker helps"):
+            RankBoost.preset("rankboost.1").fit([[1.0], [2.0], [2.0], [1.0]], [0, 0, 1, 1])

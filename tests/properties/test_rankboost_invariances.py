@@ -1,0 +1,278 @@
+"""What must not change a model does not change it."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from crucial import Instances, LabelFeedback, RankBoost, make_letor
+from crucial.boosting.loop import boost
+from crucial.boosting.steps import STEPS, smoothing_of
+from crucial.data.groups import Groups
+from crucial.objectives.exponential import ExponentialLoss
+from crucial.weak.base import Constraints, Material
+from crucial.weak.stumps import StumpLearner
+from naive.paths import PATHS, quiet, using
+from naive.sweep import holds_for
+from naive.tables import tables
+
+REACH = {"quick": 25, "full": 1_000}
+
+ways = st.sampled_from(
+    [
+        {"choice": "steepest", "step": "bound"},
+        {"choice": "steepest_positive", "step": "exact"},
+        {"choice": "largest_drop", "step": "exact"},
+        {"choice": "largest_drop", "step": "exact", "positive_weights": "cumulative"},
+        {"choice": "steepest", "step": "bound", "positive_weights": "cumulative"},
+        {"choice": "steepest", "step": "bound", "balance": "queries"},
+        {"choice": "steepest", "step": "bound", "default_rank": 0},
+    ]
+)
+
+
+def fitted(table, way, **more):
+    with quiet():
+        return table.fit(RankBoost(8, 1.0, n_jobs=1, **way, **more))
+
+
+def assert_same_model(one, two, rename=lambda ranker: ranker):
+    assert [rename(ranker) for ranker in one.model_.rankers] == list(two.model_.rankers)
+    np.testing.assert_allclose(one.model_.weights, two.model_.weights, rtol=1e-9, atol=1e-12)
+
+
+@holds_for(tables(), ways, st.data(), **REACH)
+def test_the_order_of_rows(table, way, data):
+    order = np.array(data.draw(st.permutations(range(table.n_rows))))
+    for path in PATHS:
+        with using(path):
+            assert_same_model(fitted(table, way), fitted(table.take(order), way))
+
+
+@holds_for(tables(), ways, st.data(), **REACH)
+def test_the_names_of_queries(table, way, data):
+    names = data.draw(st.permutations(["b", "a", "zz", "Q"]))
+    renamed = table.changed(qid=np.array([names[q] for q in table.qid]))
+    assert_same_model(fitted(table, way), fitted(renamed, way))
+
+
+@holds_for(tables(weighted=False), ways, st.integers(0, 999), st.data(), **REACH)
+def test_the_order_of_columns(table, way, seed, data):
+    """With weights of no pattern, only stumps that say the same of every pair are equal.
+
+    Then it does not matter which of the equals comes first: the rounds are the same.
+    """
+    random = np.random.default_rng(seed)
+    table = table.changed(weight=random.uniform(0.5, 2.0, table.n_rows))
+    order = np.array(data.draw(st.permutations(range(table.X.shape[1]))))
+    model, moved = (fitted(one, way) for one in (table, table.changed(X=table.X[:, order])))
+    np.testing.assert_allclose(
+        model.trace_.column("log_loss"), moved.trace_.column("log_loss"), rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        np.abs(model.model_.weights), np.abs(moved.model_.weights), rtol=1e-9, atol=1e-12
+    )
+
+
+@holds_for(tables(), ways, **REACH)
+def test_rising_transforms_of_features(table, way):
+    """The same rows are told apart, by other thresholds."""
+    model = fitted(table, way)
+    for transform in (lambda x: 5 * x - 3, np.exp, lambda x: (x + 0.1) ** 3):
+        moved = fitted(table.changed(X=transform(table.X)), way)
+        assert moved.model_.weights == model.model_.weights
+        np.testing.assert_array_equal(moved.predict(transform(table.X)), model.predict(table.X))
+
+
+@holds_for(tables(), ways, st.sampled_from([-7.0, 0.5, 100.0]), **REACH)
+def test_shifted_and_stretched_labels(table, way, shift):
+    """Only the order of labels counts, and gains by their differences."""
+    model = fitted(table, way)
+    assert_same_model(fitted(table.changed(y=table.y + shift), way), model)
+    assert_same_model(fitted(table.changed(y=np.exp(table.y)), way), model)
+    linear = fitted(table, way, gain="linear")
+    assert_same_model(fitted(table.changed(y=table.y + shift), way, gain="linear"), linear)
+
+
+@holds_for(tables(weighted=False), ways, st.data(), **REACH)
+def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(table, way, data):
+    counts = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
+    )
+    weighted = table.changed(weight=counts.astype(float))
+    assume(len(weighted.pairs()) > 0)
+    repeated = table.take(np.repeat(np.arange(table.n_rows), counts))
+    for path in PATHS:
+        with using(path):
+            for max_bins in (255, 2):
+                assert_same_model(
+                    fitted(weighted, way, max_bins=max_bins),
+                    fitted(repeated, way, max_bins=max_bins),
+                )
+
+
+@holds_for(tables(), ways, st.sampled_from([2.0, 1e-3, 1e150, 1e-150]), **REACH)
+def test_the_scale_of_weights_counts_in_perfect_rounds_alone(table, way, scale):
+    """They say what a pair weighs against the others, and how far to trust a perfect stump."""
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    table = table.changed(weight=weight)
+    model = fitted(table, way, on_perfect="stop")
+    scaled = fitted(table.changed(weight=weight * scale), way, on_perfect="stop")
+    assert_same_model(scaled, model)
+
+
+@holds_for(tables(), ways, **REACH)
+def test_columns_given_twice_change_nothing(table, way):
+    model = fitted(table, way)
+    doubled = fitted(table.changed(X=np.column_stack((table.X, table.X))), way)
+    assert_same_model(doubled, model)
+
+
+@holds_for(tables(), ways, **REACH)
+def test_rows_without_a_pair_change_nothing(table, way):
+    """One more query of one row, and one whose labels are all equal."""
+    more = 4
+    longer = table.changed(
+        X=np.concatenate((table.X, np.full((more, table.X.shape[1]), 77.0))),
+        y=np.concatenate((table.y, [5.0, 1.0, 1.0, 1.0])),
+        qid=np.concatenate((table.qid, [50, 60, 60, 60])),
+        weight=None if table.weight is None else np.concatenate((table.weight, np.ones(more))),
+    )
+    model, again = fitted(table, way), fitted(longer, way)
+    assert_same_model(again, model)
+    assert again.model_.training["skipped_queries"] >= 2
+
+
+@holds_for(tables(missing=False), ways, **REACH)
+def test_sparse_and_dense_input(table, way):
+    model = fitted(table, way)
+    for form in (sp.csr_array, sp.csc_matrix):
+        sparse = fitted(table.changed(X=form(table.X)), way)
+        assert sparse.model_.rankers == model.model_.rankers
+        assert sparse.model_.weights == model.model_.weights
+
+
+@holds_for(tables(), ways, **REACH)
+def test_numpy_and_compiled_kernels(table, way):
+    with using("plain"):
+        model = fitted(table, way)
+    with using("compiled"):
+        assert_same_model(fitted(table, way), model)
+
+
+# -- threads ------------------------------------------------------------------------------
+
+LETOR = make_letor(n_queries=25, docs_per_query=50, n_features=50, seed=3)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"choice": "steepest", "step": "bound"},
+        {"choice": "steepest_positive", "step": "exact", "gain": "exp"},
+        {"choice": "largest_drop", "step": "exact"},
+        {"choice": "steepest", "step": "bound", "balance": "queries", "subsample": 0.5},
+        {"choice": "largest_drop", "step": "exact", "subsample": 0.5},
+        {"choice": "steepest", "step": "exact", "max_bins": None},
+        {"choice": "steepest", "step": "numeric", "weak": "feature"},
+        {"choice": "steepest", "step": "bound", "early_stopping_rounds": 5},
+        {"choice": "largest_drop", "step": "exact", "positive_weights": "cumulative"},
+    ],
+    ids=lambda way: "-".join(str(value) for value in way.values()),
+)
+def test_the_same_bytes_for_any_number_of_threads(way, seed):
+    X, y, qid = LETOR.X, LETOR.y, LETOR.qid
+    with using("compiled"), quiet():
+        models = [
+            RankBoost(12, n_jobs=n_jobs, random_state=seed, record_risks=True, **way).fit(
+                X, y, qid=qid
+            )
+            for n_jobs in (1, 2, 3, 4, 7)
+        ]
+    first = models[0]
+    for other in models[1:]:
+        assert other.ensemble_.rankers == first.ensemble_.rankers
+        assert np.array(other.ensemble_.weights).tobytes() == (
+            np.array(first.ensemble_.weights).tobytes()
+        )
+        for name in ("r", "z", "log_loss", "r1", "r2"):
+            assert other.trace_.column(name).tobytes() == first.trace_.column(name).tobytes()
+        assert other.predict(X).tobytes() == first.predict(X).tobytes()
+
+
+# -- what need not be scanned -------------------------------------------------------------
+
+
+def run(learner, X, y, qid, step, subsample=1.0, rounds=40):
+    """The loop with a learner that can be looked into."""
+    feedback = LabelFeedback(y, Groups.from_qid(qid, len(y)))
+    material = Material(
+        Instances.from_input(X), feedback.rows, None, Groups.from_qid(qid, len(y)), 2
+    )
+    return boost(
+        material,
+        feedback,
+        ExponentialLoss(),
+        learner,
+        STEPS[step](smoothing_of(feedback.total)),
+        rounds=rounds,
+        constraints=Constraints(rate=0.3),
+        subsample=subsample,
+        seed=7,
+    )
+
+
+class Counting(StumpLearner):
+    """Counts the features whose histogram is made."""
+
+    def prepare(self, material, constraints, step):
+        bins = super().prepare(material, constraints, step)
+        self.scanned, scan = 0, self.search.scan
+
+        def counted(features):
+            self.scanned += len(features)
+            scan(features)
+
+        self.search.scan = counted
+        return bins
+
+
+class Forgetful(Counting):
+    """Knows nothing of earlier rounds, so that every feature must be scanned."""
+
+    def propose(self, potentials):
+        self.search.drift[:] = np.inf
+        self.drops.forget()
+        return super().propose(potentials)
+
+
+@pytest.mark.parametrize("subsample", [1.0, 0.3])
+@pytest.mark.parametrize(
+    ("choice", "step"),
+    [("steepest", "bound"), ("steepest_positive", "exact"), ("largest_drop", "exact")],
+)
+def test_features_that_are_not_scanned_would_not_have_been_chosen(choice, step, subsample):
+    X, y, qid = LETOR.X, LETOR.y, LETOR.qid
+    with using("compiled"):
+        pruned, full = Counting(choice), Forgetful(choice)
+        made = run(pruned, X, y, qid, step, subsample)
+        expected = run(full, X, y, qid, step, subsample)
+    assert made.rankers == expected.rankers
+    assert made.weights == expected.weights
+    if subsample == 1.0 and choice != "largest_drop":
+        assert pruned.scanned < 0.8 * full.scanned
+
+
+@holds_for(tables(max_features=6, max_rows=20), st.integers(1, 20), quick=25, full=2_000)
+def test_the_exact_search_misses_nothing(table, rounds):
+    with using("compiled"):
+        made = run(
+            StumpLearner("largest_drop"), table.X, table.y, table.qid, "exact", rounds=rounds
+        )
+        expected = run(
+            Forgetful("largest_drop"), table.X, table.y, table.qid, "exact", rounds=rounds
+        )
+    assert made.rankers == expected.rankers
+    np.testing.assert_allclose(made.weights, expected.weights, rtol=1e-12)
