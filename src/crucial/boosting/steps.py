@@ -16,7 +16,7 @@ import numpy as np
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.weak.base import Candidate
-from crucial.weak.stumps import SNAP
+from crucial.weak.drops import SNAP
 
 __all__ = ["STEPS", "BoundStep", "ExactStep", "NumericStep", "Step", "smoothing_of"]
 
