@@ -193,6 +193,11 @@ def _as_frame(X: Any) -> Any:
 def _from_frame(frame: Any) -> Instances:
     names = list(frame.columns)
     _check_shape(frame.shape)
+    kinds = {str(kind) for kind in frame.schema.dtypes()}
+    if kinds in ({"Float64"}, {"Float32"}):  # nothing to look at column by column
+        whole = np.asarray(frame.to_numpy())
+        if whole.dtype.kind == "f":
+            return Instances(_checked_array(whole), _string_names(names))
     series = list(frame.iter_columns())
     for name, one in zip(names, series):
         known = one.dtype.is_numeric() or str(one.dtype) == "Boolean"
