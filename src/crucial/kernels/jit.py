@@ -27,8 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _source_hash(folder: Path) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(folder.glob("*.py")):
-        digest.update(path.name.encode())
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(str(path.relative_to(folder)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -1,0 +1,245 @@
+"""Binning features and searching their stumps; twins in ``plain.features``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crucial.kernels.jit import kernel
+
+__all__ = [
+    "bin_column",
+    "bin_column8",
+    "copy_ranked",
+    "distance",
+    "drop_bounds",
+    "gather_columns",
+    "histogram8",
+    "histogram_wide",
+    "slopes",
+    "sort_bits",
+]
+
+
+@kernel
+def drop_bounds(slope, offered, drift, wrong, right, shrink, fall, first, features, reach):
+    """Lower bound of the Z that the stumps of the features can reach."""
+    for f in features:
+        if drift[f] == np.inf:
+            reach[f] = -np.inf
+            continue
+        least = np.inf
+        for d in range(2):
+            for k in range(first[f], first[f + 1]):
+                if offered[d, k]:
+                    w = max(wrong[d, k] * shrink[f], wrong[d, k] - fall[f], 0.0)
+                    v = max(right[d, k] * shrink[f], right[d, k] - fall[f], 0.0)
+                    up = slope[d, k] + drift[f]
+                    z = 1.0
+                    if up > 0.0:
+                        low = max(w - 1e-13, v - up - 1e-13, 0.0)
+                        root = np.sqrt(low + up) - np.sqrt(low)
+                        z = min(z, 1.0 - root * root)
+                    down = drift[f] - slope[d, k]
+                    if down > 0.0:
+                        low = max(v - 1e-13, w - down - 1e-13, 0.0)
+                        root = np.sqrt(low + down) - np.sqrt(low)
+                        z = min(z, 1.0 - root * root)
+                    least = min(least, z)
+        reach[f] = least
+
+
+@kernel
+def histogram8(words, one, two, pi, first, out):
+    """Sum of potentials per bin of two features with one-byte codes, eight rows at a time.
+
+    Four interleaved parts a feature break the chain from store to load, and rows of 264
+    numbers keep the parts from sharing cache sets.
+
+    Parameters
+    ----------
+    words : uint64 array of shape (n_features, n_padded / 8)
+        The codes; padding rows have a potential of 0.
+    one, two : int
+        The features; the same number twice scans one.
+    first : int64 array of shape (n_features + 1,)
+        Where the bins of a feature begin in ``out``.
+    """
+    h = np.zeros((8, 264))
+    a = words[one]
+    b = words[two]
+    byte = np.uint64(255)
+    s1, s2, s3, s4 = np.uint64(8), np.uint64(16), np.uint64(24), np.uint64(32)
+    s5, s6, s7 = np.uint64(40), np.uint64(48), np.uint64(56)
+    for j in range(len(a)):
+        x = a[j]
+        z = b[j]
+        i = 8 * j
+        h[0, x & byte] += pi[i]
+        h[4, z & byte] += pi[i]
+        h[1, (x >> s1) & byte] += pi[i + 1]
+        h[5, (z >> s1) & byte] += pi[i + 1]
+        h[2, (x >> s2) & byte] += pi[i + 2]
+        h[6, (z >> s2) & byte] += pi[i + 2]
+        h[3, (x >> s3) & byte] += pi[i + 3]
+        h[7, (z >> s3) & byte] += pi[i + 3]
+        h[0, (x >> s4) & byte] += pi[i + 4]
+        h[4, (z >> s4) & byte] += pi[i + 4]
+        h[1, (x >> s5) & byte] += pi[i + 5]
+        h[5, (z >> s5) & byte] += pi[i + 5]
+        h[2, (x >> s6) & byte] += pi[i + 6]
+        h[6, (z >> s6) & byte] += pi[i + 6]
+        h[3, (x >> s7) & byte] += pi[i + 7]
+        h[7, (z >> s7) & byte] += pi[i + 7]
+    for c in range(first[one + 1] - first[one]):
+        out[first[one] + c] = h[0, c] + h[1, c] + h[2, c] + h[3, c]
+    for c in range(first[two + 1] - first[two]):
+        out[first[two] + c] = h[4, c] + h[5, c] + h[6, c] + h[7, c]
+
+
+@kernel
+def histogram_wide(codes, pi, out):
+    """Sum of potentials per bin of one feature with codes of two or four bytes."""
+    out[:] = 0.0
+    for i in range(len(codes)):
+        out[codes[i]] += pi[i]
+
+
+@kernel
+def distance(pi, scale, before, first_row, last_row):
+    """Sum of |scale * pi - before|; ``before`` becomes ``scale * pi``."""
+    total = 0.0
+    for i in range(first_row, last_row):
+        now = scale * pi[i]
+        total += abs(now - before[i])
+        before[i] = now
+    return total
+
+
+@kernel
+def gather_columns(table, rows, first, out):
+    """Neighbouring columns of some rows: ``out[c, i] = table[rows[i], first + c]``."""
+    for i in range(len(rows)):
+        r = rows[i]
+        for c in range(out.shape[0]):
+            out[c, i] = table[r, first + c]
+
+
+@kernel
+def copy_ranked(values, out):
+    """Copy what is not NaN; how many there are, or minus one if one is infinite."""
+    count = 0
+    finite = True
+    for i in range(len(values)):
+        x = values[i]
+        if x == x:
+            out[count] = x
+            count += 1
+            finite &= x - x == 0.0
+    return count if finite else -1
+
+
+@kernel
+def bin_column(values, thresholds, n_bins, codes):
+    """Code of every value: how many thresholds are below it; NaN gets ``n_bins``."""
+    for i in range(len(values)):
+        x = values[i]
+        if x != x:
+            codes[i] = n_bins
+        else:
+            low = 0
+            high = len(thresholds)
+            while low < high:
+                middle = (low + high) >> 1
+                if thresholds[middle] < x:
+                    low = middle + 1
+                else:
+                    high = middle
+            codes[i] = low
+
+
+@kernel
+def bin_column8(values, thresholds, n_bins, codes):
+    """`bin_column` for 255 thresholds (padded with inf): eight steps and no branch."""
+    for i in range(len(values)):
+        x = np.float64(values[i])
+        at = 128 * (thresholds[127] < x)
+        at += 64 * (thresholds[at + 63] < x)
+        at += 32 * (thresholds[at + 31] < x)
+        at += 16 * (thresholds[at + 15] < x)
+        at += 8 * (thresholds[at + 7] < x)
+        at += 4 * (thresholds[at + 3] < x)
+        at += 2 * (thresholds[at + 1] < x)
+        at += 1 * (thresholds[at] < x)
+        codes[i] = n_bins if x != x else at
+
+
+@kernel
+def sort_bits(bits, spare, sign, mask, shift):
+    """Sort floats without NaN in place, seen as unsigned integers of the same size.
+
+    A radix sort, 11 bits at a time. As integers, positive floats rise with their value
+    and negative ones fall: flipping the sign bit, or all bits, puts them in order.
+
+    Parameters
+    ----------
+    bits, spare : unsigned arrays of shape (n,)
+    sign : the sign bit, as a scalar of the same type
+    mask : 2047, of the same type
+    shift : array of the shifts (0, 11, 22, ...), of the same type
+    """
+    n = len(bits)
+    passes = len(shift)
+    counts = np.zeros((passes, 2048), np.int64)
+    for i in range(n):
+        b = bits[i]
+        b = ~b if b & sign else b | sign
+        bits[i] = b
+        for p in range(passes):
+            counts[p, (b >> shift[p]) & mask] += 1
+    for p in range(passes):
+        total = 0
+        for d in range(2048):
+            here = counts[p, d]
+            counts[p, d] = total
+            total += here
+    source = bits
+    target = spare
+    for p in range(passes):
+        for i in range(n):
+            b = source[i]
+            d = (b >> shift[p]) & mask
+            target[counts[p, d]] = b
+            counts[p, d] += 1
+        source, target = target, source
+    for i in range(n):
+        b = source[i]
+        bits[i] = b & ~sign if b & sign else ~b
+
+
+@kernel
+def slopes(hist, first, has_missing, features, fixed_default, signed, slope, peak):
+    """Slope r of every candidate stump of the features, and the best of each feature."""
+    for f in features:
+        a = first[f]
+        n_bins = first[f + 1] - a - 1
+        missing = has_missing[f]
+        zeros = fixed_default != 1 or not missing
+        ones = fixed_default != 0 and missing
+        total = 0.0
+        best = 0.0
+        for k in range(n_bins, -1, -1):
+            if k < n_bins:
+                total += hist[a + k]
+            low = 0.0
+            high = 0.0
+            if zeros and k < n_bins and (k > 0 or missing):
+                low = total
+            if ones and k > 0:
+                high = total + hist[a + n_bins]
+            slope[0, a + k] = low
+            slope[1, a + k] = high
+            if signed:
+                best = max(best, low, high)
+            else:
+                best = max(best, abs(low), abs(high))
+        peak[f] = best

@@ -1,0 +1,23 @@
+"""Fenwick trees: sums over a prefix that change one place at a time."""
+
+from __future__ import annotations
+
+from crucial.kernels.jit import kernel
+
+
+@kernel
+def tree_add(tree, base, size, place, amount):
+    """Add to a place (from 1) of the tree of ``size`` places that begins at ``base``."""
+    while place <= size:
+        tree[base + place - 1] += amount
+        place += place & -place
+
+
+@kernel
+def tree_sum(tree, base, place):
+    """Sum of the places 1 to ``place``."""
+    total = 0.0
+    while place > 0:
+        total += tree[base + place - 1]
+        place -= place & -place
+    return total
