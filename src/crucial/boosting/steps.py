@@ -20,8 +20,10 @@ from crucial.weak.drops import SNAP
 
 __all__ = ["STEPS", "BoundStep", "ExactStep", "NumericStep", "Step", "smoothing_of"]
 
-# Beyond this a step has no finite optimum: e^50 is 5e21 times any weight that matters.
-_FAR = 50.0
+# Beyond this a step has no finite optimum: its wrong pairs weigh less than what is 0.
+_FAR = -0.5 * math.log(SNAP)
+# Slopes of ln Z below this are 0 but for rounding.
+_FLAT = 1e-15
 
 
 def smoothing_of(total: float) -> float:
@@ -141,7 +143,7 @@ def newton_root(slope_at: Callable[[float], tuple[float, float]]) -> float | Non
     alpha = 0.0
     for _ in range(200):
         slope, curvature = slope_at(alpha)
-        if slope == 0.0:
+        if abs(slope) <= _FLAT:
             return alpha
         if slope > 0:
             high = alpha
