@@ -25,6 +25,9 @@ from crucial.validation import check_choice, lookup
 
 __all__ = ["GAINS", "LabelFeedback", "check_labels", "check_weights"]
 
+# Pairs that weigh less than this in sum are weighed anew.
+_TINY = 1e-100
+
 GAINS: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda y: y,
     "exp": lambda y: np.exp2(y) - 1.0,
@@ -180,10 +183,20 @@ class LabelFeedback(Feedback):
         if len(self._gains):
             gap = np.diff(self._gains, prepend=self._gains[:1])
             gap[layout.query_first[:-1]] = 0.0
-        pairs = mass * plain.sums_below(mass, gap, layout.query_first)
-        per_query = np.add.reduceat(pairs, layout.query_first[:-1])
         with np.errstate(over="ignore"):
+            pairs = mass * plain.sums_below(mass, gap, layout.query_first)
+            per_query = np.add.reduceat(pairs, layout.query_first[:-1])
             self.total = finite_total(float(np.sum(per_query / scale / scale)))
+        if not np.isfinite(per_query).all():
+            raise DataError(
+                "the gains of the labels add up to infinity; use gain='linear' or None."
+            )
+        if self._scaled is not None:
+            size = per_query if balance == "queries" else np.full_like(per_query, per_query.sum())
+            if size.min() < _TINY:  # (weights far apart: what pairs weigh is far below 1)
+                more = np.ldexp(1.0, -np.frexp(size)[1] // 2)
+                self._scaled *= np.repeat(more, sizes)
+                per_query = per_query * more * more
         coefficient = np.ones(layout.n_queries)
         if balance == "queries":
             with np.errstate(divide="ignore"):
