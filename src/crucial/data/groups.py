@@ -10,12 +10,22 @@ from numpy.typing import NDArray
 
 from crucial.errors import DataError
 
-__all__ = ["Groups"]
+__all__ = ["Groups", "as_array"]
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """An array of what came as a list, an array or a column of a frame."""
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    try:
+        return np.asarray(values)
+    except ValueError:  # (what NumPy says of it is about arrays)
+        raise DataError(f"{name} is ragged: its rows are of different lengths.") from None
 
 
 def _as_ids(qid: Any, n_rows: int) -> NDArray[Any]:
     """Query ids as a flat array of one sortable kind."""
-    ids = qid.to_numpy() if hasattr(qid, "to_numpy") else np.asarray(qid)
+    ids = as_array(qid, "qid")
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
     if ids.ndim != 1:

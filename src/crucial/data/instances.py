@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.groups import as_array
 from crucial.errors import DataError, DataTypeError
 
 __all__ = ["Instances"]
@@ -47,7 +48,7 @@ class Instances:
         frame = _as_frame(X)
         if frame is not None:
             return _from_frame(frame)
-        return cls(_checked_array(np.asarray(X)))
+        return cls(_checked_array(as_array(X, "Input X")))
 
     @property
     def n_rows(self) -> int:
@@ -151,7 +152,7 @@ def _numbers_from_objects(X: NDArray[Any]) -> NDArray[np.float64]:
         return X.astype(np.float64)
     except (TypeError, ValueError):
         pass
-    for row, line in enumerate(X):
+    for row, line in enumerate(X.tolist()):
         for column, value in enumerate(line):
             try:
                 float(value)

@@ -24,6 +24,8 @@ def eval_pair(eval_set: Any) -> tuple[Any, Any]:
     """(X, y), also where it comes in a list of one, as other libraries want it."""
     if isinstance(eval_set, list) and len(eval_set) == 1:
         eval_set = eval_set[0]
+    if isinstance(eval_set, list) and any(isinstance(one, tuple) for one in eval_set):
+        raise DataError(f"there can be one eval set, a pair (X, y). Got {len(eval_set)}.")
     if not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
         raise DataError("eval_set must be a pair (X, y); its queries go to eval_qid.")
     return eval_set[0], eval_set[1]

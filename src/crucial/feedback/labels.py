@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.cutting import is_small
-from crucial.data.groups import Groups
+from crucial.data.groups import Groups, as_array
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, Floats, PairState, finite_total, power_of_two_scale
 from crucial.feedback.gather import GatheredState
@@ -36,7 +36,7 @@ GAINS: dict[str, Callable[[Floats], Floats]] = {
 
 def check_labels(y: Any, n_rows: int | None = None) -> Floats:
     """Labels as floats; refuses what has no order or no value."""
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    values = as_array(y, "y")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -52,7 +52,7 @@ def check_labels(y: Any, n_rows: int | None = None) -> Floats:
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError):
-            bad = next((i, v) for i, v in enumerate(values) if not _is_number(v))
+            bad = next((i, v) for i, v in enumerate(values.tolist()) if not _is_number(v))
             raise DataError(
                 f"Unknown label type: labels must be numbers, higher is better. Row {bad[0]} is "
                 f"{bad[1]!r}. Map names of grades to numbers first."

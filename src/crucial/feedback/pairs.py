@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.groups import as_array
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, Floats, PairState, finite_total, power_of_two_scale
 from crucial.feedback.gather import GatheredState
@@ -74,7 +75,7 @@ class PairFeedback(Feedback):
 
 
 def _checked_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
-    table = pairs.to_numpy() if hasattr(pairs, "to_numpy") else np.asarray(pairs)
+    table = as_array(pairs, "pairs")
     if table.size == 0:
         raise DataError("pairs is empty: give at least one (winner, loser) pair of row numbers.")
     if table.ndim != 2 or table.shape[1] != 2:

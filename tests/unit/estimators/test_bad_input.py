@@ -1,0 +1,553 @@
+"""Each bad input gets one clear error that names the place; what is merely useless is said."""
+
+import datetime
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from crucial import Groups, LabelFeedback, PairFeedback, RankBoost
+from crucial.errors import (
+    DataError,
+    DataTypeError,
+    DataWarning,
+    NoProgressWarning,
+    NotRankedError,
+    ParameterError,
+)
+
+X = np.array([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0], [4.0, 1.0]])
+Y = np.array([0, 1, 1, 2])
+QID = np.array([7, 7, 8, 8])
+nan, inf = np.nan, np.inf
+
+
+def with_value(value, row=2, column=1):
+    changed = X.copy()
+    changed[row, column] = value
+    return changed
+
+
+BAD_FITS = [
+    # labels
+    ("NaN label", {"y": [0, 1, nan, 2]}, DataError, r"Input y contains NaN .* row 2 is nan"),
+    ("infinite label", {"y": [0, 1, 2, -inf]}, DataError, r"infinity: row 3 is -inf"),
+    (
+        "names as labels",
+        {"y": ["bad", "ok", "good", "ok"]},
+        DataError,
+        r"Row 0 is 'bad'.*Map names",
+    ),
+    ("a missing label", {"y": [0, 1, None, 2]}, DataError, r"row 2|Row 2"),
+    ("complex labels", {"y": [0, 1, 2, 1j]}, DataError, "Complex data not supported"),
+    ("labels of two columns", {"y": np.zeros((4, 2))}, DataError, r"shape \(4, 2\)"),
+    ("too few labels", {"y": [0, 1, 2]}, DataError, "X has 4 rows, y has 3"),
+    ("no labels", {"y": None}, DataError, "requires y to be passed"),
+    ("one label for all", {"y": [1, 1, 1, 1]}, DataError, r"all 4 labels are 1 \(one class\)"),
+    (
+        "no query with two labels",
+        {"y": [0, 0, 1, 1], "qid": QID},
+        DataError,
+        "none of the 2 queries has two rows of different labels",
+    ),
+    (
+        "row numbers as qid",
+        {"qid": [1, 2, 3, 4]},
+        DataError,
+        "Every row has a qid of its own: are these row numbers",
+    ),
+    ("one row", {"X": X[:1], "y": [1]}, DataError, r"n_samples = 1"),
+    # queries
+    ("NaN qid", {"qid": [1, 1, nan, 2]}, DataError, "qid is NaN in row 2"),
+    ("None in qid", {"qid": ["a", "a", None, "b"]}, DataError, "qid is missing in row 2"),
+    ("NA in qid", {"qid": pd.array(["a", "a", None, "b"])}, DataError, "qid is missing in row 2"),
+    (
+        "NaT in qid",
+        {"qid": np.array(["2020-01-01", "2020-01-01", "2020-01-02", "NaT"], "M8[D]")},
+        DataError,
+        "qid is missing in row 3",
+    ),
+    (
+        "qid of two types",
+        {"qid": np.array([1, 1, "a", "a"], object)},
+        DataError,
+        "mixes int and str",
+    ),
+    ("qid too short", {"qid": [1, 1, 2]}, DataError, "one id for each of the 4 rows. Got 3"),
+    (
+        "group sizes as qid",
+        {"qid": [1, 3]},
+        DataError,
+        r"look like group sizes.*np\.repeat\(np\.arange\(len\(sizes\)\), sizes\)",
+    ),
+    ("qid of two columns", {"qid": np.zeros((4, 2))}, DataError, r"shape \(4, 2\)"),
+    ("complex qid", {"qid": [1j, 1j, 2, 2]}, DataError, "must not be complex"),
+    # features
+    ("infinite value", {"X": with_value(inf)}, DataError, "row 2, column 1 is inf"),
+    ("infinite value, sparse", {"X": sp.csr_array(with_value(-inf))}, DataError, "row 2, column 1"),
+    (
+        "infinite value, named",
+        {"X": pd.DataFrame(with_value(inf), columns=["a", "b"])},
+        DataError,
+        "row 2, column 'b' is inf",
+    ),
+    (
+        "words as values",
+        {"X": X.astype(object).astype(str) + "x"},
+        DataTypeError,
+        "row 0, column 0 is '1.0x'",
+    ),
+    (
+        "an object as a value",
+        {"X": np.array([[1, 2], [3, {}], [1, 1], [2, 2]], object)},
+        DataTypeError,
+        "row 1, column 1 is {} of type dict",
+    ),
+    (
+        "a column of words",
+        {"X": pd.DataFrame({"a": X[:, 0], "colour": list("rgbr")})},
+        DataTypeError,
+        "column 'colour' is of type",
+    ),
+    (
+        "a column of words, polars",
+        {"X": pl.DataFrame({"a": X[:, 0], "colour": list("rgbr")})},
+        DataTypeError,
+        "column 'colour' is of type String",
+    ),
+    (
+        "a column of dates",
+        {"X": pa.table({"a": X[:, 0], "day": [datetime.date(2020, 1, d) for d in (1, 2, 3, 4)]})},
+        DataTypeError,
+        "column 'day' is of type Date",
+    ),
+    ("dates as values", {"X": X.astype("M8[D]")}, DataTypeError, "datetime64"),
+    ("complex values", {"X": X * 1j}, DataError, "Complex data not supported"),
+    ("no rows", {"X": X[:0], "y": []}, DataError, r"0 sample\(s\)"),
+    ("no columns", {"X": X[:, :0]}, DataError, r"0 feature\(s\)"),
+    ("one dimension", {"X": X[:, 0]}, DataError, "Expected 2D array, got 1D array"),
+    ("three dimensions", {"X": X[None]}, DataError, "Expected 2D array, got 3D"),
+    (
+        "columns of the same name",
+        {"X": pd.DataFrame(X, columns=["a", "a"])},
+        DataError,
+        "column names must differ",
+    ),
+    ("ragged rows", {"X": [[1, 2], [3]]}, DataError, "Input X is ragged"),
+    ("ragged labels", {"y": [[1], [2, 3]]}, DataError, "y is ragged"),
+    ("ragged qid", {"qid": [[1], [2, 3]]}, DataError, "qid is ragged"),
+    # weights
+    ("negative weight", {"sample_weight": [1, -1, 1, 1]}, DataError, "Row 1 is -1.0"),
+    ("NaN weight", {"sample_weight": [1, 1, nan, 1]}, DataError, "finite and not negative. Row 2"),
+    ("infinite weight", {"sample_weight": [1, 1, 1, inf]}, DataError, "finite .* Row 3 is inf"),
+    ("all weights 0", {"sample_weight": [0, 0, 0, 0]}, DataError, "All of the 4 are zero"),
+    (
+        "words as weights",
+        {"sample_weight": list("abcd")},
+        DataError,
+        "sample_weight must be numbers",
+    ),
+    ("too few weights", {"sample_weight": [1, 1]}, DataError, r"\(2,\), expected \(4,\)"),
+    ("weights of two columns", {"sample_weight": np.ones((4, 2))}, DataError, "must be 1D"),
+    (
+        "weights that leave no pair",
+        {"sample_weight": [1, 0, 0, 0]},
+        DataError,
+        "sample_weight or query_weight is zero for one row of every pair",
+    ),
+    (
+        "negative query weight",
+        {"qid": QID, "query_weight": [1, 1, -1, -1]},
+        DataError,
+        "query_weight must be finite and not negative. Row 2",
+    ),
+    (
+        "query weight that changes inside a query",
+        {"qid": QID, "query_weight": [1, 2, 1, 1]},
+        DataError,
+        "constant inside a query. It is not in .*7",
+    ),
+    (
+        "a query without weight",
+        {"qid": QID, "query_weight": {7: 1.0}},
+        DataError,
+        "no weight for query 8",
+    ),
+    (
+        "query weight 0 for all",
+        {"qid": QID, "query_weight": {7: 0.0, 8: 0.0}},
+        DataError,
+        "query_weight must be positive somewhere",
+    ),
+    (
+        "words as query weights",
+        {"qid": QID, "query_weight": {7: "much", 8: 1}},
+        DataError,
+        "query_weight must be numbers",
+    ),
+    # eval set
+    ("eval set of one", {"eval_set": (X,)}, DataError, r"eval_set must be a pair \(X, y\)"),
+    ("eval set of three", {"eval_set": (X, Y, QID)}, DataError, "its queries go to eval_qid"),
+    ("two eval sets", {"eval_set": [(X, Y), (X, Y)]}, DataError, "there can be one eval set"),
+    ("eval set no pair", {"eval_set": 5}, DataError, "eval_set must be a pair"),
+    ("eval_qid alone", {"qid": QID, "eval_qid": QID}, DataError, "eval_qid was given without"),
+    (
+        "qid without eval_qid",
+        {"qid": QID, "eval_set": (X, Y)},
+        DataError,
+        "qid was given without eval_qid",
+    ),
+    (
+        "eval_qid without qid",
+        {"eval_set": (X, Y), "eval_qid": QID},
+        DataError,
+        "eval_qid was given without qid",
+    ),
+    (
+        "eval set too narrow",
+        {"eval_set": (X[:, :1], Y)},
+        DataError,
+        "X has 1 features, but RankBoost",
+    ),
+    ("eval labels missing", {"eval_set": (X, Y[:2])}, DataError, "X has 4 rows, y has 2"),
+    ("eval set says nothing", {"eval_set": (X, [1, 1, 1, 1])}, DataError, "auc has no value on it"),
+    ("infinite eval value", {"eval_set": (with_value(inf), Y)}, DataError, "row 2, column 1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [row[1:] for row in BAD_FITS],
+    ids=[row[0].replace(" ", "_") for row in BAD_FITS],
+)
+def test_bad_data(change, error, match):
+    model = RankBoost(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(error, match=match):
+            model.fit(**{"X": X, "y": Y, **change})
+    # Nothing of the failed fit is left that predict could use.
+    with pytest.raises(NotFittedError, match="not fitted"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "weight", "match"),
+    [
+        ([], None, "pairs is empty"),
+        (np.zeros((0, 2), int), None, "pairs is empty"),
+        ([(0, 4)], None, r"pair 0 is \(0, 4\), but rows go from 0 to 3"),
+        ([(0, 1), (-1, 2)], None, r"pair 1 is \(-1, 2\)"),
+        ([(0, 1), (2, 2)], None, "pair 1 compares row 2 with itself"),
+        ([(0, 1, 2)], None, r"two columns .* shape \(1, 3\)"),
+        ([0, 1], None, "two columns"),
+        ([(0, 1), (2,)], None, "pairs is ragged"),
+        ([(0, 0.5)], None, "row numbers"),
+        ([(0, nan)], None, "row numbers"),
+        ([("a", "b")], None, "row numbers"),
+        ([(0, 1)], [-1], "pair_weight must be finite and not negative"),
+        ([(0, 1)], [nan], "pair_weight must be finite"),
+        ([(0, 1)], [0], "pair_weight must be positive somewhere"),
+        ([(0, 1)], [1, 2], r"pair_weight\.shape == \(2,\), expected \(1,\)"),
+        ([(0, 1), (0, 1)], [1.7e308, 1.7e308], "weights of a repeated pair add up to infinity"),
+    ],
+)
+def test_bad_pairs(pairs, weight, match):
+    with pytest.raises(DataError, match=match):
+        RankBoost(3).fit_pairs(X, pairs, pair_weight=weight)
+
+
+def test_pairs_that_cancel_out():
+    with pytest.raises(DataError, match="every pair is contradicted with the same weight"):
+        RankBoost(3, contradictions="net").fit_pairs(X, [(0, 1), (1, 0)])
+
+
+def test_weights_of_labels_without_labels():
+    with pytest.raises(DataError, match="there is no y; use pair_weight"):
+        RankBoost(3).fit_pairs(X, [(0, 1)], sample_weight=[1, 1, 1, 1])
+    with pytest.raises(DataError, match="there is no y; use pair_weight"):
+        RankBoost(3).fit_pairs(X, [(0, 1)], qid=QID, query_weight={7: 1, 8: 1})
+
+
+def test_early_stopping_with_nothing_to_judge_by():
+    with pytest.raises(DataError, match=r"all rows are of one query: pass eval_set=\(X, y\)"):
+        RankBoost(3, early_stopping_rounds=2).fit(X, Y, qid=[1, 1, 1, 1])
+    with pytest.raises(DataError, match="3 rows are too few"):
+        RankBoost(3, early_stopping_rounds=2).fit(X[:3], Y[:3])
+    with pytest.raises(DataError, match=r"with pairs needs eval_set=\(X, y\)"):
+        RankBoost(3, early_stopping_rounds=2).fit_pairs(X, [(0, 1)])
+
+
+BAD_PARAMETERS = [
+    ({"n_estimators": 0}, "must be an int of at least 1. Got 0"),
+    ({"n_estimators": 2.5}, "'n_estimators' parameter of RankBoost must be an int"),
+    ({"n_estimators": True}, "'n_estimators'"),
+    ({"learning_rate": 0}, r"'learning_rate' .* must be a number in \(0, 1\]. Got 0"),
+    ({"learning_rate": -0.1}, "'learning_rate'"),
+    ({"learning_rate": 1.5}, "'learning_rate'"),
+    ({"learning_rate": nan}, "'learning_rate'"),
+    ({"learning_rate": "fast"}, "'learning_rate'"),
+    ({"choice": "best"}, "'choice' .* must be one of 'steepest', 'steepest_positive'"),
+    ({"step": "newton"}, "'step' .* must be one of 'numeric', 'exact', 'bound'"),
+    ({"positive_weights": True}, "'positive_weights'"),
+    ({"default_rank": 2}, "'default_rank' .* must be one of 'learned', 0, 1"),
+    ({"default_rank": True}, "'default_rank'"),
+    ({"balance": "rows"}, "'balance' .* must be one of 'pairs', 'queries'"),
+    ({"gain": "quadratic"}, "unknown gain 'quadratic'; known: exp, linear"),
+    ({"gain": 3}, "'gain' .* must be None, 'linear', 'exp' or a function"),
+    ({"on_perfect": "ignore"}, "'on_perfect'"),
+    ({"max_bins": 1}, r"'max_bins' .* must be an int in \[2, 65535\] or None. Got 1"),
+    ({"max_bins": 70_000}, "'max_bins'"),
+    ({"subsample": 0}, r"'subsample' .* must be a number in \(0, 1\]"),
+    ({"subsample": 1.1}, "'subsample'"),
+    ({"early_stopping_rounds": 0}, "'early_stopping_rounds' .* or None"),
+    ({"validation_fraction": 0.95}, "'validation_fraction'"),
+    ({"contradictions": "drop"}, "'contradictions'"),
+    ({"record_risks": 1}, "'record_risks' .* must be True or False"),
+    ({"warm_start": "yes"}, "'warm_start'"),
+    ({"n_jobs": 0}, "'n_jobs' .* other than 0"),
+    ({"n_jobs": 1.5}, "'n_jobs'"),
+    ({"verbose": -1}, "'verbose'"),
+    ({"weak": "tree"}, "'weak' .* must be one of 'stump', 'feature', 'column'"),
+    ({"weak": object()}, "'weak' .* prepare, propose and accept"),
+    ({"weak": "feature", "step": "exact"}, "step='exact' needs weak rankers of 0 and 1"),
+    ({"weak": "feature", "choice": "largest_drop"}, "choice='largest_drop' needs weak='stump'"),
+    ({"monotone_constraints": [1]}, "one of -1, 0, 1 for each of the 2 features"),
+    ({"monotone_constraints": [1, 2]}, "one of -1, 0, 1"),
+    ({"monotone_constraints": [1, 0.5]}, "one of -1, 0, 1"),
+    ({"monotone_constraints": "up"}, "one of -1, 0, 1"),
+    ({"monotone_constraints": [[1], [0, 1]]}, "one of -1, 0, 1"),
+    ({"monotone_constraints": {0: "up"}}, "one of -1, 0, 1"),
+    ({"monotone_constraints": 1}, "one of -1, 0, 1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"), BAD_PARAMETERS, ids=[str(row[0]) for row in BAD_PARAMETERS]
+)
+def test_bad_parameters(parameters, match):
+    with pytest.raises(ParameterError, match=match):
+        RankBoost(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "match"),
+    [
+        ({2: 1}, "monotone_constraints: there is no feature 2"),
+        ({-1: 1}, "there is no feature -1"),
+        ({0.5: 1}, "there is no feature 0.5"),
+        ({"a": 1}, "by name, but X has no feature names"),
+    ],
+)
+def test_constraints_on_features_that_are_not_there(constraints, match):
+    with pytest.raises(DataError, match=match):
+        RankBoost(3, monotone_constraints=constraints).fit(X, Y)
+
+
+def test_constraints_on_unknown_names():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    with pytest.raises(DataError, match="unknown feature names: 'c'"):
+        RankBoost(3, monotone_constraints={"c": 1}).fit(frame, Y)
+
+
+def test_unknown_presets_and_measures():
+    with pytest.raises(
+        ParameterError, match=r"unknown preset 'rankbost\.3'; did you mean 'rankboost"
+    ):
+        RankBoost.preset("rankbost.3")
+    with pytest.raises(ValueError, match="ndgc"):
+        RankBoost(3, eval_metric="ndgc@10").fit(X, Y, eval_set=(X, Y))
+
+
+def test_columns_that_are_no_weak_rankers():
+    with pytest.raises(DataError, match=r"score in \[0, 1\]. Column 0 goes from 1 to 4"):
+        RankBoost(3, weak="column").fit(X, Y)
+    with pytest.raises(ParameterError, match="step='exact' needs weak rankers of 0 and 1"):
+        RankBoost(3, weak="column", step="exact").fit(X / 10, Y)
+
+
+# -- after fit ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model: model.predict(X),
+        lambda model: model.rank(X),
+        lambda model: model.score(X, Y),
+        lambda model: model.staged_predict(X),
+        lambda model: model.truncate(1),
+        lambda model: model.save("never.json"),
+        lambda model: model.feature_importances_,
+    ],
+)
+def test_nothing_works_before_fit(use):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        use(RankBoost())
+
+
+class TestPredict:
+    model = RankBoost(3).fit(X, Y, qid=[0, 0, 0, 0])
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    named = RankBoost(3).fit(frame, Y)
+
+    @pytest.mark.parametrize("table", [X[:, :1], np.column_stack((X, X))])
+    def test_another_number_of_columns(self, table):
+        with pytest.raises(DataError, match=rf"X has {table.shape[1]} features, but RankBoost is"):
+            self.model.predict(table)
+
+    @pytest.mark.parametrize(
+        ("columns", "match"),
+        [
+            (["b", "a"], "must be in the same order as they were in fit"),
+            (
+                ["a", "c"],
+                "unseen at fit time:\n- c\nFeature names seen at fit time, yet now missing",
+            ),
+            (["a"], "yet now missing:\n- b"),
+            (["a", "b", "z"], "unseen at fit time:\n- z"),
+        ],
+    )
+    def test_other_names(self, columns, match):
+        table = pd.DataFrame(dict.fromkeys(columns, X[:, 0]))
+        for frame in (table, pl.from_pandas(table), pa.Table.from_pandas(table)):
+            with pytest.raises(DataError, match=match):
+                self.named.predict(frame)
+
+    def test_names_on_one_side_only_are_warned_of(self):
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            self.named.predict(X)
+        with pytest.warns(UserWarning, match="RankBoost was fitted without feature names"):
+            self.model.predict(pd.DataFrame(X, columns=["a", "b"]))
+
+    @pytest.mark.parametrize(
+        ("table", "error", "match"),
+        [
+            (with_value(inf), DataError, "row 2, column 1 is inf"),
+            (sp.csr_array(with_value(inf)), DataError, "row 2, column 1 is inf"),
+            (X[:0], DataError, r"0 sample\(s\)"),
+            (X[0], DataError, "Expected 2D array"),
+            (X.astype(str).astype(object) + "?", DataTypeError, "row 0, column 0"),
+        ],
+    )
+    def test_bad_tables(self, table, error, match):
+        with pytest.raises(error, match=match):
+            self.model.predict(table)
+
+    def test_scoring_without_the_queries(self):
+        with pytest.raises(NotRankedError, match="score needs qid"):
+            self.model.score(X, Y)
+        assert self.named.score(self.frame, Y) <= 1
+
+    def test_scoring_labels_of_one_class(self):
+        with pytest.raises(DataError, match="one class"):
+            self.named.score(self.frame, [1, 1, 1, 1])
+
+    def test_ranking_with_bad_queries(self):
+        with pytest.raises(DataError, match="one id for each of the 4 rows"):
+            self.model.rank(X, [1, 2])
+        with pytest.raises(ParameterError, match="'ties'"):
+            self.model.rank(X, QID, ties="max")
+
+    def test_more_rounds_than_there_are(self):
+        with pytest.raises(ParameterError, match="'n_rounds'"):
+            self.model.truncate(4)
+
+
+# -- fine, but said -----------------------------------------------------------------------
+
+
+def test_queries_of_one_row_or_one_label_are_counted():
+    model = RankBoost(3).fit(X, [0, 1, 1, 1], qid=[1, 1, 2, 3])
+    assert model.model_.training["queries"] == 1
+    assert model.model_.training["skipped_queries"] == 2
+    assert model.model_.training["pairs"] == 1
+    feedback = LabelFeedback([0, 1, 1, 1])
+    assert feedback.summary()["skipped_queries"] == 0
+
+
+def test_columns_without_use_are_named():
+    table = np.column_stack((X, np.ones(4), np.full(4, nan)))
+    for X_, names in (
+        (table, ("2", "3")),
+        (pd.DataFrame(table, columns=list("abcd")), ("'c'", "'d'")),
+    ):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            RankBoost(3).fit(given, Y)
+        assert [w.category for w in said] == [DataWarning] * 2
+        assert all(w.filename == __file__ for w in said)
+        assert {str(w.message) for w in said} == {
+            f"1 features are constant and are ignored: {names[0]}.",
+            f"1 features abstain on every row and are ignored: {names[1]}.",
+        }
+
+
+def test_a_fit_that_learns_nothing_says_so():
+    with pytest.warns(NoProgressWarning, match="no round could be made"):
+        model = RankBoost(3).fit([[1.0], [2.0], [2.0], [1.0]], [0, 0, 1, 1])
+    assert model.predict([[1.0]]).tolist() == [0.0]
+    assert model.model_.n_rounds == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.array([1, 2, None, 4], dtype="Int64"),
+        pd.array([1.5, 2, None, 4], dtype="Float64"),
+        pd.array([True, False, None, True], dtype="boolean"),
+        pd.Series([1, 2, None, 4], dtype=object),
+        pl.Series([1, 2, None, 4]),
+        pl.Series([True, False, None, True]),
+        pa.array([1, 2, None, 4]),
+        pa.array([True, False, None, True]),
+    ],
+    ids=lambda values: f"{type(values).__module__.split('.')[0]}-{getattr(values, 'dtype', '')}",
+)
+def test_missing_values_of_frames_are_abstentions(values):
+    if isinstance(values, pl.Series):
+        frame = pl.DataFrame({"a": values, "b": X[:, 1]})
+    elif isinstance(values, pa.Array):
+        frame = pa.table({"a": values, "b": X[:, 1]})
+    else:
+        frame = pd.DataFrame({"a": values, "b": X[:, 1]})
+    model = RankBoost(5).fit(frame, Y)
+    dense = np.array(
+        [[float("nan") if v is None or v is pd.NA else float(v)] for v in _plain(values)]
+    )
+    plain = RankBoost(5).fit(np.column_stack((dense, X[:, 1])), Y)
+    assert model.model_.rankers == plain.model_.rankers
+    assert model.model_.weights == plain.model_.weights
+    np.testing.assert_array_equal(
+        model.predict(frame), plain.predict(np.column_stack((dense, X[:, 1])))
+    )
+
+
+def _plain(values):
+    if isinstance(values, pa.Array):
+        return values.to_pylist()
+    return list(values)
+
+
+def test_explicit_feedback_says_what_is_wrong_too():
+    with pytest.raises(DataError, match="y has 2 rows, and groups were made for 3"):
+        LabelFeedback([1, 0], Groups.from_qid([1, 1, 1], 3))
+    with pytest.raises(DataError, match="one number for each of the 2 rows"):
+        LabelFeedback([1, 0]).loss([1, 2, 3])
+    with pytest.raises(DataError, match="Row 1 is nan"):
+        PairFeedback([(0, 1)], 2).r1([1, nan])
+    with pytest.raises(DataError, match="so far apart that their difference overflows"):
+        LabelFeedback([1, 0]).loss([1e308, -1e308])
+    with pytest.raises(DataError, match="must be finite and rise with the label"):
+        LabelFeedback([1, 0], gain=lambda y: -y)
+    with pytest.raises(DataError, match="must be finite and rise with the label"):
+        LabelFeedback([2000, 0], gain="exp")
+    with pytest.raises(DataError, match="add up to infinity"):
+        LabelFeedback([1023, 1023, 1023, 0, 0], gain="exp")
+    with pytest.raises(ParameterError, match="'balance' parameter of LabelFeedback"):
+        LabelFeedback([1, 0], balance="rows")
