@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,3 +209,37 @@ def test_codes_count_the_thresholds_below(thresholds, values, dtype):
     codes = np.zeros(len(values), np.uint16)
     compiled.bin_column(values, thresholds, absent, codes)
     assert codes.tolist() == expected
+
+
+@holds_for(
+    st.lists(floats | st.sampled_from([math.nan, math.inf]), min_size=1, max_size=30), **REACH
+)
+def test_copying_what_is_ranked(values):
+    column = np.array(values)
+    ranked = column[~np.isnan(column)]
+    out = np.full(len(column), np.nan)
+    with np.errstate(invalid="ignore"):
+        count = compiled.copy_ranked(column, out)
+    if np.isinf(column).any():
+        assert count == -1
+    else:
+        assert count == len(ranked)
+        assert out[:count].tobytes() == ranked.tobytes()
+
+
+@holds_for(st.integers(1, 9), st.integers(1, 6), st.data(), **REACH)
+def test_gathering_neighbouring_columns(n, width, data):
+    table = np.arange(float(n * width)).reshape(n, width)
+    rows = np.array(data.draw(st.lists(st.integers(0, n - 1), max_size=12)), np.int64)
+    first = data.draw(st.integers(0, width - 1))
+    out = np.full((data.draw(st.integers(1, width - first)), len(rows)), np.nan)
+    compiled.gather_columns(table, rows, first, out)
+    np.testing.assert_array_equal(out, table[rows, first : first + len(out)].T)
+
+
+def test_every_kernel_is_held_by_a_property():
+    """Those that search for the exact Z are asked through the state of label feedback."""
+    folder = Path(__file__).parent
+    text = "".join(path.read_text() for path in folder.glob("test_kernels_*.py"))
+    untested = {name for name in compiled.__all__ if f"compiled.{name}" not in text}
+    assert untested <= {"wrong_weights", "wrong_weights_few"}

@@ -473,10 +473,8 @@ def test_queries_of_one_row_or_one_label_are_counted():
 
 def test_columns_without_use_are_named():
     table = np.column_stack((X, np.ones(4), np.full(4, nan)))
-    for X_, names in (
-        (table, ("2", "3")),
-        (pd.DataFrame(table, columns=list("abcd")), ("'c'", "'d'")),
-    ):
+    frame = pd.DataFrame(table, columns=list("abcd"))
+    for given, names in ((table, ("2", "3")), (frame, ("'c'", "'d'"))):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             RankBoost(3).fit(given, Y)
