@@ -28,7 +28,7 @@ class Table:
         return from_labels(self.y.tolist(), self.qid.tolist(), weight, **how)
 
     def fit(self, estimator, **more):
-        return estimator.fit(self.X, self.y, self.weight, qid=self.qid, **more)
+        return estimator.fit(self.X, self.y, sample_weight=self.weight, qid=self.qid, **more)
 
     def take(self, rows):
         weight = None if self.weight is None else self.weight[rows]

@@ -87,7 +87,7 @@ def test_smoothing_is_half_a_pair():
         model = RankBoost(1, 1.0).fit(X, y)
         share = min(0.5 / n**2, 0.01)
         assert model.model_.weights[0] == pytest.approx(0.5 * math.log((1 + share) / share))
-        weighted = RankBoost(1, 1.0).fit([[0.0], [1.0]], [0, 1], [n, n])
+        weighted = RankBoost(1, 1.0).fit([[0.0], [1.0]], [0, 1], sample_weight=[n, n])
         assert weighted.model_.weights[0] == pytest.approx(model.model_.weights[0])
 
 
@@ -106,7 +106,7 @@ def test_no_signal_at_all(way):
     X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 3)
     y = np.array([0, 1, 1, 0] * 3)
     with pytest.warns(NoProgressWarning, match="no weak ranker helps"):
-        model = RankBoost(9, **way).fit(X, y, np.repeat([0.1, 0.7, 1.3], 4))
+        model = RankBoost(9, **way).fit(X, y, sample_weight=np.repeat([0.1, 0.7, 1.3], 4))
     assert model.model_.n_rounds == 0
 
 
@@ -128,7 +128,7 @@ def test_weights_of_any_size(way, weight, balance):
     for qid in ([0, 0, 0, 0], [0, 0, 1, 1]):
         rounds = 12 if way["step"] == "numeric" else 60
         model = RankBoost(rounds, 1.0, balance=balance, record_risks=True, n_jobs=1, **way)
-        model.fit(X, [0, 1, 1, 0], weight, qid=qid)
+        model.fit(X, [0, 1, 1, 0], sample_weight=weight, qid=qid)
         assert_sane(model, X)
         assert (model.trace_.column("r1") >= 0).all()
         assert (model.trace_.column("r1") <= 1).all()
@@ -140,7 +140,7 @@ def test_weights_as_far_apart_as_floats_go():
     model = RankBoost(50).fit_pairs(X, [(0, 1), (1, 0)], pair_weight=[1e300, 1e-300])
     assert_sane(model, X)
     with pytest.raises(ValueError, match="too small to be told from 0"):
-        RankBoost(50).fit(X, y, [1e300, 1e-300])
+        RankBoost(50).fit(X, y, sample_weight=[1e300, 1e-300])
 
 
 @pytest.mark.parametrize("rate", [1.0, 1e-3, 1e-300, 5e-324])

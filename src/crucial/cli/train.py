@@ -228,7 +228,7 @@ def _fit(
             raise FileError(
                 path, "its rows have no labels: name the column with --label, or give --pairs."
             )
-        ranker.fit(X, train.y, train.weight, qid=train.qid, **evals)
+        ranker.fit(X, train.y, qid=train.qid, sample_weight=train.weight, **evals)
         return
     pairs, weight = _read_pairs(train, given)
     labels: dict[str, Any] = {}

@@ -147,18 +147,18 @@ class Ranker(BaseEstimator):
         return positions(scores, Groups.from_qid(qid, len(scores)), ties)
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, measure: Any = None
+        self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, measure: Any = None
     ) -> float:
         """How well the ranking agrees with the labels; higher is better.
 
         Parameters
         ----------
         X, y : rows and their labels
+        qid : array of shape (n_rows,), optional
+            Required of a ranker that was fitted with one.
         sample_weight : array of shape (n_rows,), optional
             Weights of rows, for the default measure and others over pairs; rows of weight 0
             are left out.
-        qid : array of shape (n_rows,), optional
-            Required of a ranker that was fitted with one.
         measure : str or Measure, optional
             Any measure by name, losses with their sign turned. Default: 1 - R2, the share
             of pairs in the right order with half of the ties, averaged over queries (the

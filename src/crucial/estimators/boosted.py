@@ -70,9 +70,9 @@ class BoostedRanker(Ranker):
         self,
         X: Any,
         y: Any,
-        sample_weight: Any = None,
         *,
         qid: Any = None,
+        sample_weight: Any = None,
         query_weight: Any = None,
         eval_set: Any = None,
         eval_qid: Any = None,
@@ -85,10 +85,10 @@ class BoostedRanker(Ranker):
             NaN: the feature abstains. Absent entries of sparse input are 0.
         y : array of shape (n_rows,)
             Labels: two values, grades, real numbers, or a strict order.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
         qid : array of shape (n_rows,), optional
             Query of every row, of any type, in any order. Without, all rows are compared.
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 counts as two rows, of weight 0 as none.
         query_weight : array of shape (n_rows,) or mapping from query id, optional
             Factor on all pairs of a query.
         eval_set : (X, y), optional
@@ -334,7 +334,7 @@ def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value if isinstance(value, simple) else _said(value)
         for name, value in parameters.items()
-        if name not in ("n_jobs", "verbose")
+        if name not in ("n_jobs", "verbose", "warm_start")  # (they make no other model)
     }
 
 

@@ -116,7 +116,7 @@ def test_csv_weights_count(folder: Path, crucial) -> None:
     assert done.exit_code == 0, done.stderr
     y, w = np.arange(40) % 2, np.arange(40) % 4
     X = np.column_stack([np.arange(40) % 3, np.arange(40)])
-    same = package.RankBoost(5).fit(X, y, w)
+    same = package.RankBoost(5).fit(X, y, sample_weight=w)
     assert package.load_model(folder / "m.json").weights == same.model_.weights
 
 

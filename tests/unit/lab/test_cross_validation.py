@@ -156,7 +156,10 @@ def test_weights_reach_fit(data):
     groups = Groups.from_qid(data.qid, len(data.y))
     fold = make_folds(3, data.y.astype(float), groups, True, np.random.default_rng(0))[0]
     made = RankBoost(n_estimators=10).fit(
-        data.X[fold.train], data.y[fold.train], data.weight[fold.train], qid=data.qid[fold.train]
+        data.X[fold.train],
+        data.y[fold.train],
+        qid=data.qid[fold.train],
+        sample_weight=data.weight[fold.train],
     )
     value = made.score(
         data.X[fold.test], data.y[fold.test], qid=data.qid[fold.test], measure="ndcg@10"
