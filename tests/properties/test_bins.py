@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import assume
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from crucial import Bins, Instances
 from crucial.data import bins as bins_module
+from crucial.data import instances as instances_module
 from crucial.data.quantiles import between
-from crucial.errors import DataError
+from crucial.errors import DataError, DataTypeError
 from naive.paths import PATHS, using
 from naive.sweep import holds_for
 
@@ -302,10 +304,28 @@ def test_numbers_whose_sum_overflows_are_fine():
 
 
 def test_sparse_input_that_would_explode_is_refused_with_the_numbers(monkeypatch):
-    monkeypatch.setattr(bins_module, "_memory", lambda: 1000)
+    monkeypatch.setattr(bins_module, "free_memory", lambda: 1000)
     X = sp.csc_array(np.eye(100))
     with pytest.raises(DataError, match="100 rows and 100 non-empty features would take"):
         Bins.build(Instances.from_input(X), np.arange(100))
+
+
+def test_sparse_input_with_one_index_far_out_is_refused_before_memory_is_taken(monkeypatch):
+    monkeypatch.setattr(instances_module, "free_memory", lambda: 2**34)
+    X = sp.csr_array((np.ones(2), ([0, 1], [0, 2_000_000_000])), shape=(2, 2_000_000_001))
+    with pytest.raises(DataError, match=r"2,000,000,001 features would take 119\.2 GiB"):
+        Instances.from_input(X)
+
+
+@pytest.mark.parametrize("X", [None, "train.txt", {"a": [1.0, 2.0]}, 3.0])
+def test_what_is_no_table_is_called_by_its_type(X):
+    with pytest.raises(DataTypeError, match=f"must be a table: .* Got {type(X).__name__}"):
+        Instances.from_input(X)
+
+
+def test_a_lazy_frame_is_not_looked_into():
+    with pytest.raises(DataTypeError, match="is a LazyFrame; call its collect"):
+        Instances.from_input(pl.DataFrame({"a": [1.0, 2.0]}).lazy())
 
 
 def test_the_users_sparse_arrays_stay_as_they_are():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data._memory import free_memory
 from crucial.data.cutting import Cutter, over_features
 from crucial.data.instances import Instances
 from crucial.errors import DataError
@@ -158,7 +158,7 @@ def _check_room(n_rows: int, n_live: int, max_bins: int | None, sparse: bool) ->
         return
     width = 1 if max_bins is not None and max_bins <= 255 else 2 if n_rows <= 65535 else 4
     needed = n_rows * n_live * width
-    there = _memory()
+    there = free_memory()
     if there is not None and needed > there // 2:
         raise DataError(
             f"Sparse input of {n_rows:,} rows and {n_live:,} non-empty features would take "
@@ -166,15 +166,3 @@ def _check_room(n_rows: int, n_live: int, max_bins: int | None, sparse: bool) ->
             "of free memory. Choose fewer features (for example by sklearn.feature_selection) or "
             "fewer rows."
         )
-
-
-def _memory() -> int | None:
-    """Bytes of memory that are free, where the system tells."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return None

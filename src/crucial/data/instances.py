@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data._memory import free_memory
 from crucial.data.groups import as_array
 from crucial.errors import DataError, DataTypeError
 
 __all__ = ["Instances"]
 
 _NUMBERS = "fiub"
+
+# What a feature of sparse input costs that has no entry at all.
+_BYTES_A_FEATURE = 64
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,18 @@ class Instances:
             return cls(_checked_array(X))
         if hasattr(X, "tocsc") and hasattr(X, "nnz"):
             return cls(_checked_sparse(X))
+        if hasattr(X, "collect"):  # (to ask it for its columns would already be work)
+            raise DataTypeError(f"Input X is a {type(X).__name__}; call its collect() first.")
         frame = _as_frame(X)
         if frame is not None:
             return _from_frame(frame)
-        return cls(_checked_array(as_array(X, "Input X")))
+        table = as_array(X, "Input X")
+        if table.ndim == 0:
+            raise DataTypeError(
+                "Input X must be a table: an array, a sparse matrix or a frame. Got "
+                f"{type(X).__name__}."
+            )
+        return cls(_checked_array(table))
 
     @property
     def n_rows(self) -> int:
@@ -171,11 +183,24 @@ def _checked_sparse(X: Any) -> Any:
     if X.dtype.kind == "c":
         raise DataError("Complex data not supported: features must be real numbers.")
     _check_shape(X.shape)
+    _check_width(int(X.shape[1]))
     table = csc_array(X)
     if not table.has_canonical_format:
         table = table.copy()  # (it may share its arrays with the user's)
         table.sum_duplicates()
     return table
+
+
+def _check_width(n_features: int) -> None:
+    """Refuse what one mistyped index makes of a file, before memory is taken for it."""
+    needed = n_features * _BYTES_A_FEATURE
+    there = free_memory()
+    if there is not None and needed > there // 2:
+        raise DataError(
+            f"Sparse input of {n_features:,} features would take {needed / 2**30:.1f} GiB even if "
+            f"they were empty, more than half of the {there / 2**30:.1f} GiB of free memory. Is an "
+            "index mistyped? Otherwise number the features without gaps."
+        )
 
 
 def _as_frame(X: Any) -> Any:

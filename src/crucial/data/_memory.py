@@ -1,0 +1,19 @@
+"""How much memory there is to use."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["free_memory"]
+
+
+def free_memory() -> int | None:
+    """Bytes of memory that are free, where the system tells."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return None
