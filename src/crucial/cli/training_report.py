@@ -61,7 +61,9 @@ def _counts(made: Trained) -> Table:
     or_aside = " or set aside" if _set_aside(made) else ""
     left = f", {rows - used:,} of them in no pair{or_aside}" if used < rows else ""
     add("rows", f"{rows:,} with {counted(made.train.n_features, 'feature', 'features')}{left}")
-    if made.train.qid is None:
+    if not summary["queries"]:
+        add("queries", "not looked at: learned from the pairs of the file alone")
+    elif made.train.qid is None:
         add("queries", "none given: all rows are compared")
     else:
         add(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 __all__ = ["Dataset"]
 
 
-@dataclass
+@dataclass(repr=False)
 class Dataset:
     """Rows to rank, as they came from a file.
 
@@ -43,6 +43,13 @@ class Dataset:
     feature_names: list[str] | None = None
     notes: list[str] = field(default_factory=list)
     index_base: int | None = None
+
+    def __repr__(self) -> str:
+        parts = [f"{self.n_rows} rows", f"{self.n_features} features"]
+        if self.qid is not None:
+            parts.append(f"{len(set(self.qid.tolist()))} queries")
+        there = [name for name in ("y", "qid", "item", "weight") if getattr(self, name) is not None]
+        return f"Dataset({', '.join(parts)}; X{''.join(f', {name}' for name in there)})"
 
     @property
     def n_rows(self) -> int:

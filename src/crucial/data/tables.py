@@ -13,11 +13,12 @@ from crucial.data._csv import read_csv
 from crucial.data._words import as_objects
 from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike, atomic_write, open_bytes
-from crucial.errors import DataError
+from crucial.errors import DataError, FileError
 from crucial.validation import refuse
 
 __all__ = ["read_table", "write_table"]
 
+_PARQUET = (".parquet", ".pq")
 _EMPTY_ROW = '""'  # (an empty line would be no row)
 
 
@@ -97,6 +98,8 @@ def read_table(
     }
     with open_bytes(path) as source:
         if source.peek(4) != b"PAR1":
+            if os.fspath(path).lower().endswith(_PARQUET):
+                raise FileError(path, "this is no parquet file: it does not begin with PAR1.")
             return read_csv(source, sep, roles, n_jobs)
     from crucial.data._parquet import read_parquet
 
@@ -160,7 +163,7 @@ def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> Non
     _check_sep("write_table", sep)
     columns = _columns(data)
     name = os.fspath(path).lower().removesuffix(".gz")
-    if name.endswith((".parquet", ".pq")):
+    if name.endswith(_PARQUET):
         from crucial.data._parquet import write_parquet
 
         write_parquet(path, columns)

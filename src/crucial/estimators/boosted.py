@@ -18,7 +18,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, DataWarning, NoProgressWarning, ParameterError
 from crucial.estimators.base import Floats, Ranker
-from crucial.estimators.eval_set import eval_pair, make_watch, set_aside, split_rows
+from crucial.estimators.eval_set import eval_groups, eval_pair, make_watch, set_aside, split_rows
 from crucial.estimators.fingerprint import fingerprint
 from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
@@ -280,9 +280,7 @@ class BoostedRanker(Ranker):
             if (eval_qid is None) != (qid is None) and labels is not None:
                 has, lacks = ("qid", "eval_qid") if eval_qid is None else ("eval_qid", "qid")
                 raise DataError(f"{has} was given without {lacks}: both or neither are needed.")
-            return make_watch(
-                there, y, Groups.from_qid(eval_qid, there.n_rows), metric, patience
-            ), None
+            return make_watch(there, y, eval_groups(eval_qid, there.n_rows), metric, patience), None
         if eval_qid is not None:
             raise DataError("eval_qid was given without eval_set.")
         if patience is None:

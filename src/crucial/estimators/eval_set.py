@@ -31,6 +31,16 @@ def eval_pair(eval_set: Any) -> tuple[Any, Any]:
     return eval_set[0], eval_set[1]
 
 
+def eval_groups(eval_qid: Any, n_rows: int) -> Groups:
+    """The queries of an eval set; they too may come in a list of one."""
+    if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
+        eval_qid = eval_qid[0]
+    try:
+        return Groups.from_qid(eval_qid, n_rows)
+    except DataError as error:
+        raise DataError(f"eval_{error}") from None
+
+
 def set_aside(
     instances: Instances, labels: Floats, groups: Groups, rows: NDArray[np.int64]
 ) -> tuple[Instances, Floats, Groups]:

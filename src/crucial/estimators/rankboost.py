@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from numbers import Integral
 from typing import Any
 
 from crucial.boosting.steps import STEPS, smoothing_of
@@ -209,10 +210,9 @@ class RankBoost(BoostedRanker):
         check_integer(owner, "verbose", self.verbose, 0)
         for name in ("record_risks", "warm_start"):
             check_flag(owner, name, getattr(self, name))
-        if self.n_jobs is not None:
-            check_integer(owner, "n_jobs", self.n_jobs, -(2**31))
-            if self.n_jobs == 0:
-                raise refuse(owner, "n_jobs", "an int other than 0, or None", 0)
+        whole = isinstance(self.n_jobs, Integral) and not isinstance(self.n_jobs, bool)
+        if self.n_jobs is not None and not (whole and self.n_jobs != 0):
+            raise refuse(owner, "n_jobs", "an int other than 0, or None", self.n_jobs)
         if isinstance(self.weak, str):
             check_choice(owner, "weak", self.weak, ["stump", "feature", "column"])
         elif not all(hasattr(self.weak, m) for m in ("prepare", "propose", "accept")):

@@ -263,7 +263,7 @@ def _factors(query_weight: Any, groups: Groups) -> Floats | None:
     per_group: Floats = ordered[groups.starts[:-1]]
     differs = np.flatnonzero(ordered != np.repeat(per_group, groups.sizes))
     if len(differs):
-        label = np.repeat(groups.labels, groups.sizes)[differs[0]]
+        label = np.repeat(groups.labels, groups.sizes)[differs[:1]].tolist()[0]
         raise DataError(f"query_weight must be constant inside a query. It is not in {label!r}.")
     return per_group
 

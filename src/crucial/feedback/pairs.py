@@ -57,7 +57,7 @@ class PairFeedback(Feedback):
         self.n_rows = n_rows
         self.weight = None
         self.n_pairs = len(w)
-        self.n_queries, self.n_skipped = 1, 0
+        self.n_queries, self.n_skipped = 0, 0  # (pairs belong to none)
         self.rows = np.unique(np.concatenate((high, low)))
         self._high = np.searchsorted(self.rows, high)
         self._low = np.searchsorted(self.rows, low)

@@ -237,10 +237,12 @@ def test_pairs_by_row_and_by_item(folder: Path, crucial, small_problem) -> None:
         model = package.load_model(folder / "m.json")
         assert model.weights == same.model_.weights
         assert model.training["pairs"] == len(pairs)
+        assert "queries  not looked at" in done.stdout
     done = crucial("train", folder / "train.txt", "-o", folder / "m.json", "--rounds", 10,
                    "--pairs", folder / "items.tsv")  # fmt: skip
     assert package.load_model(folder / "m.json").training["pairs"] > len(pairs)
     assert done.exit_code == 0, done.stderr
+    assert "12 used, 0 skipped" in done.stdout
     said = crucial("train", folder / "train.txt", "-o", folder / "m.json",
                    "--pairs", folder / "rows.tsv").stderr  # fmt: skip
     assert "Use --pairs-by row" in said

@@ -266,6 +266,11 @@ class TestParquet:
             with pytest.raises(FileError, match="this parquet file cannot be read"):
                 read_table(path)
 
+    def test_another_file_under_its_name(self, tmp_path):
+        (tmp_path / "x.parquet").write_bytes(b"label,qid,a\n1,2,3\n")
+        with pytest.raises(FileError, match="this is no parquet file"):
+            read_table(tmp_path / "x.parquet")
+
     def test_without_pyarrow_it_says_what_to_install(self, tmp_path, monkeypatch):
         path = self.write(tmp_path / "x", a=[1.0])
         real = builtins.__import__
