@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from crucial import Groups, LabelFeedback, RankBoost
 from crucial.errors import DataError, ParameterError
+from crucial.model.weak import Stump
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for
 from naive.tables import tables
@@ -109,6 +110,38 @@ def test_monotone_constraints_hold_on_predictions(table, way, data):
                     assert (changes >= -slack).all()
                 if sign < 0:
                     assert (changes <= slack).all()
+
+
+def jumps(model):
+    """Summed weights by feature and threshold, after every round."""
+    given = {}
+    for ranker, weight in zip(model.model_.rankers, model.model_.weights):
+        if isinstance(ranker, Stump):
+            place = ranker.feature, ranker.threshold
+            given[place] = given.get(place, 0.0) + weight
+            yield dict(given)
+
+
+@pytest.mark.parametrize("choice", ["steepest", "largest_drop"])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_constraint_binds_where_a_feature_turns_against_it(path, choice):
+    """Alone the first feature points up; beside the others it points down."""
+    random = np.random.default_rng(0)
+    parts, noise = random.normal(size=(200, 2)), 0.3 * random.normal(size=200)
+    whole = parts.sum(axis=1)
+    X = np.column_stack((whole + noise, parts))
+    y = np.digitize(0.2 * whole - 0.8 * noise, [-0.3, 0.3])
+    way = {"choice": choice, "step": "exact", "learning_rate": 1.0, "max_bins": 8}
+    with using(path):
+        free = RankBoost(80, **way).fit(X, y)
+        bound = RankBoost(80, monotone_constraints=[1, 0, 0], **way).fit(X, y)
+    assert any(w < 0 for given in jumps(free) for (feature, _), w in given.items() if feature == 0)
+    against = [
+        alpha for one, alpha in zip(bound.model_.rankers, bound.model_.weights) if one.feature == 0
+    ]
+    assert min(against) < 0 < max(against)  # steps back are taken, as far as they may
+    for given in jumps(bound):
+        assert all(w >= 0 for (feature, _), w in given.items() if feature == 0)
 
 
 def test_constraints_by_name_and_by_number():

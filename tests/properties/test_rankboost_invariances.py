@@ -244,7 +244,7 @@ class Forgetful(Counting):
 
     def propose(self, potentials):
         self.search.drift[:] = np.inf
-        self.drops.forget()
+        self.drops._shrink[:], self.drops._fall[:] = 0.0, np.inf
         return super().propose(potentials)
 
 
