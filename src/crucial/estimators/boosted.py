@@ -141,6 +141,11 @@ class BoostedRanker(Ranker):
         explicit = PairFeedback(
             pairs, instances.n_rows, weight=pair_weight, contradictions=self.contradictions
         )
+        if self.early_stopping_rounds is not None and eval_set is None:
+            raise DataError(
+                "early_stopping_rounds with pairs needs eval_set=(X, y): pairs have no queries to "
+                "set aside."
+            )
         if y is None and not (sample_weight is None and query_weight is None):
             raise DataError(
                 "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
@@ -285,11 +290,7 @@ class BoostedRanker(Ranker):
             raise DataError("eval_qid was given without eval_set.")
         if patience is None:
             return None, None
-        if labels is None:
-            raise DataError(
-                "early_stopping_rounds with pairs needs eval_set=(X, y): pairs have no queries to "
-                "set aside."
-            )
+        assert labels is not None  # (pairs without an eval set were refused)
         _, aside = split_rows(labels, groups, self.validation_fraction, seed, qid is not None)
         return make_watch(*set_aside(instances, labels, groups, aside), metric, patience), aside
 

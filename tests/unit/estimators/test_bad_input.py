@@ -281,6 +281,8 @@ def test_early_stopping_with_nothing_to_judge_by():
         RankBoost(3, early_stopping_rounds=2).fit(X[:3], Y[:3])
     with pytest.raises(DataError, match=r"with pairs needs eval_set=\(X, y\)"):
         RankBoost(3, early_stopping_rounds=2).fit_pairs(X, [(0, 1)])
+    with pytest.raises(DataError, match=r"with pairs needs eval_set=\(X, y\)"):
+        RankBoost(3, early_stopping_rounds=2).fit_pairs(X, [(0, 1)], y=Y, qid=QID)
 
 
 BAD_PARAMETERS = [
