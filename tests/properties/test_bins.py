@@ -323,6 +323,11 @@ def test_what_is_no_table_is_called_by_its_type(X):
         Instances.from_input(X)
 
 
+def test_a_masked_value_is_no_value():
+    X = np.ma.MaskedArray([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
+    np.testing.assert_array_equal(Instances.from_input(X).table, [[1.0, np.nan], [3.0, 4.0]])
+
+
 def test_a_lazy_frame_is_not_looked_into():
     with pytest.raises(DataTypeError, match="is a LazyFrame; call its collect"):
         Instances.from_input(pl.DataFrame({"a": [1.0, 2.0]}).lazy())

@@ -45,6 +45,8 @@ class Instances:
         """Check an array, a scipy sparse matrix or a pandas / polars / pyarrow frame."""
         if isinstance(X, cls):
             return X
+        if isinstance(X, np.ma.MaskedArray):  # what is masked has no value: the feature abstains
+            X = X.astype(np.float64).filled(np.nan)
         if isinstance(X, np.ndarray):
             return cls(_checked_array(X))
         if hasattr(X, "tocsc") and hasattr(X, "nnz"):

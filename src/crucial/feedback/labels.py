@@ -48,6 +48,8 @@ def check_labels(y: Any, n_rows: int | None = None) -> Floats:
         )
     if values.dtype.kind == "c":
         raise DataError("Complex data not supported: labels must be real numbers.")
+    if values.dtype.kind in "mM":  # (NumPy would count ticks, and take NaT for a large number)
+        raise DataError(f"Unknown label type: labels must be numbers, not {values.dtype}.")
     if values.dtype.kind not in "fiub":
         try:
             values = values.astype(np.float64)

@@ -58,3 +58,9 @@ def test_a_query_is_called_by_its_own_name() -> None:
 def test_the_package_completes_to_its_public_names_alone() -> None:
     shown = [name for name in dir(crucial) if not name.startswith("__")]
     assert shown == sorted(set(crucial.__all__) - {"__version__"})
+
+
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[s]"])
+def test_times_are_no_labels(kind: str) -> None:
+    with pytest.raises(DataError, match=r"labels must be numbers, not (datetime|timedelta)64"):
+        RankBoost(2).fit(X, np.arange(40).astype(kind))
