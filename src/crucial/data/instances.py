@@ -46,7 +46,7 @@ class Instances:
         if isinstance(X, cls):
             return X
         if isinstance(X, np.ma.MaskedArray):  # what is masked has no value: the feature abstains
-            X = X.astype(np.float64).filled(np.nan)
+            X = np.ma.filled(X.astype(np.float64), np.nan)
         if isinstance(X, np.ndarray):
             return cls(_checked_array(X))
         if hasattr(X, "tocsc") and hasattr(X, "nnz"):
