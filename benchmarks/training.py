@@ -50,7 +50,7 @@ class Problem:
         parameters = {
             "objective": "lambdarank",
             "num_leaves": 2,
-            "learning_rate": 0.1,
+            "learning_rate": 0.3,
             "num_threads": THREADS,
             "verbose": -1,
         }
@@ -60,7 +60,7 @@ class Problem:
         parameters = {
             "objective": "rank:pairwise",
             "max_depth": 1,
-            "eta": 0.1,
+            "eta": 0.3,
             "nthread": THREADS,
             "tree_method": "hist",
         }

@@ -80,7 +80,7 @@ class Trained:
               "change it.")  # fmt: skip
 @click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="Rounds. [default: 300]")
 @click.option("--learning-rate", type=click.FloatRange(0, 1, min_open=True), metavar="RATE",
-              help="Factor on every weight; the papers use 1. [default: 0.1]")  # fmt: skip
+              help="Factor on every weight; the papers use 1. [default: 0.3]")  # fmt: skip
 @click.option("--early-stopping", type=click.IntRange(min=0), metavar="N",
               help="Stop after N rounds without a better value of the first measure; 0: never. "
               "Without --valid, a fifth of the queries is set aside to judge by. "

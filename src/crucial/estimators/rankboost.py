@@ -36,7 +36,7 @@ class RankBoost(BoostedRanker):
     ----------
     n_estimators : int, default=300
         Rounds.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.3
         Factor on every weight, in (0, 1]. The papers use 1.
     choice : {"steepest", "steepest_positive", "largest_drop"}, default="steepest"
         Which stump: largest ``|r|``, largest ``r``, or smallest Z.
@@ -113,7 +113,7 @@ class RankBoost(BoostedRanker):
     def __init__(
         self,
         n_estimators: int = 300,
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.3,
         *,
         choice: str = "steepest",
         step: str = "bound",

@@ -16,7 +16,7 @@ def test_what_was_learned(model: Path, crucial) -> None:
     assert done.exit_code == 0, done.stderr
     assert done.stderr == ""
     for said in ("30 rounds over 4 features", "trained with", "RankBoost", "pairs",
-                 "learning_rate=0.1", "absent=zero", "feature 2", "of the weight, rising",
+                 "learning_rate=0.3", "absent=zero", "feature 2", "of the weight, rising",
                  "no opinion: 0", "step"):  # fmt: skip
         assert said in done.stdout, said
     assert max(map(len, done.stdout.splitlines())) <= 100
