@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AdditiveRanker": "crucial.model.additive",
     "Bins": "crucial.data.bins",
+    "CrucialError": "crucial.errors",
     "CrossValidation": "crucial.lab.cross_validation_result",
     "Dataset": "crucial.data.dataset",
     "Evaluation": "crucial.measures.evaluation",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from crucial.data.trec import read_run as read_run
     from crucial.data.trec import write_qrels as write_qrels
     from crucial.data.trec import write_run as write_run
+    from crucial.errors import CrucialError as CrucialError
     from crucial.estimators.rankboost import RankBoost as RankBoost
     from crucial.feedback.combined import SumFeedback as SumFeedback
     from crucial.feedback.labels import LabelFeedback as LabelFeedback

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from crucial.estimators.rankboost import RankBoost
     from crucial.model.additive import AdditiveRanker
 
-__all__ = ["PATIENCE", "Trained", "train_command"]
-
-#: Rounds without a better value before stopping, where a file to judge by is given.
-PATIENCE = 50
+__all__ = ["Trained", "train_command"]
 
 _EPILOG = """\
 \b
@@ -84,7 +81,7 @@ class Trained:
 @click.option("--early-stopping", type=click.IntRange(min=0), metavar="N",
               help="Stop after N rounds without a better value of the first measure; 0: never. "
               "Without --valid, a fifth of the queries is set aside to judge by. "
-              f"[default: {PATIENCE} with --valid, else never]")  # fmt: skip
+              "[default: never; the best round on --valid is kept]")  # fmt: skip
 @click.option("--choice", type=click.Choice(["steepest", "steepest_positive", "largest_drop"]),
               help="Which stump a round takes: largest |r|, largest r, smallest Z. "
               "[default: steepest]")  # fmt: skip
@@ -132,9 +129,9 @@ def train_command(data: str, output: str, **given: Any) -> None:
             refuse_same_file(target, data, given["valid"], given["pairs"], given["group_sizes"])
             check_target(target)
     made = _train(data, output, given)
-    made.model.save(output)
-    if given["trace"] is not None:
+    if given["trace"] is not None:  # before the model, which must not change if this fails
         write_trace(given["trace"], made)
+    made.model.save(output)
     report(replace(made, seconds=time.perf_counter() - began))
 
 
@@ -176,22 +173,18 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
         settings["default_rank"] = rank if rank == "learned" else int(rank)
     if given["max_bins"] is not None:
         settings["max_bins"] = None if given["max_bins"] == "all" else given["max_bins"]
-    patience = given["early_stopping"]
-    if patience is None and given["valid"] is not None and given["preset"] is None:
-        patience = PATIENCE
-    if patience is not None:
-        settings["early_stopping_rounds"] = patience or None
+    if given["early_stopping"] is not None:
+        settings["early_stopping_rounds"] = given["early_stopping"] or None
     return settings
 
 
 def _say_patience(ranker: RankBoost, given: dict[str, Any]) -> None:
     """Say what was chosen for the user about stopping."""
-    if given["valid"] is not None and given["early_stopping"] is None:
-        rounds = ranker.early_stopping_rounds
-        when = (
-            "never stops early" if rounds is None else f"stops after {rounds} rounds without gain"
+    if given["valid"] is not None and ranker.early_stopping_rounds is None:
+        note(
+            f"{given['valid']} decides the round to keep; training never stops early "
+            "(--early-stopping N)"
         )
-        note(f"{given['valid']} decides the round to keep; training {when} (--early-stopping N)")
 
 
 def _check_queries(

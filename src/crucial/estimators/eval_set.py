@@ -58,13 +58,15 @@ def make_watch(
     Parameters
     ----------
     metric : str, Measure, sequence of them, or None
-        None: ndcg@10 with queries, auc without. The first decides when to stop.
+        None: ndcg@10 with queries, auc without or with labels below 0. The first decides
+        when to stop.
     patience : int or None
         Rounds without a new best value before stopping.
     """
     known = check_labels(labels, instances.n_rows)
     if metric is None:
-        metric = "ndcg@10" if groups.n_groups > 1 else "auc"
+        graded = groups.n_groups > 1 and known.min() >= 0.0
+        metric = "ndcg@10" if graded else "auc"
     several: Sequence[Any] = metric if isinstance(metric, list | tuple) else [metric]
     chosen = [get_measure(one) for one in several]
     measures = [(m.name, m.prepare(known, groups), m.higher_is_better) for m in chosen]

@@ -63,7 +63,7 @@ class RankBoost(BoostedRanker):
         round is what predict uses.
     eval_metric : str, Measure or list of them, optional
         Measured on the eval set after every round; the first decides when to stop.
-        Default: "ndcg@10" with queries, "auc" without.
+        Default: "ndcg@10" with queries, "auc" without or with labels below 0.
     validation_fraction : float, default=0.2
         Share of whole queries set aside for early stopping where no eval set is given.
     monotone_constraints : sequence or mapping, optional

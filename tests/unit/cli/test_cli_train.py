@@ -20,7 +20,7 @@ def test_summary_says_what_was_done(folder: Path, crucial) -> None:
                  "linear gain", "(12 queries)", "(6 queries)", "by round", "share of weight",
                  f"wrote {target}"):  # fmt: skip
         assert said in done.stdout.replace("\n", " "), said
-    assert "training stops after 50 rounds without gain" in done.stderr
+    assert "decides the round to keep; training never stops early" in done.stderr
     assert "feature indices begin at 1" in done.stderr
     assert all(line.startswith("crucial: note: ") for line in done.stderr.splitlines())
 
@@ -272,3 +272,11 @@ def test_parquet(folder: Path, crucial) -> None:
     assert parquet.weights == text.weights
     done = crucial("evaluate", folder / "p.json", folder / "train.parquet")
     assert done.exit_code == 0, done.stderr
+
+
+def test_a_trace_that_cannot_be_written_leaves_the_model_alone(folder: Path, crucial) -> None:
+    (folder / "m.json").write_text("old")
+    done = crucial("train", folder / "train.txt", "-o", folder / "m.json", "--rounds", 2,
+                   "--trace", "/dev/full")  # fmt: skip
+    assert done.exit_code == 2
+    assert (folder / "m.json").read_text() == "old"
