@@ -35,24 +35,27 @@ def _query_of_segment(query_first: Ints) -> Ints:
 def sums_below(sums: NDArray[Any], gap: Floats, query_first: Ints) -> Floats:
     """Sum over the lower levels of the query, each times the difference of gains.
 
-    With ``gap`` of length 0 every pair counts 1.
+    With ``gap`` of length 0 every pair counts 1. ``sums`` may have further dimensions.
     """
-    out = np.zeros(len(sums))
+    out = np.zeros(sums.shape)
+    factor = gap.reshape(-1, *(1,) * (sums.ndim - 1))
     sizes = np.diff(query_first)
     deepest = int(sizes.max(initial=0))
     if len(sizes) <= deepest:  # few deep queries: one after the other
         for q in range(len(sizes)):
             a, b = query_first[q], query_first[q + 1]
-            cumulative = np.cumsum(sums[a : b - 1])
-            out[a + 1 : b] = np.cumsum(gap[a + 1 : b] * cumulative) if len(gap) else cumulative
+            cumulative = np.cumsum(sums[a : b - 1], axis=0)
+            if len(gap):
+                cumulative = np.cumsum(factor[a + 1 : b] * cumulative, axis=0)
+            out[a + 1 : b] = cumulative
         return out
-    cumulative = np.zeros(len(sizes))
-    total = np.zeros(len(sizes))
+    cumulative = np.zeros((len(sizes), *sums.shape[1:]))
+    total = np.zeros_like(cumulative)
     for level in range(1, deepest):  # many shallow queries: level after level
         live = np.flatnonzero(sizes > level)
         at = query_first[live] + level
         cumulative[live] += sums[at - 1]
-        total[live] += gap[at] * cumulative[live] if len(gap) else sums[at - 1]
+        total[live] += factor[at] * cumulative[live] if len(gap) else sums[at - 1]
         out[at] = total[live]
     return out
 
@@ -260,9 +263,7 @@ def wrong_weights(
     ones_up = np.cumsum(up_table[:, ::-1], axis=1)[:, ::-1][:, 1:]  # [s, k]: place > k
     zeros_down = np.cumsum(down_table, axis=1)[:, :-1]  # [s, k]: place <= k
     weight = coefficient[_query_of_segment(query_first)]
-    below = np.empty_like(ones_up)
-    for k in range(width - 1):
-        below[:, k] = sums_below(ones_up[:, k], gap, query_first)
+    below = sums_below(ones_up, gap, query_first)
     wrong[:] = np.sum(weight[:, None] * zeros_down * below, axis=0)
 
 
