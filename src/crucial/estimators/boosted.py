@@ -27,6 +27,7 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.objectives.base import Objective
+from crucial.validation import refuse
 from crucial.weak.base import Constraints, Material, StepRule, WeakLearner
 
 __all__ = ["BoostedRanker"]
@@ -324,7 +325,11 @@ class BoostedRanker(Ranker):
 def _seed(random_state: Any) -> int:
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        rule = "a whole number of at least 0, a RandomState or None"
+        raise refuse("a ranker", "random_state", rule, random_state) from None
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:

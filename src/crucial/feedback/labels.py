@@ -51,14 +51,12 @@ def check_labels(y: Any, n_rows: int | None = None) -> Floats:
     if values.dtype.kind in "mM":  # (NumPy would count ticks, and take NaT for a large number)
         raise DataError(f"Unknown label type: labels must be numbers, not {values.dtype}.")
     if values.dtype.kind not in "fiub":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            bad = next((i, v) for i, v in enumerate(values.tolist()) if not _is_number(v))
+        bad = next(((i, v) for i, v in enumerate(values.tolist()) if not _is_number(v)), None)
+        if bad is not None:
             raise DataError(
                 f"Unknown label type: labels must be numbers, higher is better. Row {bad[0]} is "
                 f"{bad[1]!r}. Map names of grades to numbers first."
-            ) from None
+            )
     values = values.astype(np.float64, copy=False)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -70,6 +68,9 @@ def check_labels(y: Any, n_rows: int | None = None) -> Floats:
 
 
 def _is_number(value: Any) -> bool:
+    # (text is refused even where it reads as a number: "10" would sort before "9")
+    if isinstance(value, str | bytes):
+        return False
     try:
         float(value)
     except (TypeError, ValueError):
@@ -235,7 +236,7 @@ def _gains_of(gain: str | Callable[[Floats], Floats] | None, layout: Layout) -> 
     if gain is None:
         return np.zeros(0)
     function = lookup(GAINS, gain, "gain") if isinstance(gain, str) else gain
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         gains = np.asarray(function(layout.values), np.float64)
     rising = np.diff(gains)
     rising[layout.query_first[1:-1] - 1] = 1.0

@@ -551,3 +551,14 @@ def test_explicit_feedback_says_what_is_wrong_too():
         LabelFeedback([1023, 1023, 1023, 0, 0], gain="exp")
     with pytest.raises(ParameterError, match="'balance' parameter of LabelFeedback"):
         LabelFeedback([1, 0], balance="rows")
+
+
+def test_numbers_written_as_text_are_no_labels():
+    with pytest.raises(ValueError, match=r"Row 0 is '1'. Map names of grades to numbers"):
+        RankBoost(2).fit(X, ["1", "0", "1", "0"])
+
+
+@pytest.mark.parametrize("seed", [-1, "x"])
+def test_seeds_that_are_none(seed):
+    with pytest.raises(ValueError, match="'random_state' parameter .* must be a whole number"):
+        RankBoost(2, random_state=seed, subsample=0.5).fit(X, Y)
