@@ -110,7 +110,7 @@ QUESTIONS = [
         [{"positive_weights": None}, {"positive_weights": "cumulative"}],
     ),
     Question(
-        "gain, where labels are grades",
+        "gain, where there are more than two labels and none is large",
         [{"gain": None}, {"gain": "linear"}, {"gain": "exp"}],
         where=_has_grades,
     ),
@@ -131,7 +131,7 @@ QUESTIONS = [
             {"early_stopping_rounds": None},
             {"early_stopping_rounds": 50},
             {"early_stopping_rounds": 50, "n_estimators": 1000},
-            {"early_stopping_rounds": 50, "n_estimators": 1000, "learning_rate": 0.3},
+            {"early_stopping_rounds": 100, "n_estimators": 1000},
         ],
     ),
 ]
