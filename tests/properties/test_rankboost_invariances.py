@@ -82,7 +82,11 @@ def test_rising_transforms_of_features(table, way):
     for transform in (lambda x: 5 * x - 3, np.exp, lambda x: (x + 0.1) ** 3):
         moved = fitted(table.changed(X=transform(table.X)), way)
         assert moved.model_.weights == model.model_.weights
-        np.testing.assert_array_equal(moved.predict(transform(table.X)), model.predict(table.X))
+        # A row without a pair may lie between the values that a threshold parts.
+        rows = sorted({*table.pairs().lo, *table.pairs().hi})
+        np.testing.assert_array_equal(
+            moved.predict(transform(table.X[rows])), model.predict(table.X[rows])
+        )
 
 
 @holds_for(tables(), ways, st.sampled_from([-7.0, 0.5, 100.0]), **REACH)

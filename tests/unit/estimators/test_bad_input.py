@@ -560,5 +560,5 @@ def test_numbers_written_as_text_are_no_labels():
 
 @pytest.mark.parametrize("seed", [-1, "x"])
 def test_seeds_that_are_none(seed):
-    with pytest.raises(ValueError, match="'random_state' parameter .* must be a whole number"):
+    with pytest.raises(ValueError, match=r"'random_state' parameter .* must be a whole number"):
         RankBoost(2, random_state=seed, subsample=0.5).fit(X, Y)
