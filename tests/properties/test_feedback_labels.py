@@ -40,7 +40,7 @@ def feedback_of(table, how):
     return LabelFeedback(table.y, groups, weight=table.weight, **how)
 
 
-@holds_for(cases(), quick=60, full=10_000)
+@holds_for(cases(), quick=60, full=3_000)
 def test_questions_about_scores(case):
     table, how, pairs, scores = case
     reach = max(1.0, float(np.ptp(scores)))
@@ -60,7 +60,7 @@ def test_questions_about_scores(case):
             assert feedback.loss(np.zeros(table.n_rows)) == pytest.approx(1.0, abs=1e-14)
 
 
-@holds_for(cases(), st.floats(-2, 2), st.data(), quick=40, full=5_000)
+@holds_for(cases(), st.floats(-2, 2), st.data(), quick=40, full=1_000)
 def test_questions_about_a_step(case, alpha, data):
     table, how, pairs, scores = case
     n = table.n_rows
@@ -80,7 +80,7 @@ def test_questions_about_a_step(case, alpha, data):
             assert moments == pytest.approx(pairs.moments(scores, real), abs=1e-12)
 
 
-@holds_for(cases(), quick=40, full=5_000)
+@holds_for(cases(), quick=40, full=1_000)
 def test_counts(case):
     table, how, pairs, _ = case
     feedback = feedback_of(table, how)
@@ -105,7 +105,7 @@ def _counts(table, row):
     return table.weight is None or table.weight[row] > 0
 
 
-@holds_for(cases(weighted=False), quick=40, full=5_000)
+@holds_for(cases(weighted=False), quick=40, full=1_000)
 def test_the_same_as_the_pairs_given_one_by_one(case):
     table, how, pairs, scores = case
     labels = feedback_of(table, how)
@@ -119,7 +119,7 @@ def test_the_same_as_the_pairs_given_one_by_one(case):
     assert labels.r2(scores) == pytest.approx(explicit.r2(scores), abs=1e-13)
 
 
-@holds_for(cases(), st.floats(-50, 50), st.floats(-3, 3), quick=30, full=2_000)
+@holds_for(cases(), st.floats(-50, 50), st.floats(-3, 3), quick=30, full=500)
 def test_a_shift_of_scores_or_labels_changes_nothing(case, by, label_shift):
     table, how, _, scores = case
     feedback = feedback_of(table, how)
@@ -130,7 +130,7 @@ def test_a_shift_of_scores_or_labels_changes_nothing(case, by, label_shift):
         assert moved.log_loss(scores) == pytest.approx(feedback.log_loss(scores), abs=1e-12)
 
 
-@holds_for(cases(weighted=False), quick=30, full=2_000)
+@holds_for(cases(weighted=False), quick=30, full=500)
 def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(case):
     table, how, _, scores = case
     weight = np.arange(table.n_rows) % 3.0

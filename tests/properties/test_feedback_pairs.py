@@ -59,7 +59,7 @@ def check(feedback, pairs, scores, data):
             assert found[k] == pytest.approx(pairs.split(scores, one)[1], abs=1e-13)
 
 
-@holds_for(pair_lists(), st.sampled_from(["keep", "net"]), st.data(), quick=60, full=10_000)
+@holds_for(pair_lists(), st.sampled_from(["keep", "net"]), st.data(), quick=60, full=3_000)
 def test_explicit_pairs(drawn, contradictions, data):
     pairs, weight, n, scores = drawn
     listed = from_list(pairs, n, weight, contradictions)
@@ -102,7 +102,7 @@ def test_a_cycle_is_feedback_too():
     assert feedback.r1([2, 1, 0]) == pytest.approx(1 / 3)
 
 
-@holds_for(tables(max_features=1), st.data(), quick=40, full=5_000)
+@holds_for(tables(max_features=1), st.data(), quick=40, full=1_000)
 def test_sums_of_feedbacks_are_all_their_pairs_together(table, data):
     pairs, weight, _, _ = data.draw(pair_lists(table.n_rows))
     assume(sum(weight) > 0)

@@ -71,7 +71,7 @@ def test_labels(table, rules, balance, gain):
         assert_same(fitted, naive)
 
 
-@holds_for(tables(max_features=3), rules, st.data(), quick=60, full=5_000)
+@holds_for(tables(max_features=3), rules, st.data(), quick=60, full=2_000)
 def test_labels_under_monotone_constraints(table, rules, data):
     signs = st.lists(
         st.sampled_from([-1, 0, 1]), min_size=table.X.shape[1], max_size=table.X.shape[1]
@@ -84,7 +84,7 @@ def test_labels_under_monotone_constraints(table, rules, data):
         assert_same(fitted, naive)
 
 
-@holds_for(tables(max_rows=30, max_queries=2, labels=range(12)), rules, quick=30, full=3_000)
+@holds_for(tables(max_rows=30, max_queries=2, labels=range(12)), rules, quick=30, full=1_000)
 def test_many_levels(table, rules):
     naive = NaiveBoost(table.X, table.pairs(), rules, table.pairs().total).run(ROUNDS)
     for path in PATHS:
@@ -93,7 +93,7 @@ def test_many_levels(table, rules):
         assert_same(fitted, naive)
 
 
-@holds_for(tables(weighted=False), rules, st.data(), quick=60, full=5_000)
+@holds_for(tables(weighted=False), rules, st.data(), quick=60, full=2_000)
 def test_explicit_pairs_alone_and_with_labels(table, rules, data):
     row = st.integers(0, table.n_rows - 1)
     pair = st.tuples(row, row).filter(lambda p: p[0] != p[1])
