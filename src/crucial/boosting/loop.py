@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -64,6 +65,8 @@ def boost(
     ----------
     material, feedback : what to learn from
     objective, learner, step : the parts that make the algorithm
+        An objective or step with a method ``notes(potentials)`` puts what it returns, names
+        and numbers, into the trace after every round.
     rounds : int
         Length of the whole ensemble, earlier rounds included.
     constraints : Constraints
@@ -112,6 +115,7 @@ def boost(
                 r1,
                 r2,
                 measures=measures,
+                extras={**_notes(objective, potentials), **_notes(step, potentials)},
                 seconds=time.perf_counter() - began,
             )
         )
@@ -121,6 +125,12 @@ def boost(
             made.trace.stopped = "early stopping"
             break
     return made
+
+
+def _notes(part: Any, potentials: Potentials) -> dict[str, float]:
+    """What a part has to tell of the round, if it tells anything."""
+    tell = getattr(part, "notes", None)
+    return {} if tell is None else tell(potentials)
 
 
 def _next(

@@ -28,6 +28,7 @@ class Round:
     log_loss : logarithm of E1 after the round
     r1, r2 : risks on the training pairs, where asked for
     measures : values on the eval set after the round, by name
+    extras : what the algorithm's own parts tell of the round, by name
     seconds : time the round took
     """
 
@@ -39,6 +40,7 @@ class Round:
     r1: float | None = None
     r2: float | None = None
     measures: dict[str, float] = field(default_factory=dict)
+    extras: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
@@ -78,10 +80,8 @@ class Trace:
         return f"Trace({len(self)} rounds, loss {self._rounds[-1].loss:.6g})"
 
     def column(self, name: str) -> NDArray[Any]:
-        """One number a round: alpha, r, z, loss, log_loss, r1, r2, seconds, or a measure."""
-        return np.array(
-            [e.measures[name] if name in e.measures else getattr(e, name) for e in self._rounds]
-        )
+        """One number a round: alpha, r, z, loss, log_loss, r1, r2, seconds, a measure or extra."""
+        return np.array([_value(e, name) for e in self._rounds])
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns, ready for a data frame."""
@@ -89,8 +89,15 @@ class Trace:
         if self._rounds and self._rounds[0].r1 is not None:
             names += ["r1", "r2"]
         if self._rounds:
-            names += list(self._rounds[0].measures)
+            names += [*self._rounds[0].extras, *self._rounds[0].measures]
         table: dict[str, list[Any]] = {"round": list(range(1, len(self) + 1))}
         table["ranker"] = [e.ranker for e in self._rounds]
         table["feature"] = [getattr(e.ranker, "feature", None) for e in self._rounds]
         return table | {name: self.column(name).tolist() for name in names}
+
+
+def _value(entry: Round, name: str) -> Any:
+    for named in (entry.measures, entry.extras):
+        if name in named:
+            return named[name]
+    return getattr(entry, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.objectives.base import Objective
-from crucial.validation import refuse
+from crucial.validation import check_choice, check_flag, check_integer, check_real, refuse
 from crucial.weak.base import Constraints, Material, StepRule, WeakLearner
 
 __all__ = ["BoostedRanker"]
@@ -36,8 +37,8 @@ __all__ = ["BoostedRanker"]
 class BoostedRanker(Ranker):
     """Base of the boosting estimators.
 
-    A subclass has the parameters named here, checks its own in ``_check_parameters`` and
-    names its parts in ``_parts``.
+    A subclass has the parameters named here, checks them (`_check_common`) and its own in
+    ``_check_parameters`` and names its parts in ``_parts``.
     """
 
     n_estimators: int
@@ -56,6 +57,24 @@ class BoostedRanker(Ranker):
 
     def _check_parameters(self) -> None:
         raise NotImplementedError
+
+    def _check_common(self) -> None:
+        """Refuse values that no boosting estimator can use, of the parameters named above."""
+        owner = type(self).__name__
+        check_integer(owner, "n_estimators", self.n_estimators, 1)
+        check_choice(owner, "balance", self.balance, ["pairs", "queries"])
+        if not (self.gain is None or isinstance(self.gain, str) or callable(self.gain)):
+            raise refuse(owner, "gain", "None, 'linear', 'exp' or a function", self.gain)
+        check_real(owner, "subsample", self.subsample, 0.0, 1.0, low_open=True)
+        check_integer(owner, "early_stopping_rounds", self.early_stopping_rounds, 1, none=True)
+        check_real(owner, "validation_fraction", self.validation_fraction, 0.0, 0.9, low_open=True)
+        check_choice(owner, "contradictions", self.contradictions, ["keep", "net"])
+        check_integer(owner, "verbose", self.verbose, 0)
+        for name in ("record_risks", "warm_start"):
+            check_flag(owner, name, getattr(self, name))
+        whole = isinstance(self.n_jobs, Integral) and not isinstance(self.n_jobs, bool)
+        if self.n_jobs is not None and not (whole and self.n_jobs != 0):
+            raise refuse(owner, "n_jobs", "an int other than 0, or None", self.n_jobs)
 
     def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
         """The objective, the weak learner and the step rule that make the algorithm."""

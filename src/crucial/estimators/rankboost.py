@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from numbers import Integral
 from typing import Any
 
 from crucial.boosting.steps import STEPS, smoothing_of
@@ -15,7 +14,7 @@ from crucial.estimators.presets import PRESETS
 from crucial.feedback.base import Feedback
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
-from crucial.validation import check_choice, check_flag, check_integer, check_real, lookup, refuse
+from crucial.validation import check_choice, check_integer, check_real, lookup, refuse
 from crucial.weak.base import Constraints, StepRule, WeakLearner
 from crucial.weak.checked import CheckedLearner
 from crucial.weak.features import ColumnLearner, FeatureLearner
@@ -189,8 +188,8 @@ class RankBoost(BoostedRanker):
         return CheckedLearner(deepcopy(self.weak), self.step)
 
     def _check_parameters(self) -> None:
+        self._check_common()
         owner = type(self).__name__
-        check_integer(owner, "n_estimators", self.n_estimators, 1)
         check_real(owner, "learning_rate", self.learning_rate, 0.0, 1.0, low_open=True)
         check_choice(
             owner, "choice", self.choice, ["steepest", "steepest_positive", "largest_drop"]
@@ -198,21 +197,8 @@ class RankBoost(BoostedRanker):
         check_choice(owner, "step", self.step, list(STEPS))
         check_choice(owner, "positive_weights", self.positive_weights, [None, "cumulative"])
         check_choice(owner, "default_rank", self.default_rank, ["learned", 0, 1])
-        check_choice(owner, "balance", self.balance, ["pairs", "queries"])
-        if not (self.gain is None or isinstance(self.gain, str) or callable(self.gain)):
-            raise refuse(owner, "gain", "None, 'linear', 'exp' or a function", self.gain)
         check_choice(owner, "on_perfect", self.on_perfect, ["smooth", "stop"])
         check_integer(owner, "max_bins", self.max_bins, 2, 65535, none=True)
-        check_real(owner, "subsample", self.subsample, 0.0, 1.0, low_open=True)
-        check_integer(owner, "early_stopping_rounds", self.early_stopping_rounds, 1, none=True)
-        check_real(owner, "validation_fraction", self.validation_fraction, 0.0, 0.9, low_open=True)
-        check_choice(owner, "contradictions", self.contradictions, ["keep", "net"])
-        check_integer(owner, "verbose", self.verbose, 0)
-        for name in ("record_risks", "warm_start"):
-            check_flag(owner, name, getattr(self, name))
-        whole = isinstance(self.n_jobs, Integral) and not isinstance(self.n_jobs, bool)
-        if self.n_jobs is not None and not (whole and self.n_jobs != 0):
-            raise refuse(owner, "n_jobs", "an int other than 0, or None", self.n_jobs)
         if isinstance(self.weak, str):
             check_choice(owner, "weak", self.weak, ["stump", "feature", "column"])
         elif not all(hasattr(self.weak, m) for m in ("prepare", "propose", "accept")):

@@ -1,0 +1,28 @@
+"""Rankers by name, for the command line and for experiments."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from crucial.validation import lookup
+
+__all__ = ["RANKERS", "ranker_class"]
+
+# Where each lives: imported on first use, so that listing the names costs nothing.
+RANKERS: dict[str, str] = {
+    "rankboost": "crucial.estimators.rankboost:RankBoost",
+}
+
+
+def ranker_class(name: str) -> type[Any]:
+    """The estimator of that name.
+
+    Examples
+    --------
+    >>> ranker_class("rankboost").__name__
+    'RankBoost'
+    """
+    module, _, attribute = lookup(RANKERS, name, "ranker").partition(":")
+    found: type[Any] = getattr(import_module(module), attribute)
+    return found

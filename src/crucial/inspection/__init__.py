@@ -1,0 +1,1 @@
+"""Look into what was learned: compute once, keep the numbers, then draw."""
