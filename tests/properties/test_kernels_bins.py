@@ -243,3 +243,30 @@ def test_every_kernel_is_held_by_a_property():
     text = "".join(path.read_text() for path in folder.glob("test_kernels_*.py"))
     untested = {name for name in compiled.__all__ if f"compiled.{name}" not in text}
     assert untested <= {"wrong_weights", "wrong_weights_few"}
+
+
+weights = st.floats(0, 1) | st.sampled_from([0.0, 1e-15, 1e-13, 1.0])
+
+
+@holds_for(
+    st.lists(st.tuples(weights, weights, st.booleans()), min_size=1, max_size=9),
+    quick=30,
+    full=500,
+)
+def test_drops_agree_with_their_twin_and_the_formula(stumps):
+    """Z of every stump on offer, from W- and r alone; what is not on offer stays as it was."""
+    snap = 1e-13
+    right, wrong = (np.array([s[i] for s in stumps]) / 2 for i in (0, 1))
+    offered = np.array([s[2] for s in stumps])
+    made = []
+    for drops in (plain.drops, compiled.drops):
+        w, v, z = wrong.copy(), np.zeros_like(right), np.full(len(stumps), np.inf)
+        made.append((drops(right - wrong, offered, snap, w, v, z), w, v, z))
+    for one, other in zip(*made, strict=True):
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+    lowest, w, v, z = made[0]
+    exact = np.where(offered, 1 - right - wrong + 2 * np.sqrt(right * wrong), np.inf)
+    np.testing.assert_allclose(z, exact, atol=1e-6)
+    np.testing.assert_allclose(w, wrong, atol=2e-13)
+    np.testing.assert_allclose(v, right, atol=2e-13)
+    assert lowest == z.min()

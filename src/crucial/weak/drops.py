@@ -9,8 +9,10 @@ the same as if it had been.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +56,11 @@ class DropSearch:
 
     def __init__(self, slopes: SlopeSearch, threads: int) -> None:
         self._slopes, self._threads = slopes, threads
+        self._kernels: ModuleType = plain
+        if not slopes.small:
+            from crucial.kernels import compiled
+
+            self._kernels = compiled
         self.wrong = np.zeros_like(slopes.slope)
         self.right = np.zeros_like(slopes.slope)
         self.z = np.full_like(slopes.slope, np.inf)
@@ -63,6 +70,7 @@ class DropSearch:
         # itself, nor by more than _fall.
         self._shrink = np.zeros(n_features)
         self._fall = np.full(n_features, np.inf)
+        self._lowest = np.full(n_features, np.inf)  # Z when last scanned
 
     def forget(self) -> None:
         """Other pairs count from now on: nothing is known of their weights."""
@@ -124,12 +132,7 @@ class DropSearch:
 
     def _renew_bounds(self, features: NDArray[np.int64]) -> None:
         slopes = self._slopes
-        bounds = plain.drop_bounds
-        if not slopes.small:
-            from crucial.kernels import compiled
-
-            bounds = compiled.drop_bounds
-        bounds(
+        self._kernels.drop_bounds(
             slopes.slope,
             slopes.offered,
             slopes.drift,
@@ -147,16 +150,9 @@ class DropSearch:
     ) -> float:
         """Z of a stump that promises to be the best: an upper bound of the best."""
         slopes = self._slopes
-        # Features by the Z they had, slopes and weights taken as they were last known.
-        wrong = np.maximum(self.wrong, np.maximum(-slopes.slope, 0.0))
-        known = _z(wrong + slopes.slope, wrong)
-        known[~slopes.offered] = np.inf
-        likely = np.minimum.reduceat(known.min(axis=0), slopes.first[:-1])
-        likely[np.isinf(self._fall)] = np.inf  # (never scanned)
-        if not np.isfinite(likely).any():
-            likely = self._reach
-        look = np.argsort(likely, kind="stable")
-        look = look[:_FIRST_LOOK]
+        # Features by the Z they had when last scanned; at the start none was.
+        known = np.isfinite(self._lowest).any()
+        look = np.argsort(self._lowest if known else self._reach, kind="stable")[:_FIRST_LOOK]
         slopes.scan(look[slopes.drift[look] > 0])
         self._renew_bounds(look)
         lowest, place = np.inf, (0, 0)
@@ -178,22 +174,24 @@ class DropSearch:
         slopes = self._slopes
         a, b = int(slopes.first[feature]), int(slopes.first[feature + 1])
         self._shrink[feature], self._fall[feature] = 1.0, 0.0
+        lowest = math.inf
         codes = slopes.bins.codes[feature]
         for default in (0, 1):
             if not slopes.offered[default, a:b].any():
                 continue
-            r = slopes.slope[default, a:b]
             wrong = self.wrong[default, a:b]
             potentials.pairs.wrong_weights(codes, b - a - 1, default, wrong)
-            wrong[wrong < SNAP] = 0.0
-            right = wrong + r
-            none_right = right < SNAP
-            right[none_right] = 0.0
-            wrong[none_right] = np.maximum(-r[none_right], 0.0)
-            self.right[default, a:b] = right
-            offered = slopes.offered[default, a:b]
-            self.z[default, a:b] = np.where(offered, _z(right, wrong), np.inf)
-        return float(self.z[:, a:b].min())
+            found = self._kernels.drops(
+                slopes.slope[default, a:b],
+                slopes.offered[default, a:b],
+                SNAP,
+                wrong,
+                self.right[default, a:b],
+                self.z[default, a:b],
+            )
+            lowest = min(lowest, found)
+        self._lowest[feature] = lowest
+        return lowest
 
 
 def _z(right: Floats, wrong: Floats) -> Floats:

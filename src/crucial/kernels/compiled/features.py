@@ -12,6 +12,7 @@ __all__ = [
     "copy_ranked",
     "distance",
     "drop_bounds",
+    "drops",
     "gather_columns",
     "histogram8",
     "histogram_wide",
@@ -46,6 +47,24 @@ def drop_bounds(slope, offered, drift, wrong, right, shrink, fall, first, featur
                         z = min(z, 1.0 - root * root)
                     least = min(least, z)
         reach[f] = least
+
+
+@kernel
+def drops(slope, offered, snap, wrong, right, z):
+    """Z of the stumps of a feature from their slopes and W-; the lowest. Twin: ``plain.drops``."""
+    lowest = np.inf
+    for k in range(len(wrong)):
+        w = wrong[k] if wrong[k] >= snap else 0.0
+        v = w + slope[k]
+        if v < snap:
+            v = 0.0
+            w = max(-slope[k], 0.0)
+        wrong[k] = w
+        right[k] = v
+        if offered[k]:
+            z[k] = max(1.0 - v - w + 2.0 * np.sqrt(v * w), 0.0)
+            lowest = min(lowest, z[k])
+    return lowest
 
 
 @kernel

@@ -13,12 +13,8 @@ __all__ = [
 ]
 
 
-# What joining the ones at level y does to the levels below and above it: a product with
-# such a row is faster than a choice.
-_BELOW = np.tril(np.ones((5, 5)), -1)
-
-
-_ABOVE = np.triu(np.ones((5, 5)), 1)
+# Offsets as unsigned numbers: a signed one makes Numba test every index for its sign.
+_1, _2, _3, _4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 @kernel
@@ -40,7 +36,8 @@ def wrong_weights_few(
 
     Query after query, from the highest code to the lowest. A row that joins the ones
     makes its pairs with higher-labelled zeros wrong, and rights those with lower-labelled
-    ones; ``zeros[y]`` and ``ones[y]`` are the sums over both for a row of level y.
+    ones. ``zeros[y]`` and ``ones[4 + y]`` are the sums over both of level y; four levels of
+    nothing above and below let the sum over the other levels run without a condition.
 
     Parameters
     ----------
@@ -55,57 +52,64 @@ def wrong_weights_few(
     largest = 0
     for q in range(len(row_start) - 1):
         largest = max(largest, row_start[q + 1] - row_start[q])
+    top = np.uint64(n_bins)
     order = np.empty(largest, np.uint32)
-    start = np.zeros(258, np.int32)
-    change = np.zeros(n_bins + 1)
-    zeros = np.zeros(5)
-    ones = np.zeros(5)
-    g = np.zeros(5)
+    start = np.zeros(258, np.uint32)
+    change = np.zeros(256)
+    zeros = np.zeros(9)
+    ones = np.zeros(9)
+    gain = np.zeros(13)
     for q in range(len(row_start) - 1):
-        a, b = row_start[q], row_start[q + 1]
+        a, b = np.uint64(row_start[q]), np.uint64(row_start[q + 1])
         s = query_first[q]
         n_levels = query_first[q + 1] - s
-        zeros[:] = 0.0
-        ones[:] = 0.0
-        for y in range(n_levels):
-            g[y] = gains[s + y] if graded else 0.0
-        for y in range(n_levels - 1, -1, -1):
-            for k in range(y):
-                zeros[k] += level_sum[s + y] * (g[y] - g[k] if graded else 1.0)
+        for y in range(5):
+            zeros[y] = level_sum[s + y] if y < n_levels else 0.0
+            ones[4 + y] = 0.0
+            gain[4 + y] = gains[s + y] if graded and y < n_levels else 0.0
         start[: n_bins + 2] = 0
         for i in range(a, b):
-            start[n_bins - codes[i] + 1] += 1
-        passed = 0
+            start[top - np.uint64(codes[i]) + _1] += np.uint32(1)
+        passed = np.uint32(0)
         for c in range(n_bins + 2):
             passed += start[c]
             start[c] = passed
         absent = start[1]
         for i in range(a, b):
-            c = n_bins - codes[i]
-            order[start[c]] = i
-            start[c] += 1
+            code = top - np.uint64(codes[i])
+            place = start[code]
+            order[place] = np.uint32(i)
+            start[code] = place + np.uint32(1)
         weight = coefficient[q]
         # Abstaining rows come first; where they rank 0 they never join the ones.
-        for j in range(absent if missing_rank == 0 else 0, b - a):
-            i = order[j]
-            here = np.uint32(row_level[i])
-            won, lost = up[i], down[i]
-            change[codes[i]] += weight * (won * zeros[here] - lost * ones[here])
+        for j in range(np.uint64(absent if missing_rank == 0 else 0), b - a):
+            row = np.uint64(order[j])
+            level = np.uint64(row_level[row])
+            won, lost = up[row], down[row]
             if graded:
-                for k in range(5):
-                    zeros[k] -= lost * _BELOW[here, k] * (g[here] - g[k])
-                    ones[k] += won * _ABOVE[here, k] * (g[k] - g[here])
+                here = gain[level + _4]
+                higher = (
+                    zeros[level + _1] * (gain[level + _4 + _1] - here)
+                    + zeros[level + _2] * (gain[level + _4 + _2] - here)
+                ) + (
+                    zeros[level + _3] * (gain[level + _4 + _3] - here)
+                    + zeros[level + _4] * (gain[level + _4 + _4] - here)
+                )
+                lower = (
+                    ones[level] * (here - gain[level])
+                    + ones[level + _1] * (here - gain[level + _1])
+                ) + (
+                    ones[level + _2] * (here - gain[level + _2])
+                    + ones[level + _3] * (here - gain[level + _3])
+                )
             else:
-                z0 = zeros[0] - lost * _BELOW[here, 0]
-                z1 = zeros[1] - lost * _BELOW[here, 1]
-                z2 = zeros[2] - lost * _BELOW[here, 2]
-                z3 = zeros[3] - lost * _BELOW[here, 3]
-                o1 = ones[1] + won * _ABOVE[here, 1]
-                o2 = ones[2] + won * _ABOVE[here, 2]
-                o3 = ones[3] + won * _ABOVE[here, 3]
-                o4 = ones[4] + won * _ABOVE[here, 4]
-                zeros[0], zeros[1], zeros[2], zeros[3] = z0, z1, z2, z3
-                ones[1], ones[2], ones[3], ones[4] = o1, o2, o3, o4
+                higher = (zeros[level + _1] + zeros[level + _2]) + (
+                    zeros[level + _3] + zeros[level + _4]
+                )
+                lower = (ones[level] + ones[level + _1]) + (ones[level + _2] + ones[level + _3])
+            change[np.uint64(codes[row])] += weight * (won * higher - lost * lower)
+            zeros[level] -= lost
+            ones[level + _4] += won
     total = 0.0
     for k in range(n_bins, -1, -1):
         total += change[k]

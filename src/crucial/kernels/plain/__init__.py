@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from crucial.kernels.plain.features import (
     drop_bounds,
+    drops,
     histogram,
     slopes,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "advance_binary",
     "binary_weights",
     "drop_bounds",
+    "drops",
     "histogram",
     "log_potentials",
     "log_shift",

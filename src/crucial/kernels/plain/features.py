@@ -10,6 +10,7 @@ Ints = NDArray[np.int64]
 
 __all__ = [
     "drop_bounds",
+    "drops",
     "histogram",
     "slopes",
 ]
@@ -126,3 +127,32 @@ def drop_bounds(
             root = np.sqrt(low + np.maximum(gain, 0.0)) - np.sqrt(low)
             z = np.where(gain > 0.0, np.minimum(z, 1.0 - root * root), z)
         reach[f] = np.where(offered[part], z, np.inf).min()
+
+
+def drops(
+    slope: Floats,
+    offered: NDArray[np.bool_],
+    snap: float,
+    wrong: Floats,
+    right: Floats,
+    z: Floats,
+) -> float:
+    """Z of the stumps of a feature from their slopes and W-; the lowest.
+
+    Parameters
+    ----------
+    slope, offered : arrays over the stumps
+    snap : float
+        Weights below are 0.
+    wrong : array over the stumps
+        W-  # IN and OUT
+    right, z : arrays over the stumps
+        W+, and Z where the stump is on offer  # OUT
+    """
+    wrong[wrong < snap] = 0.0
+    right[:] = wrong + slope
+    none_right = right < snap
+    right[none_right] = 0.0
+    wrong[none_right] = np.maximum(-slope[none_right], 0.0)
+    z[offered] = np.maximum(1.0 - right - wrong + 2.0 * np.sqrt(right * wrong), 0.0)[offered]
+    return float(z[offered].min(initial=np.inf))
