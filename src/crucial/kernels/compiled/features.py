@@ -58,7 +58,7 @@ def drops(slope, offered, snap, wrong, right, z):
         v = w + slope[k]
         if v < snap:
             v = 0.0
-            w = max(-slope[k], 0.0)
+            w = -slope[k] if slope[k] < 0.0 else 0.0
         wrong[k] = w
         right[k] = v
         if offered[k]:
