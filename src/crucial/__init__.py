@@ -50,9 +50,13 @@ _HOME = {
     "write_table": "crucial.data.tables",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]
+#: Parts with public names of their own: ``crucial.inspection.why``.
+_MODULES = ("inspection",)
+
+__all__ = ["__version__", *sorted([*_HOME, *_MODULES])]
 
 if TYPE_CHECKING:
+    from crucial import inspection as inspection
     from crucial.data.bins import Bins as Bins
     from crucial.data.dataset import Dataset as Dataset
     from crucial.data.groups import Groups as Groups
@@ -93,6 +97,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"crucial.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'crucial' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)
@@ -101,4 +107,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_HOME, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*_HOME, *_MODULES, *(name for name in globals() if name.startswith("__"))})

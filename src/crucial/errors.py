@@ -7,7 +7,8 @@
     ├── DataError        (ValueError)  what was given to learn from is not usable
     │   └── FileError                  the same, in a file: says file, line and column
     ├── ModelFileError   (ValueError)  a model file is damaged, hostile or from a newer version
-    └── NotRankedError   (ValueError)  a ranker was asked for something it cannot give
+    ├── NotRankedError   (ValueError)  a ranker was asked for something it cannot give
+    └── MissingExtraError (ImportError) an optional package is not installed
 
     NoProgressWarning    (UserWarning) the ensemble ended before the rounds asked for
     DataWarning          (UserWarning) part of the data had no use and was left out
@@ -24,6 +25,7 @@ __all__ = [
     "DataTypeError",
     "DataWarning",
     "FileError",
+    "MissingExtraError",
     "ModelFileError",
     "NoProgressWarning",
     "NotRankedError",
@@ -81,6 +83,10 @@ class ModelFileError(CrucialError, ValueError):
 
 class NotRankedError(CrucialError, ValueError):
     """A ranker was asked for something it cannot give."""
+
+
+class MissingExtraError(CrucialError, ImportError):
+    """An optional package is not installed; the message says how to get it."""
 
 
 class NoProgressWarning(UserWarning):

@@ -1,0 +1,225 @@
+"""What happened round by round: bounds, risks, measures, and where it stopped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.groups import Groups
+from crucial.errors import DataError, NotRankedError
+from crucial.inspection.importance import default_measure
+from crucial.inspection.parts import checked_rows
+from crucial.inspection.results import as_frame, new_axes
+from crucial.measures.names import get_measure
+from crucial.model.additive import AdditiveRanker
+from crucial.model.shape import sparkline
+from crucial.validation import check_integer
+
+__all__ = ["LearningCurve", "learning_curve", "stages_of"]
+
+Floats = NDArray[np.float64]
+
+#: Columns of a trace that are no curves.
+_NO_CURVES = ("round", "ranker", "feature", "threshold", "seconds", "log_loss")
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """What `learning_curve` found.
+
+    Attributes
+    ----------
+    rounds : int array
+        1, 2, ...: the rounds that the columns of training tell of; empty without a trace.
+    training : dict of str to array
+        By name: "alpha", "r", "z", "loss" (E1, which is never below R1 on the training
+        pairs), "r1" and "r2" where they were recorded, what the algorithm's own parts told
+        (such as "e2"), and the measures on the eval set.
+    watched : tuple of str
+        Which of these are measures on the eval set; the first decided when to stop.
+    stages : int array
+        Rounds after which the given rows were measured.
+    measured : dict of str to array
+        Measures on the given rows after these rounds.
+    best_round : int
+        Number of rounds the ranker has.
+    stopped : str
+        Why the training ended.
+    """
+
+    rounds: NDArray[np.int64]
+    training: Mapping[str, Floats]
+    watched: tuple[str, ...]
+    stages: NDArray[np.int64]
+    measured: Mapping[str, Floats]
+    best_round: int
+    stopped: str = ""
+    higher_is_better: Mapping[str, bool] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"LearningCurve({len(self.rounds)} rounds traced, best {self.best_round})"
+
+    def __str__(self) -> str:
+        ended = f" ({self.stopped})" if self.stopped else ""
+        lines = [
+            f"{self.best_round} rounds kept of {max(self.best_round, len(self.rounds))}{ended}"
+        ]
+        for name, values in self.training.items():
+            if name in ("alpha", "r", "z"):
+                continue
+            what = f"{name} (eval)" if name in self.watched else name
+            lines.append(_line(what, values))
+        lines += [_line(f"{name} (given rows)", values) for name, values in self.measured.items()]
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """One row a round; measures on given rows are NaN where they were not taken."""
+        rounds = np.union1d(self.rounds, self.stages)
+        columns: dict[str, Any] = {"round": rounds.tolist()}
+        for name, values in self.training.items():
+            columns[name] = _spread(rounds, self.rounds, values)
+        for name, values in self.measured.items():
+            column = f"{name} (given)" if name in columns else name
+            columns[column] = _spread(rounds, self.stages, values)
+        return as_frame(columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw all curves but those of single rounds; needs matplotlib. Returns the axes."""
+        ax = new_axes(ax)
+        for name, values in self.training.items():
+            if name not in ("alpha", "r", "z"):
+                label = f"{name} (eval)" if name in self.watched else name
+                ax.plot(self.rounds, values, label=label)
+        for name, values in self.measured.items():
+            ax.plot(self.stages, values, marker=".", label=f"{name} (given rows)")
+        ax.axvline(self.best_round, linestyle=":", color="0.5", label="rounds kept")
+        ax.set_xlabel("round")
+        ax.legend()
+        return ax
+
+
+def _line(name: str, values: Floats) -> str:
+    there = values[np.isfinite(values)]
+    if not len(there):
+        return f"{name:<22} no values"
+    return (
+        f"{name:<22} {sparkline(there.tolist(), 32):<32}  {values[0]:.4g} to {values[-1]:.4g}, "
+        f"lowest {there.min():.4g}, highest {there.max():.4g}"
+    )
+
+
+def _spread(rounds: NDArray[np.int64], at: NDArray[np.int64], values: Floats) -> list[float]:
+    out = np.full(len(rounds), math.nan)
+    out[np.searchsorted(rounds, at)] = values
+    return out.tolist()
+
+
+def stages_of(n_rounds: int, count: int) -> NDArray[np.int64]:
+    """Rounds to look after: all if they are few, else closer together at the start.
+
+    Examples
+    --------
+    >>> stages_of(4, 10).tolist(), stages_of(100, 6).tolist()
+    ([1, 2, 3, 4], [1, 5, 17, 37, 64, 100])
+    """
+    if n_rounds <= count:
+        return np.arange(1, n_rounds + 1)
+    spaced = 1 + (n_rounds - 1) * np.linspace(0.0, 1.0, count) ** 2
+    return np.unique(spaced.round().astype(np.int64))
+
+
+def learning_curve(
+    ranker: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    qid: Any = None,
+    metrics: Any = None,
+    stages: int = 40,
+) -> LearningCurve:
+    """What happened round by round.
+
+    Parameters
+    ----------
+    ranker : fitted estimator or AdditiveRanker
+        An estimator has the trace of its training. A model alone is measured on the rows.
+    X, y, qid : rows, labels and queries, optional
+        To measure on: the ranker as it was after some of its rounds.
+    metrics : str, Measure, or several of them, optional
+        Measures on these rows. Default: ndcg@10, or auc without queries.
+    stages : int
+        After how many rounds to measure, at most.
+
+    Returns
+    -------
+    LearningCurve
+    """
+    check_integer("learning_curve", "stages", stages, 1)
+    trace = getattr(ranker, "trace_", None)
+    model = getattr(ranker, "model_", ranker)
+    if trace is None and not isinstance(model, AdditiveRanker):
+        if hasattr(ranker, "fit"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(ranker)
+        raise NotRankedError(
+            f"{type(ranker).__name__} has no rounds: neither a trace nor an additive model."
+        )
+    if trace is None and X is None:
+        raise DataError(
+            "learning_curve of a model needs rows to measure on (X and y); an estimator would "
+            "have the trace of its training."
+        )
+    rounds, training, watched = _of_trace(trace)
+    at: NDArray[np.int64] = np.zeros(0, np.int64)
+    measured: dict[str, Floats] = {}
+    directions: dict[str, bool] = {}
+    if X is not None:
+        whole = getattr(ranker, "ensemble_", model)
+        if not isinstance(whole, AdditiveRanker):
+            raise NotRankedError(f"{type(ranker).__name__} cannot be cut to its first rounds.")
+        at, measured, directions = _staged(whole, X, y, qid, metrics, stages)
+    best = getattr(ranker, "best_round_", None)
+    best = int(getattr(model, "n_rounds", len(rounds)) if best is None else best)
+    stopped = getattr(trace, "stopped", "") or ("all rounds done" if trace is not None else "")
+    return LearningCurve(rounds, training, watched, at, measured, best, stopped, directions)
+
+
+def _of_trace(trace: Any) -> tuple[NDArray[np.int64], dict[str, Floats], tuple[str, ...]]:
+    if trace is None or not len(trace):
+        return np.zeros(0, np.int64), {}, ()
+    columns = {
+        name: np.asarray(values, np.float64)
+        for name, values in trace.to_dict().items()
+        if name not in _NO_CURVES
+    }
+    return np.arange(1, len(trace) + 1), columns, tuple(trace[0].measures)
+
+
+def _staged(
+    model: AdditiveRanker, X: Any, y: Any, qid: Any, metrics: Any, count: int
+) -> tuple[NDArray[np.int64], dict[str, Floats], dict[str, bool]]:
+    """Measure the model after some of its rounds."""
+    if y is None:
+        raise DataError("learning_curve needs the labels of the rows: y.")
+    instances = checked_rows(model, X)
+    groups = Groups.from_qid(qid, instances.n_rows)
+    labels = np.asarray(y, np.float64)
+    if metrics is None:
+        metrics = default_measure(labels, qid is not None)
+    several = isinstance(metrics, Sequence) and not isinstance(metrics, str)
+    chosen = [get_measure(one) for one in (metrics if several else [metrics])]
+    prepared = {one.name: one.prepare(labels, groups) for one in chosen}
+    at = stages_of(model.n_rounds, count)
+    values: dict[str, list[float]] = {name: [] for name in prepared}
+    for stage in at.tolist():
+        scores = model.truncate(stage).predict(instances, groups)
+        for name, measure in prepared.items():
+            values[name].append(float(measure(scores)))
+    made = {name: np.array(row, np.float64) for name, row in values.items()}
+    return at, made, {one.name: one.higher_is_better for one in chosen}

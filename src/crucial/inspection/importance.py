@@ -1,0 +1,305 @@
+"""How much each feature matters, and which never did."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.groups import Groups
+from crucial.data.instances import Instances
+from crucial.errors import DataError, NotRankedError
+from crucial.inspection.parts import checked_rows
+from crucial.inspection.results import as_frame, feature_name, new_axes, shown
+from crucial.measures.names import get_measure
+from crucial.model.additive import AdditiveRanker
+from crucial.validation import check_choice, check_integer
+
+__all__ = ["Importances", "default_measure", "importances"]
+
+Floats = NDArray[np.float64]
+
+KINDS = ("weight", "drop", "permutation")
+_MEANINGS = {
+    "weight": "share of the absolute weight",
+    "drop": "share of the drop in the logarithm of the training loss",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Importances:
+    """What `importances` found; ``result["bm25"]`` is one feature's.
+
+    Attributes
+    ----------
+    kind : str
+        "weight", "drop" or "permutation".
+    meaning : str
+        What the numbers are.
+    names : tuple of str
+        All features, in the order of the ranker.
+    values : array of shape (n_features,)
+        The importance of each; for permutation the mean over repeats.
+    repeats : array of shape (n_repeats, n_features) or None
+        Permutation: how much worse the measure got each time.
+    baseline : float or None
+        Permutation: the measure before.
+    """
+
+    kind: str
+    meaning: str
+    names: tuple[str, ...]
+    values: Floats
+    repeats: Floats | None = None
+    baseline: float | None = None
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.names:
+            raise KeyError(name)
+        return float(self.values[self.names.index(name)])
+
+    @property
+    def order(self) -> list[int]:
+        """Features, the most important first; equal ones in the order of the ranker."""
+        return [int(f) for f in np.argsort(-self.values, kind="stable")]
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """Features that made no difference at all."""
+        each = np.abs(self.values) if self.repeats is None else np.abs(self.repeats).max(axis=0)
+        return tuple(name for name, most in zip(self.names, each.tolist()) if most == 0.0)
+
+    @property
+    def spread(self) -> Floats | None:
+        """Permutation: standard deviation over the repeats; None with fewer than two."""
+        if self.repeats is None or len(self.repeats) < 2:
+            return None
+        return np.asarray(self.repeats.std(axis=0, ddof=1))
+
+    def __str__(self) -> str:
+        before = "" if self.baseline is None else f" from {self.baseline:.4f}"
+        lines = [f"{self.meaning}{before}"]
+        silent, spread = set(self.never), self.spread
+        for feature in self.order:
+            if self.names[feature] in silent:
+                continue
+            give = "" if spread is None else f" ± {spread[feature]:.4f}"
+            lines.append(
+                f"{shown(self.names[feature], 24)} {self.values[feature]:8.4f}{give}".rstrip()
+            )
+        if silent:
+            few = ", ".join(shown(name, 24).strip() for name in self.never[:8])
+            more = f" and {len(self.never) - 8} more" if len(self.never) > 8 else ""
+            lines.append(f"never mattered: {few}{more}")
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """One row a feature, the most important first."""
+        order = self.order
+        columns: dict[str, Any] = {
+            "feature": order,
+            "name": [self.names[f] for f in order],
+            "importance": self.values[order].tolist(),
+        }
+        if self.spread is not None:
+            columns["spread"] = self.spread[order].tolist()
+        return as_frame(columns)
+
+    def plot(self, ax: Any = None, top: int = 20) -> Any:
+        """Draw the most important features as bars; needs matplotlib. Returns the axes."""
+        check_integer("plot", "top", top, 1)
+        ax = new_axes(ax)
+        order = self.order[:top]
+        spread = None if self.spread is None else self.spread[order]
+        ax.barh(range(len(order)), self.values[order], xerr=spread)
+        ax.set_yticks(range(len(order)), [self.names[f] for f in order], parse_math=False)
+        ax.invert_yaxis()
+        ax.set_xlabel(self.meaning)
+        return ax
+
+
+def default_measure(y: Floats, has_queries: bool) -> str:
+    """ndcg@10 of queries; auc without, or where labels below 0 are no gains."""
+    return "ndcg@10" if has_queries and len(y) and float(np.min(y)) >= 0 else "auc"
+
+
+def importances(
+    ranker: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    qid: Any = None,
+    kind: str = "weight",
+    metric: Any = None,
+    shuffle: str = "within",
+    repeats: int = 5,
+    random_state: int = 0,
+) -> Importances:
+    """How much each feature matters.
+
+    Parameters
+    ----------
+    ranker : AdditiveRanker, fitted estimator, or anything with ``predict(X)``
+    X, y, qid : rows, labels and queries
+        For "permutation" only.
+    kind : {"weight", "drop", "permutation"}
+        "weight": share of the ranker's absolute weight. "drop": share of the drop in the
+        logarithm of the training loss, over the rounds that chose the feature; needs an
+        estimator, which has the trace. "permutation": how much worse a measure gets when
+        the feature's values change places; works for every ranker.
+    metric : str or Measure, optional
+        For "permutation". Default: ndcg@10, or auc without queries or with labels below 0.
+    shuffle : {"within", "over"}
+        Values change places inside each query, or among all rows. Only the first leaves
+        what a query's items have in common untouched, which no ranking depends on.
+    repeats, random_state : int
+        How often to shuffle a feature, and the seed.
+
+    Returns
+    -------
+    Importances
+
+    Examples
+    --------
+    >>> from crucial.model.weak import Stump
+    >>> model = AdditiveRanker(2, [Stump(0, 0.5, 0)], [1.0], ["bm25", "age"])
+    >>> importances(model)["bm25"], importances(model).never
+    (1.0, ('age',))
+    """
+    check_choice("importances", "kind", kind, KINDS)
+    if kind == "permutation":
+        return _permuted(ranker, X, y, qid, metric, shuffle, repeats, random_state)
+    if not isinstance(ranker, AdditiveRanker) and hasattr(ranker, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(ranker)
+    model = getattr(ranker, "model_", ranker)
+    if not isinstance(model, AdditiveRanker):
+        raise NotRankedError(
+            f"importances of kind {kind!r} are those of additive rankers, and "
+            f"{type(ranker).__name__} is none; kind='permutation' works for every ranker."
+        )
+    names = tuple(feature_name(model.feature_names, f) for f in range(model.n_features))
+    if kind == "weight":
+        return Importances(kind, _MEANINGS[kind], names, model.feature_importances())
+    return Importances(kind, _MEANINGS[kind], names, _drops(ranker, model))
+
+
+def _drops(ranker: Any, model: AdditiveRanker) -> Floats:
+    """Share of every feature in what the rounds of the model took off the loss."""
+    trace = getattr(ranker, "trace_", None)
+    if trace is None:
+        raise NotRankedError(
+            "importances of kind 'drop' need the trace of the training, which the estimator has "
+            "(trace_) and a model alone has not; use kind='weight' or kind='permutation'."
+        )
+    out = np.zeros(model.n_features)
+    before = 0.0
+    for entry in list(trace)[: model.n_rounds]:
+        feature = getattr(entry.ranker, "feature", None)
+        if feature is not None:
+            out[feature] += before - entry.log_loss
+        before = entry.log_loss
+    total = out.sum()
+    return out / total if total > 0 else out
+
+
+def _permuted(
+    ranker: Any,
+    X: Any,
+    y: Any,
+    qid: Any,
+    metric: Any,
+    shuffle: str,
+    repeats: int,
+    random_state: int,
+) -> Importances:
+    check_choice("importances", "shuffle", shuffle, ["within", "over"])
+    check_integer("importances", "repeats", repeats, 1)
+    check_integer("importances", "random_state", random_state, 0)
+    if X is None or y is None:
+        raise DataError("importances of kind 'permutation' need rows and labels: X and y.")
+    model = getattr(ranker, "model_", ranker)
+    additive = isinstance(model, AdditiveRanker)
+    instances = checked_rows(model, X) if additive else Instances.from_input(X)
+    groups = Groups.from_qid(qid, instances.n_rows)
+    labels = np.asarray(y, np.float64)
+    measure = get_measure(default_measure(labels, qid is not None) if metric is None else metric)
+    value = measure.prepare(labels, groups)
+    predict = _predictor(ranker, model, groups, qid, X)
+    before = value(predict(instances))
+    sign = 1.0 if measure.higher_is_better else -1.0
+    used = _looked_at(model) if additive else list(range(instances.n_features))
+    out = np.zeros((repeats, instances.n_features))
+    for feature in used:
+        column = instances.column(feature)
+        for repeat in range(repeats):
+            rng = np.random.default_rng([random_state, feature, repeat])
+            moved = _shuffled(column, groups, shuffle, rng)
+            other = value(predict(_with_column(instances, feature, moved)))
+            out[repeat, feature] = sign * (before - other)
+    known = getattr(model, "feature_names", None) or instances.names
+    names = tuple(feature_name(known, f) for f in range(instances.n_features))
+    where = "inside queries" if shuffle == "within" else "among all rows"
+    meaning = f"loss of {measure.name} when values change places {where}"
+    return Importances("permutation", meaning, names, out.mean(axis=0), out, float(before))
+
+
+def _looked_at(model: AdditiveRanker) -> list[int]:
+    """Features that can make a difference; all, where a weak ranker does not say its own."""
+    named = [getattr(weak, "feature", None) for weak in model.rankers]
+    if any(feature is None for feature in named):
+        return list(range(model.n_features))
+    return sorted({feature for feature in named if feature is not None})
+
+
+def _predictor(
+    ranker: Any, model: Any, groups: Groups, qid: Any, X: Any
+) -> Callable[[Instances], Floats]:
+    """Scores of rows, whatever the ranker is."""
+    if isinstance(model, AdditiveRanker):
+        return lambda rows: model.predict(rows, groups)
+    if not hasattr(ranker, "predict"):
+        raise NotRankedError(f"importances need a ranker with predict(X). Got {ranker!r}.")
+    takes_qid = "qid" in inspect.signature(ranker.predict).parameters
+    more = {"qid": qid} if takes_qid else {}
+
+    def scores(rows: Instances) -> Floats:
+        return np.asarray(ranker.predict(_like(X, rows), **more), np.float64)
+
+    return scores
+
+
+def _like(X: Any, rows: Instances) -> Any:
+    """Rows in the form in which X came, for rankers that ask for names."""
+    if rows.names is None or rows.is_sparse or not hasattr(X, "columns"):
+        return rows.table
+    return type(X)({name: rows.table[:, j] for j, name in enumerate(rows.names)})
+
+
+def _shuffled(
+    column: NDArray[Any], groups: Groups, shuffle: str, rng: np.random.Generator
+) -> NDArray[Any]:
+    if shuffle == "over":
+        return np.asarray(rng.permutation(column))
+    inside = np.lexsort((rng.random(len(column)), groups.codes))
+    out = np.empty_like(column)
+    out[groups.order] = column[inside]
+    return out
+
+
+def _with_column(instances: Instances, feature: int, column: NDArray[Any]) -> Instances:
+    """The same rows with other values of one feature."""
+    if not instances.is_sparse:
+        table = np.array(instances.table, dtype=np.result_type(instances.table, column), copy=True)
+        table[:, feature] = column
+        return Instances(table, instances.names)
+    from scipy.sparse import csc_array, hstack
+
+    table, new = instances.table, csc_array(column.reshape(-1, 1))
+    whole = hstack([table[:, :feature], new, table[:, feature + 1 :]], format="csc")
+    return Instances(whole, instances.names)

@@ -1,0 +1,208 @@
+"""The function of every feature that a ranker adds up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.inspection.parts import additive_model, checked_rows, step_of
+from crucial.inspection.results import as_frame, axes_grid, feature_name, shown
+from crucial.model.describe import Ramp, describe
+from crucial.model.shape import Shape, sparkline
+from crucial.validation import check_integer
+
+__all__ = ["FeatureShape", "Shapes", "shapes"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureShape:
+    """What a ranker adds for one feature.
+
+    Attributes
+    ----------
+    feature : int
+        Its number, from 0.
+    name : str
+    weight : float
+        Absolute weight of its weak rankers.
+    share_of_weight : float
+        The same as a part of the whole ranker, in [0, 1].
+    direction : str
+        "rising", "falling", "both ways", or "flat" where only presence counts.
+    thresholds : array of shape (k,)
+        Where the function steps, ascending.
+    values : array of shape (k + 1,)
+        ``values[c]`` is added where exactly ``c`` thresholds are below the feature's value.
+    missing : float
+        Added where the feature abstains (ramps included).
+    ramps : tuple of Ramp
+        Parts that rise evenly from ``low`` to ``high`` instead of stepping.
+    share : array of shape (k + 1,) or None
+        Share of the rows on each step, where rows were given.
+    share_missing : float or None
+        Share of the rows on which the feature abstains.
+    """
+
+    feature: int
+    name: str
+    weight: float
+    share_of_weight: float
+    direction: str
+    thresholds: Floats
+    values: Floats
+    missing: float
+    ramps: tuple[Ramp, ...] = ()
+    share: Floats | None = None
+    share_missing: float | None = None
+
+    def __call__(self, value: float) -> float:
+        """What is added at a value; NaN is an abstention."""
+        if math.isnan(value):
+            return self.missing
+        steps = float(self.values[self.thresholds.searchsorted(value)])
+        rising = ((min(max(value, r.low), r.high) - r.low) / (r.high - r.low) for r in self.ramps)
+        return steps + sum(r.weight * part for r, part in zip(self.ramps, rising))
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """What `shapes` found; ``result["bm25"]`` is one feature's function.
+
+    Attributes
+    ----------
+    features : tuple of FeatureShape
+        Those with any weight, heaviest first.
+    unused : tuple of str
+        Names of the others: they never mattered.
+    n_rows : int or None
+        Rows that the shares are of.
+    """
+
+    features: tuple[FeatureShape, ...]
+    unused: tuple[str, ...]
+    n_rows: int | None = None
+
+    def __getitem__(self, name: str) -> FeatureShape:
+        for one in self.features:
+            if one.name == name:
+                return one
+        raise KeyError(name)
+
+    def __repr__(self) -> str:
+        return f"Shapes({len(self.features)} used features, {len(self.unused)} unused)"
+
+    def __str__(self) -> str:
+        lines = []
+        for one in self.features:
+            ends = f"{one(-math.inf):.3g} to {one(math.inf):.3g}"
+            lines.append(
+                f"{shown(one.name, 24)} {one.share_of_weight:6.1%}  "
+                f"{sparkline(one.values.tolist(), 24):<24}  {ends:<16} missing {one.missing:.3g}"
+                + ("" if one.share_missing is None else f" ({one.share_missing:.0%} of rows)")
+            )
+        if self.unused:
+            few = ", ".join(shown(name, 24).strip() for name in self.unused[:8])
+            more = f" and {len(self.unused) - 8} more" if len(self.unused) > 8 else ""
+            lines.append(f"never used: {few}{more}")
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """One row a step: feature, from, to, what it adds, share of the data.
+
+        The step on which a feature abstains has neither ``above`` nor ``up_to``.
+        """
+        names = ("feature", "name", "step", "above", "up_to", "adds", "share")
+        rows: list[tuple[Any, ...]] = []
+        for one in self.features:
+            ends = [-math.inf, *one.thresholds.tolist(), math.inf]
+            shares = [math.nan] * len(one.values) if one.share is None else one.share.tolist()
+            head = (one.feature, one.name)
+            for low, high, value, share in zip(ends, ends[1:], one.values.tolist(), shares):
+                rows.append((*head, "value", low, high, value, share))
+            silent = math.nan if one.share_missing is None else one.share_missing
+            rows.append((*head, "missing", math.nan, math.nan, one.missing, silent))
+        return as_frame(dict(zip(names, zip(*rows))) if rows else {name: [] for name in names})
+
+    def plot(self, top: int = 9) -> Any:
+        """Draw the heaviest features; needs matplotlib.
+
+        Returns
+        -------
+        list of Axes
+        """
+        check_integer("plot", "top", top, 1)
+        axes = axes_grid(min(top, len(self.features)))
+        for ax, one in zip(axes, self.features):
+            marks = [*one.thresholds.tolist(), *(e for r in one.ramps for e in (r.low, r.high))]
+            low, high = (min(marks), max(marks)) if marks else (0.0, 0.0)
+            margin = 0.08 * (high - low) or 1.0
+            fine = np.linspace(low - margin, high + margin, 400)
+            xs = np.unique(np.concatenate([fine, marks, np.nextafter(marks, np.inf)]))
+            ax.plot(xs, [one(float(x)) for x in xs])
+            ax.axhline(one.missing, linestyle=":", color="0.5", label="missing")
+            ax.set_title(f"{one.name} ({one.share_of_weight:.0%})", fontsize=9, parse_math=False)
+        return axes
+
+
+def shapes(ranker: Any, X: Any = None) -> Shapes:
+    """What every feature adds to a score, as a function of its value.
+
+    Parameters
+    ----------
+    ranker : AdditiveRanker or fitted estimator
+        An additive one; others have no such functions.
+    X : array, sparse matrix or frame, optional
+        Rows to count on the steps.
+
+    Returns
+    -------
+    Shapes
+
+    Examples
+    --------
+    >>> from crucial.model.additive import AdditiveRanker
+    >>> from crucial.model.weak import Stump
+    >>> model = AdditiveRanker(2, [Stump(0, 0.5, 0)], [2.0], ["bm25", "age"])
+    >>> found = shapes(model, np.array([[0.0, 1.0], [1.0, 1.0], [np.nan, 1.0], [2.0, 1.0]]))
+    >>> found["bm25"].values.tolist(), found["bm25"].share.tolist(), found.unused
+    ([0.0, 2.0], [0.25, 0.5], ('age',))
+    """
+    model = additive_model(ranker, "shapes")
+    instances = None if X is None else checked_rows(model, X)
+    made = []
+    for one in describe(model, top=model.n_features).features:
+        shape = one.shape
+        if shape is None:
+            shape = Shape(one.feature, None, np.zeros(0), np.zeros(1), 0.0)
+        share, silent = None, None
+        if instances is not None:
+            steps = step_of(shape, instances.column(one.feature))
+            counts = np.bincount(steps, minlength=len(shape.values) + 1)
+            parts = counts / max(1, instances.n_rows)
+            share, silent = parts[:-1], float(parts[-1])
+        made.append(
+            FeatureShape(
+                one.feature,
+                feature_name(model.feature_names, one.feature),
+                one.weight,
+                one.share,
+                one.direction,
+                shape.thresholds,
+                shape.values,
+                shape.missing + sum(ramp.missing for ramp in one.ramps),
+                one.ramps,
+                share,
+                silent,
+            )
+        )
+    used = {one.feature for one in made}
+    unused = [
+        feature_name(model.feature_names, f) for f in range(model.n_features) if f not in used
+    ]
+    return Shapes(tuple(made), tuple(unused), None if instances is None else instances.n_rows)

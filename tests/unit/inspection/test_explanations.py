@@ -1,0 +1,89 @@
+"""Why: the parts are the margin."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from crucial import inspection
+from crucial.errors import DataError, ParameterError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.weak import Presence, ScaledFeature, Stump
+
+numbers = st.sampled_from([-2.0, -0.5, 0.0, 0.1, 0.3, 1.0, 3.0])
+weak = st.one_of(
+    st.builds(Stump, st.integers(0, 2), numbers, st.integers(0, 1)),
+    st.builds(Presence, st.integers(0, 2), st.integers(0, 1)),
+    st.builds(ScaledFeature, st.integers(0, 2), st.just(-1.0), st.just(2.0), st.just(0.5)),
+)
+models = st.lists(st.tuples(weak, st.floats(-3, 3)), min_size=1, max_size=12)
+row = st.lists(st.one_of(numbers, st.just(math.nan)), min_size=3, max_size=3)
+
+
+@given(models, row, row)
+@settings(max_examples=150, deadline=None)
+def test_contributions_sum_to_the_margin(rounds, a, b) -> None:
+    model = AdditiveRanker(3, [r for r, _ in rounds], [w for _, w in rounds])
+    X = np.array([a, b])
+    found = inspection.why(model, X, 0, 1)
+    scores = model.predict(X)
+    assert (found.score_a, found.score_b) == tuple(scores)
+    assert math.fsum(found.added) == pytest.approx(scores[0] - scores[1], rel=1e-12, abs=1e-13)
+    one = inspection.contributions(model, X[0])
+    assert one.score == scores[0]
+    assert math.fsum(one.added) == pytest.approx(scores[0], rel=1e-12, abs=1e-13)
+    assert list(np.abs(found.added)) == sorted(np.abs(found.added), reverse=True)
+
+
+def test_stumps_add_to_the_score_to_the_last_bit(ranker, frame) -> None:
+    scores = ranker.predict(frame)
+    for number in (0, 7, 41):
+        one = inspection.contributions(ranker, frame.iloc[[number]])
+        total = 0.0
+        for slot in np.argsort(one.features):
+            total += one.added[slot]
+        assert total == scores[number]
+
+
+def test_sparse_rows_and_frames_say_the_same(ranker, rows) -> None:
+    X = np.nan_to_num(rows[0])
+    dense = inspection.why(ranker.model_, X, 3, 5)
+    sparse = inspection.why(ranker.model_, csr_array(X), 3, 5)
+    assert dense.added.tolist() == sparse.added.tolist()
+    assert dense.names == sparse.names
+
+
+def test_words(ranker, frame) -> None:
+    scores = ranker.predict(frame)[:10]
+    best, worst = int(scores.argmax()), int(scores.argmin())
+    text = str(inspection.why(ranker, frame, best, worst))
+    assert text.startswith(f"row {best} ")
+    assert f"stands above row {worst}" in text
+    assert "stands below" in str(inspection.why(ranker, frame, worst, best))
+    assert "stands level with" in str(inspection.why(ranker, frame, best, best))
+    table = inspection.why(ranker, frame, best, worst).to_frame()
+    assert list(table.columns) == ["feature", "name", "value_a", "value_b", "adds"]
+    assert table["adds"].sum() == pytest.approx(scores[best] - scores[worst])
+
+
+def test_bad_rows_are_named(ranker, frame) -> None:
+    with pytest.raises(ParameterError, match=r"'b' parameter of why must be an int in \[0, 199\]"):
+        inspection.why(ranker, frame, 0, 200)
+    with pytest.raises(ParameterError, match=r"number of rows in x.*Got 3 instead"):
+        inspection.contributions(ranker, frame.iloc[:3])
+    with pytest.raises(DataError, match=r"the model has 4 features, got X with 2"):
+        inspection.contributions(ranker, [1.0, 2.0])
+
+
+def test_plots(ranker, frame) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    found = inspection.why(ranker, frame, 0, 1)
+    ax = found.plot(top=2)
+    widths = [bar.get_width() for bar in ax.patches]
+    assert sum(widths) == pytest.approx(found.margin)  # (the last bar is all the others)
+    assert len(inspection.contributions(ranker, frame.iloc[[0]]).plot().patches) == 3

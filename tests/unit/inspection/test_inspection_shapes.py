@@ -1,0 +1,110 @@
+"""Shapes: what a feature adds is what the model adds."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from crucial import inspection
+from crucial.errors import DataError, MissingExtraError, NotRankedError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.weak import Presence, ScaledFeature, Stump
+
+
+def test_shapes_add_up_to_the_score(ranker, frame) -> None:
+    found = inspection.shapes(ranker, frame)
+    rows = frame.to_numpy()
+    total = sum(np.array([one(float(v)) for v in rows[:, one.feature]]) for one in found.features)
+    assert np.allclose(total, ranker.predict(frame), rtol=0, atol=1e-12)
+
+
+def test_shares_count_every_row_once(ranker, frame) -> None:
+    found = inspection.shapes(ranker, frame)
+    for one in found.features:
+        assert one.share is not None
+        assert one.share.sum() + one.share_missing == pytest.approx(1.0, abs=1e-12)
+        column = frame[one.name].to_numpy()
+        assert one.share_missing == np.isnan(column).mean()
+        inner = (column > one.thresholds[0]) & (column <= [*one.thresholds, math.inf][1])
+        assert one.share[1] == inner.mean()
+    assert [one.share_of_weight for one in found.features] == sorted(
+        (one.share_of_weight for one in found.features), reverse=True
+    )
+    assert found.unused == ("length",)
+    assert found.n_rows == len(frame)
+
+
+def test_ramps_and_steps_of_one_feature_are_added() -> None:
+    rounds = [Stump(0, 1.0, 1), ScaledFeature(0, 0.0, 4.0, 0.25), Presence(1, 0)]
+    model = AdditiveRanker(2, rounds, [1.0, 2.0, 0.5])
+    X = np.array([[-1.0, 0.0], [2.0, np.nan], [np.nan, 7.0]])
+    both, presence = inspection.shapes(model).features
+    assert [both(-1.0), both(2.0), both(math.nan)] == [0.0, 2.0, 1.5]
+    assert (presence(0.0), presence(math.nan)) == (0.5, 0.0)
+    assert [both(a) + presence(b) for a, b in X] == model.predict(X).tolist()
+
+
+def test_forms(ranker, frame) -> None:
+    found = inspection.shapes(ranker, frame)
+    table = found.to_frame()
+    assert list(table.columns) == ["feature", "name", "step", "above", "up_to", "adds", "share"]
+    assert table.groupby("name")["share"].sum().to_numpy() == pytest.approx(1.0)
+    text = str(found)
+    assert "clicks" in text.splitlines()[0]
+    assert "never used: length" in text
+    pytest.importorskip("matplotlib").use("Agg")
+    axes = found.plot(top=2)
+    assert [ax.get_title().split(" ")[0] for ax in axes] == [one.name for one in found.features[:2]]
+
+
+def test_names_of_features_may_look_like_formulas() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    model = AdditiveRanker(1, [Stump(0, 1.0, 0)], [1.0], ["$\\frac{"])
+    inspection.shapes(model).plot()[0].figure.canvas.draw()
+    inspection.why(model, np.array([[0.0], [2.0]]), 1, 0).plot().figure.canvas.draw()
+    inspection.importances(model).plot().figure.canvas.draw()
+
+
+def test_without_matplotlib_it_says_what_to_install(ranker, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingExtraError, match=r"pip install crucial\[plots\]"):
+        inspection.shapes(ranker).plot()
+
+
+def test_without_pandas_frames_are_columns(ranker, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    table = inspection.shapes(ranker).to_frame()
+    assert isinstance(table, dict)
+    assert set(map(len, table.values())) == {len(table["adds"])}
+
+
+def test_other_features_are_named(ranker, frame) -> None:
+    with pytest.raises(DataError, match=r"missing: 'bm25'; unknown to the model: 'tfidf'"):
+        inspection.shapes(ranker, frame.rename(columns={"bm25": "tfidf"}))
+
+
+class Nearest:
+    """A weak ranker of all features."""
+
+    def scores(self, X, groups=None):
+        return np.linspace(0, 1, len(X))
+
+
+def test_what_cannot_be_split_is_refused_with_the_way_out() -> None:
+    mixed = AdditiveRanker(2, [Stump(0, 1.0, 0), Nearest()], [1.0, 1.0])
+    with pytest.raises(NotRankedError, match=r"round 2 is a Nearest.*kind='permutation'"):
+        inspection.shapes(mixed)
+    with pytest.raises(NotRankedError, match=r"why splits .* Nearest is none.*'permutation'"):
+        inspection.why(Nearest(), np.zeros((2, 2)), 0, 1)
+    with pytest.raises(NotRankedError, match=r"contributions needs weak rankers of one feature"):
+        inspection.contributions(mixed, [0.0, 1.0])
+
+
+def test_functions_keep_their_names_whatever_is_imported_first() -> None:
+    assert all(callable(getattr(inspection, name)) for name in inspection.__all__)
+    assert set(inspection.__all__) <= set(dir(inspection))
+    with pytest.raises(AttributeError, match="no attribute 'shape'"):
+        inspection.shape  # noqa: B018
