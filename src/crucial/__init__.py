@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AdaBoostRanker": "crucial.estimators.adaboost",
     "AdditiveRanker": "crucial.model.additive",
     "Bins": "crucial.data.bins",
     "CrucialError": "crucial.errors",
@@ -26,6 +27,7 @@ _HOME = {
     "Qrels": "crucial.data.trec",
     "RankBoost": "crucial.estimators.rankboost",
     "Run": "crucial.data.trec",
+    "SmoothMarginRanker": "crucial.estimators.smooth_margin",
     "SumFeedback": "crucial.feedback.combined",
     "cross_validate": "crucial.lab.cross_validation",
     "evaluate": "crucial.measures.evaluation",
@@ -80,7 +82,9 @@ if TYPE_CHECKING:
     from crucial.data.trec import write_qrels as write_qrels
     from crucial.data.trec import write_run as write_run
     from crucial.errors import CrucialError as CrucialError
+    from crucial.estimators.adaboost import AdaBoostRanker as AdaBoostRanker
     from crucial.estimators.rankboost import RankBoost as RankBoost
+    from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginRanker
     from crucial.feedback.combined import SumFeedback as SumFeedback
     from crucial.feedback.labels import LabelFeedback as LabelFeedback
     from crucial.feedback.pairs import PairFeedback as PairFeedback

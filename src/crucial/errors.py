@@ -11,6 +11,7 @@
     └── MissingExtraError (ImportError) an optional package is not installed
 
     NoProgressWarning    (UserWarning) the ensemble ended before the rounds asked for
+    NotSeparableWarning  (UserWarning) no ranker was found that orders every pair right
     DataWarning          (UserWarning) part of the data had no use and was left out
 
 Unfitted estimators raise scikit-learn's own ``NotFittedError``; wrong types that
@@ -29,6 +30,7 @@ __all__ = [
     "ModelFileError",
     "NoProgressWarning",
     "NotRankedError",
+    "NotSeparableWarning",
     "ParameterError",
 ]
 
@@ -91,6 +93,10 @@ class MissingExtraError(CrucialError, ImportError):
 
 class NoProgressWarning(UserWarning):
     """The ensemble ended before the number of rounds asked for."""
+
+
+class NotSeparableWarning(UserWarning):
+    """No ranker was found that orders every pair right, which a margin above 0 takes."""
 
 
 class DataWarning(UserWarning):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
@@ -35,12 +36,15 @@ class Boosted:
     trace : Trace
     bins : Bins or None
         As made by the weak learner.
+    scores : array over ``feedback.rows``
+        Of the whole ensemble.
     """
 
     rankers: list[WeakRankerLike] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     trace: Trace = field(default_factory=Trace)
     bins: Bins | None = None
+    scores: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
 
 def boost(
@@ -96,6 +100,7 @@ def boost(
             break
         candidate, alpha = found
         potentials.pairs.advance(candidate.output, alpha)
+        potentials.norm += abs(alpha)
         learner.accept(candidate, alpha)
         objective.renew(potentials)
         r1, r2 = potentials.pairs.risks() if record_risks else (None, None)
@@ -124,6 +129,7 @@ def boost(
         if watch is not None and watch.done:
             made.trace.stopped = "early stopping"
             break
+    made.scores = potentials.pairs.scores
     return made
 
 

@@ -18,7 +18,17 @@ from crucial.feedback.potentials import Potentials
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP
 
-__all__ = ["STEPS", "BoundStep", "ExactStep", "NumericStep", "Step", "smoothing_of"]
+__all__ = [
+    "STEPS",
+    "BoundStep",
+    "ExactStep",
+    "NumericStep",
+    "Step",
+    "log_z_along",
+    "newton_root",
+    "smoothed",
+    "smoothing_of",
+]
 
 # Beyond this a step has no finite optimum: its wrong pairs weigh less than what is 0.
 _FAR = -0.5 * math.log(SNAP)
@@ -100,39 +110,51 @@ class NumericStep(Step):
         if candidate.output.dtype == np.uint8:
             # The same minimum in closed form.
             return self._ratio(*potentials.pairs.binary_weights(candidate.output))
-        trial, h = potentials.pairs.fork(), candidate.output
-        spare = np.zeros_like(potentials.pi)
-        start = trial.potentials(spare)[1]
-        reached = 0.0
-
-        def derivatives(alpha: float) -> tuple[float, float, float]:
-            """ln Z at alpha, and its first and second derivative."""
-            nonlocal reached
-            trial.advance(h, alpha - reached)
-            reached = alpha
-            log_z = trial.potentials(spare)[1] - start
-            mean, square = trial.moments(h)
-            return log_z, -mean, max(square - mean * mean, 0.0)
-
+        derivatives = log_z_along(candidate, potentials)
         alpha = newton_root(lambda at: derivatives(at)[1:])
         if alpha is None and not self.stop_when_perfect:
-            alpha = newton_root(lambda at: _smoothed(*derivatives(at), at, self.smoothing))
+            alpha = newton_root(lambda at: smoothed(*derivatives(at), at, self.smoothing)[1:])
         return alpha
 
 
-def _smoothed(
+def log_z_along(
+    candidate: Candidate, potentials: Potentials
+) -> Callable[[float], tuple[float, float, float]]:
+    """``ln Z(alpha)`` of a candidate with its first and second derivative, as a function."""
+    trial, h = potentials.pairs.fork(), candidate.output
+    spare = np.zeros_like(potentials.pi)
+    start = trial.potentials(spare)[1]
+    reached = 0.0
+
+    def derivatives(alpha: float) -> tuple[float, float, float]:
+        """ln Z at alpha, and its first and second derivative."""
+        nonlocal reached
+        trial.advance(h, alpha - reached)
+        reached = alpha
+        log_z = trial.potentials(spare)[1] - start
+        mean, square = trial.moments(h)
+        return log_z, -mean, max(square - mean * mean, 0.0)
+
+    return derivatives
+
+
+def smoothed(
     log_z: float, slope: float, curvature: float, alpha: float, share: float
-) -> tuple[float, float]:
-    """Derivatives of ``ln(Z + 2 share cosh(alpha))``: a right and a wrong pair more."""
+) -> tuple[float, float, float]:
+    """``ln Z`` with its derivatives, as with a right and a wrong pair of that share more."""
     z = math.exp(min(log_z, 600.0))
     more = 2.0 * share * math.cosh(alpha)
     first = (z * slope + 2.0 * share * math.sinh(alpha)) / (z + more)
     second = (z * (curvature + slope * slope) + more) / (z + more) - first * first
-    return first, max(second, 0.0)
+    return math.log((z + more) / (1.0 + 2.0 * share)), first, max(second, 0.0)
 
 
-def newton_root(slope_at: Callable[[float], tuple[float, float]]) -> float | None:
+def newton_root(
+    slope_at: Callable[[float], tuple[float, float]], tolerance: float = 1e-15
+) -> float | None:
     """Zero of a rising function, given with its derivative; None if there is none near.
+
+    It stops at a step of less than ``tolerance``.
 
     Examples
     --------
@@ -150,7 +172,7 @@ def newton_root(slope_at: Callable[[float], tuple[float, float]]) -> float | Non
         else:
             low = alpha
         step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
-        if abs(step) <= 1e-15 * max(1.0, abs(alpha)):
+        if abs(step) <= tolerance * max(1.0, abs(alpha)):
             return alpha
         proposal = alpha + max(-2.0, min(2.0, step))
         if not low < proposal < high:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 from crucial.boosting.steps import STEPS, smoothing_of
@@ -11,14 +10,12 @@ from crucial.errors import ParameterError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.monotone import monotone_signs
 from crucial.estimators.presets import PRESETS
+from crucial.estimators.weak_learners import check_weak, named_learner
 from crucial.feedback.base import Feedback
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
-from crucial.validation import check_choice, check_integer, check_real, lookup, refuse
+from crucial.validation import check_choice, check_integer, check_real, lookup
 from crucial.weak.base import Constraints, StepRule, WeakLearner
-from crucial.weak.checked import CheckedLearner
-from crucial.weak.features import ColumnLearner, FeatureLearner
-from crucial.weak.stumps import StumpLearner
 
 __all__ = ["RankBoost"]
 
@@ -171,21 +168,12 @@ class RankBoost(BoostedRanker):
 
     def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
         step = STEPS[self.step](smoothing_of(feedback.total), self.on_perfect == "stop")
-        return ExponentialLoss(), self._learner(), step
+        learner = named_learner(self.weak, self.choice, self.default_rank, self.max_bins, self.step)
+        return ExponentialLoss(), learner, step
 
     def _constraints(self, instances: Instances) -> Constraints:
         signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
         return Constraints(self.positive_weights == "cumulative", signs, self.learning_rate)
-
-    def _learner(self) -> WeakLearner:
-        if self.weak == "stump":
-            return StumpLearner(self.choice, self.default_rank, self.max_bins)
-        if self.weak == "feature":
-            return FeatureLearner(self.choice, self.default_rank)
-        if self.weak == "column":
-            return ColumnLearner(self.choice, self.default_rank)
-        # A copy: what a learner keeps of the data must not end up in a parameter.
-        return CheckedLearner(deepcopy(self.weak), self.step)
 
     def _check_parameters(self) -> None:
         self._check_common()
@@ -199,11 +187,7 @@ class RankBoost(BoostedRanker):
         check_choice(owner, "default_rank", self.default_rank, ["learned", 0, 1])
         check_choice(owner, "on_perfect", self.on_perfect, ["smooth", "stop"])
         check_integer(owner, "max_bins", self.max_bins, 2, 65535, none=True)
-        if isinstance(self.weak, str):
-            check_choice(owner, "weak", self.weak, ["stump", "feature", "column"])
-        elif not all(hasattr(self.weak, m) for m in ("prepare", "propose", "accept")):
-            rule = "'stump', 'feature', 'column' or an object with prepare, propose and accept"
-            raise refuse(owner, "weak", rule, self.weak)
+        check_weak(owner, self.weak)
         if self.weak == "feature" and self.step == "exact":
             raise ParameterError(
                 "step='exact' needs weak rankers of 0 and 1; with weak='feature' use "

@@ -11,7 +11,9 @@ __all__ = ["RANKERS", "ranker_class"]
 
 # Where each lives: imported on first use, so that listing the names costs nothing.
 RANKERS: dict[str, str] = {
+    "adaboost": "crucial.estimators.adaboost:AdaBoostRanker",
     "rankboost": "crucial.estimators.rankboost:RankBoost",
+    "smooth-margin": "crucial.estimators.smooth_margin:SmoothMarginRanker",
 }
 
 

@@ -147,6 +147,18 @@ class Feedback:
         after = np.asarray(scores, np.float64) + alpha * np.asarray(output, np.float64)
         return exp_or_inf(self.log_loss(after) - self.log_loss(scores))
 
+    def log_lightest(self) -> float:
+        """Logarithm of the weight of the lightest pair, as a share of all weight.
+
+        A row of weight 2 counts as two rows, so its pairs are as light as theirs. Where
+        both gains and weights below 1 are there, it is a lower bound of it.
+        """
+        raise NotImplementedError
+
+    def margin_range(self, scores: Floats) -> tuple[float, float]:
+        """Smallest and largest ``H(hi) - H(lo)``, for scores in the order of ``self.rows``."""
+        raise NotImplementedError
+
     def summary(self) -> dict[str, Any]:
         """Counts for reports."""
         return {

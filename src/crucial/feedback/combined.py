@@ -72,6 +72,18 @@ class SumFeedback(Feedback):
         states = [part.state(wanted, threads) for part in self.parts]
         return SumState(states, self.shares, len(wanted))
 
+    def log_lightest(self) -> float:
+        """Logarithm of the weight of the lightest pair, as a share of all weight."""
+        logs = np.log(self.shares) + [part.log_lightest() for part in self.parts]
+        return float(logs.min())
+
+    def margin_range(self, scores: Floats) -> tuple[float, float]:
+        """Smallest and largest margin, for scores in the order of ``self.rows``."""
+        everywhere = np.zeros(self.n_rows)
+        everywhere[self.rows] = scores
+        found = [part.margin_range(everywhere[part.rows]) for part in self.parts]
+        return min(low for low, _ in found), max(high for _, high in found)
+
 
 class SumState:
     """See `crucial.feedback.base.PairState`."""

@@ -17,6 +17,7 @@ from crucial.data.cutting import is_small
 from crucial.data.groups import Groups, as_array
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, Floats, PairState, finite_total, power_of_two_scale
+from crucial.feedback.extremes import log_lightest_pairs, margin_range
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.label_state import LabelState
 from crucial.feedback.layout import Layout
@@ -229,6 +230,21 @@ class LabelFeedback(Feedback):
         if rows is None or rows is self.rows:
             return made
         return GatheredState(made, self.rows, rows)
+
+    def log_lightest(self) -> float:
+        """Logarithm of the weight of the lightest pair, as a share of all weight."""
+        first = self._layout.row_start[:-1]
+        scale = np.zeros(len(first))
+        if self.weight is not None and self._scaled is not None:
+            scale = 2.0 * (np.log(self._scaled[first]) - np.log(self.weight[first]))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self._coefficient) + scale
+            logs += log_lightest_pairs(self._layout, self.weight, self._gains)
+        return float(logs[self._coefficient > 0].min()) - self._log_total
+
+    def margin_range(self, scores: Floats) -> tuple[float, float]:
+        """Smallest and largest margin, for scores in the order of ``self.rows``: O(n)."""
+        return margin_range(self._layout, scores)
 
 
 def _gains_of(gain: str | Callable[[Floats], Floats] | None, layout: Layout) -> Floats:

@@ -73,6 +73,26 @@ class PairFeedback(Feedback):
             return made
         return GatheredState(made, self.rows, rows)
 
+    def log_lightest(self) -> float:
+        """Logarithm of the weight of the lightest pair, as a share of all weight."""
+        lightest = self._weight[self._weight > 0].min()
+        return math.log(float(lightest)) - math.log(float(self._weight.sum()))
+
+    def margins(self, scores: Floats) -> Floats:
+        """``H(hi) - H(lo)`` of every distinct pair, for scores in the order of ``self.rows``."""
+        found: Floats = scores[self._high] - scores[self._low]
+        return found
+
+    @property
+    def pair_weight(self) -> Floats:
+        """Weight of every distinct pair, up to a common factor."""
+        return self._weight
+
+    def margin_range(self, scores: Floats) -> tuple[float, float]:
+        """Smallest and largest margin, for scores in the order of ``self.rows``."""
+        found = self.margins(scores)
+        return float(found.min()), float(found.max())
+
 
 def _checked_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
     table = as_array(pairs, "pairs")

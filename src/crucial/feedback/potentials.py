@@ -26,9 +26,15 @@ class Potentials:
         Logarithm of the objective, relative to its value at scores of 0.
     pairs : PairState
         For what cannot be told from the potentials alone.
+    net : float
+        Sum of ``scale * pi``: 0 where rows are compared with each other, not where they are
+        compared with a fixed score, as in classification.
     draws : int
         How often the pairs that count were drawn; a bound on their weights that was found
         under an earlier draw says nothing now.
+    norm : float
+        Sum of the absolute weights of all rounds so far: |lambda|_1 in Rudin & Schapire
+        (2009), where a weak ranker and its opposite are two.
     """
 
     pi: NDArray[np.float64]
@@ -36,3 +42,5 @@ class Potentials:
     log_loss: float
     pairs: PairState
     draws: int = 0
+    net: float = 0.0
+    norm: float = 0.0

@@ -31,9 +31,9 @@ class CheckedLearner:
     ----------
     learner : WeakLearner
         The user's.
-    step : {"bound", "exact", "numeric"}
-        The step rule's name: "exact" needs scores of 0 and 1, "bound" scores in [0, 1];
-        "numeric" takes any finite numbers.
+    step : {"bound", "exact", "numeric", "smooth", "line_search"}
+        The step rule's name: "exact" needs scores of 0 and 1, "bound" and the steps on the
+        smooth margin scores in [0, 1]; "numeric" takes any finite numbers.
     """
 
     def __init__(self, learner: WeakLearner, step: str = "bound") -> None:
@@ -103,10 +103,11 @@ class CheckedLearner:
                 "step='exact' needs weak rankers of 0 and 1. Got an output with other scores; use "
                 "step='bound' or 'numeric'."
             )
-        if self._step == "bound" and (output.min() < 0.0 or output.max() > 1.0):
+        if self._step != "numeric" and (output.min() < 0.0 or output.max() > 1.0):
+            other = ", or use step='numeric'" if self._step == "bound" else ""
             self._refuse(
-                "step='bound' needs weak rankers with scores in [0, 1]. Got an output from "
-                f"{output.min():g} to {output.max():g}; scale it, or use step='numeric'."
+                f"step={self._step!r} needs weak rankers with scores in [0, 1]. Got an output from "
+                f"{output.min():g} to {output.max():g}; scale it{other}."
             )
         return output
 

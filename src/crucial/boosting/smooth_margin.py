@@ -1,0 +1,153 @@
+"""Steps on the smooth margin (Rudin & Schapire 2009, section 4.2).
+
+``G = -ln F / |lambda|_1`` with ``F = sum exp(-margin)`` lies below the smallest normalised
+margin and comes closer to it as the weights grow. Where RankBoost drives F down, these
+steps drive G up, and with it the margin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from crucial.boosting.steps import NumericStep, Step, log_z_along, newton_root, smoothed
+from crucial.feedback.base import Feedback
+from crucial.feedback.potentials import Potentials
+from crucial.weak.base import Candidate
+from crucial.weak.drops import SNAP
+
+__all__ = ["SmoothMarginStep", "smooth_step"]
+
+# ln Z(alpha) and its first and second derivative.
+_Derivatives = Callable[[float], tuple[float, float, float]]
+
+
+def smooth_step(right: float, wrong: float, tied: float, g: float) -> float:
+    """Step of a {0, 1} ranker on the smooth margin: equation 12, infinite where it is.
+
+    The equation is written with the conjugate of its numerator: finite where nothing is
+    wrong, and without the difference of two numbers that are nearly equal.
+
+    Parameters
+    ----------
+    right, wrong, tied : float
+        Weight of the pairs that the ranker orders so; sums to 1.
+    g : float
+        Smooth margin before the step, in (0, 1).
+
+    Examples
+    --------
+    >>> round(smooth_step(0.7, 0.1, 0.2, 0.25), 10)
+    0.6201065
+    >>> smooth_step(1.0, 0.0, 0.0, 0.25)
+    inf
+    """
+    below = g * tied + math.sqrt((g * tied) ** 2 + 4.0 * (1.0 - g) * (1.0 + g) * right * wrong)
+    return math.log(2.0 * (1.0 - g) * right / below) if below > 0.0 else math.inf
+
+
+class SmoothMarginStep(Step):
+    """Coordinate descent until G > 0, then steps that raise G.
+
+    Stateless: what has been done so far is read from the potentials, so that a continued
+    run goes on as a longer one would have.
+
+    Parameters
+    ----------
+    feedback : Feedback
+        Its lightest pair has weight 1 in F, so that G stays below the margin.
+    line_search : bool
+        Maximise G along the weak ranker (equation 10) instead of solving equation 11.
+    smoothing, stop_when_perfect
+        See `crucial.boosting.steps.Step`.
+    """
+
+    def __init__(
+        self,
+        feedback: Feedback,
+        line_search: bool = False,
+        smoothing: float = 1e-3,
+        stop_when_perfect: bool = False,
+    ) -> None:
+        super().__init__(smoothing, stop_when_perfect)
+        self._feedback, self._line_search = feedback, line_search
+        self._log_lightest = feedback.log_lightest()
+        self._descent = NumericStep(smoothing, stop_when_perfect)
+
+    def smooth_margin(self, potentials: Potentials) -> float:
+        """G of the ensemble so far; -inf before its first round."""
+        if potentials.norm == 0.0:
+            return -math.inf
+        return (self._log_lightest - potentials.log_loss) / potentials.norm
+
+    def notes(self, potentials: Potentials) -> dict[str, float]:
+        """G, and the smallest margin of a pair over |lambda|_1."""
+        smallest, _ = self._feedback.margin_range(potentials.pairs.scores)
+        return {
+            "smooth_margin": self.smooth_margin(potentials),
+            "margin": smallest / potentials.norm,
+        }
+
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Weight of the candidate, or None to stop."""
+        g = self.smooth_margin(potentials)
+        if not g > 0.0:
+            return self._descent(candidate, potentials)
+        # A ranker that points down is one that points up with a weight below 0.
+        sign = 1.0 if candidate.slope > 0.0 else -1.0
+        if candidate.output.dtype == np.uint8:
+            right, wrong = potentials.pairs.binary_weights(candidate.output)[:: int(sign)]
+            alpha = self._binary(right, wrong, g, potentials.norm)
+        else:
+            alpha = self._numeric(candidate, potentials, sign, g)
+        # Below 0 where no ranker is better than the margin there is: all is done.
+        return None if alpha is None else sign * max(alpha, 0.0)
+
+    def _binary(self, right: float, wrong: float, g: float, norm: float) -> float | None:
+        tied = 1.0 - right - wrong
+        wrong = 0.0 if wrong < SNAP else wrong
+        tied = 0.0 if tied < SNAP else tied
+        if wrong + tied == 0.0:
+            if self.stop_when_perfect:
+                return None
+            right, wrong = right + self.smoothing, self.smoothing
+        if not self._line_search:
+            return smooth_step(right, wrong, tied, g)
+        whole = right + wrong + tied
+
+        def derivatives(alpha: float) -> tuple[float, float, float]:
+            up, down = right * math.exp(-alpha), wrong * math.exp(alpha)
+            z = up + down + tied
+            slope = (down - up) / z
+            return math.log(z / whole), slope, (up + down) / z - slope * slope
+
+        return self._root(derivatives, g, norm)
+
+    def _numeric(
+        self, candidate: Candidate, potentials: Potentials, sign: float, g: float
+    ) -> float | None:
+        along = log_z_along(candidate, potentials)
+
+        def derivatives(alpha: float) -> tuple[float, float, float]:
+            log_z, slope, curvature = along(sign * alpha)
+            return log_z, sign * slope, curvature
+
+        return self._root(derivatives, g, potentials.norm)
+
+    def _root(self, derivatives: _Derivatives, g: float, norm: float) -> float | None:
+        """Zero of equation 10 or 11; smoothed, or None, where it is too far to be finite."""
+
+        def falling(log_z: float, slope: float, curvature: float, at: float) -> tuple[float, float]:
+            """Minus the slope of G, up to a positive factor, and its derivative."""
+            if self._line_search:  # equation 10: G where the step leads
+                grown = 1.0 + at / norm
+                return g - log_z / norm + grown * slope, grown * curvature
+            return g + slope, curvature  # equation 11: G where the step begins
+
+        found = newton_root(lambda at: falling(*derivatives(at), at))
+        if found is None and not self.stop_when_perfect:
+            share = self.smoothing
+            found = newton_root(lambda at: falling(*smoothed(*derivatives(at), at, share), at))
+        return found
