@@ -53,11 +53,12 @@ _HOME = {
 }
 
 #: Parts with public names of their own: ``crucial.inspection.why``.
-_MODULES = ("inspection",)
+_MODULES = ("bounds", "inspection")
 
 __all__ = ["__version__", *sorted([*_HOME, *_MODULES])]
 
 if TYPE_CHECKING:
+    from crucial import bounds as bounds
     from crucial import inspection as inspection
     from crucial.data.bins import Bins as Bins
     from crucial.data.dataset import Dataset as Dataset

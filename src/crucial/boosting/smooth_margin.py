@@ -95,6 +95,8 @@ class SmoothMarginStep(Step):
         g = self.smooth_margin(potentials)
         if not g > 0.0:
             return self._descent(candidate, potentials)
+        if min(abs(candidate.slope), 1.0) <= g:
+            return 0.0  # (no ranker is better than the margin there is: all is done)
         # A ranker that points down is one that points up with a weight below 0.
         sign = 1.0 if candidate.slope > 0.0 else -1.0
         if candidate.output.dtype == np.uint8:
@@ -102,7 +104,7 @@ class SmoothMarginStep(Step):
             alpha = self._binary(right, wrong, g, potentials.norm)
         else:
             alpha = self._numeric(candidate, potentials, sign, g)
-        # Below 0 where no ranker is better than the margin there is: all is done.
+        # (below 0 where smoothing a perfect round makes it worse than g)
         return None if alpha is None else sign * max(alpha, 0.0)
 
     def _binary(self, right: float, wrong: float, g: float, norm: float) -> float | None:

@@ -83,6 +83,25 @@ class Trace:
         """One number a round: alpha, r, z, loss, log_loss, r1, r2, seconds, a measure or extra."""
         return np.array([_value(e, name) for e in self._rounds])
 
+    def bound_terms(self, n_rounds: int | None = None) -> dict[str, Any]:
+        """What bounds on the training error are made of, after the first rounds.
+
+        Returns
+        -------
+        dict
+            "rounds"; "log_loss", the logarithm of the product of all z; and "squares", the
+            sum of r^2 (of delta^2 for parts that tell a "delta"), or None where a round
+            has ``z > sqrt(1 - r^2)``, so that r says nothing of z.
+        """
+        rounds = self._rounds if n_rounds is None else self._rounds[:n_rounds]
+        edges = [one.extras.get("delta", one.r) for one in rounds]
+        holds = all(one.z * one.z <= 1.0 - r * r + 1e-9 for one, r in zip(rounds, edges))
+        return {
+            "rounds": len(rounds),
+            "log_loss": rounds[-1].log_loss if rounds else 0.0,
+            "squares": sum(r * r for r in edges) if holds else None,
+        }
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns, ready for a data frame."""
         names = ["alpha", "r", "z", "loss", "log_loss", "seconds"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from crucial.inspection.bounds import Bound
+    from crucial.model.additive import AdditiveRanker
     from crucial.model.describe import Description, FeatureSummary
 
 __all__ = ["show_command"]
@@ -41,15 +44,16 @@ def show_command(model: str, features: int, as_json: bool) -> None:
     from crucial.model.describe import describe
     from crucial.model.file import load_model
 
-    learned = describe(load_model(model), top=features)
+    read = load_model(model)
+    learned, bound = describe(read, top=features), _bound(read)
     if as_json:
-        click.echo(json.dumps(_plain(learned), indent=1, allow_nan=False))
+        click.echo(json.dumps(_plain(learned, bound), indent=1, allow_nan=False))
         return
     screen = console()
     rounds = counted(learned.n_rounds, "round", "rounds")
     features_ = counted(learned.n_features, "feature", "features")
     screen.print(f"{model}: {rounds} over {features_}, {learned.n_used:,} used", style="bold")
-    screen.print(_training(learned))
+    screen.print(_training(learned, bound))
     for one in learned.features:
         _draw(screen, one)
     rest = learned.n_used - len(learned.features)
@@ -81,7 +85,18 @@ _PARAMETERS = (
 )
 
 
-def _training(learned: Description) -> Table:
+def _bound(model: AdditiveRanker) -> Bound | None:
+    """Bound on the training error, for a model that knows how its training went."""
+    from crucial.errors import NotRankedError
+    from crucial.inspection.bounds import training_bound
+
+    try:
+        return training_bound(model)
+    except NotRankedError:
+        return None
+
+
+def _training(learned: Description, bound: Bound | None) -> Table:
     """The training summary, as far as a model has one."""
     shown = grid()
     training = learned.training
@@ -103,6 +118,8 @@ def _training(learned: Description) -> Table:
     kinds = [f"{count:,} {kind}" for kind, count in learned.kinds.items()]
     if kinds:
         shown.add_row("weak rankers", ", ".join(kinds))
+    if bound is not None:
+        shown.add_row("training bound", bound.says)
     return shown
 
 
@@ -128,7 +145,7 @@ def _draw(screen: Console, one: FeatureSummary) -> None:
         screen.print(line, overflow="crop", no_wrap=True)
 
 
-def _plain(learned: Description) -> dict[str, Any]:
+def _plain(learned: Description, bound: Bound | None) -> dict[str, Any]:
     """The description as JSON holds it."""
     features = []
     for one in learned.features:
@@ -156,4 +173,10 @@ def _plain(learned: Description) -> dict[str, Any]:
         "kinds": learned.kinds,
         "features": features,
         "training": learned.training,
+        "training_bound": None if bound is None else _plain_bound(bound),
     }
+
+
+def _plain_bound(bound: Bound) -> dict[str, Any]:
+    value = bound.value if math.isfinite(bound.value) else None  # (JSON knows no infinity)
+    return {"value": value, "vacuous": bound.vacuous, "says": bound.says}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -40,6 +40,10 @@ class BoostedRanker(Ranker):
     A subclass has the parameters named here, checks them (`_check_common`) and its own in
     ``_check_parameters`` and names its parts in ``_parts``.
     """
+
+    #: The risk that the product of all Z bounds, "R1" or "R2"; None for a loss that bounds
+    #: no share of pairs.
+    bounded_risk: ClassVar[str | None] = None
 
     n_estimators: int
     balance: str
@@ -254,6 +258,9 @@ class BoostedRanker(Ranker):
             "with_qid": with_qid,
             **feedback.summary(),
         }
+        if self.bounded_risk is not None:
+            terms = made.trace.bound_terms(self.best_round_)
+            summary["bound"] = {"risk": self.bounded_risk, **terms}
         if self.best_round_ and made.trace[self.best_round_ - 1].measures:
             summary["eval"] = dict(made.trace[self.best_round_ - 1].measures)
         self.ensemble_ = AdditiveRanker(

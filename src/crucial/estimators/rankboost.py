@@ -106,6 +106,8 @@ class RankBoost(BoostedRanker):
     [1, 2, 3, 1, 2]
     """
 
+    bounded_risk = "R1"
+
     def __init__(
         self,
         n_estimators: int = 300,

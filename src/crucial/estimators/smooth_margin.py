@@ -116,6 +116,7 @@ class SmoothMarginRanker(BoostedRanker):
     """
 
     subsample = 1.0  # (G is about all pairs: on a draw of them it could fall)
+    bounded_risk = "R1"
 
     def __init__(
         self,

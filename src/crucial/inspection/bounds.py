@@ -1,0 +1,347 @@
+"""What the papers guarantee: bounds on training and generalisation error, with their terms.
+
+Every function gives a `Bound`: the number, what it is made of, and a sentence of what it
+says. A bound of 1 or more is *vacuous*, since no error is above 1. Where the conditions
+of a theorem do not hold there is no bound, and the number is infinite.
+
+The bounds on generalisation are Freund et al. (2003, theorem 3) and Rudin & Schapire
+(2009, corollary 4 and section 3). They hold with probability ``1 - delta`` over the draw of
+the training set, for all rankers of a class at once, and are far from tight.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crucial.boosting.trace import Trace
+from crucial.errors import NotRankedError
+from crucial.feedback.base import exp_or_inf
+from crucial.model.additive import AdditiveRanker
+from crucial.validation import check_choice, check_real, refuse
+
+__all__ = ["Bound", "finite_class_bound", "margin_bound", "training_bound", "vc_bound"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A guarantee.
+
+    Attributes
+    ----------
+    name : str
+        Where it comes from.
+    value : float
+        The number; infinite where the conditions of the theorem do not hold.
+    terms : dict of str to float
+        What it is made of.
+    says : str
+        What it says, in a sentence.
+
+    Examples
+    --------
+    >>> bound = Bound("an example", 0.25, {}, "At most a quarter is wrong.")
+    >>> float(bound), bound.vacuous
+    (0.25, False)
+    """
+
+    name: str
+    value: float
+    terms: Mapping[str, float] = field(default_factory=dict)
+    says: str = ""
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it says nothing, since no error is above 1."""
+        return not self.value < 1.0
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return self.says
+
+    def __repr__(self) -> str:
+        return f"Bound({self.name}: {self.value:.6g}{', vacuous' if self.vacuous else ''})"
+
+
+# -- training ---------------------------------------------------------------------------
+
+
+def training_bound(source: Any, by: str = "z") -> Bound:
+    """Bound on the weight of training pairs that are not ordered right.
+
+    Parameters
+    ----------
+    source : fitted estimator, Trace or AdditiveRanker
+        A model knows it from its training summary, a trace is taken whole.
+    by : {"z", "slopes"}
+        The product of the normalisers Z_t (Freund et al. 2003, theorem 1); or
+        ``exp(-.5 sum r_t^2)``, which is larger, from the slopes r_t of the weak rankers
+        (section 3.2 there; for RankBoost+ theorem 2 of Connamacher et al. 2019, with
+        delta_t in the place of r_t). The second holds if every ``Z_t <= sqrt(1 - r_t^2)``,
+        as it is for the papers' steps at a learning rate of 1; else it is infinite.
+
+    Examples
+    --------
+    >>> from crucial import RankBoost
+    >>> ranker = RankBoost(10, 1.0).fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
+    >>> print(training_bound(ranker))
+    At most 20.6% of the weight of the training pairs is tied or in the wrong order ...
+    """
+    check_choice("training_bound", "by", by, ["z", "slopes"])
+    risk, rounds, log_loss, squares = _training_of(source)
+    product = exp_or_inf(log_loss)
+    from_slopes = math.inf if squares is None else exp_or_inf(-0.5 * squares)
+    value = product if by == "z" else from_slopes
+    terms = {"rounds": float(rounds), "product_of_z": product, "from_slopes": from_slopes}
+    if squares is not None:
+        terms["sum_of_squares"] = squares
+    what = "the product of Z" if by == "z" else "exp(-.5 sum r^2)"
+    wrong = "tied or in the wrong order" if risk == "R1" else "in the wrong order, ties by half"
+    if value < 1.0:
+        says = (
+            f"At most {_percent(value)} of the weight of the training pairs is {wrong} "
+            f"({what} over {rounds} rounds)."
+        )
+    elif by == "slopes" and squares is None:
+        says = (
+            "No bound: in some round Z was above sqrt(1 - r^2), as steps of a learning rate below "
+            "1 are."
+        )
+    else:
+        says = f"Vacuous: {what} over {rounds} rounds is {value:.4g}, and no risk is above 1."
+    return Bound(f"training bound on {risk}", value, terms, says)
+
+
+def _training_of(source: Any) -> tuple[str, int, float, float | None]:
+    """Risk, rounds, log of the product of Z, and sum of squared slopes where it counts."""
+    if isinstance(source, Trace):
+        known = source.bound_terms()
+        risk = "R2" if any("delta" in one.extras for one in source) else "R1"
+        return risk, known["rounds"], known["log_loss"], known["squares"]
+    model = getattr(source, "model_", source)
+    if not isinstance(model, AdditiveRanker):
+        rule = "a fitted estimator, a Trace or an AdditiveRanker"
+        raise refuse("training_bound", "source", rule, source)
+    known = model.training.get("bound")
+    if not isinstance(known, dict) or known.get("rounds") != model.n_rounds or not _sound(known):
+        raise NotRankedError(
+            "this model does not say how its training went: it was made by hand, cut to other "
+            "rounds, by an older version, or with a loss that bounds no share of pairs. Give the "
+            "trace_ of its estimator."
+        )
+    return known["risk"], known["rounds"], known["log_loss"], known["squares"]
+
+
+def _sound(known: Mapping[str, Any]) -> bool:
+    """Whether what a model file says can be told on."""
+    loss, squares = known.get("log_loss"), known.get("squares")
+    numbers_ = [loss] if squares is None else [loss, squares]
+    return known.get("risk") in ("R1", "R2") and all(type(one) in (int, float) for one in numbers_)
+
+
+# -- generalisation ---------------------------------------------------------------------
+
+
+def vc_bound(m: int, n: int, d: int, rounds: int, delta: float = 0.05) -> Bound:
+    """How far training and true error can be apart (Freund et al. 2003, theorem 3).
+
+    For bipartite feedback and {0, 1} weak rankers, with probability ``1 - delta``.
+
+    Parameters
+    ----------
+    m, n : int
+        Instances of the lower and of the higher class.
+    d : int
+        VC dimension of the weak rankers, at least 2.
+    rounds : int
+        Number of weak rankers in the ensemble.
+    delta : float
+        Probability that it does not hold.
+
+    Notes
+    -----
+    ``d' = 2 (d + 1)(T + 1) log2(e (T + 1))`` and, for m and n each,
+    ``2 sqrt((d' (ln(2 m / d') + 1) + ln(18 / delta)) / m)``. The theorem behind it counts
+    the ways in which 2m points can be split, which takes ``d' <= 2m``; beyond that the
+    root may even be of a negative number, and the bound is infinite.
+
+    Examples
+    --------
+    >>> round(vc_bound(1_000_000, 1_000_000, 2, 10).value, 6)
+    0.224632
+    """
+    for name, count, least in (("m", m, 1), ("n", n, 1), ("d", d, 2), ("rounds", rounds, 1)):
+        _check_count("vc_bound", name, count, least)
+    _check_delta("vc_bound", delta)
+    dimension = 2.0 * (d + 1) * (rounds + 1) * math.log2(math.e * (rounds + 1))
+    low, high = (_vc_term(size, dimension, delta) for size in (m, n))
+    value = low + high
+    terms = {"dimension": dimension, "lower_class": low, "higher_class": high, "delta": delta}
+    if math.isinf(value):
+        says = (
+            f"No bound: the ensemble's VC dimension is up to {dimension:.4g}, more than twice the "
+            f"{int(min(m, n)):,} instances of a class."
+        )
+    else:
+        says = _generalisation(
+            f"the share of misordered pairs on new data is within {value:.4g} of that in training",
+            value,
+            delta,
+        )
+    return Bound("VC bound", value, terms, says)
+
+
+def _vc_term(size: float, dimension: float, delta: float) -> float:
+    if dimension > 2 * size:
+        return math.inf
+    inside = dimension * (math.log(2 * size / dimension) + 1) + math.log(18 / delta)
+    return 2.0 * math.sqrt(inside / size)
+
+
+def margin_bound(
+    m: int,
+    crucial_share: float,
+    n_rankers: int,
+    theta: float,
+    delta: float = 0.05,
+    *,
+    below: float = 0.0,
+) -> Bound:
+    """Bound on the misranking of new pairs by margins (Rudin & Schapire 2009, equation 2).
+
+    For convex combinations of {0, 1} weak rankers, with probability ``1 - delta``.
+
+    Parameters
+    ----------
+    m : int
+        Training instances (not pairs).
+    crucial_share : float
+        E: crucial pairs over the m (m - 1) ordered pairs of instances, in (0, 1/2].
+    n_rankers : int
+        |H|: number of different weak rankers there are to choose from.
+    theta : float
+        Margin, in (0, 1].
+    delta : float
+        Probability that it does not hold.
+    below : float
+        Share of training pairs with a margin of at most theta; see `crucial.margins`.
+
+    Notes
+    -----
+    Valid where ``m theta^2 >= 64 ln|H| / E^2``, else infinite.
+
+    Examples
+    --------
+    >>> bound = margin_bound(10_000_000, 0.25, 1000, 0.1)
+    >>> round(bound.value, 6)
+    0.538377
+    """
+    owner = "margin_bound"
+    _check_sample(owner, m, crucial_share, delta, below)
+    _check_count(owner, "n_rankers", n_rankers, 1)
+    check_real(owner, "theta", theta, 0.0, 1.0, low_open=True)
+    size = math.log(n_rankers)
+    needed = 64.0 * size / (crucial_share * theta) ** 2
+    epsilon = math.inf
+    if m >= needed:
+        # (|H| ln(c / ln|H|) tends to 0 with ln|H|: a single weak ranker costs nothing)
+        inside = 0.0
+        if size > 0.0:
+            inside = 8 * size / theta**2 * math.log(4 * m * (crucial_share * theta) ** 2 / size)
+        epsilon = math.sqrt(4 / (m * crucial_share**2) * (inside + 2 * math.log(2 / delta)))
+    value = below + epsilon
+    terms = {"below": below, "epsilon": epsilon, "instances_needed": needed, "delta": delta}
+    if math.isinf(value):
+        says = (
+            f"No bound: a margin of {theta:g} takes {needed:.4g} instances, and there are "
+            f"{int(m):,}."
+        )
+    else:
+        says = _generalisation(
+            f"at most {_percent(value)} of new crucial pairs are misranked: {_percent(below)} have "
+            f"a margin of at most {theta:g} in training, the rest is what the class may cost",
+            value,
+            delta,
+        )
+    return Bound("margin bound", value, terms, says)
+
+
+def finite_class_bound(
+    m: int, crucial_share: float, n_functions: float, delta: float = 0.05, *, below: float = 0.0
+) -> Bound:
+    """Bound on the misranking of new pairs by one of finitely many rankers.
+
+    Rudin & Schapire (2009, after corollary 5):
+    ``sqrt(8 / (m E^2) (ln 2|F| + ln 1/delta))``.
+
+    Parameters
+    ----------
+    m, crucial_share, delta
+        As in `margin_bound`.
+    n_functions : number
+        |F|: number of rankers in the class.
+    below : float
+        Share of training pairs that the ranker misorders, or that have a margin of at most
+        theta, for any theta.
+
+    Examples
+    --------
+    >>> round(finite_class_bound(100_000, 0.25, 1000).value, 6)
+    0.116463
+    """
+    owner = "finite_class_bound"
+    _check_sample(owner, m, crucial_share, delta, below)
+    check_real(owner, "n_functions", n_functions, 1.0)
+    inside = math.log(2.0) + math.log(n_functions) + math.log(1.0 / delta)
+    epsilon = math.sqrt(8.0 / (m * crucial_share**2) * inside)
+    value = below + epsilon
+    says = _generalisation(
+        f"at most {_percent(value)} of new crucial pairs are misranked by a ranker of the class "
+        f"that misranks {_percent(below)} in training",
+        value,
+        delta,
+    )
+    terms = {"below": below, "epsilon": epsilon, "delta": delta}
+    return Bound("finite class bound", value, terms, says)
+
+
+def _generalisation(claim: str, value: float, delta: float) -> str:
+    if value >= 1.0:
+        return f"Vacuous: the bound is {value:.4g}, and no error is above 1."
+    return f"With probability {1.0 - delta:g}, {claim}."
+
+
+def _percent(value: float) -> str:
+    """A share as it is read, small ones too.
+
+    Examples
+    --------
+    >>> _percent(0.1234567), _percent(1e-9), _percent(0.0)
+    ('12.3%', '1e-07%', '0%')
+    """
+    return f"{100.0 * value:.3g}%"
+
+
+def _check_count(owner: str, name: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number; 1e6 is one."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not math.isfinite(value) or value < least or value != int(value):
+        raise refuse(owner, name, f"a whole number of at least {least}", value)
+
+
+def _check_delta(owner: str, delta: Any) -> None:
+    check_real(owner, "delta", delta, 0.0, 1.0, low_open=True)
+    if delta == 1.0:
+        raise refuse(owner, "delta", "a number in (0, 1)", delta)
+
+
+def _check_sample(owner: str, m: Any, crucial_share: Any, delta: Any, below: Any) -> None:
+    _check_count(owner, "m", m, 2)
+    check_real(owner, "crucial_share", crucial_share, 0.0, 0.5, low_open=True)
+    _check_delta(owner, delta)
+    check_real(owner, "below", below, 0.0, 1.0)
