@@ -26,6 +26,7 @@ _HOME = {
     "PairTable": "crucial.data.pairs",
     "Qrels": "crucial.data.trec",
     "RankBoost": "crucial.estimators.rankboost",
+    "RankBoostPlus": "crucial.estimators.rankboost_plus",
     "Run": "crucial.data.trec",
     "SmoothMarginRanker": "crucial.estimators.smooth_margin",
     "SumFeedback": "crucial.feedback.combined",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from crucial.errors import CrucialError as CrucialError
     from crucial.estimators.adaboost import AdaBoostRanker as AdaBoostRanker
     from crucial.estimators.rankboost import RankBoost as RankBoost
+    from crucial.estimators.rankboost_plus import RankBoostPlus as RankBoostPlus
     from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginRanker
     from crucial.feedback.combined import SumFeedback as SumFeedback
     from crucial.feedback.labels import LabelFeedback as LabelFeedback

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Boosted, boost
+from crucial.boosting.loop import Boosted, Progress, boost
 from crucial.boosting.progress import progress_bar
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
@@ -218,21 +218,33 @@ class BoostedRanker(Ranker):
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
         )
         with progress_bar(self.n_estimators, bool(self.verbose)) as progress:
-            made = boost(
-                material,
-                feedback,
-                *self._parts(feedback),
-                rounds=self.n_estimators,
-                constraints=self._constraints(instances),
-                subsample=self.subsample,
-                seed=seed,
-                watch=watch,
-                record_risks=self.record_risks,
-                progress=progress,
-                earlier=earlier,
-            )
+            made = self._boost(material, feedback, watch, seed, progress, earlier)
         self._keep(made, instances, feedback, watch, qid is not None)
         return self
+
+    def _boost(
+        self,
+        material: Material,
+        feedback: Feedback,
+        watch: Watch | None,
+        seed: int,
+        progress: Progress | None,
+        earlier: Sequence[Round],
+    ) -> Boosted:
+        """Run the loop; an algorithm with a loop of its own replaces this."""
+        return boost(
+            material,
+            feedback,
+            *self._parts(feedback),
+            rounds=self.n_estimators,
+            constraints=self._constraints(material.instances),
+            subsample=self.subsample,
+            seed=seed,
+            watch=watch,
+            record_risks=self.record_risks,
+            progress=progress,
+            earlier=earlier,
+        )
 
     def _keep(
         self,

@@ -13,6 +13,7 @@ __all__ = ["RANKERS", "ranker_class"]
 RANKERS: dict[str, str] = {
     "adaboost": "crucial.estimators.adaboost:AdaBoostRanker",
     "rankboost": "crucial.estimators.rankboost:RankBoost",
+    "rankboost-plus": "crucial.estimators.rankboost_plus:RankBoostPlus",
     "smooth-margin": "crucial.estimators.smooth_margin:SmoothMarginRanker",
 }
 

@@ -1,0 +1,107 @@
+"""The loops of RankBoost+ over pairs and stumps; meanings and parameters as in ``plain.plus``.
+
+Pairs lie by winner: those of row x are ``start[x]:start[x + 1]``, and ``low`` names their
+losers. Callers give every thread a range of rows or of features.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crucial.kernels.jit import kernel
+
+__all__ = ["pair_step", "pair_ties", "stump_sums"]
+
+
+@kernel
+def pair_step(start, low, output, factors, d, e, first_row, last_row, win, lose, sums):
+    """Multiply pair weights by what a {0, 1} ranker does to them, and add them up by row."""
+    for l in range(len(lose)):
+        lose[l] = 0.0
+    total = 0.0
+    other_total = 0.0
+    tied_total = 0.0
+    right_total = 0.0
+    tied, wrong, right = factors[0, 0], factors[0, 1], factors[0, 2]
+    other_tied, other_wrong, other_right = factors[1, 0], factors[1, 1], factors[1, 2]
+    for x in range(first_row, last_row):
+        ones = 0.0
+        zeros = 0.0
+        other_row = 0.0
+        top = output[x] != 0
+        # By the winner's output only two of the three cases are left.
+        if top:
+            one, zero, other_one, other_zero = tied, right, other_tied, other_right
+        else:
+            one, zero, other_one, other_zero = wrong, tied, other_wrong, other_tied
+        for k in range(start[x], start[x + 1]):
+            l = low[k]
+            if output[l] != 0:
+                weight = d[k] * one
+                other = e[k] * other_one
+                ones += weight
+            else:
+                weight = d[k] * zero
+                other = e[k] * other_zero
+                zeros += weight
+            d[k] = weight
+            e[k] = other
+            other_row += other
+            lose[l] += weight
+        row = ones + zeros
+        win[x] = row
+        total += row
+        other_total += other_row
+        tied_total += ones if top else zeros
+        right_total += zeros if top else 0.0
+    sums[0] = total
+    sums[1] = other_total
+    sums[2] = tied_total
+    sums[3] = right_total
+
+
+@kernel
+def pair_ties(start, low, d, used, size, first_row, last_row, tied):
+    """Weight of the pairs that each ranker in use ties."""
+    ones = np.zeros(size)
+    tied[:] = 0.0
+    for x in range(first_row, last_row):
+        a, b = start[x], start[x + 1]
+        if a == b:
+            continue
+        ones[:] = 0.0
+        whole = 0.0
+        for k in range(a, b):
+            weight = d[k]
+            whole += weight
+            row = used[low[k]]
+            # Ranker by ranker at once: no sum depends on another, so this needs no fastmath.
+            for j in range(size):
+                ones[j] += weight * row[j]
+        here = used[x]
+        for j in range(size):
+            tied[j] += ones[j] if here[j] != 0.0 else whole - ones[j]
+
+
+@kernel
+def stump_sums(codes, n_rows, first, features, values, offered, out, peak):
+    """Sum of values over the ones of every stump of the features."""
+    for f in features:
+        a = first[f]
+        n_bins = first[f + 1] - a - 1
+        row = codes[f]
+        hist = np.zeros(n_bins + 1)
+        for i in range(n_rows):
+            hist[row[i]] += values[i]
+        total = 0.0
+        best = 0.0
+        for k in range(n_bins, -1, -1):
+            if k < n_bins:
+                total += hist[k]
+            p = 2 * (a + k)
+            low = total if offered[p] else 0.0
+            high = total + hist[n_bins] if offered[p + 1] else 0.0
+            out[p] = low
+            out[p + 1] = high
+            best = max(best, abs(low), abs(high))
+        peak[f] = best
