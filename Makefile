@@ -6,7 +6,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: demo test test-slow check format bench lock clean help
+DOCS_READY := $(VENV)/.docs-ready
+
+.PHONY: demo test test-slow check format bench docs lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -19,6 +21,10 @@ $(READY): pyproject.toml requirements-dev.txt
 
 $(BENCH_READY): $(READY) requirements-bench.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
+	touch $@
+
+$(DOCS_READY): $(READY) requirements-docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
 	touch $@
 
 demo: $(READY)  ## learn to fuse seven search engines over handwritten digits
@@ -44,8 +50,12 @@ format: $(READY)  ## put the code in the house's format
 bench: $(BENCH_READY)  ## peers side by side, ratios printed
 	$(BIN)/python -m benchmarks
 
+docs: $(DOCS_READY)  ## the documentation site, examples run, in docs/_build/html
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 lock: $(READY)  ## compute the locked versions anew
 	sh scripts/lock.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .demo docs/_build docs/gallery docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,4 +1,8 @@
-"""How good is it, really? Cross-validation by whole queries, and a search for parameters.
+"""
+How good is it, honestly?
+=========================
+
+How good is it, really? Cross-validation by whole queries, and a search for parameters.
 
 ``crucial.cross_validate`` needs no switch. scikit-learn's own tools work too, once they are
 told to pass query ids along (metadata routing).

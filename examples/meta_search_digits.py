@@ -1,4 +1,8 @@
-"""Meta-search: one list from many search engines, as in Freund et al. (2003), section 6.1.
+"""
+Fusing search engines
+=====================
+
+Meta-search: one list from many search engines, as in Freund et al. (2003), section 6.1.
 
 A query is an image of a handwritten digit. Seven engines, each of which sees only a part of
 the images, return their 50 nearest and have no opinion on the rest. ``crucial demo`` shows

@@ -1,4 +1,8 @@
-"""What a ranker learned about each feature, and how to hold it to what you know.
+"""
+What a ranker learned, and holding it to what you know
+======================================================
+
+What a ranker learned about each feature, and how to hold it to what you know.
 
 A ranker of stumps is a sum of one step function a feature. The functions can be printed,
 checked and argued about; where one must not fall, it can be told so.

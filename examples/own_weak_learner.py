@@ -1,4 +1,8 @@
-"""A weak learner of your own: pairs of features that agree.
+"""
+A weak learner of your own
+==========================
+
+A weak learner of your own: pairs of features that agree.
 
 A stump looks at one feature. Here a row is good when two features are on the same side,
 which no sum of one-feature functions can see. A weak learner that offers such questions

@@ -1,4 +1,8 @@
-"""Learning from comparisons: "this answer is better than that one".
+"""
+Learning from comparisons
+=========================
+
+"This answer is better than that one".
 
 People or programs judged pairs of answers. They are not equally sure, they contradict each
 other, and their preferences run in circles; all of that is fine.

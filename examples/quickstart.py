@@ -1,4 +1,8 @@
-"""From a table to a ranking: a frame with string query ids, in no order, with gaps.
+"""
+From a table to a ranking
+=========================
+
+A frame with string query ids, in no order, with gaps.
 
 Run it with ``python examples/quickstart.py`` (it uses pandas; polars works the same).
 """

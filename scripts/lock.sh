@@ -1,6 +1,6 @@
 #!/bin/sh
-# Write the locked versions for development (requirements-dev.txt) and for the
-# benchmarks (requirements-bench.txt). No index addresses are written.
+# Write the locked versions for development (requirements-dev.txt), for the
+# benchmarks (requirements-bench.txt) and for the documentation (requirements-docs.txt). No index addresses are written.
 set -eu
 cd "$(dirname "$0")/.."
 .venv/bin/python -m pip install --quiet pip-tools
@@ -10,3 +10,4 @@ compile() {
 }
 compile --extra dev --output-file requirements-dev.txt
 compile --extra bench --constraint requirements-dev.txt --output-file requirements-bench.txt
+compile --extra docs --constraint requirements-dev.txt --output-file requirements-docs.txt

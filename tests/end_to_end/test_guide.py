@@ -1,0 +1,48 @@
+"""What the guide shows works as it stands: its Python and its commands, page by page."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted((DOCS / "guide").glob("*.md"))
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def steps(page: Path) -> list[str]:
+    """A page as one program: its Python, and its commands run by Python."""
+    program = ["import subprocess, sys"]
+    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            program.append(text)
+            continue
+        for line in text.replace("\\\n", " ").splitlines():
+            assert line.startswith("crucial "), f"{page.name}: not a command of ours: {line}"
+            program.append(
+                f"subprocess.run([sys.executable, '-m', *{line.split()!r}], check=True)"
+            )
+    return program
+
+
+def test_there_is_a_guide():
+    assert len(PAGES) >= 5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page(page: Path, tmp_path: Path):
+    program = steps(page)
+    assert len(program) > 1
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(program)],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
