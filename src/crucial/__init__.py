@@ -21,7 +21,9 @@ _HOME = {
     "Groups": "crucial.data.groups",
     "Instances": "crucial.data.instances",
     "LabelFeedback": "crucial.feedback.labels",
+    "LogisticRanker": "crucial.estimators.logistic",
     "Measure": "crucial.measures.base",
+    "PNormPush": "crucial.estimators.pnorm_push",
     "PairFeedback": "crucial.feedback.pairs",
     "PairTable": "crucial.data.pairs",
     "Qrels": "crucial.data.trec",
@@ -85,6 +87,8 @@ if TYPE_CHECKING:
     from crucial.data.trec import write_run as write_run
     from crucial.errors import CrucialError as CrucialError
     from crucial.estimators.adaboost import AdaBoostRanker as AdaBoostRanker
+    from crucial.estimators.logistic import LogisticRanker as LogisticRanker
+    from crucial.estimators.pnorm_push import PNormPush as PNormPush
     from crucial.estimators.rankboost import RankBoost as RankBoost
     from crucial.estimators.rankboost_plus import RankBoostPlus as RankBoostPlus
     from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginRanker

@@ -20,7 +20,7 @@ from crucial.feedback.base import Feedback, Floats, PairState, finite_total, pow
 from crucial.feedback.extremes import log_lightest_pairs, margin_range
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.label_state import LabelState
-from crucial.feedback.layout import Layout
+from crucial.feedback.layout import LabelledRows, Layout
 from crucial.kernels import plain
 from crucial.validation import check_choice, lookup
 
@@ -165,6 +165,7 @@ class LabelFeedback(Feedback):
         below = plain.sums_below(counts.astype(np.float64), np.zeros(0), layout.query_first)
         self.n_pairs = int(np.dot(below, counts))
         self._gains = _gains_of(gain, layout)
+        self._balanced = balance == "queries"
         self._set_weights(balance, None if factor is None else factor[layout.queries])
 
     _scaled: Floats | None
@@ -230,6 +231,12 @@ class LabelFeedback(Feedback):
         if rows is None or rows is self.rows:
             return made
         return GatheredState(made, self.rows, rows)
+
+    def laid_out(self) -> LabelledRows:
+        """The rows by query and level, with what they weigh."""
+        return LabelledRows(
+            self._layout, self._scaled, self._gains, self._coefficient, self._balanced
+        )
 
     def log_lightest(self) -> float:
         """Logarithm of the weight of the lightest pair, as a share of all weight."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 
-__all__ = ["Layout"]
+__all__ = ["LabelledRows", "Layout"]
 
 
 @dataclass(frozen=True)
@@ -95,3 +95,36 @@ class Layout:
     def query_of_row(self) -> NDArray[np.int32]:
         """Position of every row's query among the usable ones."""
         return np.repeat(np.arange(self.n_queries, dtype=np.int32), np.diff(self.row_start))
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """What label feedback is made of, for losses that are more than a sum over pairs.
+
+    Attributes
+    ----------
+    layout : Layout
+    weight : array over the rows of the layout, or None
+        Instance weights, scaled so that sums over pairs do not overflow; None where all are 1.
+    gains : array over the segments, or of length 0
+        Gain of every level; empty where all pairs count the same.
+    coefficient : array over the queries
+        Factor on the pairs of each query, balance and query weights together.
+    balanced : bool
+        Whether all queries are to weigh the same.
+    """
+
+    layout: Layout
+    weight: NDArray[np.float64] | None
+    gains: NDArray[np.float64]
+    coefficient: NDArray[np.float64]
+    balanced: bool
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """Gain of a level minus that of the level below it in its query; empty without gains."""
+        if not len(self.gains):
+            return self.gains
+        gap = np.diff(self.gains, prepend=self.gains[:1])
+        gap[self.layout.query_first[:-1]] = 0.0
+        return gap

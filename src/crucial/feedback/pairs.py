@@ -73,6 +73,10 @@ class PairFeedback(Feedback):
             return made
         return GatheredState(made, self.rows, rows)
 
+    def listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Winner and loser, as places in ``rows``, and weight of every distinct pair."""
+        return self._high, self._low, self._weight
+
     def log_lightest(self) -> float:
         """Logarithm of the weight of the lightest pair, as a share of all weight."""
         lightest = self._weight[self._weight > 0].min()

@@ -1,0 +1,165 @@
+"""Sums of the logistic loss over pairs; twins of ``plain.logistic``.
+
+Where the scores of all queries lie within `NARROW` of each other, ``e^{H}`` is known for every
+row and a pair costs one division; elsewhere it costs two exponentials.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crucial.kernels.jit import kernel
+
+__all__ = ["NARROW", "logistic_along", "logistic_sums"]
+
+# (1 + e^NARROW)^8 is finite: so many pairs share one logarithm.
+NARROW = 60.0
+_TOGETHER = 8
+
+
+@kernel
+def _pair(margin, shift):
+    """``(s, 1 - s, ln(1 + e^-margin))`` of one pair, the first and last times e^shift."""
+    tail = np.exp(-abs(margin))
+    if margin > 0:
+        share = np.exp(shift - margin) / (1.0 + tail)
+        ratio = 1.0 - tail / 2 if tail < 1e-8 else np.log1p(tail) / tail
+        return share, 1.0 / (1.0 + tail), np.exp(shift - margin) * ratio
+    # (there is a shift only where no margin is negative)
+    return 1.0 / (1.0 + tail), tail / (1.0 + tail), np.log1p(tail) - margin
+
+
+@kernel
+def logistic_sums(
+    scores,
+    grown,
+    weight,
+    gains,
+    shift,
+    narrow,
+    weighted,
+    level_start,
+    query_first,
+    query_of_row,
+    level_of_row,
+    first_row,
+    last_row,
+    positive,
+    negative,
+    curvature,
+    loss,
+):
+    """Weight that every row of a range wins and loses, its curvature and its loss.
+
+    ``grown`` is ``e^{H}``, each query around its middle; used where ``narrow`` says so.
+    """
+    graded = len(gains) > 0
+    for i in range(first_row, last_row):
+        a = query_first[query_of_row[i]]
+        b = query_first[query_of_row[i] + 1]
+        own = a + level_of_row[i]
+        won = 0.0
+        lost = 0.0
+        bend = 0.0
+        paid = 0.0
+        for s in range(a, b):
+            if s == own:
+                continue
+            level_won = 0.0
+            level_bend = 0.0
+            level_paid = 0.0
+            begin, end = level_start[s], level_start[s + 1]
+            if narrow and s < own:
+                inverse = 1.0 / grown[i]
+                for block in range(begin, end, _TOGETHER):
+                    more = 0.0  # the product of all 1 + odds, less 1: no digit is lost to the 1
+                    for j in range(block, min(block + _TOGETHER, end)):
+                        odds = grown[j] * inverse
+                        against = 1.0 / (1.0 + odds)
+                        share = weight[j] * odds * against
+                        level_won += share
+                        level_bend += share * against
+                        if weighted:
+                            level_paid += weight[j] * np.log1p(odds)
+                        else:
+                            more += odds + more * odds
+                    if not weighted:
+                        level_paid += np.log1p(more)
+            elif narrow:
+                for j in range(begin, end):
+                    whole = 1.0 / (grown[j] + grown[i])
+                    share = weight[j] * grown[i] * whole
+                    level_won += share
+                    level_bend += share * grown[j] * whole
+            elif s < own:
+                for j in range(begin, end):
+                    share, against, cost = _pair(scores[i] - scores[j], shift)
+                    level_won += weight[j] * share
+                    level_bend += weight[j] * share * against
+                    level_paid += weight[j] * cost
+            else:
+                for j in range(begin, end):
+                    share, against, _ = _pair(scores[j] - scores[i], shift)
+                    level_won += weight[j] * share
+                    level_bend += weight[j] * share * against
+            factor = abs(gains[s] - gains[own]) if graded else 1.0
+            if s < own:
+                won += factor * level_won
+                paid += factor * level_paid
+            else:
+                lost += factor * level_won
+            bend += factor * level_bend
+        positive[i] = weight[i] * won
+        negative[i] = weight[i] * lost
+        curvature[i] = weight[i] * bend
+        loss[i] = weight[i] * paid
+
+
+@kernel
+def logistic_along(
+    scores,
+    grown,
+    weight,
+    gains,
+    shift,
+    narrow,
+    output,
+    level_start,
+    query_first,
+    query_of_row,
+    level_of_row,
+    first_row,
+    last_row,
+    out,
+):
+    """What a {0, 1} ranker gains in the pairs that a row should win, for a range of rows."""
+    graded = len(gains) > 0
+    for i in range(first_row, last_row):
+        a = query_first[query_of_row[i]]
+        own = a + level_of_row[i]
+        inverse = 1.0 / grown[i]
+        gain = 0.0
+        bend = 0.0
+        for s in range(a, own):
+            level_gain = 0.0
+            level_bend = 0.0
+            if narrow:
+                for j in range(level_start[s], level_start[s + 1]):
+                    odds = grown[j] * inverse
+                    against = 1.0 / (1.0 + odds)
+                    share = weight[j] * odds * against * abs(output[j] - output[i])
+                    level_gain += share
+                    level_bend += share * against
+            else:
+                for j in range(level_start[s], level_start[s + 1]):
+                    if output[j] != output[i]:
+                        share, against, _ = _pair(scores[i] - scores[j], shift)
+                        level_gain += weight[j] * share
+                        level_bend += weight[j] * share * against
+            factor = gains[own] - gains[s] if graded else 1.0
+            gain += factor * level_gain
+            bend += factor * level_bend
+        won = output[i] > 0.5
+        out[i, 0] = weight[i] * gain if won else 0.0
+        out[i, 1] = 0.0 if won else weight[i] * gain
+        out[i, 2] = weight[i] * bend

@@ -1,0 +1,123 @@
+"""Sums for the p-norm push; twins of ``plain.push``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crucial.kernels.compiled.pairs import _log_add
+from crucial.kernels.jit import kernel
+
+__all__ = ["push_logs", "push_split"]
+
+
+@kernel
+def _log_sum(scores, log_weight, factor, begin, end):
+    """log of the sum of u e^(factor * H) over rows."""
+    top = -np.inf
+    for i in range(begin, end):
+        top = max(top, log_weight[i] + factor * scores[i])
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for i in range(begin, end):
+        total += np.exp(log_weight[i] + factor * scores[i] - top)
+    return top + np.log(total)
+
+
+@kernel
+def push_logs(
+    scores,
+    log_weight,
+    log_gap,
+    p,
+    level_start,
+    query_first,
+    first_query,
+    last_query,
+    positive,
+    negative,
+    log_loss,
+):
+    """Logarithms of both halves of the push's potentials, and of the loss of every query."""
+    graded = len(log_gap) > 0
+    for q in range(first_query, last_query):
+        a, b = query_first[q], query_first[q + 1]
+        above = np.full(b - a, -np.inf)
+        sum_above = -np.inf
+        cumulative = -np.inf
+        for s in range(b - 1, a - 1, -1):
+            if graded and s < b - 1:
+                sum_above = _log_add(sum_above, log_gap[s + 1] + cumulative)
+            above[s - a] = sum_above
+            level = _log_sum(scores, log_weight, -1.0, level_start[s], level_start[s + 1])
+            cumulative = _log_add(cumulative, level)
+            if not graded:
+                sum_above = cumulative
+        total = -np.inf
+        below = -np.inf
+        cumulative = -np.inf
+        for s in range(a, b):
+            if graded and s > a:
+                below = _log_add(below, log_gap[s] + cumulative)
+            at = above[s - a]
+            for i in range(level_start[s], level_start[s + 1]):
+                positive[i] = log_weight[i] - scores[i] + below
+                negative[i] = log_weight[i] + p * (scores[i] + at)
+            if at > -np.inf:
+                level = _log_sum(scores, log_weight, p, level_start[s], level_start[s + 1])
+                total = _log_add(total, p * at + level)
+                cumulative = _log_add(cumulative, (p - 1.0) * at + level)
+            if not graded:
+                below = cumulative
+        log_loss[q] = total
+
+
+@kernel
+def _log_sum_where(scores, log_weight, factor, output, wanted, begin, end):
+    """The same over the rows where the ranker says ``wanted``."""
+    top = -np.inf
+    for i in range(begin, end):
+        if output[i] == wanted:
+            top = max(top, log_weight[i] + factor * scores[i])
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for i in range(begin, end):
+        if output[i] == wanted:
+            total += np.exp(log_weight[i] + factor * scores[i] - top)
+    return top + np.log(total)
+
+
+@kernel
+def push_split(
+    scores,
+    log_weight,
+    log_gap,
+    p,
+    output,
+    level_start,
+    query_first,
+    first_query,
+    last_query,
+    log_above,
+    log_inside,
+):
+    """The sums behind the push, apart for rows where a {0, 1} ranker says 0 and 1."""
+    graded = len(log_gap) > 0
+    for q in range(first_query, last_query):
+        a, b = query_first[q], query_first[q + 1]
+        for wanted in range(2):
+            above = -np.inf
+            cumulative = -np.inf
+            for s in range(b - 1, a - 1, -1):
+                begin, end = level_start[s], level_start[s + 1]
+                if graded and s < b - 1:
+                    above = _log_add(above, log_gap[s + 1] + cumulative)
+                log_above[s, wanted] = above
+                level = _log_sum_where(scores, log_weight, -1.0, output, wanted, begin, end)
+                cumulative = _log_add(cumulative, level)
+                log_inside[s, wanted] = _log_sum_where(
+                    scores, log_weight, p, output, wanted, begin, end
+                )
+                if not graded:
+                    above = cumulative

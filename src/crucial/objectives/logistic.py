@@ -1,0 +1,270 @@
+"""The logistic loss over pairs, RankNet's (Burges et al. 2005): ``ln(1 + e^-(H(hi) - H(lo)))``.
+
+It grows like the margin where a pair is wrong, not like its exponential, so that a few rows
+that cannot be helped weigh less. Pairs cannot be summed up without looking at each of them:
+a round costs O(pairs), made on the fly and never kept.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.cutting import is_small
+from crucial.feedback.base import Feedback, Floats
+from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.potentials import Potentials
+from crucial.kernels.plain import logistic as plain
+from crucial.kernels.threads import run_all
+from crucial.objectives.own_loss import OwnLossState, begin_with, refuse_sum
+
+__all__ = ["LogisticLine", "LogisticLoss", "LogisticState"]
+
+# Scores of a query closer together than this have exponentials whose products stay finite
+# (the compiled kernel counts on it).
+_NARROW = 60.0
+# What a level of a query costs in NumPy, in pairs.
+_LEVEL_COST = 100
+
+
+class LogisticLoss:
+    """Weighted mean over pairs of ``log2(1 + e^-(H(hi) - H(lo)))``; 1 at equal scores.
+
+    Like the exponential loss it is never less than the share of misordered pairs, R1.
+    """
+
+    def begin(self, feedback: Feedback, threads: int) -> Potentials:
+        """Start at scores of 0."""
+        state: LogisticState
+        if isinstance(feedback, LabelFeedback):
+            state = LabelLogistic(feedback, threads)
+        elif isinstance(feedback, PairFeedback):
+            state = PairLogistic(feedback)
+        else:
+            raise refuse_sum("LogisticRanker", feedback)
+        return begin_with(state, len(feedback.rows))
+
+    def renew(self, potentials: Potentials) -> None:
+        """Bring the potentials up to date with the scores."""
+        potentials.scale, potentials.log_loss = potentials.pairs.potentials(potentials.pi)
+
+
+class LogisticState(OwnLossState):
+    """Pairs that weigh ``w / (1 + e^(H(hi) - H(lo)))``.
+
+    Attributes
+    ----------
+    curvature : array over the rows
+        Second derivative of the loss by the score of each row alone, in the units of the
+        potentials (before their scale); of the scores that potentials were last asked for.
+    """
+
+    curvature: Floats
+    _total: float
+    _shift: float
+
+    def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
+        """Weight of right and wrong pairs and their curvature, after a step of alpha.
+
+        Up to a common factor that depends on alpha alone.
+        """
+        raise NotImplementedError
+
+    def line(self, output: NDArray[np.uint8]) -> LogisticLine:
+        """The loss along a weak ranker; every evaluation costs O(pairs)."""
+        return LogisticLine(self, output.astype(np.float64), self._total)
+
+
+class LogisticLine:
+    """See `crucial.objectives.own_loss.Line`."""
+
+    reach = 1.0
+
+    def __init__(self, state: LogisticState, output: Floats, total: float) -> None:
+        self._state, self._output, self._total = state, output, total
+        self._start = state.along(output, 0.0)
+
+    def __call__(self, alpha: float) -> tuple[float, float]:
+        """First and second derivative after a step of alpha."""
+        known = alpha == 0.0
+        right, wrong, bend = self._start if known else self._state.along(self._output, alpha)
+        return (wrong - right) / self._total, bend / self._total
+
+    def weights(self) -> tuple[float, float]:
+        """Weight of the pairs ordered right and wrong, before the step."""
+        return self._start[0] / self._total, self._start[1] / self._total
+
+    def closed_form(self) -> float | None:
+        """There is none."""
+        return None
+
+
+def _mean_log(loss: float, shift: float, weight: float) -> float:
+    """Logarithm of the mean loss in units of ln 2, for a sum that came times e^shift."""
+    return math.log(loss) - shift - math.log(weight * math.log(2.0))
+
+
+class LabelLogistic(LogisticState):
+    """The logistic loss over labels; rows are spread over threads, each summed up for itself."""
+
+    def __init__(self, feedback: LabelFeedback, threads: int) -> None:
+        super().__init__(feedback.state(threads=threads))
+        laid = feedback.laid_out()
+        layout = self._layout = laid.layout
+        n = len(layout.rows)
+        self._feedback, self._threads = feedback, threads
+        self._gains = laid.gains
+        self._weight = np.ones(n) if laid.weight is None else laid.weight
+        self._weighted = laid.weight is not None
+        self._shape = (layout.level_start, layout.query_first)
+        self._query, self._level = layout.query_of_row(), layout.level_of_row()
+        cost = feedback.n_pairs + _LEVEL_COST * len(layout.values)
+        self._small = is_small(cost, 10)
+        # Rows are cut by the pairs they are in.
+        size = np.diff(layout.row_start)[self._query]
+        level = np.diff(layout.level_start)[layout.query_first[self._query] + self._level]
+        work = np.cumsum((size - level).astype(np.float64))
+        marks = work[-1] * np.arange(1, 4 * threads) / (4 * threads)
+        self._cuts = np.unique(np.concatenate(([0], np.searchsorted(work, marks), [n]))).tolist()
+        self._all = self._drawn = laid.coefficient
+        self._total, self._shift = 0.0, 0.0
+        weights = self._sums(self.scores, 0.0)[0]  # (at equal scores every pair counts half)
+        self._pair_weight = 2.0 * float(np.dot(self._all[self._query], weights))
+
+    def _shift_of(self, scores: Floats) -> float:
+        """A number that no margin is below, or 0."""
+        if self._grown(scores)[1]:
+            return 0.0  # (nothing underflows)
+        least, _ = self._feedback.margin_range(scores)
+        return max(0.0, least)
+
+    def _over_rows(self, kernel: Any, *given: Any, out: tuple[Floats, ...]) -> None:
+        shape = (*self._shape, self._query, self._level)
+        tasks = [partial(kernel, *given, *shape, a, b, *out) for a, b in pairwise(self._cuts)]
+        run_all(self._threads, tasks)
+
+    def _grown(self, scores: Floats) -> tuple[Floats, bool]:
+        """``e^{H}``, each query around its middle, and whether all of them are of use."""
+        starts = self._layout.row_start
+        top = np.maximum.reduceat(scores, starts[:-1])
+        bottom = np.minimum.reduceat(scores, starts[:-1])
+        if float((top - bottom).max()) > _NARROW:
+            return np.ones(len(scores)), False
+        return np.exp(scores - ((top + bottom) / 2)[self._query]), True
+
+    def _sums(self, scores: Floats, shift: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Of every row: weight it wins and loses, curvature, loss; times e^shift."""
+        n = len(scores)
+        out = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        if self._small:
+            plain.logistic_sums(scores, self._weight, self._gains, shift, *self._shape, *out)
+            return out
+        from crucial.kernels.compiled.logistic import logistic_sums
+
+        grown, narrow = self._grown(scores)
+        narrow = narrow and shift == 0.0
+        given = (scores, grown, self._weight, self._gains, shift, narrow, self._weighted)
+        self._over_rows(logistic_sums, *given, out=out)
+        return out
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Minus the gradient of the loss: O(pairs)."""
+        n = len(self.scores)
+        self._shift = self._shift_of(self.scores)
+        positive, negative, bend, loss = self._sums(self.scores, self._shift)
+        drawn = self._drawn[self._query]
+        self._total = float(np.dot(drawn, positive))
+        self.curvature = drawn * bend
+        pi[:n] = drawn * (positive - negative)
+        pi[n:] = 0.0
+        whole = float(np.dot(self._all[self._query], loss))
+        scale = 1.0 / self._total if self._total > 0 else 1.0
+        return scale, _mean_log(whole, self._shift, self._pair_weight)
+
+    def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
+        """Weight of right and wrong pairs and their curvature, after a step of alpha."""
+        scores = self.scores + alpha * output
+        shift = max(0.0, self._shift - abs(alpha))
+        out = np.empty((len(scores), 3))
+        if self._small:
+            plain.logistic_along(
+                scores, self._weight, self._gains, shift, output, *self._shape, out
+            )
+        else:
+            from crucial.kernels.compiled.logistic import logistic_along
+
+            grown, narrow = self._grown(scores)
+            narrow = narrow and shift == 0.0
+            given = (scores, grown, self._weight, self._gains, shift, narrow, output)
+            self._over_rows(logistic_along, *given, out=(out,))
+        right, wrong, bend = (self._drawn[self._query] @ out).tolist()
+        return right, wrong, bend
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries, at least one."""
+        live = np.flatnonzero(self._all > 0)
+        chosen = random.permutation(live)[: max(1, round(fraction * len(live)))]
+        self._drawn = np.zeros_like(self._all)
+        self._drawn[chosen] = self._all[chosen]
+
+
+class PairLogistic(LogisticState):
+    """The logistic loss over explicit pairs."""
+
+    def __init__(self, feedback: PairFeedback) -> None:
+        super().__init__(feedback.state())
+        self._high, self._low, weight = feedback.listed()
+        self._all = self._drawn = weight
+        self._pair_weight = float(weight.sum())
+        self._total, self._shift = 0.0, 0.0
+
+    def _shares(self, margin: Floats, shift: float) -> tuple[Floats, Floats]:
+        """``s e^shift`` and ``1 - s`` of every pair."""
+        tail = np.exp(-np.abs(margin))
+        share = np.exp(np.minimum(0.0, -margin) + shift) / (1.0 + tail)
+        return share, np.where(margin > 0, 1.0, tail) / (1.0 + tail)
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Minus the gradient of the loss: O(pairs)."""
+        n = len(self.scores)
+        margin = self.scores[self._high] - self.scores[self._low]
+        shift = self._shift = max(0.0, float(margin.min()))
+        share, against = self._shares(margin, shift)
+        d = self._drawn * share
+        bend = d * against
+        pi[:n] = np.bincount(self._high, d, n) - np.bincount(self._low, d, n)
+        pi[n:] = 0.0
+        curvature: Any = np.bincount(self._high, bend, n) + np.bincount(self._low, bend, n)
+        self.curvature = curvature
+        self._total = float(d.sum())
+        # ln(1 + e^-m) e^shift, also where e^-m underflows
+        tail = np.exp(-np.abs(margin))
+        small = tail < 1e-8
+        ratio = np.where(small, 1.0 - tail / 2, np.log1p(tail) / np.where(small, 1.0, tail))
+        cost = np.exp(shift - np.abs(margin)) * ratio + np.maximum(0.0, -margin)
+        whole = float(np.dot(self._all, cost))
+        scale = 1.0 / self._total if self._total > 0 else 1.0
+        return scale, _mean_log(whole, shift, self._pair_weight)
+
+    def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
+        """Weight of right and wrong pairs and their curvature, after a step of alpha."""
+        scores = self.scores + alpha * output
+        shift = max(0.0, self._shift - abs(alpha))
+        share, against = self._shares(scores[self._high] - scores[self._low], shift)
+        d = self._drawn * share
+        gained = output[self._high] - output[self._low]
+        bend = float(np.dot(d * against, gained != 0))
+        return float(d[gained > 0].sum()), float(d[gained < 0].sum()), bend
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the pairs, at least one."""
+        n = len(self._all)
+        chosen = random.permutation(n)[: max(1, round(fraction * n))]
+        self._drawn = np.zeros(n)
+        self._drawn[chosen] = self._all[chosen]

@@ -1,0 +1,248 @@
+"""The p-norm push: the higher a negative stands, the more it costs (Rudin 2009).
+
+With ``S_lo = sum_hi u_hi e^(H(lo) - H(hi))`` over the rows that should stand above row lo, the
+loss is ``F = sum_q c_q sum_lo u_lo S_lo^p``. Here its p-norm form ``F^(1/p)`` is followed, by
+its logarithm: the same minimum, and for p = 1 RankBoost's. Instance weights of what should
+lose stand outside of the power and of what should win inside, so that a row of weight 2 is a
+row twice on both sides.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.cutting import is_small
+from crucial.feedback.base import Feedback, Floats
+from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.layout import LabelledRows
+from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.potentials import Potentials
+from crucial.kernels.plain import push as plain
+from crucial.kernels.threads import run_all
+from crucial.objectives.own_loss import OwnLossState, begin_with, log_sum, refuse_sum
+
+__all__ = ["PNormLoss", "PushLine"]
+
+
+class PNormLoss:
+    """``(sum_lo (sum_hi e^(H(lo) - H(hi)))^p)^(1/p)``, relative to its value at equal scores.
+
+    O(n) a round for labels, by prefix sums over the levels of each query, in logarithms;
+    O(pairs) for explicit pairs.
+
+    Parameters
+    ----------
+    p : float
+        At least 1.
+    """
+
+    def __init__(self, p: float) -> None:
+        self.p = float(p)
+
+    def begin(self, feedback: Feedback, threads: int) -> Potentials:
+        """Start at scores of 0."""
+        state: OwnLossState
+        if isinstance(feedback, LabelFeedback):
+            state = LabelPush(feedback, self.p, threads)
+        elif isinstance(feedback, PairFeedback):
+            state = PairPush(feedback, self.p)
+        else:
+            raise refuse_sum("PNormPush", feedback)
+        return begin_with(state, len(feedback.rows))
+
+    def renew(self, potentials: Potentials) -> None:
+        """Bring the potentials up to date with the scores."""
+        potentials.scale, potentials.log_loss = potentials.pairs.potentials(potentials.pi)
+
+
+class PushLine:
+    """See `crucial.objectives.own_loss.Line`; ``(1/p) ln F`` along a ranker of 0 and 1.
+
+    ``F(alpha) = sum_s (C_s0 + C_s1 e^(p alpha)) (A_s0 + A_s1 e^(-alpha))^p`` over the terms s,
+    one for all rows of a level, whose inner sums are the same.
+
+    Parameters
+    ----------
+    log_inside, log_above : arrays of shape (n_terms, 2)
+        Logarithms of C, coefficients included, and of A.
+    p : float
+    """
+
+    def __init__(self, log_inside: Floats, log_above: Floats, p: float) -> None:
+        counts = (log_inside.max(axis=1) > -np.inf) & (log_above.max(axis=1) > -np.inf)
+        self._c, self._a = log_inside[counts].T, log_above[counts].T
+        self._p = p
+        self.reach = 2.0 / (p + 1.0)
+
+    def _shares(self, alpha: float) -> tuple[Floats, Floats]:
+        """Share of every (output, term) in F, and of every output in the inner sum."""
+        a = np.stack((self._a[0], self._a[1] - alpha))
+        whole = np.logaddexp(*a)
+        logs = self._c + self._p * (whole + np.array([[0.0], [alpha]]))
+        return np.exp(logs - log_sum(logs.ravel())), np.exp(a - whole)
+
+    def __call__(self, alpha: float) -> tuple[float, float]:
+        """First and second derivative after a step of alpha."""
+        term, inner = self._shares(alpha)
+        # How far the loser moves more than the mean of what should win against it.
+        gain = np.stack((-inner[1], inner[0]))
+        slope = float(np.sum(term * gain))
+        spread = float(np.sum(term * (gain - slope) ** 2))
+        return slope, float(np.sum(term * inner[0] * inner[1])) + self._p * spread
+
+    def weights(self) -> tuple[float, float]:
+        """Weight of the pairs ordered right and wrong, before the step."""
+        term, inner = self._shares(0.0)
+        return float(np.sum(term[0] * inner[1])), float(np.sum(term[1] * inner[0]))
+
+    def closed_form(self) -> float | None:
+        """``ln(A1 C0 / (A0 C1)) / (p + 1)``, if there is one term: one query of two labels."""
+        if self._a.shape[1] != 1:
+            return None
+        (a0,), (a1,) = self._a
+        (c0,), (c1,) = self._c
+        return float(a1 + c0 - a0 - c1) / (self._p + 1.0)
+
+
+class LabelPush(OwnLossState):
+    """The push over labels: every row against those of its query with a higher label."""
+
+    def __init__(self, feedback: LabelFeedback, p: float, threads: int) -> None:
+        super().__init__(feedback.state(threads=threads))
+        laid = feedback.laid_out()
+        layout = laid.layout
+        n = len(layout.rows)
+        self._layout, self._p, self._threads = layout, p, threads
+        self._shape = (layout.level_start, layout.query_first)
+        self._small = is_small(n, 10)
+        with np.errstate(divide="ignore"):
+            self._log_weight = np.zeros(n) if laid.weight is None else np.log(laid.weight)
+            self._log_gap = np.log(laid.gap)
+        self._query = layout.query_of_row()
+        self._all = self._drawn = self._coefficients(laid)
+        self._start = log_sum(self._all + self._logs(p)[2])
+
+    def _coefficients(self, laid: LabelledRows) -> Floats:
+        """Logarithm of the factor on every query.
+
+        Balanced queries weigh the same at equal scores, as in RankBoost; there they would not
+        if their weights were made for p = 1.
+        """
+        with np.errstate(divide="ignore"):
+            logs = np.log(laid.coefficient)
+        if laid.balanced:
+            logs = logs + self._logs(1.0)[2] - self._logs(self._p)[2]
+        return np.where(laid.coefficient > 0, logs, -np.inf)
+
+    def _over_queries(self, kernel: Any, *given: Any, out: tuple[Floats, ...]) -> None:
+        bounds = self._layout.row_start
+        marks = bounds[-1] * np.arange(1, self._threads) // self._threads
+        cuts = np.unique(np.concatenate(([0], np.searchsorted(bounds, marks), [len(bounds) - 1])))
+        tasks = [partial(kernel, *given, *self._shape, a, b, *out) for a, b in pairwise(cuts)]
+        run_all(self._threads, tasks)
+
+    def _logs(self, p: float) -> tuple[Floats, Floats, Floats]:
+        """Logarithms of both halves of the potentials and of the loss of every query."""
+        n = len(self.scores)
+        out = np.empty(n), np.empty(n), np.empty(self._layout.n_queries)
+        given = (self.scores, self._log_weight, self._log_gap, p)
+        if self._small:
+            plain.push_logs(*given, *self._shape, *out)
+        else:
+            from crucial.kernels.compiled.push import push_logs
+
+            self._over_queries(push_logs, *given, out=out)
+        return out
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Minus the gradient of ``(1/p) ln F``: O(n)."""
+        n = len(self.scores)
+        positive, negative, log_loss = self._logs(self._p)
+        shift = (log_sum(self._drawn + log_loss) - self._drawn)[self._query]
+        pi[:n] = np.exp(positive - shift) - np.exp(negative - shift)
+        pi[n:] = 0.0
+        return 1.0, (log_sum(self._all + log_loss) - self._start) / self._p
+
+    def line(self, output: NDArray[np.uint8]) -> PushLine:
+        """The loss along a weak ranker: one O(n) pass, then O(levels) an evaluation."""
+        segments = len(self._layout.values)
+        above, inside = np.empty((segments, 2)), np.empty((segments, 2))
+        given = (self.scores, self._log_weight, self._log_gap, self._p, output)
+        if self._small:
+            plain.push_split(*given, *self._shape, above, inside)
+        else:
+            from crucial.kernels.compiled.push import push_split
+
+            self._over_queries(push_split, *given, out=(above, inside))
+        sizes = np.diff(self._layout.query_first)
+        return PushLine(inside + np.repeat(self._drawn, sizes)[:, None], above, self._p)
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries, at least one."""
+        live = np.flatnonzero(self._all > -np.inf)
+        chosen = random.permutation(live)[: max(1, round(fraction * len(live)))]
+        self._drawn = np.full_like(self._all, -np.inf)
+        self._drawn[chosen] = self._all[chosen]
+
+
+class PairPush(OwnLossState):
+    """The push over explicit pairs: every loser against its winners."""
+
+    def __init__(self, feedback: PairFeedback, p: float) -> None:
+        super().__init__(feedback.state())
+        high, low, weight = feedback.listed()
+        order = np.argsort(low, kind="stable")
+        self._high, self._low, self._p = high[order], low[order], p
+        with np.errstate(divide="ignore"):
+            self._all = self._log_weight = np.log(weight[order])
+        self._losers, first = np.unique(self._low, return_index=True)
+        self._starts = np.append(first, len(order))
+        self._term = np.repeat(np.arange(len(first)), np.diff(self._starts))
+        self._start = self._log_total(self._all)[1]
+
+    def _sums(self, logs: Floats) -> Floats:
+        """Logarithm of the sum over the pairs of every loser."""
+        top = np.maximum.reduceat(logs, self._starts[:-1])
+        safe = np.where(np.isfinite(top), top, 0.0)
+        with np.errstate(divide="ignore"):
+            inner = np.add.reduceat(np.exp(logs - safe[self._term]), self._starts[:-1])
+            return safe + np.log(inner)
+
+    def _log_total(self, log_weight: Floats) -> tuple[Floats, float]:
+        """``ln S`` of every loser, and ln F."""
+        inner = self._sums(log_weight + self.scores[self._low] - self.scores[self._high])
+        return inner, log_sum(self._p * inner)
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Minus the gradient of ``(1/p) ln F``: O(pairs)."""
+        inner, total = self._log_total(self._log_weight)
+        known = np.where(np.isfinite(inner), inner, 0.0)[self._term]
+        logs = self._log_weight + self.scores[self._low] - self.scores[self._high]
+        d = np.exp(logs + (self._p - 1.0) * known - total)
+        n = len(self.scores)
+        pi[:n] = np.bincount(self._high, d, n) - np.bincount(self._low, d, n)
+        pi[n:] = 0.0
+        whole = total if self._log_weight is self._all else self._log_total(self._all)[1]
+        return 1.0, (whole - self._start) / self._p
+
+    def line(self, output: NDArray[np.uint8]) -> PushLine:
+        """The loss along a weak ranker: one O(pairs) pass, then O(losers) an evaluation."""
+        logs = self._log_weight - self.scores[self._high]
+        said = output[self._high]
+        above = np.stack([self._sums(np.where(said == b, logs, -math.inf)) for b in (0, 1)], 1)
+        own = self._p * self.scores[self._losers]
+        inside = np.where(output[self._losers, None] == [0, 1], own[:, None], -math.inf)
+        return PushLine(inside, above, self._p)
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the pairs, at least one."""
+        n = len(self._all)
+        chosen = random.permutation(n)[: max(1, round(fraction * n))]
+        self._log_weight = np.full(n, -math.inf)
+        self._log_weight[chosen] = self._all[chosen]
