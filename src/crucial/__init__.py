@@ -41,6 +41,8 @@ _HOME = {
     "make_bipartite": "crucial.data.problems.synthetic",
     "make_film_club": "crucial.data.problems.synthetic",
     "make_letor": "crucial.data.problems.synthetic",
+    "margins": "crucial.inspection.margins",
+    "max_margin": "crucial.inspection.margins",
     "read_data": "crucial.data.reading",
     "read_pairs": "crucial.data.pairs",
     "read_qrels": "crucial.data.trec",
@@ -95,6 +97,8 @@ if TYPE_CHECKING:
     from crucial.feedback.combined import SumFeedback as SumFeedback
     from crucial.feedback.labels import LabelFeedback as LabelFeedback
     from crucial.feedback.pairs import PairFeedback as PairFeedback
+    from crucial.inspection.margins import margins as margins
+    from crucial.inspection.margins import max_margin as max_margin
     from crucial.lab.cross_validation import cross_validate as cross_validate
     from crucial.lab.cross_validation_result import CrossValidation as CrossValidation
     from crucial.measures.base import Measure as Measure

@@ -1,0 +1,206 @@
+"""Margins as a user sees them, and the largest margin there is."""
+
+import builtins
+import math
+
+import numpy as np
+import pytest
+
+import crucial
+from crucial import AdditiveRanker, RankBoost, SmoothMarginRanker, margins, max_margin
+from crucial.errors import DataError, MissingExtraError, NotRankedError, ParameterError
+from crucial.model.weak import Stump
+
+Y = np.array([3, 2, 2, 1, 1, 0])
+X = np.array([[int(c) for c in word] for word in
+              ("111011", "011000", "110110", "011100", "101100")], float).T  # fmt: skip
+PAIRS = [(i, k) for i in range(6) for k in range(6) if Y[i] > Y[k]]
+
+
+@pytest.fixture(scope="module")
+def ranker():
+    return SmoothMarginRanker(100, weak="column").fit(X, Y)
+
+
+def listed(ranker):
+    scores = ranker.predict(X)
+    return np.sort([scores[i] - scores[k] for i, k in PAIRS]) / sum(ranker.model_.weights)
+
+
+def test_from_labels_and_from_the_pairs_they_imply(ranker):
+    expected = listed(ranker)
+    for found in (margins(ranker, X, Y), margins(ranker.model_, X, pairs=PAIRS)):
+        assert found.n_pairs == 13
+        assert found.minimum == pytest.approx(0.132163315740, abs=5e-13)
+        assert found.maximum == pytest.approx(expected[-1])
+        assert found.norm == pytest.approx(sum(ranker.model_.weights))
+        q = (np.arange(13) + 0.5) / 13
+        np.testing.assert_allclose(found.quantile(q), expected, rtol=1e-12)
+        assert found.quantile(0.5) == pytest.approx(expected[6])
+        assert isinstance(found.quantile(0.5), float)
+        assert found.at_most(0.0) == 0.0
+        assert found.at_most(1.0) == 1.0
+        at = found.at_most(found.quantile(q.reshape(1, 13)))
+        assert at.shape == (1, 13)
+        assert at[0].tolist() == sorted(at[0].tolist())
+
+
+def test_the_minimum_is_what_the_trace_says(ranker):
+    assert margins(ranker, X, Y).minimum == pytest.approx(ranker.trace_[-1].extras["margin"])
+
+
+def test_the_curve(ranker):
+    found = margins(ranker, X, Y, resolution=9)
+    thresholds, shares = found.curve
+    assert len(thresholds) == len(shares) == 9
+    assert thresholds[0] == found.minimum
+    assert thresholds[-1] == found.maximum
+    assert shares[-1] == 1.0
+    assert shares[0] >= 1 / 13
+    assert (np.diff(shares) >= 0).all()
+    assert shares.tolist() == found.at_most(thresholds).tolist()
+    frame = found.to_frame()
+    assert frame["margin"].tolist() == thresholds.tolist()
+    assert frame["share"].tolist() == shares.tolist()
+
+
+def test_queries_and_weights():
+    random = np.random.default_rng(4)
+    table, y = random.normal(size=(60, 3)), random.integers(0, 3, 60)
+    qid, weight = random.integers(0, 5, 60), random.integers(0, 3, 60)
+    ranker = RankBoost(15).fit(table, y, qid=qid)
+    found = margins(ranker, table, y, qid, sample_weight=weight)
+    rows = np.repeat(np.arange(60), weight)
+    again = margins(ranker, table[rows], y[rows], qid[rows])
+    assert found.quantile([0.01, 0.3, 0.9]).tolist() == again.quantile([0.01, 0.3, 0.9]).tolist()
+    feedback = crucial.LabelFeedback(y, crucial.Groups.from_qid(qid, 60))
+    whole = margins(ranker, table, y, qid)
+    assert whole.at_most(0.0) == pytest.approx(feedback.r1(ranker.predict(table)))
+
+
+def test_labels_and_pairs_together(ranker):
+    both = margins(ranker, X, Y, pairs=[(5, 0)], pair_weight=[3.0])
+    assert both.n_pairs == 14
+    labels = margins(ranker, X, Y)
+    assert both.minimum < 0 < labels.minimum
+    assert both.at_most(0.0) == pytest.approx(3 / 16)
+    assert both.at_most(labels.quantile(0.5)) == pytest.approx(
+        (3 + 13 * labels.at_most(labels.quantile(0.5))) / 16
+    )
+    assert both.quantile(3 / 16) == both.minimum
+    assert both.quantile(4 / 16) == pytest.approx(labels.minimum)
+    assert both.quantile(1.0) == labels.maximum
+
+
+def test_weights_of_the_same_ranker_are_added_first():
+    model = AdditiveRanker(1, [Stump(0, 0.5, 0), Stump(0, 0.5, 0)], [3.0, -1.0])
+    assert margins(model, [[1.0], [0.0]], [1, 0]).minimum == 1.0
+
+
+def test_in_words(ranker):
+    found = margins(ranker, X, Y)
+    assert repr(found) == "Margins(13 pairs, minimum 0.132163)"
+    told = str(found)
+    assert told.startswith("margins of 13 pairs, weights sum to 41.94\nminimum 0.1322  1% 0.1322")
+    assert "tied or in the wrong order: 0.0000%" in told
+    flat = AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0])
+    assert "minimum 0 " in str(margins(flat, [[1.0], [1.0]], [1, 0]))
+
+
+def test_a_picture(ranker):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    found = margins(ranker, X, Y)
+    ax = found.plot(label="smooth margin")
+    assert ax.get_lines()[0].get_label() == "smooth margin"
+    assert ax.get_xlabel() == "margin"
+    assert found.plot(ax) is ax
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_no_picture_without_matplotlib(ranker, monkeypatch):
+    inner = builtins.__import__
+
+    def without(name, *given, **named):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return inner(name, *given, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r"pip install crucial\[plots\]"):
+        margins(ranker, X, Y).plot()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda r: margins(r, X), DataError, "give y or pairs"),
+        (lambda r: margins(r, X, Y, resolution=1), ParameterError, "'resolution' parameter"),
+        (lambda r: margins(r, X, Y, pair_weight=[1.0]), DataError, "pair_weight was given without"),
+        (lambda r: margins(r, X, pairs=PAIRS, sample_weight=Y), DataError, "use pair_weight"),
+        (lambda r: margins(r, X[:, :3], Y), DataError, "3"),
+        (lambda r: margins(r, X, Y[:4]), DataError, "inconsistent numbers of samples"),
+        (lambda r: margins(r, X, np.ones(6)), DataError, "No comparable pair"),
+        (lambda r: margins(r, X, pairs=[(0, 9)]), DataError, "rows go from 0 to 5"),
+        (lambda r: margins("model.json", X, Y), NotRankedError, "str has none"),
+        (lambda r: margins(AdditiveRanker(5, [], []), X, Y), NotRankedError, "no weights"),
+        (lambda r: margins(r, X, Y).quantile(1.5), ParameterError, "'q' parameter of quantile"),
+        (lambda r: margins(r, X, Y).quantile([math.nan]), ParameterError, "'q' parameter"),
+        (lambda r: margins(r, X, Y).at_most(math.nan), ParameterError, "'theta' parameter"),
+    ],
+)
+def test_bad_arguments_are_refused(ranker, call, error, message):
+    with pytest.raises(error, match=message):
+        call(ranker)
+
+
+def test_an_unfitted_ranker_is_no_ranker():
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        margins(SmoothMarginRanker(), X, Y)
+
+
+# -- the largest margin -------------------------------------------------------------------
+
+
+def test_rudin_schapire_2009_the_largest_margin_of_thirteen_pairs(ranker):
+    found = max_margin(X, PAIRS)
+    assert found.rho == pytest.approx(1 / 7, abs=1e-12)
+    assert found.weights.sum() == pytest.approx(1.0)
+    assert (found.weights >= 0).all()
+    M = np.array([X[i] - X[k] for i, k in PAIRS])
+    assert (M @ found.weights).min() == pytest.approx(1 / 7, abs=1e-12)
+    longer = SmoothMarginRanker(3000, weak="column").fit(X, Y)
+    assert margins(ranker, X, Y).minimum < margins(longer, X, Y).minimum <= found.rho + 1e-12
+    assert margins(longer, X, Y).minimum == pytest.approx(1 / 7, abs=3e-3)
+
+
+def test_rudin_schapire_2009_theorem_6_the_largest_margin_is_three_eighths():
+    words = "-++++--+ -++--+++ +-+++-++ +-++-+++ +-+-+++- ++-++++- ++-+++-+ ++++--+-"
+    signs = np.array([[1.0 if c == "+" else -1.0 for c in word] for word in words.split()])
+    H = np.concatenate((signs > 0, signs < 0)).astype(float)
+    assert max_margin(H, [(i, i + 8) for i in range(8)]).rho == pytest.approx(3 / 8, abs=1e-12)
+
+
+def test_no_margin_above_0_where_pairs_go_in_a_circle():
+    rho, _ = max_margin(np.eye(3), [(0, 1), (1, 2), (2, 0)])
+    assert rho == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("H", "pairs", "message"),
+    [
+        ([[2.0], [0.0]], [(0, 1)], r"differ by at most 1 .* Column 0 of H has a pair \+2 apart"),
+        ([[1.0], [-1.0]], [(1, 0)], "a pair -2 apart"),
+        ([1.0, 0.0], [(0, 1)], r"array of shape \(2,\)"),
+        ([[math.nan], [0.0]], [(0, 1)], "H must be finite. Row 0 of column 0 is nan"),
+        ([[1.0], [0.0]], [(0, 2)], "rows go from 0 to 1"),
+        ([[1.0], [0.0]], [], "pairs is empty"),
+    ],
+)
+def test_max_margin_refuses_what_is_no_matrix_of_weak_rankers(H, pairs, message):
+    with pytest.raises(DataError, match=message):
+        max_margin(H, pairs)
