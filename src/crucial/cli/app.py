@@ -21,6 +21,7 @@ VERBS = {
     "rank": "crucial.cli.rank",
     "evaluate": "crucial.cli.evaluate",
     "show": "crucial.cli.show",
+    "report": "crucial.cli.report",
     "demo": "crucial.cli.demo",
     "measures": "crucial.cli.listings",
     "presets": "crucial.cli.listings",

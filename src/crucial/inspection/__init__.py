@@ -8,11 +8,13 @@
     Why one item stands above another; what makes up the score of one.
 ``learning_curve``
     Bounds, risks and measures round by round.
+``training_bound``, ``margin_bound``, ``vc_bound``, ``finite_class_bound``
+    What the papers guarantee.
 ``report``
     All of it on one page of HTML that needs nothing else.
 
-Every result has ``plot()``, ``to_frame()`` and a form to print. Names are imported on
-first use.
+Results print, and where there is something to draw they have ``plot()`` and ``to_frame()``.
+Names are imported on first use.
 """
 
 from __future__ import annotations
@@ -24,19 +26,29 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "contributions": "crucial.inspection.explanations",
+    "finite_class_bound": "crucial.inspection.bounds",
     "importances": "crucial.inspection.importance",
     "learning_curve": "crucial.inspection.curves",
+    "margin_bound": "crucial.inspection.bounds",
+    "report": "crucial.inspection.report_page",
     "shapes": "crucial.inspection.shape_functions",
+    "training_bound": "crucial.inspection.bounds",
+    "vc_bound": "crucial.inspection.bounds",
     "why": "crucial.inspection.explanations",
 }
 
 __all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
+    from crucial.inspection.bounds import finite_class_bound as finite_class_bound
+    from crucial.inspection.bounds import margin_bound as margin_bound
+    from crucial.inspection.bounds import training_bound as training_bound
+    from crucial.inspection.bounds import vc_bound as vc_bound
     from crucial.inspection.curves import learning_curve as learning_curve
     from crucial.inspection.explanations import contributions as contributions
     from crucial.inspection.explanations import why as why
     from crucial.inspection.importance import importances as importances
+    from crucial.inspection.report_page import report as report
     from crucial.inspection.shape_functions import shapes as shapes
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +138,7 @@ def importances(
     shuffle: str = "within",
     repeats: int = 5,
     random_state: int = 0,
+    features: Sequence[int] | None = None,
 ) -> Importances:
     """How much each feature matters.
 
@@ -158,6 +159,8 @@ def importances(
         what a query's items have in common untouched, which no ranking depends on.
     repeats, random_state : int
         How often to shuffle a feature, and the seed.
+    features : sequence of int, optional
+        For "permutation": the features to look at; the others are left at 0.
 
     Returns
     -------
@@ -172,7 +175,7 @@ def importances(
     """
     check_choice("importances", "kind", kind, KINDS)
     if kind == "permutation":
-        return _permuted(ranker, X, y, qid, metric, shuffle, repeats, random_state)
+        return _permuted(ranker, X, y, qid, metric, shuffle, repeats, random_state, features)
     if not isinstance(ranker, AdditiveRanker) and hasattr(ranker, "fit"):
         from sklearn.utils.validation import check_is_fitted
 
@@ -217,6 +220,7 @@ def _permuted(
     shuffle: str,
     repeats: int,
     random_state: int,
+    features: Sequence[int] | None,
 ) -> Importances:
     check_choice("importances", "shuffle", shuffle, ["within", "over"])
     check_integer("importances", "repeats", repeats, 1)
@@ -234,6 +238,10 @@ def _permuted(
     before = value(predict(instances))
     sign = 1.0 if measure.higher_is_better else -1.0
     used = _looked_at(model) if additive else list(range(instances.n_features))
+    if features is not None:
+        for feature in features:
+            check_integer("importances", "features", feature, 0, instances.n_features - 1)
+        used = [feature for feature in used if feature in set(features)]
     out = np.zeros((repeats, instances.n_features))
     for feature in used:
         column = instances.column(feature)

@@ -1,0 +1,145 @@
+"""A report on a ranker: one page that a browser opens from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from crucial.data.files import atomic_write
+from crucial.inspection.reporting import facts, numbers
+from crucial.inspection.reporting.html import page_html
+from crucial.inspection.reporting.lists import ranked_lists
+from crucial.inspection.reporting.subject import Subject
+from crucial.validation import check_integer
+
+if TYPE_CHECKING:
+    from crucial.data.files import PathLike
+
+__all__ = ["Report", "report"]
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What `report` found.
+
+    Attributes
+    ----------
+    title : str
+    data : dict
+        Everything on the page, as plain data.
+    """
+
+    title: str
+    data: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Report({self.title!r})"
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *self.data["summary"]["sentences"]])
+
+    def to_html(self) -> str:
+        """The page; the same data give the same bytes."""
+        return page_html(self.title, self.data)
+
+    def save(self, path: PathLike) -> None:
+        """Write the page to a file, whole or not at all."""
+        page = self.to_html().encode("utf-8")
+        with atomic_write(path) as file:
+            file.write(page)
+
+
+def report(
+    ranker: Any,
+    X: Any,
+    y: Any,
+    *,
+    qid: Any = None,
+    item: Any = None,
+    metrics: Any = None,
+    title: str = "Ranker report",
+    subtitle: str = "",
+    trace: Mapping[str, Sequence[Any]] | None = None,
+    notes: Sequence[str] = (),
+    pictures: Mapping[Any, Any] | None = None,
+    query_pictures: Mapping[Any, Any] | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Report:
+    """Report on a ranker and how it does on labelled rows.
+
+    Parameters
+    ----------
+    ranker : fitted estimator, AdditiveRanker, or anything with ``predict(X)``
+        What is not additive has no shapes and no reasons, only permutation.
+    X, y, qid : rows, labels and queries
+    item : array of shape (n_rows,), optional
+        Names of the items.
+    metrics : str, Measure, or several of them, optional
+        Measures to tell; the first one leads. Default: ndcg@10, or auc without queries.
+    title, subtitle : str
+    trace : mapping from name to column, optional
+        What happened in training, in the form of ``estimator.trace_.to_dict()``; an estimator
+        has its own.
+    notes : sequence of str
+        About the data, to be shown.
+    pictures, query_pictures : mapping, optional
+        From the name of an item, or the id of a query, to its picture: an array of uint8 with
+        two dimensions, 0 black and 255 white, of at most 64 x 64.
+    random_state : int
+        Of the bootstrap and of permutations.
+    n_jobs : int, optional
+        Threads to predict with.
+
+    Returns
+    -------
+    Report
+        ``save(path)`` writes the page.
+
+    Examples
+    --------
+    >>> from crucial.model.additive import AdditiveRanker
+    >>> from crucial.model.weak import Stump
+    >>> model = AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0], ["bm25"])
+    >>> print(report(model, [[0.0], [1.0], [2.0]], [0, 1, 0], title="bm25 alone"))
+    bm25 alone
+    On 3 items, the ranker reaches auc of 0.750.
+    ...
+    """
+    check_integer("report", "random_state", random_state, 0)
+    subject = Subject.of(
+        ranker, X, y, qid, item, metrics, pictures, query_pictures, random_state, n_jobs
+    )
+    found = numbers.measured(subject)
+    rows = numbers.measure_table(subject, found)
+    drawn, learned = facts.shape_facts(subject)
+    heavy = (
+        [one.feature for one in learned.features]
+        if learned is not None
+        else list(range(subject.instances.n_features))
+    )
+    single = numbers.single_features(subject, heavy)
+    tied = numbers.ties(subject, found)
+    data = {
+        "version": version("crucial"),
+        "title": title,
+        "subtitle": subtitle,
+        "summary": {
+            "tiles": facts.headline(subject, rows, single, learned),
+            "sentences": facts.sentences(subject, found, rows, single, learned, tied),
+        },
+        "measures": rows,
+        "cutoffs": numbers.by_cutoff(subject),
+        "spread": numbers.by_query(found, subject.lead.name),
+        "curve": facts.curve_facts(subject, trace),
+        "shapes": drawn,
+        "permutation": numbers.by_permutation(subject, heavy),
+        "lists": ranked_lists(subject, found),
+        "ties": tied,
+        "bounds": facts.bound_facts(subject),
+        "model": facts.model_facts(subject),
+        "data": facts.data_facts(subject, found, notes),
+    }
+    return Report(title, data)

@@ -1,0 +1,324 @@
+"""What the page tells of the model and the data, and the words of its summary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import NotRankedError, ParameterError
+from crucial.inspection.bounds import training_bound
+from crucial.inspection.curves import LearningCurve, learning_curve
+from crucial.inspection.reporting.subject import Subject
+from crucial.inspection.shape_functions import FeatureShape, Shapes, shapes
+from crucial.measures.evaluation import Evaluation, evaluate
+
+__all__ = [
+    "bound_facts",
+    "curve_facts",
+    "data_facts",
+    "headline",
+    "model_facts",
+    "sentences",
+    "shape_facts",
+]
+
+_SHAPES = 200  # features drawn, at most
+_STEPS = 16_000  # steps drawn of all features together
+_RAMP_PARTS = 16  # what a ramp is drawn as
+_POINTS = 400  # of a curve
+_LABELS = 12  # distinct labels that are counted one by one
+_MISSING = 300  # features whose missing rate is told
+
+
+def model_facts(subject: Subject) -> dict[str, Any]:
+    """Size, kind and training of the ranker."""
+    model = getattr(subject.ranker, "model_", subject.ranker)
+    training = dict(getattr(model, "training", {}))
+    parameters = training.get("parameters")
+    told = {
+        key: training[key]
+        for key in ("rows", "queries", "skipped_queries", "pairs", "stopped")
+        if isinstance(training.get(key), int | float | str)
+    }
+    return {
+        "kind": str(training.get("estimator") or type(subject.ranker).__name__),
+        "rounds": getattr(model, "n_rounds", None),
+        "features": subject.instances.n_features,
+        "parameters": _said(parameters) if isinstance(parameters, Mapping) else [],
+        "training": [[key.replace("_", " "), value] for key, value in told.items()],
+    }
+
+
+def bound_facts(subject: Subject) -> list[dict[str, Any]]:
+    """What the training guarantees, in sentences."""
+    told: list[dict[str, Any]] = []
+    for by in ("z", "slopes"):
+        try:
+            source = subject.ranker if subject.model is None else subject.model
+            bound = training_bound(source, by)
+        except (NotRankedError, ParameterError):
+            continue
+        told.append({"name": bound.name, "value": bound.value, "says": str(bound)})
+    return told
+
+
+def _said(parameters: Mapping[str, Any]) -> list[list[str]]:
+    return [[key, str(value)] for key, value in parameters.items() if value is not None]
+
+
+def data_facts(subject: Subject, found: Evaluation, notes: Sequence[str]) -> dict[str, Any]:
+    """Rows, queries, labels, missing values, and what was left out."""
+    sizes = subject.groups.sizes
+    labels, counts = np.unique(subject.y, return_counts=True)
+    codes = subject.groups.codes
+    flat = _same_label(subject.y, codes, subject.n_queries)
+    rates = _missing_rates(subject)
+    order = np.argsort(-rates, kind="stable")[:_MISSING]
+    return {
+        "rows": len(subject.y),
+        "queries": subject.n_queries if subject.has_queries else None,
+        "sizes": [int(sizes.min()), float(np.median(sizes)), int(sizes.max())],
+        "labels": [[float(one), int(count)] for one, count in zip(labels, counts)]
+        if len(labels) <= _LABELS
+        else [],
+        "label_range": [float(labels[0]), float(labels[-1]), len(labels)],
+        "one_label": int(flat.sum()),
+        "left_out": [[name, one.n_empty] for name, one in found.results.items() if one.n_empty],
+        "missing": [[subject.called(int(f)), float(rates[f])] for f in order if rates[f] > 0],
+        "never_missing": int((rates == 0).sum()),
+        "notes": list(notes),
+    }
+
+
+def _same_label(
+    y: NDArray[np.float64], codes: NDArray[np.int64], n_queries: int
+) -> NDArray[np.bool_]:
+    """Queries whose items all have the same label: nothing to be ranked."""
+    high, low = np.full(n_queries, -np.inf), np.full(n_queries, np.inf)
+    np.maximum.at(high, codes, y)
+    np.minimum.at(low, codes, y)
+    return np.asarray(high == low)
+
+
+def _missing_rates(subject: Subject) -> NDArray[np.float64]:
+    table = subject.instances.table
+    if subject.instances.is_sparse:
+        absent = np.isnan(table.data) if table.dtype.kind == "f" else np.zeros(table.nnz, bool)
+        column = np.repeat(np.arange(table.shape[1]), np.diff(table.indptr))
+        counts = np.bincount(column[absent], minlength=table.shape[1])
+    elif table.dtype.kind == "f":
+        counts = np.array([np.isnan(table[:, f]).sum() for f in range(table.shape[1])])
+    else:
+        counts = np.zeros(table.shape[1])
+    return np.asarray(counts / max(1, table.shape[0]), np.float64)
+
+
+def shape_facts(subject: Subject) -> tuple[dict[str, Any] | None, Shapes | None]:
+    """The functions of the heaviest features, in steps that a page can draw."""
+    if subject.model is None:
+        return None, None
+    found = shapes(subject.model, subject.instances)
+    shown = found.features[:_SHAPES]
+    steps = sum(len(one.values) for one in shown)
+    most = max(8, _STEPS // max(1, len(shown))) if steps > _STEPS else steps
+    return {
+        "features": [_drawn(one, subject, most) for one in shown],
+        "not_drawn": len(found.features) - len(shown),
+        "used": len(found.features),
+        "unused": list(found.unused[:_MISSING]),
+        "n_unused": len(found.unused),
+    }, found
+
+
+def _drawn(one: FeatureShape, subject: Subject, most: int) -> dict[str, Any]:
+    """Edges of cells, what is added in each, and the share of rows."""
+    edges, values, share = one.thresholds, one.values, one.share
+    if one.ramps:
+        parts = [np.linspace(ramp.low, ramp.high, _RAMP_PARTS + 1) for ramp in one.ramps]
+        edges = np.unique(np.concatenate([edges, *parts]))
+        middle = (edges[:-1] + edges[1:]) / 2
+        values = np.array([one(float(v)) for v in (edges[0], *middle, np.inf)])
+        share = None
+    elif len(edges) > most:
+        keep = np.unique(np.linspace(0, len(edges) - 1, most).round().astype(np.int64))
+        edges, values = edges[keep], np.append(one.values[keep], one.values[-1])
+        share = None
+    if share is None:
+        column = subject.instances.column(one.feature)
+        inside = edges.searchsorted(column[~np.isnan(column)].astype(np.float64))
+        share = np.bincount(inside, minlength=len(edges) + 1) / max(1, len(column))
+    return {
+        "name": subject.called(one.feature),
+        "weight": one.share_of_weight,
+        "direction": one.direction,
+        "edges": [_short(edge) for edge in edges.tolist()],
+        "values": [_short(value) for value in values.tolist()],
+        "share": [round(part, 5) for part in share.tolist()],
+        "missing": _short(one.missing),
+        "missing_share": one.share_missing,
+        "even": bool(one.ramps),
+        "thinned": len(one.values) if len(values) < len(one.values) else 0,
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.7g}")
+
+
+def curve_facts(
+    subject: Subject, trace: Mapping[str, Sequence[Any]] | None
+) -> dict[str, Any] | None:
+    """Measures on these rows after some of the rounds, and the trace of the training."""
+    if subject.model is None or subject.model.n_rounds == 0:
+        return None
+    stages = 40 if len(subject.y) <= 200_000 else 15
+    qid = subject.groups.codes if subject.has_queries else None
+    found = learning_curve(
+        subject.ranker if trace is None else subject.model,
+        subject.instances,
+        subject.y,
+        qid=qid,
+        metrics=list(subject.measures),
+        stages=stages,
+    )
+    rounds, training, watched = found.rounds, dict(found.training), found.watched
+    if trace is not None:
+        rounds, training, watched = _given_trace(trace, subject)
+    thin = _thin(len(rounds))
+    return {
+        "stages": found.stages.tolist(),
+        "measured": {name: values.tolist() for name, values in found.measured.items()},
+        "rounds": rounds[thin].tolist(),
+        "training": {
+            name: values[thin].tolist() for name, values in training.items() if _is_curve(name)
+        },
+        "watched": list(watched),
+        "kept": found.best_round,
+        "stopped": _stopped(found, subject),
+    }
+
+
+def _is_curve(name: str) -> bool:
+    return name not in ("alpha", "r", "z", "seconds", "log_loss", "threshold", "feature", "round")
+
+
+def _stopped(found: LearningCurve, subject: Subject) -> str:
+    known = getattr(subject.model, "training", {}).get("stopped", "")
+    return found.stopped or (known if isinstance(known, str) else "")
+
+
+def _thin(count: int) -> NDArray[np.int64]:
+    """Places of at most so many points of a curve, the first and the last among them."""
+    if count == 0:
+        return np.zeros(0, np.int64)
+    return np.unique(np.linspace(0, count - 1, min(count, _POINTS)).round().astype(np.int64))
+
+
+def _given_trace(
+    trace: Mapping[str, Sequence[Any]], subject: Subject
+) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]], tuple[str, ...]]:
+    """Columns of a trace that are numbers; what is not the loop's own was measured."""
+    columns: dict[str, NDArray[np.float64]] = {}
+    for name, values in trace.items():
+        try:
+            columns[str(name)] = np.array([float(one) for one in values])
+        except (TypeError, ValueError):
+            continue  # (names of features)
+    count = max((len(one) for one in columns.values()), default=0)
+    rounds = columns.pop("round", np.arange(1.0, count + 1)).astype(np.int64)
+    known = {one.name for one in subject.measures}
+    return rounds, columns, tuple(name for name in columns if name in known or "@" in name)
+
+
+# -- the summary ------------------------------------------------------------------------
+
+
+def headline(
+    subject: Subject,
+    rows: Sequence[Mapping[str, Any]],
+    single: Mapping[str, Any] | None,
+    learned: Shapes | None,
+) -> list[dict[str, str]]:
+    """The few numbers at the top: value, what it is, what to compare it with."""
+    lead = rows[0]
+    name = lead["name"]
+    span = "" if lead["low"] is None else f"95% interval {lead['low']:.3f} to {lead['high']:.3f}"
+    tiles = [
+        _tile(f"{lead['value']:.3f}", name, span),
+        _tile(f"{lead['random']:.3f}", "random order", f"{name} without any ranker"),
+    ]
+    if single is not None:
+        alone = f"{name} of {single['name']} alone, {single['way']}"
+        tiles.append(_tile(f"{single['value']:.3f}", "best single feature", alone))
+    pairs = _share_of_pairs(subject)
+    if not math.isnan(pairs):
+        how = "ties count half" + ("; mean over queries" if subject.has_queries else "")
+        tiles.append(_tile(f"{100 * pairs:.1f}%", "pairs in the right order", how))
+    if learned is not None:
+        of_all = f"of {subject.instances.n_features:,}"
+        tiles.append(_tile(f"{len(learned.features):,}", "features that matter", of_all))
+    return tiles
+
+
+def _tile(value: str, label: str, note: str) -> dict[str, str]:
+    return {"value": value, "label": label, "note": note}
+
+
+def _share_of_pairs(subject: Subject) -> float:
+    return evaluate(subject.y, subject.scores, subject.groups, "auc")["auc"]
+
+
+def sentences(
+    subject: Subject,
+    found: Evaluation,
+    rows: Sequence[Mapping[str, Any]],
+    single: Mapping[str, Any] | None,
+    learned: Shapes | None,
+    tied: Mapping[str, Any],
+) -> list[str]:
+    """The same in words."""
+    lead = rows[0]
+    where = f"{len(subject.y):,} items"
+    if subject.has_queries:
+        where = f"{lead['queries']:,} queries with {where}"
+    span = "" if lead["low"] is None else f" (95% interval {lead['low']:.3f} to {lead['high']:.3f})"
+    said = [f"On {where}, the ranker reaches {lead['name']} of {lead['value']:.3f}{span}."]
+    other = f"Random order would reach {lead['random']:.3f}"
+    if single is not None:
+        other += (
+            f", the best single feature, {single['name']} ({single['way']}), {single['value']:.3f}"
+        )
+    said.append(other + ".")
+    pairs = _share_of_pairs(subject)
+    if not math.isnan(pairs):
+        said.append(
+            "Of 100 pairs of a better and a worse item it puts "
+            f"{100 * pairs:.0f} in the right order."
+        )
+    if learned is not None and learned.features:
+        few = learned.features[:3]
+        carried = sum(one.share_of_weight for one in few)
+        names = ", ".join(subject.called(one.feature) for one in few)
+        said.append(f"Heaviest features: {names}, together {carried:.0%} of the weight.")
+        if learned.unused:
+            said.append(f"{len(learned.unused):,} features are never looked at.")
+    values = found.per_query[lead["name"]]
+    there = values[~np.isnan(values)]
+    if len(there) > 1:
+        said.append(
+            f"Half of the queries have {lead['name']} of {np.median(there):.3f} or more; "
+            f"the {'lowest' if lead['higher'] else 'highest'} has "
+            f"{there.min() if lead['higher'] else there.max():.3f}."
+        )
+    if tied["share"] >= 0.005:
+        first = tied["measures"][0]
+        said.append(
+            f"{tied['share']:.0%} of the items share their score with another of their list; the "
+            f"order of ties could move {first['name']} between {first['unlucky']:.3f} and "
+            f"{first['lucky']:.3f}."
+        )
+    return said

@@ -1,0 +1,243 @@
+"""Measures with their intervals, by cut-off, by query, and under every order of ties."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError
+from crucial.inspection.importance import importances
+from crucial.inspection.reporting.subject import Subject
+from crucial.measures.evaluation import Evaluation, evaluate
+
+__all__ = [
+    "by_cutoff",
+    "by_permutation",
+    "by_query",
+    "measure_table",
+    "measured",
+    "single_features",
+    "ties",
+]
+
+Floats = NDArray[np.float64]
+
+_CUTOFFS = (*range(1, 21), 25, 30, 40, 50, 75, 100)
+_DRAWS = 4_000_000  # queries drawn in all resamples of one interval, at most
+_FAMILIES = ("ndcg", "p", "recall")
+_SINGLES = 10  # features tried alone
+_SHUFFLED = 20  # features permuted
+_ROWS_SHUFFLED = 20_000
+_BARS = 20
+
+
+def _resamples(subject: Subject) -> int:
+    return max(100, min(1000, _DRAWS // max(1, subject.n_queries)))
+
+
+def measured(subject: Subject) -> Evaluation:
+    """The measures that were asked for, with intervals."""
+    return _evaluate(subject, subject.scores, list(subject.measures), intervals=True)
+
+
+def _evaluate(subject: Subject, scores: Floats, names: list[Any], **how: Any) -> Evaluation:
+    return evaluate(
+        subject.y,
+        scores,
+        subject.groups,
+        names,
+        resamples=_resamples(subject),
+        random_state=subject.seed,
+        **how,
+    )
+
+
+def measure_table(subject: Subject, found: Evaluation) -> list[dict[str, Any]]:
+    """One entry a measure, with what random order would get."""
+    names = list(subject.measures)
+    random = _evaluate(subject, np.zeros(len(subject.y)), names)
+    rows = []
+    for name, one in found.results.items():
+        low, high = one.interval or (None, None)
+        rows.append(
+            {
+                "name": name,
+                "value": one.value,
+                "low": low,
+                "high": high,
+                "queries": one.n_queries,
+                "empty": one.n_empty,
+                "higher": one.measure.higher_is_better,
+                "random": random.results[name].value,
+                "description": one.measure.description,
+            }
+        )
+    return rows
+
+
+def by_cutoff(subject: Subject) -> dict[str, Any] | None:
+    """NDCG, precision and recall at every cut-off; None where labels are no gains."""
+    longest = int(subject.groups.sizes.max(initial=0))
+    ks = [k for k in _CUTOFFS if k <= longest]
+    if not ks or float(subject.y.min()) < 0 or float(subject.y.max()) <= 0:
+        return None
+    # The measures asked for come first: ndcg_exp where that is what counts.
+    asked = [re.split(r"[@(]", one.name)[0] for one in subject.measures]
+    gains = "ndcg_exp" if "ndcg_exp" in asked and "ndcg" not in asked else "ndcg"
+    families = [gains if family == "ndcg" else family for family in _FAMILIES]
+    names = [f"{family}@{k}" for family in families for k in ks]
+    found = _evaluate(subject, subject.scores, names, intervals=subject.n_queries > 1)
+    curves = []
+    for family in families:
+        results = [found.results[f"{family}@{k}"] for k in ks]
+        spans = [one.interval or (None, None) for one in results]
+        curves.append(
+            {
+                "name": family,
+                "values": [one.value for one in results],
+                "low": [low for low, _ in spans],
+                "high": [high for _, high in spans],
+                "description": results[-1].measure.description,
+            }
+        )
+    return {"ks": ks, "curves": curves}
+
+
+def by_query(found: Evaluation, name: str) -> dict[str, Any]:
+    """How the values of single queries are spread."""
+    values = found.per_query[name]
+    there = values[~np.isnan(values)]
+    if len(there) < 2:
+        return {"edges": [], "counts": []}
+    low, high = float(there.min()), float(there.max())
+    if low >= 0.0 and high <= 1.0:
+        low, high = 0.0, 1.0
+    elif low == high:
+        low, high = low - 0.5, high + 0.5
+    counts, edges = np.histogram(there, bins=_BARS, range=(low, high))
+    return {"edges": edges.tolist(), "counts": counts.tolist(), "median": float(np.median(there))}
+
+
+def ties(subject: Subject, found: Evaluation) -> dict[str, Any]:
+    """How many items tie, and what the order of ties does to the measures.
+
+    The luckiest and the unluckiest order put the higher label first, and last, among items
+    of equal score.
+    """
+    order = np.lexsort((subject.scores, subject.groups.codes))
+    codes, scores = subject.groups.codes[order], subject.scores[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (codes[1:] != codes[:-1]) | (scores[1:] != scores[:-1])
+    sizes = np.diff(np.append(np.flatnonzero(new), len(order)))
+    names: list[Any] = list(subject.measures)
+    lucky = _evaluate(subject, _untied(subject, subject.y), names)
+    unlucky = _evaluate(subject, _untied(subject, -subject.y), names)
+    trec = _evaluate(subject, subject.scores, names, ids=subject.item, ties="trec")
+    pairs = _evaluate(subject, subject.scores, ["r1(pool)", "r2(pool)"])
+    wrong, half = pairs["r1(pool)"], pairs["r2(pool)"]
+    return {
+        "items": int(sizes[sizes > 1].sum()),
+        "share": float(sizes[sizes > 1].sum() / max(1, len(order))),
+        "largest": int(sizes.max(initial=0)),
+        "pairs": None if math.isnan(wrong) else max(0.0, 2.0 * (wrong - half)),
+        "wrong": None if math.isnan(wrong) else max(0.0, 2.0 * half - wrong),
+        "measures": [
+            {
+                "name": name,
+                "expected": one.value,
+                "lucky": lucky[name],
+                "unlucky": unlucky[name],
+                "trec": trec[name],
+            }
+            for name, one in found.results.items()
+        ],
+    }
+
+
+def _untied(subject: Subject, first: Floats) -> Floats:
+    """Scores that order items as before, and items of equal score by ``first``."""
+    order = np.lexsort((first, subject.scores))
+    ranked, among = subject.scores[order], first[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (ranked[1:] != ranked[:-1]) | (among[1:] != among[:-1])
+    out = np.empty(len(order))
+    out[order] = np.cumsum(new)
+    return out
+
+
+def single_features(subject: Subject, features: list[int]) -> dict[str, Any] | None:
+    """The best of the heaviest features alone, by the leading measure, up or down."""
+    best: dict[str, Any] | None = None
+    lead = subject.lead
+    for feature in features[:_SINGLES]:
+        column = subject.instances.column(feature).astype(np.float64)
+        absent = np.isnan(column)
+        if absent.all():
+            continue
+        for sign, way in ((1.0, "rising"), (-1.0, "falling")):
+            signed = sign * column
+            signed[absent] = np.nanmin(signed) - 1.0  # (what it has no opinion on comes last)
+            try:
+                value = _evaluate(subject, signed, [lead])[lead.name]
+            except DataError:
+                continue
+            better = best is None or (value > best["value"]) == lead.higher_is_better
+            if not math.isnan(value) and better:
+                name = subject.called(feature)
+                best = {"name": name, "value": value, "way": way}
+    return best
+
+
+def by_permutation(subject: Subject, features: list[int]) -> dict[str, Any] | None:
+    """Loss of the leading measure when a feature changes places, on a sample of the queries."""
+    if subject.lead.aggregate == "sum" or not features:
+        return None
+    rows = _some_rows(subject)
+    if len(rows) < 2:
+        return None
+    table = subject.instances.table
+    part = table.tocsr()[rows].tocsc() if subject.instances.is_sparse else table[rows]
+    keep = features[:_SHUFFLED]
+    codes = subject.groups.codes[rows] if subject.has_queries else None
+    found = importances(
+        subject.ranker,
+        type(subject.instances)(part, subject.instances.names),
+        subject.y[rows],
+        qid=codes,
+        kind="permutation",
+        metric=subject.lead,
+        repeats=3,
+        random_state=subject.seed,
+        features=keep,
+    )
+    spread = found.spread
+    return {
+        "measure": subject.lead.name,
+        "baseline": found.baseline,
+        "rows": len(rows),
+        "features": [
+            {
+                "name": subject.called(f),
+                "loss": float(found.values[f]),
+                "spread": None if spread is None else float(spread[f]),
+            }
+            for f in sorted(keep, key=lambda f: -found.values[f])
+        ],
+    }
+
+
+def _some_rows(subject: Subject) -> NDArray[np.int64]:
+    """All rows, or those of queries drawn until there are enough."""
+    if len(subject.y) <= _ROWS_SHUFFLED:
+        return np.arange(len(subject.y))
+    rng = np.random.default_rng(subject.seed)
+    if subject.n_queries == 1:
+        return np.sort(rng.choice(len(subject.y), _ROWS_SHUFFLED, replace=False))
+    drawn = rng.permutation(subject.n_queries)
+    taken = np.cumsum(subject.groups.sizes[drawn])
+    kept = drawn[: max(1, int(np.searchsorted(taken, _ROWS_SHUFFLED)))]
+    return np.flatnonzero(np.isin(subject.groups.codes, kept))
