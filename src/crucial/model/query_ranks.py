@@ -1,0 +1,124 @@
+"""Ranks inside queries: of values as they are, or of values cut into regions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.cutting import is_small
+from crucial.kernels.plain.ranks import rank_rows
+from crucial.kernels.threads import run_all
+
+__all__ = ["UPWARD", "Regions", "middle_positions"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The line of values, cut into regions that are ranked one above the other.
+
+    Attributes
+    ----------
+    cuts : ascending float64 array
+        Region ``g`` holds the values that are greater than exactly ``g`` of them.
+    by_interval : int64 array
+        The regions, lowest ranked first.
+    direction : float64 array over the regions
+        1 where larger values rank higher inside it, -1 where smaller do, 0 where none does.
+    """
+
+    cuts: Floats
+    by_interval: Ints
+    direction: Floats
+
+    @classmethod
+    def around(cls, centres: Sequence[float | None]) -> Regions:
+        """Regions of the values nearest to each centre (Wang et al., equations 6 to 8).
+
+        The later a centre stands in the list, the higher its region ranks. Inside, values
+        rank in the direction from the centre before to this one; for the first, from this
+        one to the next that differs. A value half way between two centres belongs to the
+        earlier one, and so does everything where two centres are equal.
+
+        Examples
+        --------
+        >>> made = Regions.around([0.6, 0.3])
+        >>> made.by_interval.tolist(), made.direction.tolist()
+        ([1, 0], [-1.0, -1.0])
+        """
+        known = [(k, c) for k, c in enumerate(centres) if c is not None]
+        if not known:
+            raise ValueError("there is no centre")
+        values = [c for _, c in known]
+        steps = [float(np.sign(b - a)) for a, b in pairwise(values)]
+        first = next((step for step in steps if step != 0.0), 0.0)
+        toward = [first, *steps]
+        # Equal centres: a sort that keeps the order leaves the earliest in front.
+        order = sorted(range(len(known)), key=lambda at: values[at])
+        kept = [
+            at
+            for place, at in enumerate(order)
+            if place == 0 or values[at] != values[order[place - 1]]
+        ]
+        cuts = []
+        for left, right in pairwise(kept):
+            half = values[left] / 2 + values[right] / 2  # (their sum could overflow)
+            # "Greater than" decides: just below the half where the half goes to the right.
+            cuts.append(half if left < right else float(np.nextafter(half, -np.inf)))
+        return cls(
+            np.array(cuts, np.float64),
+            np.argsort(kept, kind="stable").astype(np.int64),
+            np.array([toward[at] for at in kept]),
+        )
+
+
+#: No cuts: larger values rank higher.
+UPWARD = Regions(np.zeros(0), np.zeros(1, np.int64), np.ones(1))
+
+
+def middle_positions(
+    values: Floats,
+    starts: Ints,
+    regions: Regions = UPWARD,
+    weight: Floats | None = None,
+    threads: int = 1,
+) -> Floats:
+    """Middle of the positions of every row in its query; the lowest row has 0.5.
+
+    Parameters
+    ----------
+    values : float64 array, rows query after query
+        NaN where a row is not ranked: such rows stand at the middle of their query.
+    starts : int64 array of shape (n_queries + 1,)
+        Query ``q`` is rows ``starts[q]:starts[q + 1]``.
+    regions : Regions
+    weight : array like values, optional
+        A row of weight 2 takes two positions.
+    threads : int
+        They share out queries and cannot change a result.
+
+    Examples
+    --------
+    >>> middle_positions(np.array([3.0, 1.0, np.nan, 2.0, 2.0]), np.array([0, 3, 5])).tolist()
+    [2.5, 0.5, 1.5, 1.0, 1.0]
+    """
+    out = np.empty(len(values))
+    weight = np.zeros(0) if weight is None else weight
+    given = (values, weight, regions.cuts, regions.by_interval, regions.direction, starts)
+    if is_small(len(values), 10):
+        rank_rows(*given, 0, len(starts) - 1, out)
+        return out
+    from crucial.kernels.compiled.ranks import rank_rows as compiled
+
+    marks = starts[-1] * np.arange(1, threads) // threads
+    cuts = np.concatenate(([0], np.searchsorted(starts, marks), [len(starts) - 1]))
+    parts = pairwise(np.unique(cuts).tolist())
+    run_all(threads, [partial(compiled, *given, a, b, out) for a, b in parts])
+    return out

@@ -1,0 +1,90 @@
+"""Ranks inside queries: both kernels against lists and loops, and what must not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import feature_ranks as naive
+
+from crucial.data.groups import Groups
+from crucial.kernels.compiled.ranks import rank_rows as compiled
+from crucial.kernels.plain.ranks import rank_rows as plain
+from crucial.model.quasi_knn import QuasiKNN
+from crucial.model.query_ranks import Regions
+
+pytestmark = pytest.mark.kernels
+
+# Eighths: distances to centres and half ways are exact, so every way agrees on ties.
+EIGHTHS = st.integers(-16, 16).map(lambda k: k / 8)
+
+
+@st.composite
+def problems(draw):
+    sizes = draw(st.lists(st.integers(1, 7), min_size=1, max_size=4))
+    n = sum(sizes)
+    values = draw(st.lists(EIGHTHS | st.just(float("nan")), min_size=n, max_size=n))
+    centres = draw(
+        st.lists(EIGHTHS | st.none(), min_size=2, max_size=5).filter(
+            lambda found: any(one is not None for one in found)
+        )
+    )
+    weight = draw(st.none() | st.lists(st.integers(1, 3), min_size=n, max_size=n))
+    return np.array(values), np.array(sizes), centres, weight
+
+
+def positions(kernel, values, sizes, centres, weight):
+    regions = Regions.around(centres)
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    out = np.full(len(values), -1.0)
+    mass = np.zeros(0) if weight is None else np.array(weight, float)
+    args = (values, mass, regions.cuts, regions.by_interval, regions.direction, starts)
+    half = len(sizes) // 2
+    kernel(*args, 0, half, out)
+    kernel(*args, half, len(sizes), out)
+    return out
+
+
+@settings(max_examples=150)
+@given(problem=problems())
+def test_both_kernels_rank_as_lists_and_loops_do(problem):
+    values, sizes, centres, weight = problem
+    found = positions(plain, *problem)
+    assert found.tobytes() == positions(compiled, *problem).tobytes()
+    rows = naive.expand(weight or [1] * len(values))
+    qid = np.repeat(np.arange(len(sizes)), sizes)[rows]
+    expected = naive.rank_feature(values[rows].tolist(), qid.tolist(), centres)
+    assert (found[rows] + 0.5).tolist() == expected.tolist()
+
+
+@settings(max_examples=50)
+@given(problem=problems(), seed=st.integers(0, 99))
+def test_neither_the_order_of_rows_nor_a_sign_matters(problem, seed):
+    values, sizes, centres, _ = problem
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    ranker = QuasiKNN(0, tuple(centres))
+    ranks = ranker.ranks(values[:, None], Groups.from_qid(qid, len(qid)))
+    order = np.random.default_rng(seed).permutation(len(qid))
+    moved = ranker.ranks(values[order, None], Groups.from_qid(qid[order], len(qid)))
+    assert moved.tolist() == ranks[order].tolist()
+    turned = QuasiKNN(0, tuple(None if c is None else -c for c in centres))
+    mirrored = turned.ranks(-values[:, None], Groups.from_qid(qid, len(qid)))
+    assert mirrored.tolist() == ranks.tolist()
+    doubled = QuasiKNN(0, tuple(None if c is None else 4 * c for c in centres))
+    assert doubled.ranks(4 * values[:, None], Groups.from_qid(qid, len(qid))).tolist() == (
+        ranks.tolist()
+    )
+
+
+@settings(max_examples=50)
+@given(problem=problems())
+def test_ranks_add_up_and_scores_stay_between_0_and_1(problem):
+    values, sizes, centres, _ = problem
+    groups = Groups.from_qid(np.repeat(np.arange(len(sizes)), sizes), len(values))
+    ranker = QuasiKNN(0, tuple(centres))
+    ranks = ranker.ranks(values[:, None], groups)
+    assert np.add.reduceat(ranks, groups.starts[:-1]).tolist() == (sizes * (sizes + 1) / 2).tolist()
+    scores = ranker.scores(values[:, None], groups)
+    assert scores.min() >= 0.0
+    assert scores.max() <= 1.0
