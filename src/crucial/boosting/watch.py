@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.model.weak import Presence, Stump, WeakRankerLike
+from crucial.model.weak import Constant, Presence, Stump, Vote, WeakRankerLike
 
 __all__ = ["Watch"]
 
@@ -58,6 +58,10 @@ class Watch:
         self.scores += alpha * self._output(ranker)
 
     def _output(self, ranker: WeakRankerLike) -> NDArray[Any]:
+        if isinstance(ranker, Constant):
+            return np.ones(self._instances.n_rows)
+        if isinstance(ranker, Vote):
+            return 2.0 * self._output(ranker.ranker) - 1.0
         if self._bins is not None and isinstance(ranker, Stump | Presence):
             f = self._place[ranker.feature]
             codes = self._codes[f, : self._instances.n_rows]

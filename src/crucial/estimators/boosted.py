@@ -19,6 +19,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, DataWarning, NoProgressWarning, ParameterError
 from crucial.estimators.base import Floats, Ranker
+from crucial.estimators.classifier import ClassSums, make_classifier
 from crucial.estimators.eval_set import eval_groups, eval_pair, make_watch, set_aside, split_rows
 from crucial.estimators.fingerprint import fingerprint
 from crucial.feedback.base import Feedback
@@ -280,6 +281,15 @@ class BoostedRanker(Ranker):
         )
         whole = self.best_round_ == len(made.rankers)
         self.model_ = self.ensemble_ if whole else self.ensemble_.truncate(self.best_round_)
+        self._look_back(made)
+        self._classes = None
+        if not with_qid and isinstance(feedback, LabelFeedback) and feedback.two_classes():
+            known = whole and len(made.scores) == len(feedback.rows)
+            scores = made.scores if known else self.model_.predict(instances)[feedback.rows]
+            self._classes = ClassSums.of(feedback, scores)
+
+    def _look_back(self, made: Boosted) -> None:
+        """Further attributes and warnings of an estimator, once all else is set."""
 
     def _earlier_rounds(self, instances: Instances, feedback: Feedback) -> Sequence[Round]:
         """Rounds of the last fit to be continued; none without warm_start."""
@@ -353,6 +363,42 @@ class BoostedRanker(Ranker):
         """The ranker as it was after ``n_rounds`` rounds."""
         check_is_fitted(self, "model_")
         return self.ensemble_.truncate(n_rounds)
+
+    def to_classifier(
+        self,
+        calibrated: bool | str = False,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+    ) -> Any:
+        """A scikit-learn classifier of two classes with this ranker's scores.
+
+        Its decision function is ``H(x) + b`` with ``b = .5 ln(F+ / F-)``, the intercept that
+        makes a minimiser of RankBoost's objective one of AdaBoost's (Rudin & Schapire 2009,
+        corollary 13). F+ and F- are two sums over the rows that ``fit`` learned from, which
+        it keeps, or over the rows given here.
+
+        Parameters
+        ----------
+        calibrated : {False, "sigmoid", "isotonic"}
+            How scikit-learn's `CalibratedClassifierCV` maps decisions to probabilities,
+            learned from the rows given here; better not those of ``fit``. False: they are the
+            link of the exponential loss, and not calibrated.
+        X, y : rows and labels of two values, optional
+            Needed to calibrate, and for a ranker that was fitted to grades or pairs. A ranker
+            fitted with queries makes no classifier: its scores have no common zero.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of those rows.
+
+        Returns
+        -------
+        RankingClassifier
+            With decision_function, predict and predict_proba; or scikit-learn's own
+            `CalibratedClassifierCV` around it.
+        """
+        check_is_fitted(self, "model_")
+        return make_classifier(self, self._classes, calibrated, X, y, sample_weight)
 
     def save(self, path: Any) -> None:
         """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""

@@ -28,7 +28,9 @@ class PairState(Protocol):
     ``D = w exp(H(lo) - H(hi))``, normalised to sum 1 wherever they are returned.
     """
 
-    scores: Floats
+    @property
+    def scores(self) -> Floats:
+        """H of every row."""
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write the potentials ``pi(x) = sum_{hi=x} D - sum_{lo=x} D``.

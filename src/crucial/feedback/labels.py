@@ -217,6 +217,22 @@ class LabelFeedback(Feedback):
             )
         self._log_total = math.log(whole)
 
+    @property
+    def n_levels(self) -> int:
+        """Number of different labels in pairs."""
+        return len(np.unique(self._layout.values))
+
+    def two_classes(self) -> tuple[float, float, int] | None:
+        """The lower and the higher label, and how many of `rows`, the first, have the lower.
+
+        None where there are more labels, or more queries: then this is no classification.
+        """
+        layout = self._layout
+        if self.groups.n_groups > 1 or len(layout.values) != 2:
+            return None
+        low, high = layout.values.tolist()
+        return low, high, int(layout.level_start[1])
+
     def state(self, rows: NDArray[np.int64] | None = None, threads: int = 1) -> PairState:
         """Begin at scores of 0."""
         made = LabelState(

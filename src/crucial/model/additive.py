@@ -17,7 +17,14 @@ from crucial.model.inputs import check_columns, check_finite, check_names
 from crucial.model.shape import Shape
 from crucial.model.steps import BLOCK_ROWS, Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
-from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
+from crucial.model.weak import (
+    Constant,
+    Presence,
+    ScaledFeature,
+    Stump,
+    Vote,
+    WeakRankerLike,
+)
 from crucial.validation import check_integer
 
 if TYPE_CHECKING:
@@ -32,7 +39,7 @@ MAX_FEATURES = 2**31 - 1
 
 
 def _is_step(ranker: object) -> bool:
-    return isinstance(ranker, Stump | Presence)
+    return isinstance(ranker, Stump | Presence | Vote)
 
 
 @dataclass(frozen=True)
@@ -41,9 +48,9 @@ class AdditiveRanker:
 
     The score of an instance is the sum, feature after feature in ascending order, of
     the step functions that the stumps make up, plus the sum, round after round, of the
-    weighted scores of all other weak rankers. Every way of computing it keeps to this
-    order, so that the bytes of a score never depend on the size of the batch, the
-    number of threads or the form of the input.
+    weighted scores of all other weak rankers, plus the weights of constants. Every way of
+    computing it keeps to this order, so that the bytes of a score never depend on the size
+    of the batch, the number of threads or the form of the input.
 
     Parameters
     ----------
@@ -118,19 +125,28 @@ class AdditiveRanker:
 
     @cached_property
     def _terms(self) -> Terms | None:
-        rest = [(r, w) for r, w in zip(self.rankers, self.weights, strict=True) if not _is_step(r)]
+        rounds = zip(self.rankers, self.weights, strict=True)
+        rest = [(r, w) for r, w in rounds if not _is_step(r) and not isinstance(r, Constant)]
         return Terms(tuple(r for r, _ in rest), tuple(w for _, w in rest)) if rest else None
+
+    @cached_property
+    def intercept(self) -> float:
+        """Summed weight of the constants: part of every score, of no rank."""
+        total = 0.0
+        for ranker, weight in zip(self.rankers, self.weights, strict=True):
+            total += weight if isinstance(ranker, Constant) else 0.0
+        return total
 
     @cached_property
     def _compact(self) -> tuple[NDArray[np.int64], AdditiveRanker]:
         """The columns that are looked at, and the same model over these alone."""
-        own = (Stump, Presence, ScaledFeature)
+        own = (Stump, Presence, ScaledFeature, Vote, Constant)
         known = [ranker for ranker in self.rankers if isinstance(ranker, own)]
         if len(known) < self.n_rounds:  # (nobody knows which columns a user's ranker reads)
             return np.arange(self.n_features), self
-        used = sorted({ranker.feature for ranker in known}) or [0]
+        used = sorted({r.feature for r in known if not isinstance(r, Constant)}) or [0]
         slot = {feature: number for number, feature in enumerate(used)}
-        moved = [_moved(ranker, slot[ranker.feature]) for ranker in known]
+        moved = [_moved(ranker, slot) for ranker in known]
         return np.array(used), AdditiveRanker(len(used), moved, self.weights)
 
     def predict(self, X: Any, groups: Groups | None = None, *, n_jobs: int | None = None) -> Floats:
@@ -166,6 +182,8 @@ class AdditiveRanker:
         out = self._steps.scores(X, n_jobs)
         if self._terms is not None:
             out += self._terms.scores(X, groups)
+        if self.intercept:
+            out += self.intercept
         return out
 
     def _checked(self, X: Any, groups: Groups | None, n_jobs: int | None) -> Instances:
@@ -208,17 +226,22 @@ class AdditiveRanker:
         ladders: dict[int, Ladder] = {}
         parts: dict[int, Floats] = {}
         rest = np.zeros(len(X))
+        intercept = 0.0
         for ranker, weight in zip(self.rankers, self.weights, strict=True):
-            if isinstance(ranker, Stump | Presence):
+            if isinstance(ranker, Stump | Presence | Vote):
                 ladder = ladders.setdefault(ranker.feature, Ladder())
                 ladder.add(ranker, weight)
                 parts[ranker.feature] = ladder.scores(X[:, ranker.feature])
+            elif isinstance(ranker, Constant):
+                intercept += weight
             else:
                 rest += weight * checked_scores(ranker, X, groups)
             out = np.zeros(len(X))
             for feature in sorted(parts):
                 out += parts[feature]
             out += rest
+            if intercept:
+                out += intercept
             yield out
 
     def truncate(self, n_rounds: int) -> AdditiveRanker:
@@ -234,7 +257,7 @@ class AdditiveRanker:
         """
         total: dict[WeakRankerLike, float] = {}
         for ranker, weight in zip(self.rankers, self.weights, strict=True):
-            if isinstance(ranker, Stump | Presence | ScaledFeature):
+            if isinstance(ranker, Stump | Presence | ScaledFeature | Vote):
                 total[ranker] = total.get(ranker, 0.0) + weight
         out: dict[int, float] = {}
         for ranker, weight in total.items():
@@ -266,7 +289,13 @@ class AdditiveRanker:
         save_model(self, path)
 
 
-def _moved(ranker: Stump | Presence | ScaledFeature, feature: int) -> WeakRankerLike:
+def _moved(
+    ranker: Stump | Presence | ScaledFeature | Vote | Constant, slot: Mapping[int, int]
+) -> WeakRankerLike:
     from msgspec.structs import replace as replaced
 
-    return replaced(ranker, feature=feature)
+    if isinstance(ranker, Constant):
+        return ranker
+    if isinstance(ranker, Vote):
+        return Vote(replaced(ranker.ranker, feature=slot[ranker.feature]))
+    return replaced(ranker, feature=slot[ranker.feature])

@@ -11,7 +11,7 @@ import numpy as np
 from crucial.model.additive import AdditiveRanker
 from crucial.model.shape import Shape, draw_shape, sparkline
 from crucial.model.text import printable
-from crucial.model.weak import Presence, ScaledFeature, Stump
+from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 
 __all__ = ["Description", "FeatureSummary", "Ramp", "describe", "drawing"]
 
@@ -73,6 +73,8 @@ class Description:
         The heaviest features, heaviest first.
     training : dict
         The training summary.
+    intercept : float
+        Summed weight of the constants.
     """
 
     n_features: int
@@ -81,6 +83,7 @@ class Description:
     n_used: int
     features: tuple[FeatureSummary, ...]
     training: dict[str, Any]
+    intercept: float = 0.0
 
 
 def describe(model: AdditiveRanker, top: int = 10) -> Description:
@@ -125,11 +128,18 @@ def describe(model: AdditiveRanker, top: int = 10) -> Description:
         len(weights),
         tuple(features),
         dict(model.training),
+        model.intercept,
     )
 
 
 def _kind(ranker: object) -> str:
-    own: dict[type, str] = {Stump: "stump", Presence: "presence", ScaledFeature: "scaled feature"}
+    own: dict[type, str] = {
+        Stump: "stump",
+        Presence: "presence",
+        ScaledFeature: "scaled feature",
+        Vote: "vote",
+        Constant: "constant",
+    }
     return own.get(type(ranker), type(ranker).__name__)
 
 

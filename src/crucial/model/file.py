@@ -16,8 +16,9 @@ The checksum guards against damage, not against malice: it proves nothing about 
 wrote a file. What makes a hostile file harmless is that reading one only ever builds
 the classes below, and checks every number of them.
 
-A new kind of model joins `_KINDS` and needs no new version: a reader that
-does not know it says so. A change of what is written for an existing kind does:
+A new kind of model joins `_KINDS`, a new kind of weak ranker joins `WeakRanker`; neither
+needs a new version: a reader that does not know the kind says so. A change of what
+is written for an existing kind does:
 
 1. add 1 to `VERSION`;
 2. keep the old payload class under a name of its own, and turn what it reads into the
@@ -42,7 +43,7 @@ from crucial.errors import FileError, ModelFileError, NotRankedError, ParameterE
 from crucial.model.additive import AdditiveRanker
 from crucial.model.recognise import what_else
 from crucial.model.text import printable
-from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRanker
+from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote, WeakRanker
 from crucial.validation import refuse
 
 __all__ = ["FORMAT", "MAX_BYTES", "VERSION", "load_model", "save_model"]
@@ -71,11 +72,11 @@ class _Additive(
     def of(cls, model: AdditiveRanker) -> _Additive:
         rounds = []
         for number, (ranker, weight) in enumerate(zip(model.rankers, model.weights, strict=True)):
-            if not isinstance(ranker, Stump | Presence | ScaledFeature):
+            if not isinstance(ranker, Stump | Presence | ScaledFeature | Vote | Constant):
                 raise NotRankedError(
                     f"round {number + 1} is a weak ranker of class {type(ranker).__name__}, which "
-                    "a model file cannot hold: it knows Stump, Presence and ScaledFeature. "
-                    "Keep the code and train again, or pickle the model."
+                    "a model file cannot hold: it knows Stump, Presence, ScaledFeature, Vote "
+                    "and Constant. Keep the code and train again, or pickle the model."
                 )
             rounds.append(_Round(weight, ranker))
         names = None if model.feature_names is None else list(model.feature_names)

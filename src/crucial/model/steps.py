@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.threads import count_threads, run_all
-from crucial.model.weak import Presence, Stump
+from crucial.model.weak import Presence, Stump, Vote
 
 __all__ = ["Ladder", "StepFunctions"]
 
@@ -46,8 +46,12 @@ class Ladder:
     lowest: float = 0.0
     jumps: dict[float, float] = field(default_factory=dict)
 
-    def add(self, ranker: Stump | Presence, weight: float) -> None:
+    def add(self, ranker: Stump | Presence | Vote, weight: float) -> None:
         """Add one round."""
+        if isinstance(ranker, Vote):  # 2 h - 1
+            self.missing -= weight
+            self.lowest -= weight
+            ranker, weight = ranker.ranker, 2.0 * weight
         if ranker.default == 1:
             self.missing += weight
         if isinstance(ranker, Stump):
@@ -106,7 +110,7 @@ class StepFunctions:
 
     @classmethod
     def compile(
-        cls, rankers: Sequence[Stump | Presence], weights: Sequence[float]
+        cls, rankers: Sequence[Stump | Presence | Vote], weights: Sequence[float]
     ) -> StepFunctions:
         """Add up an ensemble; weights of the same threshold are added in the order given."""
         ladders: dict[int, Ladder] = {}

@@ -1,9 +1,9 @@
 """Weak rankers, frozen: what one round of boosting learned.
 
-A weak ranker gives every instance a score in [0, 1] and says what an instance gets on
-which its feature abstains (is missing, NaN). Those here can be written to a model file;
-any other object with a method ``scores(X, groups)`` can take part in a model too, but
-not be saved.
+A weak ranker gives every instance a score in [0, 1] (a weak classifier, in {-1, 1}) and
+says what an instance gets on which its feature abstains (is missing, NaN). Those here can
+be written to a model file; any other object with a method ``scores(X, groups)`` can take
+part in a model too, but not be saved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,15 @@ from crucial.validation import refuse
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
 
-__all__ = ["Presence", "ScaledFeature", "Stump", "WeakRanker", "WeakRankerLike"]
+__all__ = [
+    "Constant",
+    "Presence",
+    "ScaledFeature",
+    "Stump",
+    "Vote",
+    "WeakRanker",
+    "WeakRankerLike",
+]
 
 Floats = NDArray[np.float64]
 
@@ -181,4 +189,60 @@ class ScaledFeature(
         return np.where(np.isnan(scaled), self.default, scaled)
 
 
-WeakRanker = Stump | Presence | ScaledFeature
+class Vote(msgspec.Struct, frozen=True, tag_field="kind", tag="vote", forbid_unknown_fields=True):
+    """A weak classifier: 1 where a stump says 1, -1 where it says 0.
+
+    Parameters
+    ----------
+    ranker : Stump or Presence
+
+    Examples
+    --------
+    >>> Vote(Stump(feature=0, threshold=2.5, default=1)).scores(np.array([[2.0], [3.0]]))
+    array([-1.,  1.])
+    """
+
+    ranker: Stump | Presence
+    needs_query: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ranker, Stump | Presence):
+            raise refuse("Vote", "ranker", "a Stump or a Presence", self.ranker)
+
+    @property
+    def feature(self) -> int:
+        """Number of the feature, from 0."""
+        return self.ranker.feature
+
+    @property
+    def default(self) -> int:
+        """What the stump says where the feature abstains, 0 or 1."""
+        return self.ranker.default
+
+    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
+        """Score every row of ``X``."""
+        return 2.0 * self.ranker.scores(X) - 1.0
+
+
+class Constant(
+    msgspec.Struct, frozen=True, tag_field="kind", tag="constant", forbid_unknown_fields=True
+):
+    """1 for every instance: its weight is an intercept, which moves no rank.
+
+    With it among the hypotheses, AdaBoost minimises what RankBoost does (Rudin & Schapire
+    2009, corollary 11).
+
+    Examples
+    --------
+    >>> Constant().scores(np.array([[2.0], [np.nan]]))
+    array([1., 1.])
+    """
+
+    needs_query: ClassVar[bool] = False
+
+    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
+        """Score every row of ``X``."""
+        return np.ones(len(X))
+
+
+WeakRanker = Stump | Presence | ScaledFeature | Vote | Constant

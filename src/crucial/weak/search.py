@@ -28,8 +28,8 @@ _FIRST_LOOK = 8
 class SlopeSearch:
     """r of every candidate (feature, threshold, default) under given potentials.
 
-    No r can change by more than half the sum of the absolute changes of potentials, and half
-    of the change of what they sum to (mostly 0). A feature whose best r cannot reach the best found so far is not
+    Since potentials sum to 0, no r can change by more than half the sum of their
+    absolute changes. A feature whose best r cannot reach the best found so far is not
     scanned; the outcome is the same as if it had been.
 
     Parameters
@@ -66,7 +66,6 @@ class SlopeSearch:
         self._before = np.zeros(0 if self.small else bins.codes.shape[1])
         self._words = bins.codes.view(np.uint64) if bins.codes.dtype == np.uint8 else None
         self._everything = np.arange(n_features)
-        self._net = 0.0
         self.offered = self._offers()
 
     def _offers(self) -> NDArray[np.bool_]:
@@ -92,9 +91,7 @@ class SlopeSearch:
             partial(compiled.distance, potentials.pi, potentials.scale, self._before, a, b)
             for a, b in pairwise(cuts)
         ]
-        moved = sum(run_all(self._threads, tasks)) + abs(potentials.net - self._net)
-        self._net = potentials.net
-        self.drift += 0.5 * moved + 1e-15
+        self.drift += 0.5 * sum(run_all(self._threads, tasks)) + 1e-15
 
     def scan(self, features: NDArray[np.int64]) -> None:
         """Renew slopes and peaks of the features."""

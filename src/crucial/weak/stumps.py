@@ -74,9 +74,10 @@ class StumpLearner:
     def _slot(self, position: int, default: int) -> int:
         return 2 * position + default
 
-    def _candidate(
+    def candidate(
         self, position: int, default: int, slope: float, weights: tuple[float, float] | None = None
     ) -> Candidate:
+        """The stump at a position of the search, with what is known of it."""
         feature = int(np.searchsorted(self.search.first, position, "right")) - 1
         k = position - int(self.search.first[feature])
         thresholds = self.bins.thresholds[feature]
@@ -105,7 +106,7 @@ class StumpLearner:
         else:
             k = int(np.searchsorted(thresholds, ranker.threshold)) + 1
         default = ranker.default if self.bins.has_missing[feature] else 0
-        return self._candidate(int(self.search.first[feature]) + k, default, slope)
+        return self.candidate(int(self.search.first[feature]) + k, default, slope)
 
     def _pick(self, criterion: Floats, features: Iterable[int]) -> tuple[int, int] | None:
         """Best candidate of the features by the tie rule: its position and default."""
@@ -152,7 +153,7 @@ class StumpLearner:
         slope = self.search.slope
         criterion = slope if self.choice == "steepest_positive" else _Magnitude(slope)
         at = self._pick(criterion, close.tolist())  # type: ignore[arg-type]
-        return None if at is None else self._candidate(*at, float(slope[at[1], at[0]]))
+        return None if at is None else self.candidate(*at, float(slope[at[1], at[0]]))
 
     def accept(self, candidate: Candidate, alpha: float) -> None:
         """Add to the weight of the stump and, under its threshold, to the jump."""
@@ -215,11 +216,11 @@ class StumpLearner:
 
         def alpha_of(position: int, default: int) -> float | None:
             r = float(slope[default, position])
-            return self._step(self._candidate(position, default, r), potentials)
+            return self._step(self.candidate(position, default, r), potentials)
 
         self._forbid(criterion, alpha_of)
         at = self._pick(criterion, range(len(self.bins.features)))
-        return None if at is None else self._candidate(*at, float(slope[at[1], at[0]]))
+        return None if at is None else self.candidate(*at, float(slope[at[1], at[0]]))
 
     # -- exact Z ------------------------------------------------------------------
 
@@ -227,7 +228,7 @@ class StumpLearner:
         """The stump with the smallest Z below 1."""
 
         def output(position: int, default: int) -> NDArray[Any]:
-            return self._candidate(position, default, 0.0).output
+            return self.candidate(position, default, 0.0).output
 
         scanned = self.drops.scan_contenders(potentials, output, self._constraints.any)
         first = self.search.first
@@ -241,7 +242,7 @@ class StumpLearner:
 
         def offer(position: int, default: int) -> Candidate:
             r = float(self.search.slope[default, position])
-            return self._candidate(position, default, r, self.drops.weights(position, default))
+            return self.candidate(position, default, r, self.drops.weights(position, default))
 
         if self._constraints.any:
             self._forbid(criterion, lambda p, d: self._step(offer(p, d), potentials))

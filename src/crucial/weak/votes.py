@@ -1,0 +1,109 @@
+"""Stumps as classifiers, and the constant beside them: what AdaBoost chooses from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import Bins
+from crucial.feedback.potentials import Potentials
+from crucial.model.weak import Constant, Presence, Stump, Vote
+from crucial.weak.base import Candidate, Constraints, Material, StepRule
+from crucial.weak.choose import TIE, first_best, worst_tied
+from crucial.weak.stumps import StumpLearner
+
+__all__ = ["VoteLearner"]
+
+Floats = NDArray[np.float64]
+
+# Bounds come from sums of n terms; this much more is scanned than rounding could hide.
+_SLACK = 1e-11
+# Features scanned before the bounds of the others are looked at again: first, and later.
+_TOGETHER = (8, 32)
+
+
+class VoteLearner:
+    """The best vote ``2 h - 1`` of a stump h, or the constant 1 if that is better.
+
+    A vote gives every row 1 or -1, so that the largest ``|r|``, ``r = sum (2 h - 1) pi``, has
+    the smallest ``Z = sqrt(1 - r^2)`` as well (Rudin & Schapire 2009, footnote 2). From the
+    slope of its stump, ``r = 2 sum h pi - sum pi``. The constant takes part like any other;
+    among equals it comes first, as a feature before all others would.
+
+    Parameters
+    ----------
+    stumps : StumpLearner
+        Bins the features and knows the stumps.
+    """
+
+    def __init__(self, stumps: StumpLearner) -> None:
+        self._stumps = stumps
+
+    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins:
+        """Bin the features."""
+        self._ones = np.ones(len(material.rows), np.uint8)
+        bins = self._stumps.prepare(material, constraints, step)
+        self._peak = np.zeros(len(bins.features))  # largest |r| when last scanned
+        return bins
+
+    def propose(self, potentials: Potentials) -> Candidate | None:
+        """The vote or constant with the largest ``|r|``; None if none is better than chance."""
+        net, search = potentials.net, self._stumps.search
+        search.renew(potentials)
+        best = max(abs(net), self._scan_contenders(net))
+        close = (search.drift == 0) & (self._peak >= worst_tied(best))
+        slopes, places = [np.array([net])], [np.full((1, 2), -1)]
+        for f in np.flatnonzero(close).tolist():
+            a, b = int(search.first[f]), int(search.first[f + 1])
+            at = np.argwhere(search.offered[:, a:b].T)  # (threshold, default) order
+            slopes.append(2.0 * search.slope[at[:, 1], a + at[:, 0]] - net)
+            places.append(at + np.array([a, 0]))
+        r = np.concatenate(slopes)
+        found = first_best(np.abs(r), r)
+        if found is None:
+            return None
+        position, default = np.concatenate(places)[found].tolist()
+        return self._candidate(position, default, float(r[found]))
+
+    def _scan_contenders(self, net: float) -> float:
+        """Scan every feature that can hold the largest ``|r|`` or tie with it; the largest.
+
+        No r of a vote can change by more than the sum of the absolute changes of potentials,
+        which is twice what the slopes of stumps are said to drift.
+        """
+        search = self._stumps.search
+        reach = self._peak + 2.0 * search.drift
+        left = np.argsort(-reach, kind="stable")
+        left = left[search.drift[left] > 0]
+        together = len(left) if search.small else _TOGETHER[0]
+        while True:
+            fresh = self._peak[search.drift == 0]
+            best = max(abs(net), float(fresh.max(initial=0.0)))
+            left = left[reach[left] >= best * (1.0 - TIE) - _SLACK]
+            if not len(left):
+                return best
+            chunk, left = left[:together], left[together:]
+            search.scan(chunk)
+            for f in chunk.tolist():
+                part = np.s_[:, search.first[f] : search.first[f + 1]]
+                r = np.abs(2.0 * search.slope[part] - net)
+                self._peak[f] = r[search.offered[part]].max(initial=0.0)
+            together = _TOGETHER[1]
+
+    def _candidate(self, position: int, default: int, slope: float) -> Candidate:
+        weights = ((1.0 + slope) / 2.0, (1.0 - slope) / 2.0)  # it leaves out no row
+        if position < 0:
+            return Candidate(Constant(), self._ones, slope, weights)
+        stump = self._stumps.candidate(position, default, slope)
+        assert isinstance(stump.ranker, Stump | Presence)
+        return Candidate(Vote(stump.ranker), stump.output, slope, weights, stump.slot)
+
+    def accept(self, candidate: Candidate, alpha: float) -> None:
+        """Nothing to remember: there are no constraints."""
+
+    def replay(self, ranker: Vote | Constant, slope: float) -> Candidate:
+        """The candidate that a ranker of an earlier call was."""
+        if isinstance(ranker, Constant):
+            return self._candidate(-1, 0, slope)
+        stump = self._stumps.replay(ranker.ranker, slope)
+        return self._candidate(stump.slot // 2, stump.slot % 2, slope)

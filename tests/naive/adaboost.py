@@ -1,0 +1,57 @@
+"""AdaBoost as it is told in words: rows with weights, all votes and the constant."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from crucial.model.weak import Constant, Vote
+from naive.boost import TIE, ZERO, offers
+
+
+@dataclass
+class NaiveAdaBoost:
+    """Rounds of AdaBoost over hypotheses in {-1, 1}."""
+
+    X: np.ndarray
+    y: np.ndarray  # -1 and 1
+    weight: np.ndarray
+    rate: float = 1.0
+    default_rank: object = "learned"
+    on_perfect: str = "smooth"
+    rounds: list = field(default_factory=list)
+    losses: list = field(default_factory=list)
+    skews: list = field(default_factory=list)
+    stopped: str = ""
+
+    def run(self, n_rounds):
+        live = np.flatnonzero(self.weight > 0)
+        stumps = offers(self.X, live, self.default_rank)
+        hypotheses = [(Constant(), np.ones(len(self.X)))]
+        hypotheses += [(Vote(one.ranker), 2 * one.output - 1) for one in stumps]
+        scores = np.zeros(len(self.X))
+        total = self.weight.sum()
+        for _ in range(n_rounds):
+            d = self.weight * np.exp(-self.y * scores)
+            d /= d.sum()
+            slopes = [float((d * self.y * h).sum()) for _, h in hypotheses]
+            best = max(map(abs, slopes))
+            if best <= ZERO:
+                self.stopped = "no weak ranker helps"
+                return self
+            tied = [i for i, r in enumerate(slopes) if abs(r) >= best - TIE * (best + 1e-4)]
+            chosen = next((i for i in tied if slopes[i] > 0), tied[0])
+            right, wrong = (1 + slopes[chosen]) / 2, (1 - slopes[chosen]) / 2
+            if right < ZERO or wrong < ZERO:
+                if self.on_perfect == "stop":
+                    self.stopped = "perfect weak ranker"
+                    return self
+                more = min(max(0.5 / total, 1e-12), 1e-2)
+                right, wrong = right + more, wrong + more
+            alpha = self.rate * 0.5 * math.log(right / wrong)
+            scores = scores + alpha * hypotheses[chosen][1]
+            self.rounds.append((hypotheses[chosen][0], alpha))
+            parts = self.weight * np.exp(-self.y * scores)
+            self.losses.append(float(parts.sum() / total))
+            self.skews.append(float((self.y * parts).sum()))
+        return self

@@ -1,0 +1,168 @@
+"""AdaBoostRanker does what AdaBoost does when told in words, and what must not matter does not."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from crucial import AdaBoostRanker, LabelFeedback
+from crucial.feedback.bipartite import BipartiteState
+from naive.adaboost import NaiveAdaBoost
+from naive.paths import PATHS, quiet, using
+from naive.sweep import holds_for
+from naive.tables import tables
+
+ROUNDS = 12
+
+two_classes = tables(max_rows=16, max_queries=1, labels=(0, 1))
+rates = st.sampled_from([1.0, 0.3])
+
+
+def ones(table):
+    return np.ones(table.n_rows) if table.weight is None else table.weight
+
+
+def fitted(table, **more):
+    settings = {"learning_rate": 1.0, "max_bins": None, "n_jobs": 1} | more
+    ranker = AdaBoostRanker(ROUNDS, **settings)
+    with quiet():
+        return ranker.fit(table.X, table.y, sample_weight=table.weight)
+
+
+def assert_same_model(one, two):
+    assert list(one.model_.rankers) == list(two.model_.rankers)
+    np.testing.assert_allclose(one.model_.weights, two.model_.weights, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.kernels
+@holds_for(
+    two_classes,
+    rates,
+    st.sampled_from(["learned", 0, 1]),
+    st.sampled_from(["smooth", "stop"]),
+    quick=60,
+    full=4_000,
+)
+def test_rounds(table, rate, default_rank, on_perfect):
+    naive = NaiveAdaBoost(table.X, 2 * table.y - 1, ones(table), rate, default_rank, on_perfect)
+    naive.run(ROUNDS)
+    for path in PATHS:
+        with using(path):
+            found = fitted(
+                table, learning_rate=rate, default_rank=default_rank, on_perfect=on_perfect
+            )
+        assert list(found.model_.rankers) == [ranker for ranker, _ in naive.rounds]
+        np.testing.assert_allclose(
+            found.model_.weights, [a for _, a in naive.rounds], rtol=1e-8, atol=1e-12
+        )
+        for column, expected in (("loss", naive.losses), ("f_skew", naive.skews)):
+            np.testing.assert_allclose(found.trace_.column(column), expected, rtol=1e-8, atol=1e-11)
+        if len(naive.rounds) < ROUNDS:
+            assert found.trace_.stopped == naive.stopped
+
+
+@holds_for(two_classes, rates, st.data(), quick=25, full=1_000)
+def test_the_order_of_rows(table, rate, data):
+    order = np.array(data.draw(st.permutations(range(table.n_rows))))
+    for path in PATHS:
+        with using(path):
+            one, two = (fitted(t, learning_rate=rate) for t in (table, table.take(order)))
+        assert_same_model(one, two)
+
+
+@holds_for(tables(max_queries=1, labels=(0, 1), weighted=False), st.data(), quick=25, full=1_000)
+def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(table, data):
+    counts = data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
+    weighted = table.changed(weight=np.array(counts, float))
+    assume(len(weighted.pairs()) > 0)
+    repeated = table.take(np.repeat(np.arange(table.n_rows), counts))
+    for path in PATHS:
+        with using(path):
+            assert_same_model(fitted(weighted, max_bins=3), fitted(repeated, max_bins=3))
+
+
+@holds_for(two_classes, quick=25, full=1_000)
+def test_rising_transforms_of_features_and_other_numbers_for_the_classes(table):
+    one = fitted(table)
+    moved = fitted(table.changed(X=np.exp(table.X), y=7 * table.y - 3))
+    assert one.model_.weights == moved.model_.weights
+    live = ones(table) > 0
+    np.testing.assert_array_equal(one.predict(table.X[live]), moved.predict(np.exp(table.X[live])))
+
+
+@holds_for(two_classes, quick=15, full=500)
+def test_sparse_input_threads_and_warm_starts_change_nothing(table):
+    table = table.changed(X=np.nan_to_num(table.X))
+    whole = fitted(table)
+    for other in (
+        fitted(table.changed(X=sp.csr_array(table.X))),
+        fitted(table, n_jobs=2),
+    ):
+        assert other.model_.rankers == whole.model_.rankers
+        assert other.model_.weights == whole.model_.weights
+    part = AdaBoostRanker(4, 1.0, max_bins=None, warm_start=True)
+    with quiet():
+        part.fit(table.X, table.y, sample_weight=table.weight)
+        part.set_params(n_estimators=ROUNDS).fit(table.X, table.y, sample_weight=table.weight)
+    assert part.model_.weights == whole.model_.weights
+
+
+@pytest.mark.kernels
+@holds_for(two_classes, st.data(), quick=40, full=2_000)
+def test_the_state_answers_what_its_rows_say(table, data):
+    """Weights, moments and wrong weights from scratch, near 0 and far beyond the floats."""
+    feedback = LabelFeedback(table.y, weight=table.weight)
+    n, bad = len(feedback.rows), feedback.two_classes()[2]
+    sign = np.where(np.arange(n) < bad, -1.0, 1.0)
+    weight = np.ones(n) if feedback.weight is None else feedback.weight
+    codes = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), np.uint8)
+    scale = data.draw(st.sampled_from([0.5, 40.0, 400.0]))
+    steps = data.draw(st.lists(st.tuples(st.integers(0, 3), st.floats(-1, 1)), max_size=4))
+    real = data.draw(st.booleans())
+    for path in PATHS:
+        with using(path):
+            state = BipartiteState(feedback)
+            scores = np.zeros(n)
+            state.potentials(np.zeros(n + 8))
+            for k, alpha in steps:
+                vote = (codes >= k).astype(np.uint8)
+                output = vote / 2 if real else vote
+                state.advance(output, scale * alpha)
+                scores += scale * alpha * (output if real else 2.0 * vote - 1.0)
+                pi = np.zeros(n + 8)
+                factor, log_loss = state.potentials(pi)
+            np.testing.assert_allclose(state.scores, scores, atol=1e-9)
+            if not steps:
+                continue
+            exponent = np.log(weight) - sign * scores
+            d = np.exp(exponent - exponent.max())
+            total = np.log(d.sum()) + exponent.max() - np.log(weight.sum())
+            d /= d.sum()
+            assert log_loss == pytest.approx(total, rel=1e-9, abs=1e-9)
+            np.testing.assert_allclose(factor * pi[:n], sign * d, rtol=1e-7, atol=1e-12)
+            assert state.net == pytest.approx((sign * d).sum(), abs=1e-9)
+            vote = (codes >= 2).astype(np.uint8)
+            right = d[(vote == 1) == (sign > 0)].sum()
+            assert state.binary_weights(vote) == pytest.approx((right, 1 - right), abs=1e-9)
+            h = codes / 3.0
+            moments = ((d * sign * h).sum(), (d * h * h).sum())
+            assert state.moments(h) == pytest.approx(moments, abs=1e-9)
+            for rank in (0, 1):
+                out = np.zeros(4)  # (code 3 is an abstention)
+                state.wrong_weights(codes, 3, rank, out)
+                for k in range(4):
+                    vote = np.where(codes == 3, rank, codes >= k)
+                    assert out[k] == pytest.approx(d[(vote == 1) != (sign > 0)].sum(), abs=1e-9)
+            assert state.risks() == pytest.approx(
+                (feedback.r1(_spread(feedback, scores)), feedback.r2(_spread(feedback, scores)))
+            )
+            fork = state.fork()
+            fork.advance(vote.astype(np.uint8), 1.0)
+            np.testing.assert_allclose(state.scores, scores, atol=1e-9)
+
+
+def _spread(feedback, scores):
+    whole = np.zeros(feedback.n_rows)
+    whole[feedback.rows] = scores
+    return whole
