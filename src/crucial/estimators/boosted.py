@@ -282,11 +282,15 @@ class BoostedRanker(Ranker):
         whole = self.best_round_ == len(made.rankers)
         self.model_ = self.ensemble_ if whole else self.ensemble_.truncate(self.best_round_)
         self._look_back(made)
+        self._look_back(made)
         self._classes = None
         if not with_qid and isinstance(feedback, LabelFeedback) and feedback.two_classes():
             known = whole and len(made.scores) == len(feedback.rows)
             scores = made.scores if known else self.model_.predict(instances)[feedback.rows]
             self._classes = ClassSums.of(feedback, scores)
+
+    def _look_back(self, made: Boosted) -> None:
+        """Further attributes and warnings of an estimator, once all else is set."""
 
     def _look_back(self, made: Boosted) -> None:
         """Further attributes and warnings of an estimator, once all else is set."""

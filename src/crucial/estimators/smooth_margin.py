@@ -8,7 +8,6 @@ from typing import Any
 from crucial.boosting.loop import Boosted
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.boosting.steps import smoothing_of
-from crucial.boosting.watch import Watch
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning
 from crucial.estimators.boosted import BoostedRanker
@@ -188,32 +187,25 @@ class SmoothMarginRanker(BoostedRanker):
         check_integer(owner, "max_bins", self.max_bins, 2, 65535, none=True)
         check_weak(owner, self.weak)
 
-    def _keep(
-        self,
-        made: Boosted,
-        instances: Instances,
-        feedback: Feedback,
-        watch: Watch | None,
-        with_qid: bool,
-    ) -> None:
-        super()._keep(made, instances, feedback, watch, with_qid)
+    def _look_back(self, made: Boosted) -> None:
         reached = (n for n, one in enumerate(made.trace, 1) if one.extras["smooth_margin"] > 0.0)
         self.separable_round_: int | None = next(reached, None)
         if self.separable_round_ is None and len(made.trace):
-            _warn_not_separable(made)
+            warnings.warn(_not_separable(made, self.choice), NotSeparableWarning, stacklevel=5)
 
 
-def _warn_not_separable(made: Boosted) -> None:
-    """Say that the margin was never worked on, and how far that is from the truth."""
+def _not_separable(made: Boosted, choice: str) -> str:
+    """Say that the margin was never worked on, and what might help."""
     last = made.trace[-1].extras
+    what = "some pair is in the wrong order, or tied"
     if last["margin"] > 0.0:
         what = "every pair is in the right order, but the weights are too small yet"
-    else:
-        what = "some pair is in the wrong order, or tied"
-    warnings.warn(
+    hope = "More rounds may get there, if any ranker can."
+    if made.trace.stopped:
+        hope = f"The rounds ended by themselves: {made.trace.stopped}."
+    if choice == "steepest_positive":
+        hope += " choice='steepest' also uses features that point down."
+    return (
         f"after {len(made.trace)} rounds the smooth margin is {last['smooth_margin']:.4g}, not "
-        f"above 0 ({what}), so all steps were RankBoost's coordinate descent. More rounds may get "
-        "there, if any ranker can.",
-        NotSeparableWarning,
-        stacklevel=5,
+        f"above 0 ({what}), so all steps were RankBoost's coordinate descent. {hope}"
     )

@@ -94,7 +94,7 @@ class Margins:
             f"tied or in the wrong order: {self.at_most(0.0):.4%}",
         ]
         if len(thresholds) > 2:
-            bars = sparkline(np.diff(shares).tolist(), 48)
+            bars = sparkline(np.diff(shares, prepend=0.0).tolist(), 48)
             lines.append(f"{thresholds[0]:>10.4g} {bars} {thresholds[-1]:.4g}")
         return "\n".join(lines)
 
