@@ -1,0 +1,1 @@
+"""The papers' experiments, each a module that prints its table."""
