@@ -15,7 +15,7 @@ from naive.pairs import from_list
 from naive.sweep import holds_for
 from naive.tables import tables
 
-REACH = {"quick": 60, "full": 3_000}
+REACH = {"quick": 60, "full": 1_000}
 
 # Scores with many ties, and scores whose differences round.
 score_kinds = st.sampled_from(["few", "thirds", "normal", "wide"])

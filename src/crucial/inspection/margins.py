@@ -19,6 +19,7 @@ from crucial.inspection.results import as_frame, new_axes
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.shape import sparkline
+from crucial.model.weak import Constant
 from crucial.validation import check_integer, refuse
 
 __all__ = ["Margins", "MaxMargin", "margins", "max_margin"]
@@ -221,6 +222,8 @@ def _norm(model: AdditiveRanker) -> float:
     """Sum of the absolute weights, those of the same weak ranker added first."""
     total: dict[Any, float] = {}
     for ranker, weight in zip(model.rankers, model.weights, strict=True):
+        if isinstance(ranker, Constant):
+            continue  # (it is in no difference of scores)
         key = ranker if type(ranker).__hash__ is not None else id(ranker)
         total[key] = total.get(key, 0.0) + weight
     norm = sum(map(abs, total.values()))

@@ -9,7 +9,7 @@ import pytest
 import crucial
 from crucial import AdditiveRanker, RankBoost, SmoothMarginRanker, margins, max_margin
 from crucial.errors import DataError, MissingExtraError, NotRankedError, ParameterError
-from crucial.model.weak import Stump
+from crucial.model.weak import Constant, Stump
 
 Y = np.array([3, 2, 2, 1, 1, 0])
 X = np.array([[int(c) for c in word] for word in
@@ -95,6 +95,28 @@ def test_labels_and_pairs_together(ranker):
 def test_weights_of_the_same_ranker_are_added_first():
     model = AdditiveRanker(1, [Stump(0, 0.5, 0), Stump(0, 0.5, 0)], [3.0, -1.0])
     assert margins(model, [[1.0], [0.0]], [1, 0]).minimum == 1.0
+
+
+def test_a_constant_has_no_part_in_margins():
+    model = AdditiveRanker(1, [Stump(0, 0.5, 0), Constant()], [2.0, 5.0])
+    found = margins(model, [[1.0], [0.0]], [1, 0])
+    assert (found.minimum, found.norm) == (1.0, 2.0)
+
+
+class Upside:
+    """A weak ranker that nobody can put into a set."""
+
+    __hash__ = None
+
+    def scores(self, X, groups=None):
+        return (X[:, 0] > 0.5).astype(float)
+
+
+def test_weak_rankers_of_your_own():
+    one = Upside()
+    model = AdditiveRanker(1, [one, one, Upside()], [1.0, 1.0, 2.0])
+    found = margins(model, [[1.0], [0.0]], [1, 0])
+    assert (found.minimum, found.norm) == (1.0, 4.0)
 
 
 def test_in_words(ranker):

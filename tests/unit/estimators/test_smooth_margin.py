@@ -1,0 +1,204 @@
+"""Smooth margin ranking as an estimator."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+import crucial
+from crucial import PairFeedback, RankBoost, SmoothMarginRanker
+from crucial.boosting.smooth_margin import SmoothMarginStep, smooth_step
+from crucial.errors import DataError, NotSeparableWarning, ParameterError
+from crucial.estimators.registry import ranker_class
+from crucial.weak.base import Candidate
+
+Y = np.array([3, 2, 2, 1, 1, 0])
+X = np.array([[int(c) for c in word] for word in
+              ("111011", "011000", "110110", "011100", "101100")], float).T  # fmt: skip
+PAIRS = [(i, k) for i in range(6) for k in range(6) if Y[i] > Y[k]]
+
+
+def test_it_is_known_by_name():
+    assert ranker_class("smooth-margin") is SmoothMarginRanker
+
+
+def test_labels_and_the_pairs_they_imply():
+    labels = SmoothMarginRanker(60, weak="column").fit(X, Y)
+    pairs = SmoothMarginRanker(60, weak="column").fit_pairs(X, PAIRS)
+    assert labels.separable_round_ == pairs.separable_round_ == 14
+    assert labels.ensemble_.weights == pytest.approx(pairs.ensemble_.weights, rel=1e-9)
+    both = SmoothMarginRanker(60, weak="column").fit_pairs(X, PAIRS, y=Y)
+    assert both.trace_[-1].extras["smooth_margin"] < both.trace_[-1].extras["margin"]
+
+
+def test_the_model_file_holds_it(tmp_path):
+    ranker = SmoothMarginRanker(40).fit(X, Y)
+    ranker.save(tmp_path / "model.json")
+    again = crucial.load_model(tmp_path / "model.json")
+    assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
+    assert again.training["estimator"] == "SmoothMarginRanker"
+    assert again.training["parameters"]["step"] == "smooth"
+
+
+def test_it_warns_once_where_pairs_cannot_all_be_ordered():
+    table, y = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 1, 0, 1]
+    with pytest.warns(NotSeparableWarning, match="some pair is in the wrong order") as caught:
+        ranker = SmoothMarginRanker(50).fit(table, y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert "choice='steepest' also uses features that point down" in str(caught[0].message)
+    assert ranker.separable_round_ is None
+    descent = RankBoost.preset("coordinate_descent", n_estimators=50).fit(table, y)
+    assert ranker.model_.weights == descent.model_.weights
+    # Stumps that point down as well can order them.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        free = SmoothMarginRanker(50, choice="steepest").fit(table, y)
+    assert free.separable_round_ is not None
+    assert min(free.model_.weights) < 0
+    assert free.trace_[-1].extras["smooth_margin"] > 0
+
+
+def test_it_says_why_the_rounds_were_not_enough():
+    with pytest.warns(NotSeparableWarning, match="weights are too small yet.* More rounds may"):
+        SmoothMarginRanker(10, weak="column").fit(X, Y)
+    with pytest.warns(NotSeparableWarning, match="ended by themselves: no weak ranker helps"):
+        SmoothMarginRanker(10).fit([[0.0], [1.0], [0.0], [1.0], [1.0]], [0, 1, 1, 0, 1])
+
+
+def test_a_perfect_ranker():
+    table, y = np.array([[0.0], [0.0], [1.0]]), [0, 0, 1]
+    ranker = SmoothMarginRanker(50).fit(table, y)
+    g = ranker.trace_.column("smooth_margin")
+    assert ranker.trace_[-1].extras["margin"] == pytest.approx(1.0)
+    assert (np.diff(g[ranker.separable_round_ - 1 :]) > 0).all()
+    assert 0.9 < g[-1] < 1.0
+    one_pair = SmoothMarginRanker(50).fit(table[1:], y[1:])
+    assert one_pair.trace_.stopped == "no weak ranker helps"  # (G is the margin: both are 1)
+    assert len(one_pair.trace_) == one_pair.separable_round_ == 1
+    with pytest.warns(crucial.errors.NoProgressWarning, match="perfect weak ranker"):
+        stopped = SmoothMarginRanker(50, on_perfect="stop").fit(table, y)
+    assert len(stopped.trace_) == 0
+    assert stopped.separable_round_ is None
+
+
+@pytest.mark.parametrize("line_search", [False, True])
+def test_a_perfect_ranker_once_separable(line_search):
+    feedback = PairFeedback([(0, 1)], 2)
+    smooth = SmoothMarginStep(feedback, line_search, 0.001)
+    alpha = smooth._binary(1.0, 0.0, 0.3, 5.0)
+    # Half of a pair more on either side, and the equations of the paper.
+    assert alpha == pytest.approx(smooth._binary(1.001 / 1.002, 0.001 / 1.002, 0.3, 5.0))
+    assert alpha > 0
+    assert SmoothMarginStep(feedback, line_search, 0.001, True)._binary(1.0, 0.0, 0.3, 5.0) is None
+
+
+@pytest.mark.parametrize("g", [1e-12, 0.1, 0.5, 0.999999])
+@pytest.mark.parametrize(
+    ("right", "wrong", "tied"),
+    [(0.9, 0.1, 0.0), (0.8, 0.0, 0.2), (0.55, 0.05, 0.4), (0.999, 0.0005, 0.0005)],
+)
+def test_rudin_schapire_2009_equation_11_is_solved(right, wrong, tied, g):
+    alpha = smooth_step(right, wrong, tied, g)
+    z = right * math.exp(-alpha) + wrong * math.exp(alpha) + tied
+    slope = -right * math.exp(-alpha) + wrong * math.exp(alpha)
+    assert g * z == pytest.approx(-slope, rel=1e-9, abs=1e-15)
+    assert (alpha > 0) == (right - wrong > g)
+
+
+def test_rudin_schapire_2009_equation_12_is_the_same():
+    right, wrong, tied, g = 0.6, 0.1, 0.3, 0.2
+    root = math.sqrt(g**2 * tied**2 + (1 + g) * (1 - g) * 4 * right * wrong)
+    written = math.log((-g * tied + root) / ((1 + g) * 2 * wrong))
+    assert smooth_step(right, wrong, tied, g) == pytest.approx(written, rel=1e-12)
+
+
+def test_features_themselves_take_the_same_step_as_columns():
+    """A column of 0 and 1 scaled to [0, 1] is itself; numeric and closed form agree."""
+    columns = SmoothMarginRanker(60, weak="column").fit(X, Y)
+    features = SmoothMarginRanker(60, weak="feature").fit(X, Y)
+    assert [one.feature for one in features.model_.rankers] == [
+        one.feature for one in columns.model_.rankers
+    ]
+    assert features.model_.weights == pytest.approx(columns.model_.weights, rel=1e-8)
+    for weak in ("column", "feature"):
+        searched = SmoothMarginRanker(60, weak=weak, step="line_search").fit(X, Y)
+        assert searched.separable_round_ == 14
+        # The best step of one round is not the best start for the next.
+        assert (
+            searched.trace_[14].extras["smooth_margin"]
+            >= (columns.trace_[14].extras["smooth_margin"])
+        )
+
+
+def test_monotone_constraints_and_early_stopping():
+    random = np.random.default_rng(0)
+    table = random.random((60, 3))
+    y = (table @ [2.0, -1.0, 0.5] > 0.6).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotSeparableWarning)
+        ranker = SmoothMarginRanker(
+            80, choice="steepest", monotone_constraints=[1, -1, 0], early_stopping_rounds=5
+        ).fit(table, y)
+    shapes = ranker.model_.shapes()
+    assert (np.diff(shapes[0].values) >= -1e-12).all()
+    assert 1 not in shapes or (np.diff(shapes[1].values) <= 1e-12).all()
+    assert ranker.best_round_ <= len(ranker.trace_)
+
+
+class Twice:
+    """A weak learner whose scores are not in [0, 1]."""
+
+    def prepare(self, material, constraints, step):
+        self.column = 2.0 * material.instances.table[material.rows, 0] + 0.25
+
+    def propose(self, potentials):
+        slope = float(potentials.pi[: len(self.column)] @ self.column) * potentials.scale
+        return Candidate(self, self.column, slope)
+
+    def accept(self, candidate, alpha):
+        pass
+
+    def scores(self, X, groups=None):
+        return 2.0 * X[:, 0] + 0.25
+
+
+def test_weak_rankers_outside_0_and_1_are_refused():
+    with pytest.raises(ParameterError, match=r"step='smooth' needs .* from 0.25 to 2.25; scale"):
+        SmoothMarginRanker(5, weak=Twice()).fit(X, Y)
+    with pytest.raises(DataError, match=r"must score in \[0, 1\]"):
+        SmoothMarginRanker(5, weak="column").fit(2 * X, Y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"choice": "largest_drop"}, "'choice' parameter of SmoothMarginRanker must be one of"),
+        ({"step": "bound"}, "'step' parameter of SmoothMarginRanker must be one of 'smooth', 'l"),
+        ({"learning_rate": 0.0}, "'learning_rate' parameter of SmoothMarginRanker"),
+        ({"on_perfect": None}, "'on_perfect' parameter of SmoothMarginRanker"),
+        ({"weak": 3}, "'weak' parameter of SmoothMarginRanker"),
+        ({"max_bins": 1}, "'max_bins' parameter of SmoothMarginRanker"),
+        ({"n_estimators": 0}, "'n_estimators' parameter of SmoothMarginRanker"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        SmoothMarginRanker(**parameters).fit(X, Y)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"choice": "steepest", "step": "line_search", "n_estimators": 50},
+        {"weak": "feature", "n_estimators": 30},
+        {"learning_rate": 0.3, "balance": "queries", "n_estimators": 50},
+    ],
+    ids=str,
+)
+def test_scikit_learns_checks_with_other_parameters_of_smooth_margin(parameters):
+    check_estimator(SmoothMarginRanker(**parameters), on_fail="raise", on_skip=None)
