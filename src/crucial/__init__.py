@@ -14,11 +14,15 @@ _HOME = {
     "AdaBoostRanker": "crucial.estimators.adaboost",
     "AdditiveRanker": "crucial.model.additive",
     "Bins": "crucial.data.bins",
+    "Comparison": "crucial.lab.comparison",
     "CrossValidation": "crucial.lab.cross_validation_result",
     "CrucialError": "crucial.errors",
     "Dataset": "crucial.data.dataset",
     "Evaluation": "crucial.measures.evaluation",
+    "Experiment": "crucial.lab.experiment",
+    "ExperimentResult": "crucial.lab.experiment_result",
     "Groups": "crucial.data.groups",
+    "InfinitePush": "crucial.estimators.infinite_push",
     "Instances": "crucial.data.instances",
     "LabelFeedback": "crucial.feedback.labels",
     "LogisticRanker": "crucial.estimators.logistic",
@@ -32,11 +36,14 @@ _HOME = {
     "Run": "crucial.data.trec",
     "SmoothMarginRanker": "crucial.estimators.smooth_margin",
     "SumFeedback": "crucial.feedback.combined",
+    "Task": "crucial.lab.tasks",
+    "compare_runs": "crucial.lab.comparison",
     "cross_validate": "crucial.lab.cross_validation",
     "evaluate": "crucial.measures.evaluation",
     "evaluate_run": "crucial.measures.runs",
     "get_measure": "crucial.measures.names",
     "load_digits_search": "crucial.data.problems.digits",
+    "load_experiment": "crucial.lab.experiment_result",
     "load_model": "crucial.model.file",
     "make_bipartite": "crucial.data.problems.synthetic",
     "make_film_club": "crucial.data.problems.synthetic",
@@ -44,6 +51,7 @@ _HOME = {
     "margins": "crucial.inspection.margins",
     "max_margin": "crucial.inspection.margins",
     "read_data": "crucial.data.reading",
+    "read_folds": "crucial.lab.given_folds",
     "read_pairs": "crucial.data.pairs",
     "read_qrels": "crucial.data.trec",
     "read_run": "crucial.data.trec",
@@ -89,6 +97,7 @@ if TYPE_CHECKING:
     from crucial.data.trec import write_run as write_run
     from crucial.errors import CrucialError as CrucialError
     from crucial.estimators.adaboost import AdaBoostRanker as AdaBoostRanker
+    from crucial.estimators.infinite_push import InfinitePush as InfinitePush
     from crucial.estimators.logistic import LogisticRanker as LogisticRanker
     from crucial.estimators.pnorm_push import PNormPush as PNormPush
     from crucial.estimators.rankboost import RankBoost as RankBoost
@@ -99,8 +108,15 @@ if TYPE_CHECKING:
     from crucial.feedback.pairs import PairFeedback as PairFeedback
     from crucial.inspection.margins import margins as margins
     from crucial.inspection.margins import max_margin as max_margin
+    from crucial.lab.comparison import Comparison as Comparison
+    from crucial.lab.comparison import compare_runs as compare_runs
     from crucial.lab.cross_validation import cross_validate as cross_validate
     from crucial.lab.cross_validation_result import CrossValidation as CrossValidation
+    from crucial.lab.experiment import Experiment as Experiment
+    from crucial.lab.experiment_result import ExperimentResult as ExperimentResult
+    from crucial.lab.experiment_result import load_experiment as load_experiment
+    from crucial.lab.given_folds import read_folds as read_folds
+    from crucial.lab.tasks import Task as Task
     from crucial.measures.base import Measure as Measure
     from crucial.measures.evaluation import Evaluation as Evaluation
     from crucial.measures.evaluation import evaluate as evaluate

@@ -20,6 +20,8 @@ VERBS = {
     "train": "crucial.cli.train",
     "rank": "crucial.cli.rank",
     "evaluate": "crucial.cli.evaluate",
+    "compare": "crucial.cli.compare",
+    "experiment": "crucial.cli.experiment",
     "show": "crucial.cli.show",
     "report": "crucial.cli.report",
     "demo": "crucial.cli.demo",

@@ -13,7 +13,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.validation import refuse
 
-__all__ = ["Fold", "make_folds"]
+__all__ = ["Fold", "deal", "make_folds"]
 
 Rows = NDArray[np.int64]
 
@@ -75,11 +75,7 @@ def make_folds(
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:
             raise refuse("cross_validate", "cv", _RULE, cv)
-        if has_qid:
-            numbers = _deal_queries(int(cv), y, groups, random)
-        else:
-            numbers = _deal_rows(int(cv), y, random)
-        return _from_numbers(numbers)
+        return _from_numbers(deal(int(cv), y, groups, has_qid, random))
     if isinstance(cv, str | bytes):  # (which have a split of their own)
         raise refuse("cross_validate", "cv", _RULE, cv)
     if callable(getattr(cv, "split", None)):
@@ -90,6 +86,19 @@ def make_folds(
     for fold in folds:
         _check_leak(fold, groups, has_qid)
     return folds
+
+
+def deal(
+    n_folds: int,
+    y: NDArray[np.float64],
+    groups: Groups,
+    has_qid: bool,
+    random: np.random.Generator,
+) -> Rows:
+    """Number of the fold of every row, from 0: whole queries, or without any the rows."""
+    if has_qid:
+        return _deal_queries(n_folds, y, groups, random)
+    return _deal_rows(n_folds, y, random)
 
 
 def _deal_queries(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ class MeasureResult:
     unjudged : float or None
         Against a run: share of documents without a judgement in the positions the
         measure looks at.
+    weights : array of shape (n_queries,) or None
+        Of a pooled measure: what each query weighs, those without a value included.
     """
 
     measure: Measure
@@ -50,6 +52,7 @@ class MeasureResult:
     n_empty: int
     interval: tuple[float, float] | None = None
     unjudged: float | None = None
+    weights: Floats | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,13 @@ def measure_ranking(
             )
         unjudged = _unjudged_share(judged, ranking, measure.depth)
         results[measure.name] = MeasureResult(
-            measure, value, n_queries, n_empty, interval, unjudged
+            measure,
+            value,
+            n_queries,
+            n_empty,
+            interval,
+            unjudged,
+            prepared.bound.weights if measure.pools else None,
         )
     return Evaluation(
         {m.name: results[m.name] for m in chosen},

@@ -1,0 +1,264 @@
+"""One cell of an experiment: one ranker on one split of one task."""
+
+from __future__ import annotations
+
+import time
+import traceback
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError, FileError
+from crucial.lab.comparators import Handover, fit, scores_of
+from crucial.lab.curves import curves, stages
+from crucial.lab.protocols import Protocol
+from crucial.lab.rankers import Contender
+from crucial.lab.tasks import Part, Parts, Split
+from crucial.lab.tidy import plain
+from crucial.measures.base import Measure
+from crucial.measures.judged import as_numbers
+
+__all__ = ["Job", "forget_parts", "run_job"]
+
+Floats = NDArray[np.float64]
+
+#: The last split that was read in this process: several rankers in turn need it.
+_LAST: list[tuple[Any, str, Parts]] = []
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What one process needs to make a cell.
+
+    Attributes
+    ----------
+    task, split, contender, protocol
+        Which ranker learns from what.
+    measures : tuple of Measure
+        To be reported.
+    choosers : tuple of Measure
+        To choose by, where other than themselves.
+    n_jobs : int or None
+        Threads inside; None as the ranker says.
+    """
+
+    task: Any
+    split: Split
+    contender: Contender
+    protocol: Protocol
+    measures: tuple[Measure, ...]
+    choosers: tuple[Measure, ...]
+    n_jobs: int | None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Task, split and ranker."""
+        return self.task.name, self.split.name, self.contender.name
+
+
+@dataclass
+class _Choice:
+    """The best on the validation part so far, by one measure."""
+
+    value: float
+    parameters: dict[str, Any]
+    estimator: Any
+    handover: Handover
+    round: int | None
+    of_rounds: int | None
+
+
+def run_job(job: Job) -> dict[str, Any]:
+    """Make a cell, as plain data; a ranker that fails makes a cell that says so."""
+    task, split, ranker = job.key
+    head = {"task": task, "split": split, "ranker": ranker}
+    parts = _parts_of(job)
+    began = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            body = _learn_and_measure(job, parts)
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            body = {
+                "status": "failed",
+                "error": f"{type(error).__name__}: {error}",
+                "where": f"{place.name}, line {place.lineno}",
+            }
+    said = list(dict.fromkeys(str(one.message) for one in caught))
+    cell = head | body | {"warnings": said[:20], "seconds": time.perf_counter() - began}
+    found: dict[str, Any] = plain(cell)
+    return found
+
+
+def _parts_of(job: Job) -> Parts:
+    if _LAST and _LAST[0][0] is job.task and _LAST[0][1] == job.split.name:
+        return _LAST[0][2]
+    if _LAST and _same_files(_LAST[0][0], job.task) and _LAST[0][1] == job.split.name:
+        return _LAST[0][2]
+    try:
+        parts: Parts = job.task.parts(job.split)
+    except FileError:
+        raise
+    except DataError as error:
+        raise DataError(f"task {job.task.name!r}, {job.split.name}: {error}") from error
+    _LAST[:] = [(job.task, job.split.name, parts)]
+    return parts
+
+
+def forget_parts() -> None:
+    """Let go of the last split."""
+    _LAST.clear()
+
+
+def _same_files(last: Any, task: Any) -> bool:
+    """Whether a task that came from another process names the same files."""
+    folds = getattr(task, "folds", None)
+    return (
+        folds is not None
+        and folds == getattr(last, "folds", None)
+        and (task.name, task.options) == (last.name, last.options)
+    )
+
+
+def _beside(part: Part) -> dict[str, Any]:
+    return {"qid": part.qid, "sample_weight": None}
+
+
+def _learn_and_measure(job: Job, parts: Parts) -> dict[str, Any]:
+    by_name = {one.name: one for one in (*job.measures, *job.choosers)}
+    needed = dict.fromkeys(job.protocol.chooser(one.name) for one in job.measures)
+    deciders = [by_name[name] for name in needed]
+    choices: dict[str, _Choice] = {}
+    fit_seconds = choose_seconds = 0.0
+    candidates = job.contender.candidates()
+    for parameters in candidates:
+        estimator = job.contender.make(parameters, job.n_jobs)
+        handover = Handover.to(estimator, parts.train.qid is not None, False)
+        began = time.perf_counter()
+        fit(estimator, parts.train.X, _targets(parts.train.y), handover, _beside(parts.train))
+        fitted = time.perf_counter()
+        for name, choice in _choose(estimator, parameters, handover, parts.valid, deciders):
+            old = choices.get(name)
+            if old is None or _better(by_name[name], choice.value, old.value):
+                choices[name] = choice
+        fit_seconds += fitted - began
+        choose_seconds += time.perf_counter() - fitted
+    began = time.perf_counter()
+    measured = _measure(job, parts.test, choices)
+    return {
+        "status": "ok",
+        **measured,
+        "candidates": len(candidates),
+        "fit_seconds": fit_seconds,
+        "choose_seconds": choose_seconds,
+        "test_seconds": time.perf_counter() - began,
+        "rows": {
+            "train": len(parts.train.y),
+            "valid": 0 if parts.valid is None else len(parts.valid.y),
+            "test": len(parts.test.y),
+        },
+    }
+
+
+def _targets(y: Floats) -> NDArray[Any]:
+    """Whole labels as ints, which classifiers want."""
+    whole = bool(np.all(y == np.floor(y))) and bool(np.all(np.abs(y) < 2**31))
+    return y.astype(np.int64) if whole else y
+
+
+def _better(measure: Measure, new: float, old: float) -> bool:
+    """Whether a value is strictly better; any value is better than none."""
+    if np.isnan(new) or np.isnan(old):
+        return bool(np.isnan(old) and not np.isnan(new))
+    return new > old if measure.higher_is_better else new < old
+
+
+def _choose(
+    estimator: Any,
+    parameters: dict[str, Any],
+    handover: Handover,
+    valid: Part | None,
+    deciders: Sequence[Measure],
+) -> Iterable[tuple[str, _Choice]]:
+    """The first best round of an estimator, by each measure."""
+    if valid is None:
+        for one in deciders:
+            yield one.name, _Choice(np.nan, parameters, estimator, handover, None, None)
+        return
+    rounds = stages(estimator, valid)
+    if rounds is not None:
+        values, count = curves(rounds, valid, deciders)
+        if count:
+            for one in deciders:
+                best, value = _first_best(one, values[one.name])
+                yield one.name, _Choice(value, parameters, estimator, handover, best, count)
+            return
+    scores = scores_of(estimator, valid.X, handover, _beside(valid))
+    for one in deciders:
+        value = one(valid.y, scores, valid.groups)
+        yield one.name, _Choice(value, parameters, estimator, handover, None, None)
+
+
+def _first_best(measure: Measure, values: Floats) -> tuple[int, float]:
+    """Number of the first best round, from 1; the last one where no round has a value."""
+    if np.isnan(values).all():
+        return len(values), float("nan")
+    at = int(np.nanargmax(values) if measure.higher_is_better else np.nanargmin(values))
+    return at + 1, float(values[at])
+
+
+def _measure(job: Job, test: Part, choices: dict[str, _Choice]) -> dict[str, Any]:
+    """Judge each measure's choice by the test part, query by query."""
+    scores = _test_scores(test, choices)
+    names = {"qid": test.groups.labels if test.qid is not None else [job.split.name]}
+    found: dict[str, Any] = {}
+    weights: dict[str, Any] = {}
+    per_query: dict[str, Any] = dict(names)
+    for one in job.measures:
+        name = job.protocol.chooser(one.name)
+        choice = choices[name]
+        prepared = one.prepare(test.y, test.groups)
+        values = prepared.per_query(scores[name])
+        value, n_queries, n_empty = prepared.summary(values)
+        per_query[one.name] = values
+        if one.aggregate == "pool" and prepared.bound.weights is not None:
+            weights[one.name] = prepared.bound.weights
+        found[one.name] = {
+            "value": value,
+            "valid": choice.value,
+            "round": choice.round,
+            "of_rounds": choice.of_rounds,
+            "parameters": choice.parameters,
+            "queries": n_queries,
+            "empty": n_empty,
+        }
+    return {"measures": found, "per_query": per_query, "weights": weights}
+
+
+def _test_scores(test: Part, choices: dict[str, _Choice]) -> dict[str, Floats]:
+    """Scores of the test rows, for every choice; each estimator is staged once."""
+    found: dict[str, Floats] = {}
+    for estimator in {id(one.estimator): one.estimator for one in choices.values()}.values():
+        mine = {name: one for name, one in choices.items() if one.estimator is estimator}
+        staged = {one.round for one in mine.values() if one.round is not None}
+        kept: dict[int, Floats] = {}
+        if staged:
+            rounds = stages(estimator, test)
+            assert rounds is not None
+            for number, scores in enumerate(rounds, start=1):
+                if number in staged:
+                    kept[number] = as_numbers(scores, "scores", len(test.y))
+                if number >= max(staged):
+                    break
+        for name, one in mine.items():
+            if one.round is not None:
+                found[name] = kept[one.round]
+            else:
+                scores = scores_of(estimator, test.X, one.handover, _beside(test))
+                found[name] = as_numbers(scores, "scores", len(test.y))
+    return found

@@ -1,0 +1,379 @@
+"""Systems against a baseline: differences with intervals, tests, wins and losses, movers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from crucial.errors import DataError, ParameterError
+from crucial.lab.blocks import Blocks
+from crucial.lab.tidy import frame_of
+from crucial.measures.evaluation import Evaluation, Measures
+from crucial.measures.paired import SAME, holm, paired_test, win_tie_loss
+from crucial.measures.runs import evaluate_run
+from crucial.model.text import printable
+from crucial.validation import check_integer, check_real, lookup
+
+__all__ = ["Comparison", "Difference", "Mover", "compare_blocks", "compare_runs"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A system beside the baseline, by one measure.
+
+    Attributes
+    ----------
+    measure, system : str
+    value, low, high : float
+        The system's own value and its interval.
+    difference, difference_low, difference_high : float
+        System minus baseline over the blocks that both have, with a paired interval; 0 for
+        the baseline itself.
+    p, p_holm : float
+        Of the paired test; and corrected (Holm) for the number of systems that the measure
+        compares with the baseline. NaN for the baseline.
+    wins, ties, losses : int
+        Blocks in which the system is better, equal, worse.
+    n : int
+        Blocks that both have.
+    """
+
+    measure: str
+    system: str
+    value: float
+    low: float
+    high: float
+    difference: float
+    difference_low: float
+    difference_high: float
+    p: float
+    p_holm: float
+    wins: int
+    ties: int
+    losses: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A block in which a system differs much from the baseline."""
+
+    measure: str
+    system: str
+    block: str
+    baseline_value: float
+    value: float
+    change: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Systems against a baseline.
+
+    Attributes
+    ----------
+    baseline : str
+    differences : list of Difference
+        Measure by measure; of each, the baseline first.
+    movers : list of Mover
+        Of each measure and system, the blocks that gained most and lost most.
+    unit : str
+        What a block is: "query", "fold" or "task".
+    test : {"permutation", "t"}
+    level : float
+        Of the intervals.
+    notes : list of str
+        What else the numbers stand on.
+    """
+
+    baseline: str
+    differences: list[Difference]
+    movers: list[Mover]
+    unit: str
+    test: str
+    level: float
+    notes: list[str] = field(default_factory=list)
+
+    def __getitem__(self, key: tuple[str, str]) -> Difference:
+        """Find a difference by (measure, system)."""
+        found = {(one.measure, one.system): one for one in self.differences}
+        if key not in found:
+            known = ", ".join(f"({m!r}, {s!r})" for m, s in found)
+            raise KeyError(f"no difference {key!r}; there are: {known}")
+        return found[key]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One dict a measure and system."""
+        return [asdict(one) | {"baseline": self.baseline} for one in self.differences]
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas frame, where pandas is installed."""
+        return frame_of(self.to_rows())
+
+    def __repr__(self) -> str:
+        systems = len({one.system for one in self.differences})
+        measures = len({one.measure for one in self.differences})
+        return (
+            f"Comparison({systems} systems, {measures} measures, baseline {self.baseline!r}, "
+            f"paired by {self.unit})"
+        )
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        wide = max(8, *(len(printable(one.system, 30)) for one in self.differences))
+        for measure in dict.fromkeys(one.measure for one in self.differences):
+            mine = [one for one in self.differences if one.measure == measure]
+            lines += [
+                f"{measure}, against {printable(self.baseline, 30)}, paired by {self.unit}",
+                f"{'system':<{wide}} value   {self.level:.0%} interval     difference  "
+                f"{self.level:.0%} interval       p       p Holm  win/tie/loss",
+            ]
+            for one in mine:
+                own = f"[{one.low:.4f}, {one.high:.4f}]"
+                head = f"{printable(one.system, 30):<{wide}} {one.value:.4f}  {own:<16}"
+                if one.system == self.baseline:
+                    lines.append(f"{head}  (baseline)")
+                    continue
+                span = f"[{one.difference_low:+.4f}, {one.difference_high:+.4f}]"
+                lines.append(
+                    f"{head}  {one.difference:+.4f}    {span:<18}  {one.p:.4f}  "
+                    f"{one.p_holm:.4f}  {one.wins}/{one.ties}/{one.losses}"
+                )
+        how = {"permutation": "sign-flip permutation test", "t": "paired t test"}[self.test]
+        notes = [f"p: {how}, two-sided; Holm's correction within a measure", *self.notes]
+        return "\n".join([*lines, *notes])
+
+
+def compare_blocks(
+    tables: Sequence[Blocks],
+    baseline: str | None = None,
+    *,
+    test: str = "permutation",
+    resamples: int = 10_000,
+    level: float = 0.95,
+    movers: int = 5,
+    random_state: int = 0,
+    notes: Iterable[str] = (),
+) -> Comparison:
+    """Compare every system with the baseline on the same blocks.
+
+    Parameters
+    ----------
+    tables : sequence of Blocks
+        One a measure, of the same systems.
+    baseline : str, optional
+        The first system by default.
+    test, resamples, level, random_state
+        As in `crucial.measures.paired.paired_test`.
+    movers : int
+        Blocks to name that gained most, and as many that lost most.
+    notes : iterable of str
+        To be shown below.
+    """
+    systems = tables[0].systems
+    if len(systems) < 2:
+        raise DataError(f"a comparison needs two systems or more. Got {len(systems)}.")
+    base = systems[0] if baseline is None else baseline
+    lookup(dict.fromkeys(systems), base, "baseline")
+    check_real("compare", "level", level, 0.0, 1.0, low_open=True)
+    check_integer("compare", "movers", movers, 0)
+    differences: list[Difference] = []
+    moved: list[Mover] = []
+    for table in tables:
+        made = [
+            _difference(table, base, system, test, resamples, level, random_state)
+            for system in (base, *(one for one in systems if one != base))
+        ]
+        corrected = holm([one.p for one in made])
+        for one, p in zip(made, corrected):
+            differences.append(Difference(**(asdict(one) | {"p_holm": float(p)})))
+            if one.system != base:
+                moved += _movers(table, base, one.system, movers)
+    return Comparison(base, differences, moved, tables[0].unit, test, level, list(notes))
+
+
+def _difference(
+    table: Blocks, base: str, system: str, test: str, resamples: int, level: float, seed: int
+) -> Difference:
+    value, n = table.value(system)
+    low, high = table.interval(system, level, seed)
+    head = (table.measure, system, value, low, high)
+    if system == base:
+        return Difference(*head, 0.0, 0.0, 0.0, math.nan, math.nan, 0, n, 0, n)
+    first, second = table.column(base), table.column(system)
+    found = paired_test(
+        first,
+        second,
+        weights=table.weights,
+        how=table.aggregate,
+        method=test,
+        resamples=resamples,
+        level=level,
+        random_state=seed,
+    )
+    counts = win_tie_loss(first, second, table.higher_is_better)
+    span = (found.difference, found.low, found.high)
+    return Difference(*head, *span, found.p, math.nan, *counts, found.n)
+
+
+def _movers(table: Blocks, base: str, system: str, count: int) -> list[Mover]:
+    """The blocks that gained most, best first, then those that lost most, worst first."""
+    first, second = table.column(base), table.column(system)
+    change = second - first
+    sign = 1.0 if table.higher_is_better else -1.0
+    gain = sign * np.where(np.isnan(change), 0.0, change)
+    order = np.argsort(-gain, kind="stable")
+    up = [int(i) for i in order[:count] if gain[i] > SAME]
+    down = [int(i) for i in order[::-1][:count] if gain[i] < -SAME]
+    return [
+        Mover(
+            table.measure,
+            system,
+            table.names[i],
+            float(first[i]),
+            float(second[i]),
+            float(change[i]),
+        )
+        for i in (*up, *down)
+    ]
+
+
+def compare_runs(
+    qrels: Any,
+    runs: Any,
+    measures: Measures = ("ndcg@10",),
+    *,
+    baseline: str | None = None,
+    test: str = "permutation",
+    ties: str = "expected",
+    empty: str | int = "skip",
+    unjudged: str = "not_relevant",
+    missing: str = "count",
+    resamples: int = 10_000,
+    level: float = 0.95,
+    movers: int = 5,
+    random_state: int = 0,
+) -> Comparison:
+    """Compare runs with a baseline, query by query.
+
+    Parameters
+    ----------
+    qrels : object with qid, doc and relevance
+        As `crucial.read_qrels` gives it.
+    runs : mapping from name to run, or list of runs
+        Runs as `crucial.read_run` gives them; in a list they go by their tags.
+    measures, ties, empty, unjudged, missing
+        As in `crucial.evaluate_run`.
+    baseline : str, optional
+        Name of a run; the first by default.
+    test : {"permutation", "t"}
+        Paired test over queries; p-values are also given with Holm's correction for the
+        number of runs.
+    resamples : int
+        Permutations drawn where they cannot all be tried.
+    level : float
+        Of the intervals, which come from drawing queries anew.
+    movers : int
+        Queries to name that gained most, and as many that lost most.
+    random_state : int
+        Seed of all draws.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Table
+    >>> qrels = Table(qid=["1", "2", "3"], doc=["a", "a", "a"], relevance=[1, 1, 1])
+    >>> old = Table(qid=["1", "1", "2", "2", "3"], doc=["b", "a", "b", "a", "a"],
+    ...             score=[2.0, 1.0, 2.0, 1.0, 1.0])
+    >>> new = Table(qid=["1", "2", "3"], doc=["a", "a", "a"], score=[1.0, 1.0, 1.0])
+    >>> found = compare_runs(qrels, {"old": old, "new": new}, "mrr")["mrr", "new"]
+    >>> round(found.difference, 4), found.wins, found.ties, found.losses, found.p
+    (0.3333, 2, 1, 0, 0.5)
+    """
+    named = _named_runs(runs)
+    if len(named) < 2:
+        raise ParameterError(f"runs: a comparison needs two or more. Got {len(named)}.")
+    if baseline is not None:
+        lookup(dict.fromkeys(named), baseline, "baseline")
+    found: dict[str, Evaluation] = {}
+    for name, run in named.items():
+        try:
+            found[name] = evaluate_run(
+                qrels, run, measures, ties=ties, empty=empty, unjudged=unjudged, missing=missing
+            )
+        except DataError as error:
+            raise DataError(f"run {name!r}: {error}") from error
+    first = next(iter(found.values()))
+    notes = []
+    for name, one in found.items():
+        if one.n_missing:
+            what = "counted as empty lists" if missing == "count" else "left out"
+            notes.append(f"{name}: {one.n_missing} judged queries without a document, {what}")
+        if one.n_unjudged_queries:
+            notes.append(f"{name}: {one.n_unjudged_queries} queries without judgement, left out")
+    return compare_blocks(
+        [_query_blocks(measure, found, empty) for measure in first.results],
+        baseline,
+        test=test,
+        resamples=resamples,
+        level=level,
+        movers=movers,
+        random_state=random_state,
+        notes=notes,
+    )
+
+
+def _named_runs(runs: Any) -> dict[str, Any]:
+    if isinstance(runs, Mapping):
+        return {str(name): run for name, run in runs.items()}
+    named: dict[str, Any] = {}
+    for number, run in enumerate(runs, start=1):
+        tag = getattr(run, "tag", None)
+        name = tag if isinstance(tag, str) else str(tag[0]) if tag is not None else f"run {number}"
+        if name in named:
+            raise ParameterError(f"two runs have the tag {name!r}; give a mapping with names.")
+        named[name] = run
+    return named
+
+
+def _query_blocks(measure: str, found: Mapping[str, Evaluation], empty: str | int) -> Blocks:
+    """Values by query, in the order of the query ids, of all runs."""
+    place: dict[Any, int] = {}
+    for one in found.values():
+        for qid in one.per_query["qid"].tolist():
+            place.setdefault(qid, len(place))
+    values = np.full((len(place), len(found)), np.nan)
+    weights: Any = None
+    for column, one in enumerate(found.values()):
+        rows = [place[qid] for qid in one.per_query["qid"].tolist()]
+        mine = one.per_query[measure]
+        values[rows, column] = mine if empty == "skip" else np.where(np.isnan(mine), empty, mine)
+        mass = one.results[measure].weights
+        if mass is not None:
+            weights = np.full(len(place), np.nan) if weights is None else weights
+            if not np.all(np.isnan(weights[rows]) | (weights[rows] == mass)):
+                raise DataError(
+                    f"{measure} weighs queries by their pairs, and these are others in each run "
+                    "since unjudged documents count; use unjudged='drop', or a measure that "
+                    "averages queries."
+                )
+            weights[rows] = mass
+    about = next(iter(found.values())).results[measure].measure
+    names = [str(qid) for qid in place]
+    return Blocks(
+        measure,
+        about.higher_is_better,
+        about.aggregate,
+        "query",
+        names,
+        tuple(found),
+        values,
+        weights,
+    )

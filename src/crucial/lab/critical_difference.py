@@ -1,0 +1,307 @@
+"""Average ranks, and which of them are told apart: as data, text, SVG and picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError
+from crucial.inspection.results import new_axes
+from crucial.lab.statistics import (
+    FriedmanTest,
+    critical_difference,
+    friedman_test,
+    ranks_of,
+)
+from crucial.lab.tidy import frame_of
+from crucial.model.text import printable
+
+__all__ = ["RankSummary", "summarise_ranks"]
+
+Floats = NDArray[np.float64]
+
+_TRACK = 50  # signs of the axis in the text form
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankSummary:
+    """Average rank of each ranker, Friedman's test and Nemenyi's critical difference.
+
+    Attributes
+    ----------
+    measure : str
+    rankers : tuple of str
+        Best average rank first.
+    ranks : array of shape (n_rankers,)
+        Their average ranks, 1 for the best possible.
+    friedman : FriedmanTest
+    difference : float
+        Average ranks at least so far apart differ, at ``alpha``.
+    alpha : float
+    unit : str
+        What the ranks were averaged over: "task", "fold" or "query".
+    n_blocks : int
+        How many of them had a value for every ranker.
+    n_left_out : int
+        How many had not.
+    groups : tuple of (first, last)
+        Places in ``rankers`` of the largest runs that are not told apart.
+    """
+
+    measure: str
+    rankers: tuple[str, ...]
+    ranks: Floats
+    friedman: FriedmanTest
+    difference: float
+    alpha: float
+    unit: str
+    n_blocks: int
+    n_left_out: int
+    groups: tuple[tuple[int, int], ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One dict a ranker."""
+        return [
+            {
+                "measure": self.measure,
+                "ranker": name,
+                "average_rank": float(rank),
+                "critical_difference": self.difference,
+                "blocks": self.n_blocks,
+                "unit": self.unit,
+            }
+            for name, rank in zip(self.rankers, self.ranks)
+        ]
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas frame, where pandas is installed."""
+        return frame_of(self.to_rows())
+
+    @property
+    def title(self) -> str:
+        """What the ranks are, in a line."""
+        left = f" ({self.n_left_out} left out)" if self.n_left_out else ""
+        unit = {"query": "queries"}.get(self.unit, f"{self.unit}s")
+        return (
+            f"{self.measure}: average rank over {self.n_blocks:,} {unit}{left}; critical "
+            f"difference {self.difference:.4f} at {self.alpha:g}"
+        )
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {rank:.3f}" for name, rank in zip(self.rankers, self.ranks))
+        return f"RankSummary({self.measure}: {said}; difference {self.difference:.4f})"
+
+    def __str__(self) -> str:
+        k = len(self.rankers)
+        names = [printable(name, 28) for name in self.rankers]
+        wide = max(5, *map(len, names))
+
+        def at(rank: float) -> int:
+            return round((rank - 1) / (k - 1) * (_TRACK - 1))
+
+        margin = " " * (wide + 8)
+        axis, marks = ["-"] * _TRACK, [" "] * (_TRACK + 3)
+        for whole in range(1, k + 1):
+            axis[at(whole)] = "|"
+            marks[at(whole) : at(whole) + len(str(whole))] = str(whole)
+        reach = min(_TRACK - 1, at(1 + self.difference))
+        lines = [
+            self.title,
+            margin + "".join(marks).rstrip(),
+            margin + "".join(axis),
+            f"{'CD':<{wide}} {self.difference:6.3f} " + "|" + "=" * max(0, reach - 1) + "|",
+        ]
+        for name, rank in zip(names, self.ranks):
+            lines.append(f"{name:<{wide}} {rank:6.3f} " + " " * at(float(rank)) + "*")
+        for first, last in self.groups:
+            begin, end = at(float(self.ranks[first])), at(float(self.ranks[last]))
+            lines.append(margin + " " * begin + "=" * (end - begin + 1) + " not told apart")
+        return "\n".join([*lines, str(self.friedman)])
+
+    def to_svg(self) -> str:
+        """The diagram as an SVG element, for a page: its text takes the page's colour."""
+        return _svg(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the diagram with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Drawn into; a new figure without.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return _plot(self, ax)
+
+
+def summarise_ranks(
+    values: Any,
+    rankers: Sequence[str],
+    *,
+    measure: str = "value",
+    higher_is_better: bool = True,
+    alpha: float = 0.05,
+    unit: str = "task",
+) -> RankSummary:
+    """Rank rankers block by block and say which average ranks differ.
+
+    Parameters
+    ----------
+    values : array of shape (n_blocks, n_rankers)
+        Blocks in which a ranker has no value (NaN) are left out and counted.
+    rankers : sequence of str
+    measure, unit : str
+        What the values are, and what a block is; for the text.
+    higher_is_better : bool
+    alpha : float
+        Level of the critical difference.
+
+    Examples
+    --------
+    >>> values = [[0.9, 0.5, 0.3], [0.8, 0.6, 0.5], [0.7, 0.6, 0.1], [0.7, 0.2, 0.5]]
+    >>> found = summarise_ranks(values, ["plus", "c", "d"])
+    >>> found
+    RankSummary(value: plus 1.000, c 2.250, d 2.750; difference 1.6572)
+    >>> found.groups
+    ((0, 1), (1, 2))
+    """
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or table.shape[1] != len(rankers):
+        raise DataError(
+            f"values must have a column for each of the {len(rankers)} rankers. Got shape "
+            f"{table.shape}."
+        )
+    if len(rankers) < 2:
+        raise DataError("average ranks compare two rankers or more. Got 1.")
+    whole = ~np.isnan(table).any(axis=1)
+    if not whole.any():
+        raise DataError(f"{measure}: there is no {unit} in which every ranker has a value.")
+    ranks = ranks_of(table[whole], higher_is_better).mean(axis=0)
+    order = np.argsort(ranks, kind="stable")
+    n_blocks = int(whole.sum())
+    difference = critical_difference(len(rankers), n_blocks, alpha)
+    return RankSummary(
+        measure,
+        tuple(rankers[i] for i in order),
+        ranks[order],
+        friedman_test(table[whole], higher_is_better),
+        difference,
+        alpha,
+        unit,
+        n_blocks,
+        int((~whole).sum()),
+        _not_told_apart(ranks[order], difference),
+    )
+
+
+def _not_told_apart(ranks: Floats, difference: float) -> tuple[tuple[int, int], ...]:
+    """Largest runs of sorted ranks that span less than the difference."""
+    found: list[tuple[int, int]] = []
+    for first in range(len(ranks)):
+        last = int(np.flatnonzero(ranks - ranks[first] < difference)[-1])
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return tuple(found)
+
+
+# -- the picture ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where things stand: ranks along x, names below the axis, half on each side."""
+
+    k: int
+
+    @property
+    def left_names(self) -> int:
+        return (self.k + 1) // 2
+
+    def line(self, place: int) -> int:
+        """Which line below the axis a ranker's name has."""
+        return place if place < self.left_names else self.k - 1 - place
+
+
+def _svg(found: RankSummary) -> str:
+    k = len(found.rankers)
+    layout = _Layout(k)
+    width, left, right, axis = 760, 210, 550, 60
+    below = axis + 18 + 10 * len(found.groups)
+    height = below + 24 * layout.left_names + 12
+
+    def x(rank: float) -> float:
+        return round(left + (rank - 1) / (k - 1) * (right - left), 2)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+        f'width="{width}" height="{height}" font-family="sans-serif" font-size="13" '
+        f'fill="currentColor" stroke="none"><title>{_text(found.title)}</title>'
+    ]
+
+    def stroke(x1: float, y1: float, x2: float, y2: float, wide: float = 1.2) -> None:
+        parts.append(
+            f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="currentColor" '
+            f'stroke-width="{wide}"/>'
+        )
+
+    def text(x0: float, y0: float, said: str, anchor: str) -> None:
+        parts.append(f'<text x="{x0}" y="{y0}" text-anchor="{anchor}">{_text(said)}</text>')
+
+    end = min(right, x(1 + found.difference))
+    stroke(left, 20, end, 20, 2)
+    text((left + end) / 2, 14, f"CD {found.difference:.3f}", "middle")
+    stroke(left, axis, right, axis)
+    for whole in range(1, k + 1):
+        stroke(x(whole), axis - 6, x(whole), axis)
+        text(x(whole), axis - 10, str(whole), "middle")
+    for number, (first, last) in enumerate(found.groups):
+        y = axis + 12 + 10 * number
+        stroke(x(found.ranks[first]) - 4, y, x(found.ranks[last]) + 4, y, 4)
+    for place, (name, rank) in enumerate(zip(found.rankers, found.ranks)):
+        y = below + 24 * layout.line(place) + 10
+        near = place < layout.left_names
+        edge = left - 16 if near else right + 16
+        stroke(x(rank), axis, x(rank), y)
+        stroke(x(rank), y, edge, y)
+        said = f"{printable(name, 26)} {rank:.3f}"
+        text(edge - 4 if near else edge + 4, y + 4, said, "end" if near else "start")
+    return "".join([*parts, "</svg>"])
+
+
+def _text(said: str) -> str:
+    return escape(said, quote=True)
+
+
+def _plot(found: RankSummary, ax: Any) -> Any:
+    k = len(found.rankers)
+    layout = _Layout(k)
+    ax = new_axes(ax, figsize=(8, 1.6 + 0.3 * layout.left_names))
+    step, top = 0.5, 0.35 + 0.25 * len(found.groups)
+    ax.plot([1, k], [0, 0], color="black", linewidth=1)
+    for whole in range(1, k + 1):
+        ax.plot([whole, whole], [0, 0.15], color="black", linewidth=1)
+        ax.text(whole, 0.2, str(whole), ha="center", va="bottom")
+    ax.plot([1, 1 + found.difference], [0.9, 0.9], color="black", linewidth=2)
+    ax.text(1 + found.difference / 2, 0.95, f"CD {found.difference:.3f}", ha="center", va="bottom")
+    for number, (first, last) in enumerate(found.groups):
+        y = -0.2 - 0.25 * number
+        ax.plot([found.ranks[first], found.ranks[last]], [y, y], color="black", linewidth=4)
+    for place, (name, rank) in enumerate(zip(found.rankers, found.ranks)):
+        near = place < layout.left_names
+        y, edge = -top - step * layout.line(place), 0.9 if near else k + 0.1
+        ax.plot([rank, rank, edge], [0, y, y], color="black", linewidth=0.8)
+        said = f"{printable(name, 26)} {rank:.3f}".replace("$", r"\$")
+        ax.text(edge, y, f" {said} ", ha="right" if near else "left", va="center")
+    ax.set_xlim(1 - 0.45 * k, k + 0.45 * k)
+    ax.set_ylim(-top - step * layout.left_names, 1.4)
+    ax.set_axis_off()
+    ax.set_title(found.title.replace("$", r"\$"), fontsize=10)
+    return ax

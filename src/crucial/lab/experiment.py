@@ -1,0 +1,318 @@
+"""Experiments: rankers on tasks, by a protocol, in a run that can be killed and go on."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from sklearn.utils.parallel import Parallel, delayed
+
+from crucial import __version__
+from crucial.data.files import PathLike
+from crucial.errors import CrucialError, DataError, ParameterError
+from crucial.lab.cells import Job, forget_parts, run_job
+from crucial.lab.experiment_result import ExperimentResult
+from crucial.lab.protocols import as_protocol
+from crucial.lab.rankers import Contender, as_contenders
+from crucial.lab.store import FORMAT, ResultFolder
+from crucial.lab.tasks import Split, Task, as_tasks
+from crucial.lab.tidy import plain
+from crucial.measures.base import Measure
+from crucial.measures.names import get_measure
+from crucial.validation import check_flag, check_integer, lookup, refuse
+
+__all__ = ["Experiment"]
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "catboost")
+
+Key = tuple[str, str, str]
+
+
+class Experiment:
+    """Compare rankers on tasks.
+
+    Every ranker learns from the training part of every split of every task; its round, and
+    its parameters where it has a grid, are chosen by the validation part alone, by default for
+    each measure by itself; and it is judged by the test part.
+
+    Parameters
+    ----------
+    tasks : Task, problem, data set, list of them, or mapping from name to one or to (X, y, qid)
+        What to rank. `crucial.lab.given_folds.read_folds` makes a task of LETOR's folders.
+    rankers : str, estimator, list of them, or mapping from name to either
+        Names of our rankers, of presets of RankBoost, and of peers: lightgbm, xgboost,
+        catboost, ridge, logistic-regression, random-forest, hist-gradient-boosting,
+        best-feature, random.
+        Estimators of scikit-learn's are fitted on rows and labels.
+    measures : str, Measure, callable, or several of them
+        Names as in `crucial.measures.names`.
+    protocol : str or Protocol
+        "five-folds" (3 to train, 1 to validate, 1 to test), "four-folds" (3 to train, 1 to
+        test), "half-of-items", "given-folds", or one of `crucial.lab.protocols` with other
+        settings.
+    grids : None, "small" or mapping from ranker to grid
+        Parameters to choose by validation: none, the small grids that come with the names, or
+        those given, each ``{parameter: [values]}``.
+    changes : mapping, optional
+        Parameters to set in every ranker that has them, such as ``{"n_estimators": 200}``.
+    seed : int
+        Deals queries or rows into folds. A task is dealt alike whatever others there are.
+
+    Examples
+    --------
+    >>> from crucial import make_letor
+    >>> data = make_letor(n_queries=20, docs_per_query=15, n_features=6)
+    >>> trial = Experiment({"toy": data}, ["rankboost", "random"], ["ndcg@10", "r2"],
+    ...                    changes={"n_estimators": 20})
+    >>> found = trial.run()
+    >>> found
+    ExperimentResult(1 task x 5 splits x 2 rankers, 2 measures)
+    >>> found.value("ndcg@10", "rankboost") > found.value("ndcg@10", "random")
+    True
+    """
+
+    def __init__(
+        self,
+        tasks: Any,
+        rankers: Any,
+        measures: Any = ("ndcg@10",),
+        protocol: Any = "five-folds",
+        *,
+        grids: Any = None,
+        changes: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> None:
+        check_integer("Experiment", "seed", seed, 0)
+        self.seed = int(seed)
+        self.protocol = as_protocol(protocol)
+        self.measures = _chosen(measures)
+        self._choosers = self._check_choosers()
+        self.contenders: list[Contender] = as_contenders(rankers, grids, changes)
+        if not self.protocol.has_valid and any(one.grid for one in self.contenders):
+            raise ParameterError(
+                f"grids need a validation part to choose by, and {type(self.protocol).__name__} "
+                "has none; set its valid, for example to 0.25."
+            )
+        self.tasks = as_tasks(tasks)
+        for task in self.tasks:
+            self._check_labels(task)
+        self._splits: dict[str, list[Split]] = {
+            task.name: self.protocol.splits(task, self.seed) for task in self.tasks
+        }
+
+    def _check_choosers(self) -> list[Measure]:
+        """Measures that only choose."""
+        given = self.protocol.choose_by
+        known = {one.name: one for one in self.measures}
+        if isinstance(given, Mapping):
+            for key in given:
+                lookup(known, get_measure(key).name, "measure in choose_by")
+        names = dict.fromkeys(self.protocol.chooser(one) for one in known)
+        return [get_measure(name) for name in names if name not in known]
+
+    def _check_labels(self, task: Any) -> None:
+        """Refuse labels that a measure cannot read, before any fit."""
+        if not isinstance(task, Task):
+            return
+        for measure in (*self.measures, *self._choosers):
+            try:
+                measure.prepare(task.y, task.groups)
+            except DataError as error:
+                raise DataError(f"task {task.name!r}: {error}") from error
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the numbers, and the versions that compute them."""
+        found: dict[str, Any] = plain(
+            {
+                "format": FORMAT,
+                "crucial": __version__,
+                "seed": self.seed,
+                "protocol": self.protocol.settings() | {"text": self.protocol.text},
+                "measures": [_about(one) for one in self.measures],
+                "tasks": {
+                    one.name: {
+                        "data": one.digest(),
+                        "splits": [split.name for split in self._splits[one.name]],
+                    }
+                    for one in self.tasks
+                },
+                "rankers": {one.name: one.settings() for one in self.contenders},
+                "sessions": [_session()],
+            }
+        )
+        return found
+
+    def run(
+        self,
+        folder: PathLike | None = None,
+        *,
+        n_jobs: int | None = None,
+        retry_failed: bool = False,
+        progress: bool = True,
+    ) -> ExperimentResult:
+        """Compute every cell that is not finished yet.
+
+        Parameters
+        ----------
+        folder : str or path, optional
+            Keeps every finished cell as soon as it is finished. A run that was killed goes on
+            where it stood when it is started again with the same folder; further tasks and
+            rankers may be added; other settings are refused. Without, results are in memory.
+        n_jobs : int, optional
+            Cells at the same time, in processes of their own, each on one thread; None is one
+            after the other, with all cores for the ranker; -1 one for every core. The numbers
+            are the same.
+        retry_failed : bool
+            Try cells again that failed before.
+        progress : bool
+            Show how far it is, where standard error is a terminal.
+
+        Returns
+        -------
+        ExperimentResult
+            A ranker that failed somewhere has its failures in it.
+        """
+        check_flag("Experiment.run", "retry_failed", retry_failed)
+        check_flag("Experiment.run", "progress", progress)
+        if n_jobs is not None:
+            check_integer("Experiment.run", "n_jobs", n_jobs, -(2**31))
+            if n_jobs == 0:
+                raise refuse("Experiment.run", "n_jobs", "an int other than 0, or None", 0)
+        settings = self.settings()
+        jobs = self._jobs(None if n_jobs in (None, 1) else 1)
+        try:
+            if folder is None:
+                cells: dict[Key, dict[str, Any]] = {}
+                self._compute(jobs, cells, lambda cell: None, n_jobs, progress)
+            else:
+                store = ResultFolder(folder)
+                with store.opened(settings) as cells:
+                    if retry_failed:
+                        cells = {k: c for k, c in cells.items() if c["status"] == "ok"}
+                    self._compute(jobs, cells, store.append, n_jobs, progress)
+                settings = store.settings() or settings
+        finally:
+            forget_parts()
+        wanted = {key: cells[key] for key in jobs}
+        return ExperimentResult(_only(settings, self), list(wanted.values()))
+
+    def _jobs(self, inner: int | None) -> dict[Key, Job]:
+        """Every cell: rankers in turn on the same split, which is read once."""
+        found = (
+            Job(
+                task,
+                split,
+                contender,
+                self.protocol,
+                tuple(self.measures),
+                tuple(self._choosers),
+                inner,
+            )
+            for task in self.tasks
+            for split in self._splits[task.name]
+            for contender in self.contenders
+        )
+        return {job.key: job for job in found}
+
+    def _compute(
+        self,
+        jobs: Mapping[Key, Job],
+        cells: dict[Key, dict[str, Any]],
+        keep: Callable[[dict[str, Any]], None],
+        n_jobs: int | None,
+        progress: bool,
+    ) -> None:
+        left = [job for key, job in jobs.items() if key not in cells]
+        with _progress(len(jobs), len(jobs) - len(left), progress) as show:
+            for cell in _run_all(left, n_jobs):
+                keep(cell)
+                cells[cell["task"], cell["split"], cell["ranker"]] = cell
+                show(cell)
+
+
+def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[dict[str, Any]]:
+    """Cells as they are finished."""
+    if n_jobs in (None, 1) or len(jobs) < 2:
+        yield from map(run_job, jobs)
+        return
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    made = parallel(delayed(run_job)(job) for job in jobs)
+    try:
+        with closing(made):
+            yield from made
+    except BrokenProcessPool as error:
+        raise CrucialError(
+            "a process of the experiment was ended from outside, most often for want of memory. "
+            "What was finished is kept if there is a folder: start again to go on, with fewer "
+            f"n_jobs. ({error})"
+        ) from error
+
+
+@contextmanager
+def _progress(total: int, done: int, wanted: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Give a function to call with every finished cell."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda cell: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    columns = (TextColumn("cells"), BarColumn(), MofNCompleteColumn(), Remaining())
+    note = TextColumn("{task.fields[note]}", markup=False)
+    with Progress(*columns, note, console=Console(stderr=True)) as bar:
+        task = bar.add_task("cells", total=total, completed=done, note="")
+        failed = 0
+
+        def show(cell: dict[str, Any]) -> None:
+            nonlocal failed
+            failed += cell["status"] != "ok"
+            text = f"{cell['task']}, {cell['split']}, {cell['ranker']}"
+            bar.update(task, advance=1, note=text + (f"; {failed} failed" if failed else ""))
+
+        yield show
+
+
+def _chosen(measures: Any) -> list[Measure]:
+    single = isinstance(measures, str | Measure) or callable(measures)
+    several = [measures] if single else list(measures)
+    if not several:
+        raise ParameterError("measures is empty: name at least one, for example 'ndcg@10'.")
+    return list({one.name: one for one in map(get_measure, several)}.values())
+
+
+def _about(measure: Measure) -> dict[str, Any]:
+    return {
+        "name": measure.name,
+        "higher_is_better": measure.higher_is_better,
+        "aggregate": measure.aggregate,
+        "description": measure.description,
+    }
+
+
+def _session() -> dict[str, Any]:
+    """When and with what."""
+    versions = {"python": platform.python_version(), "crucial": __version__}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    now = datetime.fromtimestamp(time.time(), UTC)
+    return {"started": now.isoformat(timespec="seconds"), "versions": versions}
+
+
+def _only(settings: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
+    """Settings of what was asked for, where the folder holds more."""
+    tasks, rankers = settings["tasks"], settings["rankers"]
+    return settings | {
+        "tasks": {one.name: tasks[one.name] for one in experiment.tasks},
+        "rankers": {one.name: rankers[one.name] for one in experiment.contenders},
+    }

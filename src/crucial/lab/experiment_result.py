@@ -1,0 +1,349 @@
+"""What an experiment found: cells, values by task, fold and query, ranks and comparisons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.files import PathLike
+from crucial.errors import DataError, FileError
+from crucial.lab.blocks import UNITS, Blocks
+from crucial.lab.comparison import Comparison, compare_blocks
+from crucial.lab.critical_difference import RankSummary, summarise_ranks
+from crucial.lab.store import ResultFolder
+from crucial.lab.tidy import frame_of, write_rows
+from crucial.model.text import printable
+from crucial.validation import check_choice, lookup
+
+__all__ = ["ExperimentResult", "load_experiment"]
+
+Floats = NDArray[np.float64]
+Key = tuple[str, str, str]
+
+LEVEL = 0.95
+
+
+class ExperimentResult:
+    """What `crucial.Experiment` found.
+
+    Parameters
+    ----------
+    settings : dict
+        What the experiment was: protocol, measures, tasks, rankers, versions.
+    cells : sequence of dict
+        One a task, split and ranker: values, chosen rounds and parameters, times; or why it
+        failed.
+    """
+
+    def __init__(self, settings: dict[str, Any], cells: Sequence[dict[str, Any]]) -> None:
+        self.settings = settings
+        self._cells: dict[Key, dict[str, Any]] = {
+            (one["task"], one["split"], one["ranker"]): one for one in cells
+        }
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names of the tasks."""
+        return tuple(self.settings["tasks"])
+
+    @property
+    def rankers(self) -> tuple[str, ...]:
+        """Names of the rankers."""
+        return tuple(self.settings["rankers"])
+
+    @cached_property
+    def measures(self) -> dict[str, dict[str, Any]]:
+        """By name of the measure: higher_is_better, aggregate, description."""
+        return {one["name"]: one for one in self.settings["measures"]}
+
+    @property
+    def cells(self) -> list[dict[str, Any]]:
+        """Finished cells, in the order of tasks, splits and rankers."""
+        return [self._cells[key] for key in self._keys() if key in self._cells]
+
+    def _keys(self) -> list[Key]:
+        return [
+            (task, split, ranker)
+            for task, one in self.settings["tasks"].items()
+            for split in one["splits"]
+            for ranker in self.rankers
+        ]
+
+    @property
+    def n_missing(self) -> int:
+        """Cells that are not computed yet, in a folder of a run that was killed."""
+        return len(self._keys()) - len(self.cells)
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """Task, split, ranker and error of every cell that failed."""
+        return [
+            {key: one[key] for key in ("task", "split", "ranker", "error", "where")}
+            for one in self.cells
+            if one["status"] != "ok"
+        ]
+
+    # -- values ---------------------------------------------------------------------
+
+    def unit_of(self, unit: str = "auto") -> str:
+        """What values are compared by: tasks where there are several, else queries.
+
+        Without queries a fold is one list, and stands for one.
+        """
+        check_choice("an experiment", "unit", unit, ["auto", *UNITS])
+        if unit != "auto":
+            return unit
+        return "task" if len(self.tasks) > 1 else "query"
+
+    def blocks(self, measure: str, unit: str = "auto") -> Blocks:
+        """Values of a measure by task, fold or query.
+
+        Parameters
+        ----------
+        measure : str
+        unit : {"auto", "task", "fold", "query"}
+            A task's value is the mean over its splits, and none where a split failed. A
+            query that is tested more than once has its mean.
+        """
+        about = lookup(self.measures, measure, "measure of this experiment")
+        kind = self.unit_of(unit)
+        by_query = kind == "query"
+        table: dict[str, Floats] = {}
+        mass: dict[str, float] = {}
+        columns = self._by_query if by_query else self._by_fold
+        for number, ranker in enumerate(self.rankers):
+            for name, value, weight in columns(measure, ranker, kind):
+                row = table.setdefault(name, np.full(len(self.rankers), np.nan))
+                row[number] = value
+                mass[name] = weight
+        names = list(table)
+        pooled = by_query and about["aggregate"] == "pool"
+        return Blocks(
+            measure,
+            bool(about["higher_is_better"]),
+            about["aggregate"] if by_query else "mean",
+            kind,
+            names,
+            self.rankers,
+            np.array([table[name] for name in names]).reshape(len(names), len(self.rankers)),
+            np.array([mass[name] for name in names]) if pooled else None,
+        )
+
+    def _by_fold(self, measure: str, ranker: str, unit: str) -> list[tuple[str, float, float]]:
+        found = []
+        for task, one in self.settings["tasks"].items():
+            values = []
+            for split in one["splits"]:
+                cell = self._cells.get((task, split, ranker))
+                fine = cell is not None and cell["status"] == "ok"
+                value = cell["measures"][measure]["value"] if cell is not None and fine else None
+                values.append((split, fine, np.nan if value is None else float(value)))
+            if unit == "fold":
+                several = len(self.tasks) > 1
+                found += [(f"{task}, {s}" if several else s, v, 1.0) for s, _, v in values]
+            else:
+                there = [v for _, _, v in values if not np.isnan(v)]
+                whole = all(fine for _, fine, _ in values) and there
+                found.append((task, float(np.mean(there)) if whole else np.nan, 1.0))
+        return found
+
+    def _by_query(self, measure: str, ranker: str, unit: str) -> list[tuple[str, float, float]]:
+        sums: dict[str, list[float]] = {}
+        for task, one in self.settings["tasks"].items():
+            for split in one["splits"]:
+                cell = self._cells.get((task, split, ranker))
+                if cell is None or cell["status"] != "ok":
+                    continue
+                values = cell["per_query"][measure]
+                weights = cell["weights"].get(measure) or [1.0] * len(values)
+                for qid, value, weight in zip(cell["per_query"]["qid"], values, weights):
+                    name = f"{task}, {qid}" if len(self.tasks) > 1 else str(qid)
+                    held = sums.setdefault(name, [0.0, 0.0, 0.0, 0.0])
+                    if value is not None:
+                        held[0] += weight * value
+                        held[1] += weight
+                    held[2] += weight
+                    held[3] += 1
+        return [
+            (name, total / there if there > 0 else np.nan, mass / times)
+            for name, (total, there, mass, times) in sums.items()
+        ]
+
+    def value(self, measure: str, ranker: str, unit: str = "auto") -> float:
+        """A ranker's value: over all queries of one task, or the mean over tasks."""
+        lookup(dict.fromkeys(self.rankers), ranker, "ranker of this experiment")
+        return self.blocks(measure, unit).value(ranker)[0]
+
+    # -- summaries ------------------------------------------------------------------
+
+    def ranks(self, measure: str, unit: str = "auto", alpha: float = 0.05) -> RankSummary:
+        """Average ranks, Friedman's test and Nemenyi's critical difference."""
+        blocks = self.blocks(measure, unit)
+        return summarise_ranks(
+            blocks.values,
+            blocks.systems,
+            measure=measure,
+            higher_is_better=blocks.higher_is_better,
+            alpha=alpha,
+            unit=blocks.unit,
+        )
+
+    def compare(
+        self,
+        baseline: str | None = None,
+        *,
+        unit: str = "auto",
+        test: str = "permutation",
+        movers: int = 5,
+        random_state: int = 0,
+    ) -> Comparison:
+        """Every ranker against a baseline (the first by default), paired by query or task."""
+        return compare_blocks(
+            [self.blocks(name, unit) for name in self.measures],
+            baseline,
+            test=test,
+            level=LEVEL,
+            movers=movers,
+            random_state=random_state,
+        )
+
+    def summary(self, unit: str = "auto") -> list[dict[str, Any]]:
+        """One dict a measure and ranker: value, interval, average rank, round, time."""
+        rows = []
+        for measure in self.measures:
+            blocks = self.blocks(measure, unit)
+            rank: dict[str, float] = {}
+            if len(self.rankers) > 1 and not np.isnan(blocks.values).any(axis=1).all():
+                found = self.ranks(measure, unit)
+                rank = {name: float(r) for name, r in zip(found.rankers, found.ranks)}
+            for ranker in self.rankers:
+                value, n = blocks.value(ranker)
+                low, high = blocks.interval(ranker, LEVEL, 0)
+                fine = [c for c in self.cells if c["ranker"] == ranker and c["status"] == "ok"]
+                rounds = [c["measures"][measure]["round"] for c in fine]
+                chosen = [one for one in rounds if one is not None]
+                rows.append(
+                    {
+                        "measure": measure,
+                        "ranker": ranker,
+                        "value": value,
+                        "low": low,
+                        "high": high,
+                        "average_rank": rank.get(ranker, float("nan")),
+                        "blocks": n,
+                        "unit": blocks.unit,
+                        "mean_round": float(np.mean(chosen)) if chosen else float("nan"),
+                        "fit_seconds": float(sum(c["fit_seconds"] for c in fine)),
+                        "failures": sum(one["ranker"] == ranker for one in self.failures),
+                    }
+                )
+        return rows
+
+    def to_rows(self, by: str = "cell") -> list[dict[str, Any]]:
+        """Tidy rows: one a cell and measure, a query and measure, or a ranker and measure."""
+        check_choice("to_rows", "by", by, ["cell", "query", "ranker"])
+        if by == "ranker":
+            return self.summary()
+        rows: list[dict[str, Any]] = []
+        for cell in self.cells:
+            head = {key: cell[key] for key in ("task", "split", "ranker", "status")}
+            for measure in self.measures:
+                if cell["status"] != "ok":
+                    if by == "cell":
+                        rows.append(head | {"measure": measure, "error": cell["error"]})
+                elif by == "cell":
+                    rows.append(head | {"measure": measure} | self._cell_row(cell, measure))
+                else:
+                    pairs = zip(cell["per_query"]["qid"], cell["per_query"][measure])
+                    rows += [head | {"measure": measure, "qid": q, "value": v} for q, v in pairs]
+        return rows
+
+    def _cell_row(self, cell: dict[str, Any], measure: str) -> dict[str, Any]:
+        one = cell["measures"][measure]
+        seconds = {key: cell[key] for key in ("fit_seconds", "choose_seconds", "test_seconds")}
+        rows = {f"{part}_rows": count for part, count in cell["rows"].items()}
+        return {
+            **{key: one[key] for key in ("value", "valid", "round", "of_rounds")},
+            "parameters": json.dumps(one["parameters"], sort_keys=True),
+            "queries": one["queries"],
+            "empty": one["empty"],
+            **rows,
+            **seconds,
+            "warnings": "; ".join(cell["warnings"]),
+            "error": "",
+            "crucial": self.settings["crucial"],
+        }
+
+    def to_frame(self, by: str = "cell") -> Any:
+        """The rows as a pandas frame, where pandas is installed."""
+        return frame_of(self.to_rows(by))
+
+    def save(self, path: PathLike, by: str = "cell") -> None:
+        """Write the rows as .csv, .tsv, .json or .parquet."""
+        write_rows(path, self.to_rows(by))
+
+    def report(
+        self, path: PathLike, title: str = "Experiment", baseline: str | None = None
+    ) -> None:
+        """Write a page that shows everything, in one file that needs no network."""
+        from crucial.lab.report import write_report
+
+        write_report(path, self, title, baseline)
+
+    # -- text -------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        n_splits = {len(one["splits"]) for one in self.settings["tasks"].values()}
+        splits = "/".join(map(str, sorted(n_splits)))
+        tasks = f"{len(self.tasks)} task{'s' if len(self.tasks) > 1 else ''}"
+        count = len(self.measures)
+        return (
+            f"ExperimentResult({tasks} x {splits} splits x {len(self.rankers)} rankers, "
+            f"{count} measure{'s' if count > 1 else ''})"
+        )
+
+    def __str__(self) -> str:
+        rows = self.summary()
+        wide = max(8, *(len(printable(name, 30)) for name in self.rankers))
+        lines = [self.settings["protocol"]["text"]]
+        for measure in self.measures:
+            mine = [one for one in rows if one["measure"] == measure]
+            mine.sort(key=lambda one: (np.isnan(one["average_rank"]), one["average_rank"]))
+            lines.append(
+                f"{measure}, by {mine[0]['unit']}: {self.measures[measure]['description']}"
+            )
+            lines.append(f"{'ranker':<{wide}} value   95% interval      rank   round  seconds")
+            for one in mine:
+                span = f"[{one['low']:.4f}, {one['high']:.4f}]"
+                failed = f"  {one['failures']} failed" if one["failures"] else ""
+                lines.append(
+                    f"{printable(one['ranker'], 30):<{wide}} {one['value']:.4f}  {span:<16}  "
+                    f"{one['average_rank']:5.2f}  {one['mean_round']:6.1f}  "
+                    f"{one['fit_seconds']:7.2f}{failed}"
+                )
+        if self.n_missing:
+            lines.append(f"{self.n_missing} cells are not computed yet")
+        return "\n".join(lines)
+
+
+def load_experiment(folder: PathLike) -> ExperimentResult:
+    """Read the results in a folder, whether or not the run has come to its end.
+
+    Raises
+    ------
+    FileError
+        There is no experiment in the folder.
+    """
+    store = ResultFolder(folder)
+    settings = store.settings()
+    if settings is None:
+        raise FileError(folder, "there is no experiment in this folder (no experiment.json).")
+    for key in ("tasks", "rankers", "measures", "protocol"):
+        if key not in settings:
+            raise DataError(f"{store.path}: experiment.json lacks {key!r}.")
+    return ExperimentResult(settings, list(store.cells().values()))

@@ -1,0 +1,209 @@
+"""Tasks that bring their folds: a folder per fold with files to train, validate and test."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from crucial.data.dataset import Dataset
+from crucial.data.files import PathLike, open_bytes
+from crucial.data.reading import find_format, read_data
+from crucial.errors import FileError
+from crucial.lab.tasks import Part, Parts, Split
+
+__all__ = ["FoldFiles", "FoldTask", "read_folds"]
+
+#: What a part's file may be called, before its ending.
+_PARTS = {
+    "train": ("train", "trainingset", "training"),
+    "valid": ("vali", "valid", "validation", "validationset", "dev"),
+    "test": ("test", "testset"),
+}
+_ENDINGS = re.compile(r"\.(txt|svm|svmlight|libsvm|letor|csv|tsv|tab|parquet|pq|gz)$")
+
+
+@dataclass(frozen=True)
+class FoldFiles:
+    """The files of one fold."""
+
+    name: str
+    train: str
+    valid: str
+    test: str
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTask:
+    """A task whose folds are files, read when they are needed.
+
+    Attributes
+    ----------
+    name : str
+    folds : tuple of FoldFiles
+    options : mapping
+        Of `crucial.read_data`.
+    """
+
+    name: str
+    folds: tuple[FoldFiles, ...]
+    options: Mapping[str, Any]
+
+    @property
+    def splits(self) -> list[Split]:
+        """One a fold."""
+        return [Split(one.name) for one in self.folds]
+
+    def parts(self, split: Split) -> Parts:
+        """Read the files of a fold, with the same columns in all."""
+        files = next(one for one in self.folds if one.name == split.name)
+        paths = [files.train, files.valid, files.test]
+        read = _alike(paths, dict(self.options))
+        train, valid, test = (_part(path, data) for path, data in zip(paths, read))
+        kinds = {one.qid is None for one in (train, valid, test)}
+        if len(kinds) > 1:
+            bare = next(p for p, d in zip(paths, read) if d.qid is None)
+            raise FileError(bare, f"its rows have no query ids, other files of {files.name} have.")
+        _refuse_leak(files, train, valid, test)
+        return Parts(train, valid, test)
+
+    def digest(self) -> str:
+        """Hash of all files."""
+        made = hashlib.blake2b(repr(sorted(self.options.items())).encode(), digest_size=16)
+        for fold in self.folds:
+            for path in (fold.train, fold.valid, fold.test):
+                with open_bytes(path) as source:
+                    while part := source.read(1 << 20):
+                        made.update(part)
+                made.update(b"\0")
+        return made.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"FoldTask({self.name!r}, {len(self.folds)} folds)"
+
+
+def read_folds(folder: PathLike, name: str | None = None, **options: Any) -> FoldTask:
+    """Find the folds in a folder, as LETOR's are laid out: ``Fold1/train.txt, vali.txt, test.txt``.
+
+    Parameters
+    ----------
+    folder : str or path
+        Has a folder for every fold; or the three files itself, which is one fold.
+    name : str, optional
+        Of the task; the folder's by default.
+    **options
+        Of `crucial.read_data`, for every file.
+
+    Raises
+    ------
+    FileError
+        There are no folds, or one lacks a file or has two for the same part: it says which.
+    """
+    top = os.fspath(folder)
+    if not os.path.isdir(top):
+        raise FileError(top, "this is no folder; folds are folders with train, vali and test.")
+    inside = sorted(os.scandir(top), key=lambda one: _natural(one.name))
+    folders = [one for one in inside if one.is_dir() and _has_part(one.path)]
+    if not folders and _has_part(top):
+        folds = [_find_files(top, os.path.basename(os.path.normpath(top)))]
+    else:
+        folds = [_find_files(one.path, one.name) for one in folders]
+    if not folds:
+        raise FileError(
+            top,
+            "there are no folds in this folder; expected Fold1, Fold2, ... with the files train, "
+            "vali and test (.txt, .csv, .parquet, .gz) in each.",
+        )
+    return FoldTask(name or os.path.basename(os.path.normpath(top)), tuple(folds), options)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Fold10 after Fold9."""
+    return [(int(p), "") if p.isdigit() else (0, p) for p in re.split(r"(\d+)", name)]
+
+
+def _stem(name: str) -> str:
+    name = name.lower()
+    while (shorter := _ENDINGS.sub("", name)) != name:
+        name = shorter
+    return name
+
+
+def _by_part(folder: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {part: [] for part in _PARTS}
+    for one in sorted(os.scandir(folder), key=lambda one: one.name):
+        for part, names in _PARTS.items():
+            if one.is_file() and _stem(one.name) in names:
+                found[part].append(one.path)
+    return found
+
+
+def _has_part(folder: str) -> bool:
+    return any(_by_part(folder).values())
+
+
+def _find_files(folder: str, name: str) -> FoldFiles:
+    chosen = {}
+    for part, paths in _by_part(folder).items():
+        if not paths:
+            wanted = {"train": "train", "valid": "vali (or valid)", "test": "test"}[part]
+            raise FileError(folder, f"this fold has no file {wanted}, such as {wanted[:5]}.txt.")
+        if len(paths) > 1:
+            both = " and ".join(os.path.basename(one) for one in paths[:2])
+            raise FileError(folder, f"this fold has two files for the same part: {both}.")
+        chosen[part] = paths[0]
+    return FoldFiles(name, **chosen)
+
+
+def _alike(paths: list[str], options: dict[str, Any]) -> list[Dataset]:
+    """Read files with the same columns: the widest decides, and index 0 in any of them."""
+    data = [read_data(paths[0], **options)]
+    form = options.get("format", "auto")
+    form = find_format(paths[0]) if form == "auto" else form
+    if form == "table":
+        options = options | {"features": data[0].feature_names}
+        return data + [read_data(path, **options) for path in paths[1:]]
+    data += [read_data(path, **options) for path in paths[1:]]
+    if len({one.index_base for one in data}) > 1:
+        options = options | {"index_base": 0}
+        data = [read_data(path, **options) for path in paths]
+    wide = max(one.n_features for one in data)
+    return [one if one.n_features == wide else _widened(one, wide, options) for one in data]
+
+
+def _widened(data: Dataset, wide: int, options: dict[str, Any]) -> Dataset:
+    """Add the columns that a file happens not to mention."""
+    more = wide - data.n_features
+    fill = np.nan if options.get("absent") == "missing" else 0.0
+    if hasattr(data.X, "indptr"):
+        table = data.X.copy()
+        table.resize((data.n_rows, wide))
+    else:
+        table = np.hstack((data.X, np.full((data.n_rows, more), fill, data.X.dtype)))
+    return replace(data, X=table, feature_names=None)
+
+
+def _part(path: str, data: Dataset) -> Part:
+    if data.y is None:
+        raise FileError(path, "its rows have no labels.")
+    return Part.of(data.X, data.y, data.qid)
+
+
+def _refuse_leak(files: FoldFiles, train: Part, valid: Part, test: Part) -> None:
+    """Refuse a fold that is judged by queries it learned from."""
+    if train.qid is None:
+        return
+    held = {"vali": (valid, files.valid), "test": (test, files.test)}
+    for part, path in held.values():
+        shared = np.intersect1d(train.groups.labels.astype(str), part.groups.labels.astype(str))
+        if len(shared):
+            raise FileError(
+                path,
+                f"query {shared[0]} is also in {os.path.basename(files.train)}; a fold must not "
+                "be judged by queries it learned from.",
+            )

@@ -1,0 +1,317 @@
+"""How a task is divided, and what is chosen on the validation part: the papers' protocols."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.groups import Groups
+from crucial.errors import DataError, ParameterError
+from crucial.lab.folds import deal
+from crucial.lab.tasks import Split, Task
+from crucial.measures.names import get_measure
+from crucial.validation import check_integer, check_real, lookup, refuse
+
+__all__ = [
+    "PROTOCOLS",
+    "GivenFolds",
+    "HalfOfItems",
+    "PlainFolds",
+    "Protocol",
+    "ThreeWayFolds",
+    "as_protocol",
+]
+
+Rows = NDArray[np.int64]
+Chooser = str | Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How tasks are divided and rounds are chosen.
+
+    Attributes
+    ----------
+    choose_by : "each", name of a measure, or mapping from measure to measure
+        By which measure's value on the validation part the round, and the parameters of a
+        grid, are chosen: every measure by its own; all by the same; or each by the one it is
+        mapped to and the others by their own.
+    """
+
+    choose_by: Any = "each"
+
+    def splits(self, task: Any, seed: int) -> list[Split]:
+        """Divide a task; the same seed and name divide it alike, whatever other tasks there are."""
+        raise NotImplementedError
+
+    @property
+    def has_valid(self) -> bool:
+        """Whether there is a validation part to choose by."""
+        return True
+
+    def chooser(self, measure: str) -> str:
+        """The measure by which this one's round is chosen.
+
+        Examples
+        --------
+        >>> ThreeWayFolds(choose_by={"ndcg@5": "map"}).chooser("ndcg@5")
+        'map'
+        >>> ThreeWayFolds().chooser("ndcg@5")
+        'ndcg@5'
+        """
+        if isinstance(self.choose_by, Mapping):
+            given = {get_measure(k).name: get_measure(v).name for k, v in self.choose_by.items()}
+            return given.get(measure, measure)
+        return measure if self.choose_by == "each" else get_measure(self.choose_by).name
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides what it does."""
+        return {"protocol": type(self).__name__, **asdict(self)}
+
+    @property
+    def text(self) -> str:
+        """What it does, in a line."""
+        raise NotImplementedError
+
+    def _chosen_text(self) -> str:
+        if not self.has_valid:
+            return "the last round of every ranker"
+        if isinstance(self.choose_by, Mapping):
+            some = ", ".join(f"{a} by {b}" for a, b in self.choose_by.items())
+            return f"round and parameters by validation, each measure by itself but {some}"
+        by = "each measure by itself" if self.choose_by == "each" else f"all by {self.choose_by}"
+        return f"round and parameters by validation, {by}"
+
+
+@dataclass(frozen=True)
+class ThreeWayFolds(Protocol):
+    """Folds that take turns: one to test, the next to validate, the others to train.
+
+    With five, the 3/1/1 of Connamacher et al. (2019), section 5. Whole queries are dealt out,
+    or without queries the rows, label by label.
+    """
+
+    n_folds: int = 5
+
+    def __post_init__(self) -> None:
+        check_integer(type(self).__name__, "n_folds", self.n_folds, 3)
+
+    @property
+    def text(self) -> str:
+        """What it does."""
+        return (
+            f"{self.n_folds} folds, {self.n_folds - 2} to train, 1 to validate, 1 to test; "
+            + self._chosen_text()
+        )
+
+    def splits(self, task: Any, seed: int) -> list[Split]:
+        """One split a fold."""
+        fold = _dealt(_in_memory(self, task), self.n_folds, seed)
+        found = []
+        for k in range(self.n_folds):
+            after = (k + 1) % self.n_folds
+            rest = np.flatnonzero((fold != k) & (fold != after))
+            valid, test = np.flatnonzero(fold == after), np.flatnonzero(fold == k)
+            found.append(Split(f"fold {k + 1}", rest, valid, test))
+        return found
+
+
+@dataclass(frozen=True)
+class PlainFolds(Protocol):
+    """Folds of which one is tested by and all others are trained on.
+
+    With four, by query: the meta-search protocol of Freund et al. (2003), section 6.1.
+
+    Attributes
+    ----------
+    n_folds : int
+    valid : float
+        Share of the training queries (or rows) to choose round and parameters by; 0 chooses
+        nothing, as in the paper.
+    """
+
+    n_folds: int = 4
+    valid: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_integer(type(self).__name__, "n_folds", self.n_folds, 2)
+        check_real(type(self).__name__, "valid", self.valid, 0.0, 0.9)
+
+    @property
+    def has_valid(self) -> bool:
+        """Whether any share is set aside."""
+        return self.valid > 0
+
+    @property
+    def text(self) -> str:
+        """What it does."""
+        aside = f" ({self.valid:.0%} of it to validate)" if self.valid else ""
+        return (
+            f"{self.n_folds} folds, {self.n_folds - 1} to train{aside}, 1 to test; "
+            + self._chosen_text()
+        )
+
+    def splits(self, task: Any, seed: int) -> list[Split]:
+        """One split a fold."""
+        task = _in_memory(self, task)
+        fold = _dealt(task, self.n_folds, seed)
+        random = _random(task, seed, 1)
+        found = []
+        for k in range(self.n_folds):
+            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+            train, valid = _set_aside(task, train, self.valid, random)
+            found.append(Split(f"fold {k + 1}", train, valid, test))
+        return found
+
+
+@dataclass(frozen=True)
+class HalfOfItems(Protocol):
+    """Half of the items of every list to train, the other half to test.
+
+    The film protocol of Freund et al. (2003), section 6.2: a list is what one user rated.
+
+    Attributes
+    ----------
+    repeats : int
+        Times that every list is halved anew.
+    valid : float
+        Share of the training half to choose by; 0 chooses nothing, as in the paper.
+    """
+
+    repeats: int = 1
+    valid: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_integer(type(self).__name__, "repeats", self.repeats, 1)
+        check_real(type(self).__name__, "valid", self.valid, 0.0, 0.9)
+
+    @property
+    def has_valid(self) -> bool:
+        """Whether any share is set aside."""
+        return self.valid > 0
+
+    @property
+    def text(self) -> str:
+        """What it does."""
+        aside = f" ({self.valid:.0%} of it to validate)" if self.valid else ""
+        times = f", {self.repeats} times" if self.repeats > 1 else ""
+        return (
+            f"half of every list's items to train{aside}, the other half to test{times}; "
+            + self._chosen_text()
+        )
+
+    def splits(self, task: Any, seed: int) -> list[Split]:
+        """One split a repeat."""
+        task = _in_memory(self, task)
+        small = task.groups.sizes < (4 if self.valid else 2)
+        if small.any():
+            which = task.groups.labels[np.flatnonzero(small)[[0]]].tolist()[0]
+            raise DataError(
+                f"task {task.name!r}: list {which!r} has too few items to be halved"
+                + (" and validated by." if self.valid else ".")
+            )
+        random = _random(task, seed, 0)
+        found = []
+        for number in range(self.repeats):
+            train, test = _cut_lists(np.arange(len(task.y)), task.groups, 0.5, random)
+            valid = None
+            if self.valid:
+                inside = Groups.from_qid(task.groups.codes[train], len(train))
+                train, valid = _cut_lists(train, inside, self.valid, random)
+            found.append(Split(f"half {number + 1}", train, valid, test))
+        return found
+
+
+@dataclass(frozen=True)
+class GivenFolds(Protocol):
+    """Folds that come with the data, as LETOR's: files to train, validate and test."""
+
+    @property
+    def text(self) -> str:
+        """What it does."""
+        return "the folds that came with the data; " + self._chosen_text()
+
+    def splits(self, task: Any, seed: int) -> list[Split]:
+        """The folds of the task."""
+        folds = getattr(task, "splits", None)
+        if folds is None:
+            raise ParameterError(
+                f"task {task.name!r} brings no folds of its own; read it with "
+                "crucial.lab.given_folds.read_folds, or choose another protocol."
+            )
+        return list(folds)
+
+
+#: Protocols by name.
+PROTOCOLS: dict[str, Protocol] = {
+    "five-folds": ThreeWayFolds(n_folds=5),
+    "four-folds": PlainFolds(n_folds=4),
+    "half-of-items": HalfOfItems(),
+    "given-folds": GivenFolds(),
+}
+
+
+def as_protocol(protocol: Any) -> Protocol:
+    """A protocol by name, or as it is."""
+    if isinstance(protocol, Protocol):
+        return protocol
+    if isinstance(protocol, str):
+        return lookup(PROTOCOLS, protocol, "protocol")
+    raise refuse("Experiment", "protocol", "a name or a Protocol", protocol)
+
+
+def _in_memory(protocol: Protocol, task: Any) -> Task:
+    if not isinstance(task, Task):
+        raise ParameterError(
+            f"task {task.name!r} brings its own folds; use protocol='given-folds' instead of "
+            f"{type(protocol).__name__}."
+        )
+    return task
+
+
+def _random(task: Task, seed: int, stream: int) -> np.random.Generator:
+    return np.random.default_rng([seed, zlib.crc32(task.name.encode("utf-8", "replace")), stream])
+
+
+def _dealt(task: Task, n_folds: int, seed: int) -> Rows:
+    try:
+        return deal(n_folds, task.y, task.groups, task.qid is not None, _random(task, seed, 0))
+    except DataError as error:
+        said = str(error).replace("cv=", "").replace("use ", "use n_folds=")
+        raise DataError(f"task {task.name!r}: {said}") from error
+
+
+def _set_aside(
+    task: Task, train: Rows, share: float, random: np.random.Generator
+) -> tuple[Rows, Rows | None]:
+    """Part the training rows: whole queries, or without any single rows."""
+    if not share:
+        return train, None
+    unit = train if task.qid is None else task.groups.codes[train]
+    there = np.unique(unit)
+    count = round(share * len(there))
+    if not 0 < count < len(there):
+        raise DataError(
+            f"task {task.name!r}: a share of {share:g} of {len(there)} "
+            f"{'rows' if task.qid is None else 'queries'} leaves none to learn from or none to "
+            "choose by."
+        )
+    aside = np.isin(unit, random.permutation(there)[:count])
+    return train[~aside], train[aside]
+
+
+def _cut_lists(
+    rows: Rows, groups: Groups, share: float, random: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """Part the rows of every list; the second part has the share, rounded down, at least 1."""
+    order = np.lexsort((random.random(len(rows)), groups.codes))
+    place = np.arange(len(rows)) - np.repeat(groups.starts[:-1], groups.sizes)
+    bar = np.repeat(np.maximum(1, np.floor(groups.sizes * share)), groups.sizes)
+    second = np.zeros(len(rows), bool)
+    second[order] = place < bar
+    return rows[~second], rows[second]

@@ -1,0 +1,265 @@
+"""The page of an experiment: one file of tables and diagrams that needs no network and no script.
+
+The content policy lets nothing in but the page's own style, known by its hash. All text comes
+from data and is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crucial.data.files import PathLike, atomic_write
+from crucial.lab.blocks import UNITS
+from crucial.lab.comparison import Comparison
+
+if TYPE_CHECKING:
+    from crucial.lab.experiment_result import ExperimentResult
+
+__all__ = ["report_html", "write_report"]
+
+_WORDS = ' class="text"'
+
+#: Rows of a long table that are shown; the whole of it is in the results folder.
+_ROWS = 200
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8886; --soft: #8882; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
+table { border-collapse: collapse; margin: .7rem 0; font-variant-numeric: tabular-nums; }
+th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
+th:first-child, td:first-child { text-align: left; } th { font-weight: 600; }
+td.text, th.text { text-align: left; } tr.best td { background: var(--soft); }
+div.wide { overflow-x: auto; } svg { max-width: 100%; height: auto; } p.dim { opacity: .75; }
+"""
+
+
+def write_report(
+    path: PathLike,
+    result: ExperimentResult,
+    title: str = "Experiment",
+    baseline: str | None = None,
+) -> None:
+    """Write the page, whole or not at all; arguments as in `report_html`."""
+    page = report_html(result, title, baseline)
+    with atomic_write(path) as file:
+        file.write(page.encode("utf-8", "replace"))
+
+
+def report_html(
+    result: ExperimentResult, title: str = "Experiment", baseline: str | None = None
+) -> str:
+    """The page as text.
+
+    Parameters
+    ----------
+    result : ExperimentResult
+    title : str
+    baseline : str, optional
+        What the others are compared with; the first ranker by default.
+    """
+    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    body = "".join(
+        (
+            f"<h1>{_text(title)}</h1>",
+            _head(result),
+            *(_measure(result, name) for name in result.measures),
+            _differences(result, baseline),
+            _tasks(result),
+            _failures(result),
+            _made_with(result),
+        )
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_text(policy)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body>{body}</body></html>\n"
+    )
+
+
+def _text(value: Any) -> str:
+    return escape(str(value), quote=True)
+
+
+def _number(value: float | None, digits: int = 4) -> str:
+    if value is None or math.isnan(value):
+        return "none"
+    return f"{value:.{digits}f}"
+
+
+def _table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], best: int | None = None, text: int = 1
+) -> str:
+    """A table of text cells; the first ``text`` columns are words, the others numbers."""
+
+    def cells(tag: str, values: Sequence[str]) -> str:
+        return "".join(
+            f"<{tag}{_WORDS if at < text else ''}>{_text(value)}</{tag}>"
+            for at, value in enumerate(values)
+        )
+
+    lines = [f"<tr>{cells('th', heads)}</tr>"]
+    for number, row in enumerate(rows):
+        mark = ' class="best"' if number == best else ""
+        lines.append(f"<tr{mark}>{cells('td', row)}</tr>")
+    return f'<div class="wide"><table>{"".join(lines)}</table></div>'
+
+
+def _head(result: ExperimentResult) -> str:
+    n_failed, n_missing = len(result.failures), result.n_missing
+    done = f"{len(result.cells):,} cells"
+    if n_failed:
+        done += f", {n_failed:,} of them failed"
+    if n_missing:
+        done += f"; {n_missing:,} are not computed yet"
+    tasks = "1 task" if len(result.tasks) == 1 else f"{len(result.tasks):,} tasks"
+    protocol = result.settings["protocol"]["text"]
+    return (
+        f"<p>{_text(tasks)}, {len(result.rankers)} rankers: {_text(', '.join(result.rankers))}.<br>"
+        f"Protocol: {_text(protocol)}.<br>{_text(done)}.</p>"
+    )
+
+
+def _measure(result: ExperimentResult, measure: str) -> str:
+    """Values of all rankers, best rank first, and the diagram of their ranks."""
+    about = result.measures[measure]
+    rows = [one for one in result.summary() if one["measure"] == measure]
+    sign = -1.0 if about["higher_is_better"] else 1.0
+    rows.sort(key=lambda one: (math.isnan(one["value"]), sign * one["value"]))
+    direction = "higher is better" if about["higher_is_better"] else "lower is better"
+    cells = [
+        (
+            one["ranker"],
+            _number(one["value"]),
+            f"{_number(one['low'])} to {_number(one['high'])}",
+            _number(one["average_rank"], 3),
+            _number(one["mean_round"], 1),
+            _number(one["fit_seconds"], 2),
+            str(one["failures"] or ""),
+        )
+        for one in rows
+    ]
+    heads = ("ranker", "value", "95% interval", "average rank", "mean round", "fit s", "failed")
+    parts = [
+        f"<h2>{_text(measure)}</h2>",
+        f'<p class="dim">{_text(about["description"])}; {direction}. Values and intervals over '
+        f"{_text(UNITS[rows[0]['unit']])}.</p>",
+        _table(heads, cells, best=0),
+    ]
+    if len(result.rankers) > 1 and any(not math.isnan(one["average_rank"]) for one in rows):
+        ranks = result.ranks(measure)
+        parts += [
+            f"<p>{_text(ranks.title)}.</p>",
+            ranks.to_svg(),
+            f"<p>{_text(ranks.friedman)}.</p>",
+        ]
+    return "".join(parts)
+
+
+def _differences(result: ExperimentResult, baseline: str | None) -> str:
+    if len(result.rankers) < 2:
+        return ""
+    found = result.compare(baseline)
+    rows = [
+        (
+            one.measure,
+            one.system,
+            f"{one.difference:+.4f}",
+            f"{one.difference_low:+.4f} to {one.difference_high:+.4f}",
+            _number(one.p),
+            _number(one.p_holm),
+            f"{one.wins} / {one.ties} / {one.losses}",
+        )
+        for one in found.differences
+        if one.system != found.baseline
+    ]
+    heads = ("measure", "ranker", "difference", "95% interval", "p", "p (Holm)", "win / tie / loss")
+    return (
+        f"<h2>Differences to {_text(found.baseline)}</h2>"
+        f'<p class="dim">Paired by {_text(found.unit)}; sign-flip permutation test, two-sided, '
+        "with Holm's correction within a measure.</p>"
+        + _table(heads, rows, text=2)
+        + _movers(found)
+    )
+
+
+def _movers(found: Comparison) -> str:
+    first = found.differences[0].measure
+    rows = [
+        (
+            one.system,
+            one.block,
+            _number(one.baseline_value),
+            _number(one.value),
+            f"{one.change:+.4f}",
+        )
+        for one in found.movers
+        if one.measure == first
+    ]
+    if not rows:
+        return ""
+    heads = ("ranker", found.unit, found.baseline, "ranker's", "change")
+    return f"<h2>Biggest movers, {_text(first)}</h2>" + _table(heads, rows[:_ROWS], text=2)
+
+
+def _tasks(result: ExperimentResult) -> str:
+    """Values by task and measure, where there are several tasks."""
+    if len(result.tasks) < 2:
+        return ""
+    parts = ["<h2>By task</h2>"]
+    for measure in result.measures:
+        blocks = result.blocks(measure, "task")
+        rows = [
+            (name, *(_number(float(value)) for value in np.atleast_1d(row)))
+            for name, row in zip(blocks.names[:_ROWS], blocks.values)
+        ]
+        parts.append(f"<p>{_text(measure)}</p>" + _table(("task", *blocks.systems), rows))
+        if len(blocks.names) > _ROWS:
+            parts.append(f'<p class="dim">The first {_ROWS} of {len(blocks.names):,} tasks.</p>')
+    return "".join(parts)
+
+
+def _failures(result: ExperimentResult) -> str:
+    failed = result.failures
+    if not failed:
+        return ""
+    rows = [(one["ranker"], one["task"], one["split"], one["error"]) for one in failed[:_ROWS]]
+    more = (
+        f'<p class="dim">The first {_ROWS} of {len(failed):,}.</p>' if len(failed) > _ROWS else ""
+    )
+    return "<h2>Failures</h2>" + _table(("ranker", "task", "split", "error"), rows, text=4) + more
+
+
+def _made_with(result: ExperimentResult) -> str:
+    sessions = result.settings.get("sessions", [])
+    rows = [
+        (one["started"], ", ".join(f"{k} {v}" for k, v in one["versions"].items()))
+        for one in sessions[-20:]
+    ]
+    rankers = [(name, _settings(one)) for name, one in result.settings["rankers"].items()]
+    return (
+        "<h2>Made with</h2>"
+        + _table(("started", "versions"), rows, text=2)
+        + _table(("ranker", "parameters"), rankers, text=2)
+        + f'<p class="dim">Seed {_text(result.settings["seed"])}.</p>'
+    )
+
+
+def _settings(one: dict[str, Any]) -> str:
+    """Parameters in a line; the grid after them."""
+    made = one["estimator"]
+    if isinstance(made, dict):
+        given = ", ".join(f"{k}={v!r}" for k, v in made.items() if k != "class")
+        said = f"{str(made.get('class', '')).rpartition('.')[2]}({given})"
+    else:
+        said = str(made)
+    return said + (f"; tuned over {one['grid']}" if one["grid"] else "")

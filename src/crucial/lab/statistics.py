@@ -1,0 +1,158 @@
+"""Several rankers over several tasks: average ranks, Friedman's test, Nemenyi's difference.
+
+As Connamacher, Pancha, Liu & Ray (2019), section 5, compare rankers; the tests are those of
+Demšar (2006).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError
+from crucial.measures.paired import SAME
+from crucial.validation import check_integer, check_real
+
+__all__ = ["FriedmanTest", "average_ranks", "critical_difference", "friedman_test", "ranks_of"]
+
+Floats = NDArray[np.float64]
+
+
+def ranks_of(values: Any, higher_is_better: bool = True) -> Floats:
+    """Rank of every ranker in every block, 1 for the best; equal values share their ranks.
+
+    Parameters
+    ----------
+    values : array of shape (n_blocks, n_rankers)
+        A block is a task, fold or query. One with a NaN is refused: it has no ranks.
+    higher_is_better : bool
+
+    Examples
+    --------
+    >>> ranks_of([[0.9, 0.5, 0.5], [0.1, 0.2, 0.3]]).tolist()
+    [[1.0, 2.5, 2.5], [3.0, 2.0, 1.0]]
+    """
+    from scipy.stats import rankdata
+
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or 0 in table.shape:
+        raise DataError(
+            f"values must be a table of blocks and rankers, neither empty. Got shape {table.shape}."
+        )
+    if np.isnan(table).any():
+        row, column = (int(one) for one in np.argwhere(np.isnan(table))[0])
+        raise DataError(
+            f"values: ranker {column} has no value in block {row}; leave such blocks out."
+        )
+    # What differs by rounding alone is equal.
+    steps = np.round(table / SAME / 4) if np.abs(table).max() < 1e3 else table
+    return np.asarray(rankdata(-steps if higher_is_better else steps, axis=1), np.float64)
+
+
+def average_ranks(values: Any, higher_is_better: bool = True) -> Floats:
+    """Average over blocks of the ranks of `ranks_of`.
+
+    Examples
+    --------
+    >>> average_ranks([[0.9, 0.5, 0.5], [0.1, 0.2, 0.3]]).tolist()
+    [2.0, 2.25, 1.75]
+    """
+    return np.asarray(ranks_of(values, higher_is_better).mean(axis=0))
+
+
+@dataclass(frozen=True)
+class FriedmanTest:
+    """Do the rankers differ at all?
+
+    Attributes
+    ----------
+    statistic, p : float
+        Friedman's chi-square, corrected for equal ranks, and its p-value.
+    f_statistic, f_p : float
+        Iman and Davenport's less timid form of it; infinite and 0 where all blocks agree.
+    n_blocks, n_rankers : int
+    """
+
+    statistic: float
+    p: float
+    f_statistic: float
+    f_p: float
+    n_blocks: int
+    n_rankers: int
+
+    def __str__(self) -> str:
+        return (
+            f"Friedman chi-square {self.statistic:.3f} over {self.n_blocks} blocks and "
+            f"{self.n_rankers} rankers, p {_small(self.p)}; Iman-Davenport F "
+            f"{self.f_statistic:.3f}, p {_small(self.f_p)}"
+        )
+
+
+def friedman_test(values: Any, higher_is_better: bool = True) -> FriedmanTest:
+    """Test whether rankers that were all alike could have such average ranks.
+
+    Parameters
+    ----------
+    values : array of shape (n_blocks, n_rankers), two rankers or more
+    higher_is_better : bool
+
+    Examples
+    --------
+    >>> found = friedman_test([[3, 2, 1], [3, 1, 2], [3, 2, 1], [2, 3, 1]])
+    >>> round(found.statistic, 3), round(found.p, 4)
+    (4.5, 0.1054)
+    """
+    from scipy.stats import chi2, f
+
+    ranks = ranks_of(values, higher_is_better)
+    n, k = ranks.shape
+    if k < 2:
+        raise DataError("Friedman's test compares two rankers or more. Got 1.")
+    spread = 12.0 * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum()) * n / (k * (k + 1))
+    untied = 1.0 - sum(_tied(row) for row in ranks) / (n * k * (k * k - 1.0))
+    if untied <= 0.0:  # every ranker is equal in every block
+        return FriedmanTest(0.0, 1.0, 0.0, 1.0, n, k)
+    statistic = spread / untied
+    rest = n * (k - 1) - statistic
+    if n < 2:
+        f_statistic, f_p = math.nan, math.nan
+    elif rest <= 1e-9 * n:
+        f_statistic, f_p = math.inf, 0.0
+    else:
+        f_statistic = (n - 1) * statistic / rest
+        f_p = float(f.sf(f_statistic, k - 1, (k - 1) * (n - 1)))
+    return FriedmanTest(statistic, float(chi2.sf(statistic, k - 1)), f_statistic, f_p, n, k)
+
+
+def _tied(ranks: Floats) -> float:
+    """Sum of t^3 - t over the groups of t equal ranks."""
+    counts = np.unique(ranks, return_counts=True)[1].astype(np.float64)
+    return float((counts**3 - counts).sum())
+
+
+def critical_difference(n_rankers: int, n_blocks: int, alpha: float = 0.05) -> float:
+    """Nemenyi's critical difference: average ranks at least so far apart differ.
+
+    ``q sqrt(k (k + 1) / (6 n))`` for k rankers and n blocks, where q is the studentized
+    range at ``alpha`` over infinite degrees of freedom, divided by the root of 2.
+
+    Examples
+    --------
+    >>> [round(critical_difference(3, n), 4) for n in (300, 357, 10)]
+    [0.1914, 0.1754, 1.0481]
+    """
+    from scipy.stats import studentized_range
+
+    check_integer("critical_difference", "n_rankers", n_rankers, 2)
+    check_integer("critical_difference", "n_blocks", n_blocks, 1)
+    check_real("critical_difference", "alpha", alpha, 1e-6, 0.5)
+    q = float(studentized_range.ppf(1 - alpha, n_rankers, np.inf)) / math.sqrt(2)
+    return q * math.sqrt(n_rankers * (n_rankers + 1) / (6.0 * n_blocks))
+
+
+def _small(p: float) -> str:
+    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"

@@ -1,0 +1,209 @@
+"""What rankers are compared on: a task is rows to rank, in memory or as folds in files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.files import PathLike
+from crucial.data.groups import Groups
+from crucial.errors import DataError, ParameterError
+from crucial.feedback.labels import check_labels
+
+__all__ = ["Part", "Parts", "Split", "Task", "as_tasks"]
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows to learn from, to choose by or to judge by.
+
+    Attributes
+    ----------
+    X : table of features
+    y : float array
+    groups : Groups
+    qid : array or None
+        None where all rows make one list.
+    """
+
+    X: Any
+    y: NDArray[np.float64]
+    groups: Groups
+    qid: NDArray[Any] | None
+
+    @classmethod
+    def of(cls, X: Any, y: NDArray[np.float64], qid: NDArray[Any] | None) -> Part:
+        """Sort the rows into queries."""
+        return cls(X, y, Groups.from_qid(qid, len(y)), qid)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of a split; ``valid`` is None where nothing is chosen."""
+
+    train: Part
+    valid: Part | None
+    test: Part
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One way to divide a task.
+
+    Attributes
+    ----------
+    name : str
+    train, valid, test : arrays of row numbers, or None for a task whose files say
+    """
+
+    name: str
+    train: Rows | None = None
+    valid: Rows | None = None
+    test: Rows | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows to rank, divided by a protocol.
+
+    Attributes
+    ----------
+    name : str
+    X : array, sparse matrix or frame of shape (n_rows, n_features)
+    y : array of shape (n_rows,)
+        Labels, higher is better.
+    qid : array of shape (n_rows,), optional
+        Query of every row; without, all rows make one list.
+
+    Examples
+    --------
+    >>> task = Task("toy", [[1.0], [2.0], [3.0]], [0, 1, 1])
+    >>> task
+    Task('toy', 3 rows x 1 features)
+    """
+
+    name: str
+    X: Any
+    y: Any
+    qid: Any = None
+
+    def __post_init__(self) -> None:
+        table = self.X
+        if hasattr(table, "tocsr"):
+            table = table.tocsr()
+        elif not hasattr(table, "shape"):
+            table = np.asarray(table)
+        object.__setattr__(self, "X", table)
+        try:
+            object.__setattr__(self, "y", check_labels(self.y, int(table.shape[0])))
+            groups = Groups.from_qid(self.qid, len(self.y))
+        except DataError as error:
+            raise DataError(f"task {self.name!r}: {error}") from error
+        if self.qid is not None:
+            object.__setattr__(self, "qid", groups.labels[groups.codes])
+
+    @classmethod
+    def from_file(cls, path: PathLike, name: str | None = None, **options: Any) -> Task:
+        """Read one from a file; options as in `crucial.read_data`."""
+        from crucial.data.reading import read_data
+
+        data = read_data(path, **options)
+        if data.y is None:
+            raise DataError(f"task {os.fspath(path)}: its rows have no labels.")
+        return cls(name or os.path.basename(os.fspath(path)), data.X, data.y, data.qid)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The queries."""
+        return Groups.from_qid(self.qid, len(self.y))
+
+    def parts(self, split: Split) -> Parts:
+        """Rows of every part."""
+        assert split.train is not None
+        assert split.test is not None
+        valid = None if split.valid is None else self._take(split.valid)
+        return Parts(self._take(split.train), valid, self._take(split.test))
+
+    def _take(self, rows: Rows) -> Part:
+        from crucial.lab.cross_validation import take_rows
+
+        qid = None if self.qid is None else self.qid[rows]
+        return Part.of(take_rows(self.X, rows), self.y[rows], qid)
+
+    def digest(self) -> str:
+        """Hash of the data, to tell whether a run goes on with the same ones."""
+        made = hashlib.blake2b(digest_size=16)
+        table = self.X
+        if hasattr(table, "columns") or hasattr(table, "column_names"):
+            from crucial.data.instances import Instances
+
+            checked = Instances.from_input(table)
+            made.update(repr(checked.names).encode())
+            table = checked.table
+        sparse = hasattr(table, "indptr")
+        arrays = [table.data, table.indices, table.indptr] if sparse else [table]
+        qid = None if self.qid is None else np.asarray(self.qid).astype(str)
+        for array in (*arrays, self.y, *(() if qid is None else (qid,))):
+            made.update(f"{array.dtype}{array.shape}".encode())
+            made.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return made.hexdigest()
+
+    def __repr__(self) -> str:
+        rows, features = self.X.shape
+        queries = "" if self.qid is None else f", {self.groups.n_groups} queries"
+        return f"Task({self.name!r}, {rows} rows x {features} features{queries})"
+
+
+_RULE = (
+    "tasks must be a Task, a problem or data set with X, y and qid, a list of tasks, or a mapping "
+    "from name to any of these or to (X, y) or (X, y, qid)"
+)
+
+
+def as_tasks(tasks: Any) -> list[Any]:
+    """Tasks in any form, each under a name of its own."""
+    if _is_task(tasks) or _has_rows(tasks):
+        tasks = [tasks]
+    if isinstance(tasks, Mapping):
+        found = [_as_task(str(name), one) for name, one in tasks.items()]
+    elif isinstance(tasks, Iterable) and not isinstance(tasks, str | bytes | np.ndarray):
+        found = [_as_task(f"task {at}", one) for at, one in enumerate(tasks, start=1)]
+    else:
+        raise ParameterError(f"{_RULE}. Got {type(tasks).__name__}.")
+    if not found:
+        raise ParameterError("tasks is empty: give at least one.")
+    seen: set[str] = set()
+    for one in found:
+        if one.name in seen:
+            raise ParameterError(f"two tasks have the name {one.name!r}; give them others.")
+        seen.add(one.name)
+    return found
+
+
+def _is_task(one: Any) -> bool:
+    return all(hasattr(one, attribute) for attribute in ("name", "parts", "digest"))
+
+
+def _has_rows(one: Any) -> bool:
+    return all(hasattr(one, attribute) for attribute in ("X", "y", "qid"))
+
+
+def _as_task(name: str, one: Any) -> Any:
+    if _is_task(one):
+        return one
+    if _has_rows(one):
+        if one.y is None:
+            raise DataError(f"task {name!r} has no labels (y is None).")
+        return Task(name, one.X, one.y, one.qid)
+    if isinstance(one, tuple) and len(one) in (2, 3):
+        return Task(name, *one)
+    raise ParameterError(f"{_RULE}. Got {type(one).__name__} for {name!r}.")

@@ -1,0 +1,97 @@
+"""Tables of plain rows: to a data frame, or to a file that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crucial.data.files import PathLike, atomic_write
+from crucial.errors import FileError
+from crucial.inspection.results import as_frame
+
+__all__ = ["columns_of", "frame_of", "plain", "write_rows"]
+
+Row = Mapping[str, Any]
+
+
+def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """Rows as columns; None where a row has no such value.
+
+    Examples
+    --------
+    >>> columns_of([{"a": 1}, {"a": 2, "b": 3}])
+    {'a': [1, 2], 'b': [None, 3]}
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def frame_of(rows: Sequence[Row]) -> Any:
+    """A pandas frame of the rows where pandas is installed, else their columns."""
+    return as_frame(columns_of(rows))
+
+
+def plain(value: Any) -> Any:
+    """As JSON can hold it: no NaN, no infinity, no numbers of numpy's."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def write_rows(path: PathLike, rows: Sequence[Row]) -> None:
+    """Write rows as CSV, TSV, JSON or parquet, by the name of the file; whole or not at all.
+
+    Raises
+    ------
+    FileError
+        The name has another ending, or the file cannot be written.
+    """
+    name = os.fspath(path).lower().removesuffix(".gz")
+    if name.endswith((".csv", ".tsv")):
+        data = _as_csv(rows, "," if name.endswith(".csv") else "\t")
+    elif name.endswith(".json"):
+        data = (json.dumps(plain(list(rows)), indent=1, allow_nan=False) + "\n").encode()
+    elif name.endswith((".parquet", ".pq")):
+        data = _as_parquet(path, rows)
+    else:
+        raise FileError(path, "the name must end in .csv, .tsv, .json or .parquet.")
+    with atomic_write(path) as file:
+        file.write(data)
+
+
+def _as_csv(rows: Sequence[Row], mark: str) -> bytes:
+    text = io.StringIO()
+    columns = columns_of(rows)
+    writer = csv.writer(text, delimiter=mark, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values()):
+        writer.writerow(["" if (one := plain(value)) is None else one for value in row])
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _as_parquet(path: PathLike, rows: Sequence[Row]) -> bytes:
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import write_table
+    except ImportError as error:
+        raise FileError(path, "parquet needs pyarrow: pip install crucial[parquet].") from error
+    columns = {name: [plain(one) for one in some] for name, some in columns_of(rows).items()}
+    for name, values in columns.items():
+        if len({type(one) for one in values if one is not None} - {int, float}) > 1:
+            columns[name] = [None if one is None else str(one) for one in values]
+    sink = io.BytesIO()
+    write_table(pa.table(columns), sink)
+    return sink.getvalue()

@@ -1,0 +1,191 @@
+"""Is one ranking better than another? Tests on the same queries, and what corrects many of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError
+from crucial.measures.base import Aggregate, summarise
+from crucial.measures.intervals import bootstrap_interval
+from crucial.validation import check_choice, check_integer
+
+__all__ = ["SAME", "TESTS", "PairedTest", "holm", "paired_test", "win_tie_loss"]
+
+Floats = NDArray[np.float64]
+
+TESTS = ("permutation", "t")
+
+#: Values that differ by no more are equal: sums in another order differ by this much.
+SAME = 1e-12
+
+#: Up to so many queries with a difference, all signs are tried instead of drawn.
+_ALL_SIGNS = 14
+
+#: Drawn signs held at a time.
+_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Difference of two rankings over the same queries.
+
+    Attributes
+    ----------
+    difference : float
+        The second's value minus the first's, put together as the measure puts queries together.
+    low, high : float
+        Bootstrap interval of the difference over queries; NaN with fewer than two queries.
+    p : float
+        Two-sided: how often chance alone gives a difference at least as large.
+    method : {"permutation", "t"}
+    exact : bool
+        Whether all permutations were looked at.
+    n : int
+        Queries that have both values.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    method: str
+    exact: bool
+    n: int
+
+
+def paired_test(
+    first: Any,
+    second: Any,
+    *,
+    weights: Floats | None = None,
+    how: Aggregate = "mean",
+    method: str = "permutation",
+    resamples: int = 10_000,
+    level: float = 0.95,
+    random_state: int = 0,
+) -> PairedTest:
+    """Compare two rankings query by query.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (n_queries,)
+        A value a query; a query where either is NaN is left out.
+    weights : array of shape (n_queries,), optional
+        Weight of each query in a pooled value.
+    how : {"mean", "pool", "sum"}
+        How queries are put together.
+    method : {"permutation", "t"}
+        "permutation": if the rankings were alike, each query's difference could as well have
+        the other sign; all signs are tried for up to 14 queries with a difference, else
+        drawn. "t": Student's t on the differences.
+    resamples : int
+        Drawn signs of all queries; p cannot be below 1 / (resamples + 1) then.
+    level : float
+        Of the interval.
+    random_state : int
+        Seed of the draws.
+
+    Examples
+    --------
+    >>> found = paired_test([0.5, 0.4, 0.7, 0.2], [0.6, 0.6, 0.8, 0.4])
+    >>> round(found.difference, 3), found.p, found.exact
+    (0.15, 0.125, True)
+    """
+    check_choice("paired_test", "method", method, TESTS)
+    check_integer("paired_test", "resamples", resamples, 1)
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if a.shape != b.shape or a.ndim != 1:
+        raise DataError(
+            "first and second must be values of the same queries, of the same length. Got "
+            f"shapes {a.shape} and {b.shape}."
+        )
+    there = ~(np.isnan(a) | np.isnan(b))
+    change = np.where(there, b - a, np.nan)
+    pooled = weights if how == "pool" else None
+    value = summarise(change, pooled, how, "skip")[0]
+    interval = bootstrap_interval(change, pooled, how, level=level, random_state=random_state)
+    low, high = interval or (math.nan, math.nan)
+    amounts = change[there] if pooled is None else (change * pooled)[there]
+    amounts = np.where(np.abs(change[there]) <= SAME, 0.0, amounts)
+    exact = False
+    if method == "t":
+        p = _student(amounts)
+    else:
+        p, exact = _flip_signs(amounts, resamples, random_state)
+    return PairedTest(value, low, high, p, method, exact, int(there.sum()))
+
+
+def _student(amounts: Floats) -> float:
+    """Two-sided p of Student's t; 1 where nothing differs, NaN where it is not defined."""
+    from scipy.stats import t
+
+    if len(amounts) < 2:
+        return math.nan
+    if not amounts.any():
+        return 1.0
+    spread = float(amounts.std(ddof=1))
+    if spread == 0.0:
+        return 0.0
+    statistic = float(amounts.mean()) / (spread / math.sqrt(len(amounts)))
+    return float(2 * t.sf(abs(statistic), len(amounts) - 1))
+
+
+def _flip_signs(amounts: Floats, resamples: int, seed: int) -> tuple[float, bool]:
+    """Two-sided p of the sign-flip permutation test, and whether it is exact."""
+    moving = amounts[amounts != 0.0]
+    if not len(amounts):
+        return math.nan, True
+    if not len(moving):
+        return 1.0, True
+    # A sum in another order must not fall below the observed one by rounding.
+    bar = abs(float(moving.sum())) - 1e-12 * float(np.abs(moving).sum())
+    if len(moving) <= _ALL_SIGNS:
+        bits = np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving)) & 1
+        sums = (1.0 - 2.0 * bits) @ moving
+        return float(np.mean(np.abs(sums) >= bar)), True
+    random = np.random.default_rng(seed)
+    hits, left, rows = 0, resamples, max(1, _AT_ONCE // len(moving))
+    while left:
+        count = min(rows, left)
+        signs = random.integers(0, 2, (count, len(moving)), np.int8)
+        sums = 2.0 * (signs @ moving) - moving.sum()
+        hits += int((np.abs(sums) >= bar).sum())
+        left -= count
+    return (1 + hits) / (1 + resamples), False
+
+
+def holm(p: Any) -> Floats:
+    """Correct p-values for their number (Holm 1979); NaN stays and does not count.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    given = np.asarray(p, np.float64)
+    out = np.full(given.shape, np.nan)
+    order = [int(i) for i in np.argsort(given, kind="stable") if not np.isnan(given[i])]
+    highest = 0.0
+    for place, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(order) - place) * float(given[i])))
+        out[i] = highest
+    return out
+
+
+def win_tie_loss(first: Any, second: Any, higher_is_better: bool = True) -> tuple[int, int, int]:
+    """On how many queries the second is better, equal, worse.
+
+    Examples
+    --------
+    >>> win_tie_loss([0.5, 0.5, 0.5, float("nan")], [0.6, 0.5, 0.7, 0.8])
+    (2, 1, 0)
+    """
+    change = np.asarray(second, np.float64) - np.asarray(first, np.float64)
+    change = change[~np.isnan(change)] * (1.0 if higher_is_better else -1.0)
+    wins, losses = int((change > SAME).sum()), int((change < -SAME).sum())
+    return wins, len(change) - wins - losses, losses
