@@ -20,6 +20,7 @@ from crucial.model.terms import Terms, checked_scores
 from crucial.model.weak import (
     Constant,
     Presence,
+    QuasiKNN,
     ScaledFeature,
     Stump,
     Vote,
@@ -140,7 +141,7 @@ class AdditiveRanker:
     @cached_property
     def _compact(self) -> tuple[NDArray[np.int64], AdditiveRanker]:
         """The columns that are looked at, and the same model over these alone."""
-        own = (Stump, Presence, ScaledFeature, Vote, Constant)
+        own = (Stump, Presence, ScaledFeature, Vote, Constant, QuasiKNN)
         known = [ranker for ranker in self.rankers if isinstance(ranker, own)]
         if len(known) < self.n_rounds:  # (nobody knows which columns a user's ranker reads)
             return np.arange(self.n_features), self
@@ -172,6 +173,8 @@ class AdditiveRanker:
         if not instances.is_sparse:
             return self._dense_scores(instances.table, groups, n_jobs)
         columns, compact = self._compact
+        if self.needs_query:
+            return compact._dense_scores(instances.table[:, columns].toarray(), groups, n_jobs)
         rows = instances.table[:, columns].tocsr()
         step = max(1, BLOCK_ROWS * 128 // len(columns))
         blocks = (rows[begin : begin + step].toarray() for begin in range(0, rows.shape[0], step))
@@ -181,7 +184,7 @@ class AdditiveRanker:
     def _dense_scores(self, X: NDArray[Any], groups: Groups | None, n_jobs: int | None) -> Floats:
         out = self._steps.scores(X, n_jobs)
         if self._terms is not None:
-            out += self._terms.scores(X, groups)
+            out += self._terms.scores(X, groups, n_jobs)
         if self.intercept:
             out += self.intercept
         return out
@@ -193,8 +196,11 @@ class AdditiveRanker:
         check_finite(instances, self.feature_names, n_jobs)
         if self.needs_query:
             if groups is None:
-                raise NotRankedError("this model ranks inside queries: give the query of every row")
-            if instances.is_sparse:
+                raise NotRankedError(
+                    "this model ranks every row against the others of its query: give the query "
+                    "of every row (groups; an estimator's predict takes qid)"
+                )
+            if instances.is_sparse and self._compact[1] is self:
                 raise NotRankedError(
                     "this model ranks inside queries and cannot take sparse input in parts: "
                     "give a dense array"
@@ -257,7 +263,7 @@ class AdditiveRanker:
         """
         total: dict[WeakRankerLike, float] = {}
         for ranker, weight in zip(self.rankers, self.weights, strict=True):
-            if isinstance(ranker, Stump | Presence | ScaledFeature | Vote):
+            if isinstance(ranker, Stump | Presence | ScaledFeature | Vote | QuasiKNN):
                 total[ranker] = total.get(ranker, 0.0) + weight
         out: dict[int, float] = {}
         for ranker, weight in total.items():
@@ -290,7 +296,8 @@ class AdditiveRanker:
 
 
 def _moved(
-    ranker: Stump | Presence | ScaledFeature | Vote | Constant, slot: Mapping[int, int]
+    ranker: Stump | Presence | ScaledFeature | Vote | Constant | QuasiKNN,
+    slot: Mapping[int, int],
 ) -> WeakRankerLike:
     from msgspec.structs import replace as replaced
 

@@ -43,7 +43,7 @@ from crucial.errors import FileError, ModelFileError, NotRankedError, ParameterE
 from crucial.model.additive import AdditiveRanker
 from crucial.model.recognise import what_else
 from crucial.model.text import printable
-from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote, WeakRanker
+from crucial.model.weak import WeakRanker
 from crucial.validation import refuse
 
 __all__ = ["FORMAT", "MAX_BYTES", "VERSION", "load_model", "save_model"]
@@ -72,11 +72,11 @@ class _Additive(
     def of(cls, model: AdditiveRanker) -> _Additive:
         rounds = []
         for number, (ranker, weight) in enumerate(zip(model.rankers, model.weights, strict=True)):
-            if not isinstance(ranker, Stump | Presence | ScaledFeature | Vote | Constant):
+            if not isinstance(ranker, WeakRanker):
                 raise NotRankedError(
                     f"round {number + 1} is a weak ranker of class {type(ranker).__name__}, which "
-                    "a model file cannot hold: it knows Stump, Presence, ScaledFeature, Vote "
-                    "and Constant. Keep the code and train again, or pickle the model."
+                    "a model file cannot hold: it knows Stump, Presence, ScaledFeature, Vote, "
+                    "Constant and QuasiKNN. Keep the code and train again, or pickle the model."
                 )
             rounds.append(_Round(weight, ranker))
         names = None if model.feature_names is None else list(model.feature_names)

@@ -88,7 +88,8 @@ class QuasiKNN(
         row that is alone in its query scores 0.
         """
         positions, sizes = self._positions(X, groups)
-        return (positions - 0.5) / np.maximum(sizes - 1, 1)
+        scores: Floats = (positions - 0.5) / np.maximum(sizes - 1, 1)
+        return scores
 
     def _positions(self, X: NDArray[Any], groups: Groups | None) -> tuple[Floats, Any]:
         """Middle positions, and the size of every row's query."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import NotRankedError
-from crucial.model.weak import ScaledFeature, WeakRankerLike
+from crucial.kernels.threads import count_threads, run_all
+from crucial.model.weak import QuasiKNN, ScaledFeature, WeakRankerLike
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
@@ -78,8 +79,12 @@ class Terms:
             np.array(self.weights),
         )
 
-    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
+    def scores(
+        self, X: NDArray[Any], groups: Groups | None = None, n_jobs: int | None = 1
+    ) -> Floats:
         """Sum of the weighted scores of every row, added in the order of rounds."""
+        if all(isinstance(ranker, QuasiKNN) for ranker in self.rankers):
+            return self._ranked(X, groups, count_threads(n_jobs))
         if any(not isinstance(ranker, ScaledFeature) for ranker in self.rankers):
             out = np.zeros(len(X))
             for ranker, weight in zip(self.rankers, self.weights, strict=True):
@@ -88,6 +93,16 @@ class Terms:
         step = max(1, _BLOCK // len(self.rankers))
         parts = [self._fold(X[begin : begin + step]) for begin in range(0, len(X), step)]
         return np.concatenate([np.zeros(0), *parts])
+
+    def _ranked(self, X: NDArray[Any], groups: Groups | None, threads: int) -> Floats:
+        """Rankings inside queries: several sorted at a time, added one after the other."""
+        out = np.zeros(len(X))
+        for begin in range(0, len(self.rankers), threads):
+            some = self.rankers[begin : begin + threads]
+            found = run_all(threads, [partial(checked_scores, one, X, groups) for one in some])
+            for scores, weight in zip(found, self.weights[begin:], strict=False):
+                out += weight * scores
+        return out
 
     def _fold(self, X: NDArray[Any]) -> Floats:
         """All rounds of a block at once; the same operations as `ScaledFeature.scores`."""

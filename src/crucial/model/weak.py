@@ -17,6 +17,7 @@ import numpy as np
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
+from crucial.model.quasi_knn import QuasiKNN
 from crucial.validation import refuse
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Constant",
     "Presence",
+    "QuasiKNN",
     "ScaledFeature",
     "Stump",
     "Vote",
@@ -245,4 +247,4 @@ class Constant(
         return np.ones(len(X))
 
 
-WeakRanker = Stump | Presence | ScaledFeature | Vote | Constant
+WeakRanker = Stump | Presence | ScaledFeature | Vote | Constant | QuasiKNN
