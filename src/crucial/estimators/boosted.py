@@ -201,17 +201,7 @@ class BoostedRanker(Ranker):
             weights[aside] = 0.0
         parts: list[Feedback] = [] if explicit is None else [explicit]
         if labels is not None:
-            parts.insert(
-                0,
-                LabelFeedback(
-                    labels,
-                    groups,
-                    weight=weights,
-                    balance=self.balance,
-                    query_weight=query_weight,
-                    gain=self.gain,
-                ),
-            )
+            parts.insert(0, self._label_feedback(labels, groups, weights, query_weight))
         feedback = parts[0] if len(parts) == 1 else SumFeedback(parts)
         del labels, weights, parts  # the feedback has what it needs; memory counts from here
         earlier = self._earlier_rounds(instances, feedback)
@@ -222,6 +212,19 @@ class BoostedRanker(Ranker):
             made = self._boost(material, feedback, watch, seed, progress, earlier)
         self._keep(made, instances, feedback, watch, qid is not None)
         return self
+
+    def _label_feedback(
+        self, labels: Floats, groups: Groups, weights: Floats | None, query_weight: Any
+    ) -> LabelFeedback:
+        """The pairs that labels imply; an algorithm that leaves some out replaces this."""
+        return LabelFeedback(
+            labels,
+            groups,
+            weight=weights,
+            balance=self.balance,
+            query_weight=query_weight,
+            gain=self.gain,
+        )
 
     def _boost(
         self,
@@ -286,7 +289,9 @@ class BoostedRanker(Ranker):
         self._classes = None
         if not with_qid and isinstance(feedback, LabelFeedback) and feedback.two_classes():
             known = whole and len(made.scores) == len(feedback.rows)
-            scores = made.scores if known else self.model_.predict(instances)[feedback.rows]
+            scores = made.scores
+            if not known:
+                scores = self.model_.predict(instances, feedback.groups)[feedback.rows]
             self._classes = ClassSums.of(feedback, scores)
 
     def _look_back(self, made: Boosted) -> None:
