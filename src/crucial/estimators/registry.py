@@ -14,6 +14,7 @@ RANKERS: dict[str, str] = {
     "adaboost": "crucial.estimators.adaboost:AdaBoostRanker",
     "rankboost": "crucial.estimators.rankboost:RankBoost",
     "rankboost-plus": "crucial.estimators.rankboost_plus:RankBoostPlus",
+    "infinite-push": "crucial.estimators.infinite_push:InfinitePush",
     "pnorm-push": "crucial.estimators.pnorm_push:PNormPush",
     "logistic": "crucial.estimators.logistic:LogisticRanker",
     "smooth-margin": "crucial.estimators.smooth_margin:SmoothMarginRanker",

@@ -1,0 +1,1 @@
+"""Rankers that are one weighted sum of the features themselves."""
