@@ -1,0 +1,157 @@
+"""What RankBoost+ promises of every run (Connamacher et al. 2019)."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from crucial import Groups, LabelFeedback, PairFeedback, RankBoostPlus
+from crucial.inspection.e2_trace import e2_trace
+from naive.paths import PATHS, quiet, using
+from naive.plus import f2
+from naive.sweep import holds_for
+from naive.tables import tables
+
+ways = st.fixed_dictionaries(
+    {
+        "search": st.sampled_from(["efficient", "optimal"]),
+        "learning_rate": st.sampled_from([1.0, 1.0, 0.3]),
+        "balance": st.sampled_from(["pairs", "queries"]),
+        "gain": st.sampled_from([None, "linear"]),
+        "default_rank": st.sampled_from(["learned", 0, 1]),
+        "static_after": st.sampled_from([None, None, 0, 2]),
+    }
+)
+
+
+def fitted(table, way, rounds=20, **more):
+    with quiet():
+        return table.fit(RankBoostPlus(rounds, n_jobs=1, record_risks=True, **way, **more))
+
+
+def matrix_of(model, X, lo, hi):
+    """The independent set as vectors over pairs."""
+    columns = [one.scores(X) for one in model.basis_]
+    return np.array([c[hi] - c[lo] for c in columns]).reshape(len(columns), len(lo)).T
+
+
+@holds_for(tables(), ways, quick=15, full=1_000)
+def test_e2_is_f2_from_scratch_and_never_rises(table, way):
+    """E2 = prod Z = F2(eta) (equation 29), and R2 <= E2, E1 <= E2 (proposition 2)."""
+    gain = {"linear": lambda y: y}.get(way["gain"])
+    pairs = table.pairs(balance=way["balance"], gain=gain)
+    lo, hi, weight = np.array(pairs.lo), np.array(pairs.hi), np.array(pairs.weight)
+    weight = weight / weight.sum()
+    groups = Groups.from_qid(table.qid, table.n_rows)
+    feedback = LabelFeedback(
+        table.y, groups, weight=table.weight, balance=way["balance"], gain=way["gain"]
+    )
+    for path in PATHS:
+        with using(path):
+            model = fitted(table, way)
+        trace = model.trace_
+        if not len(trace):
+            continue
+        e2 = trace.column("loss")
+        assert trace[-1].loss == pytest.approx(
+            f2(matrix_of(model, table.X, lo, hi), model.eta_, weight), rel=1e-9
+        )
+        assert np.cumprod(trace.column("z")) == pytest.approx(e2, rel=1e-9)
+        assert (np.diff(trace.column("log_loss"), prepend=0.0) <= 1e-12).all()
+        assert (trace.column("r2") <= e2 * (1 + 1e-12)).all()
+        assert (trace.column("e1") <= e2 * (1 + 1e-12)).all()
+        assert e2_trace(model, table.X, table.y, qid=table.qid, sample_weight=table.weight)[
+            -1
+        ] == pytest.approx(e2[-1], rel=1e-7)
+        for one, scores in zip(trace, model.staged_predict(table.X), strict=True):
+            assert one.extras["e1"] == pytest.approx(feedback.loss(scores), rel=1e-9)
+
+
+@holds_for(tables(), ways, quick=15, full=1_000)
+def test_theorem_2_holds_in_every_round(table, way):
+    """R2 <= E2 <= exp(-.5 sum delta^2), and Z = sqrt(1 - delta^2) along a single ranker."""
+    model = fitted(table, {**way, "learning_rate": 1.0})
+    bound = 1.0
+    smoothed = False
+    for one in model.trace_:
+        delta = one.extras["delta"]
+        bound *= math.exp(-0.5 * delta**2)
+        smoothed |= abs(delta) > 1 - 1e-12  # (a perfect ranker's weight is no minimum)
+        if smoothed:
+            break
+        assert one.r2 <= one.loss * (1 + 1e-12)
+        assert one.loss <= bound * (1 + 1e-9)
+        if way["search"] == "efficient":
+            assert one.z == pytest.approx(math.sqrt(1 - delta**2), rel=1e-9)
+
+
+@holds_for(tables(max_rows=8), st.data(), quick=15, full=500)
+def test_explicit_pairs_are_what_labels_imply(table, data):
+    way = {"search": data.draw(st.sampled_from(["efficient", "optimal"]))}
+    pairs = table.pairs()
+    table = table.changed(weight=table.weight)
+    implied = fitted(table, way, max_bins=None)
+    with quiet():
+        explicit = RankBoostPlus(20, max_bins=None, **way).fit_pairs(
+            table.X, list(zip(pairs.hi, pairs.lo)), pair_weight=pairs.weight
+        )
+    assert explicit.model_.rankers == implied.model_.rankers
+    assert explicit.model_.weights == pytest.approx(implied.model_.weights, rel=1e-6, abs=1e-9)
+
+
+@holds_for(
+    tables(max_rows=10, weighted=False), st.randoms(use_true_random=False), quick=15, full=500
+)
+def test_the_order_of_rows_and_the_number_of_threads_change_nothing(table, random):
+    order = list(range(table.n_rows))
+    random.shuffle(order)
+    with using("compiled"), quiet():
+        one = table.fit(RankBoostPlus(15, n_jobs=1))
+        same = table.fit(RankBoostPlus(15, n_jobs=3))
+        other = table.take(np.array(order)).fit(RankBoostPlus(15, n_jobs=1))
+    assert one.model_.weights == same.model_.weights
+    assert one.model_.rankers == other.model_.rankers
+    assert one.model_.weights == pytest.approx(other.model_.weights, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("search", ["efficient", "optimal"])
+@pytest.mark.parametrize("seed", range(4))
+def test_it_reaches_the_minimum_that_a_convex_solver_finds(search, seed):
+    from scipy.optimize import minimize
+
+    random = np.random.default_rng(seed)
+    n = 12
+    X = random.integers(0, 4, (n, 3)).astype(float)
+    X[random.random(X.shape) < 0.15] = np.nan
+    y = random.integers(0, 4, n)
+    model = RankBoostPlus(3000, search=search).fit(X, y)
+    hi, lo = np.nonzero(y[:, None] > y[None, :])
+    matrix = matrix_of(model, X, lo, hi)
+    weight = np.full(len(hi), 1 / len(hi))
+
+    def value_and_slope(eta):
+        d = weight * np.where(matrix == 0, np.cosh(eta), np.exp(-eta * matrix)).prod(axis=1)
+        return d.sum(), d @ np.where(matrix == 0, np.tanh(eta), -matrix)
+
+    found = minimize(value_and_slope, np.zeros(matrix.shape[1]), jac=True, method="BFGS", tol=1e-12)
+    assert np.linalg.matrix_rank(matrix) == matrix.shape[1]
+    assert model.trace_[-1].loss == pytest.approx(found.fun, rel=1e-9)
+    if search == "efficient":  # (S is a maximal set: the whole span)
+        assert model.static_round_ is not None
+    # No candidate is left that would bring E2 down, whichever set it is expressed on.
+    assert abs(model.trace_[-1].extras["delta"]) < 1e-6
+
+
+def test_weights_of_a_pair_are_those_of_repeated_pairs():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(12, 3))
+    pairs = [(a, b) for a in range(12) for b in range(12) if a != b and random.random() < 0.3]
+    weight = random.integers(1, 4, len(pairs))
+    weighted = RankBoostPlus(15).fit_pairs(X, pairs, pair_weight=weight)
+    repeated = RankBoostPlus(15).fit_pairs(X, np.repeat(pairs, weight, axis=0))
+    assert weighted.model_.rankers == repeated.model_.rankers
+    assert weighted.model_.weights == pytest.approx(repeated.model_.weights)
+    assert weighted.trace_[-1].r2 is None
+    feedback = PairFeedback(pairs, 12, weight=weight)
+    assert feedback.r2(weighted.predict(X)) <= weighted.trace_[-1].loss
