@@ -100,7 +100,8 @@ def training_bound(source: Any, by: str = "z") -> Bound:
     terms = {"rounds": float(rounds), "product_of_z": product, "from_slopes": from_slopes}
     if squares is not None:
         terms["sum_of_squares"] = squares
-    what = "the product of Z" if by == "z" else "exp(-.5 sum r^2)"
+    slopes = "r" if risk == "R1" else "delta"
+    what = "the product of Z" if by == "z" else f"exp(-.5 sum {slopes}^2)"
     wrong = "tied or in the wrong order" if risk == "R1" else "in the wrong order, ties by half"
     if value < 1.0:
         says = (
@@ -120,9 +121,9 @@ def training_bound(source: Any, by: str = "z") -> Bound:
 def _training_of(source: Any) -> tuple[str, int, float, float | None]:
     """Risk, rounds, log of the product of Z, and sum of squared slopes where it counts."""
     if isinstance(source, Trace):
-        known = source.bound_terms()
+        terms = source.bound_terms()
         risk = "R2" if any("delta" in one.extras for one in source) else "R1"
-        return risk, known["rounds"], known["log_loss"], known["squares"]
+        return risk, terms["rounds"], terms["log_loss"], terms["squares"]
     model = getattr(source, "model_", source)
     if not isinstance(model, AdditiveRanker):
         rule = "a fitted estimator, a Trace or an AdditiveRanker"

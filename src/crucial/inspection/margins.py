@@ -19,7 +19,7 @@ from crucial.inspection.results import as_frame, new_axes
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.shape import sparkline
-from crucial.model.weak import Constant
+from crucial.model.weak import Constant, Vote
 from crucial.validation import check_integer, refuse
 
 __all__ = ["Margins", "MaxMargin", "margins", "max_margin"]
@@ -43,7 +43,8 @@ class Margins:
         Number of pairs.
     norm : float
         |lambda|_1, by which differences of scores were divided: the sum of the absolute
-        weights of the weak rankers, those of the same ranker added first.
+        weights of the weak rankers, those of the same ranker added first. Votes of -1 and 1
+        count twice, constants not at all.
     """
 
     minimum: float
@@ -225,7 +226,8 @@ def _norm(model: AdditiveRanker) -> float:
         if isinstance(ranker, Constant):
             continue  # (it is in no difference of scores)
         key = ranker if type(ranker).__hash__ is not None else id(ranker)
-        total[key] = total.get(key, 0.0) + weight
+        spread = 2.0 if isinstance(ranker, Vote) else 1.0  # (-1 and 1 are 2 apart)
+        total[key] = total.get(key, 0.0) + spread * weight
     norm = sum(map(abs, total.values()))
     if not norm > 0.0:
         raise NotRankedError("this ranker has no weights, so its margins are all 0 over 0.")

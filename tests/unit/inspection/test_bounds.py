@@ -170,7 +170,7 @@ def test_connamacher_2019_theorem_2():
     bound = bounds.training_bound(trace, by="slopes")
     assert bound.value == pytest.approx(math.exp(-0.5 * (0.25 + 0.09)))
     assert bound.name == "training bound on R2"
-    assert "in the wrong order, ties by half" in str(bound)
+    assert "in the wrong order, ties by half (exp(-.5 sum delta^2) over 2 rounds)" in str(bound)
     assert bounds.training_bound(trace).value == pytest.approx(math.sqrt(0.75 * 0.91))
 
 

@@ -9,7 +9,7 @@ import pytest
 import crucial
 from crucial import AdditiveRanker, RankBoost, SmoothMarginRanker, margins, max_margin
 from crucial.errors import DataError, MissingExtraError, NotRankedError, ParameterError
-from crucial.model.weak import Constant, Stump
+from crucial.model.weak import Constant, Stump, Vote
 
 Y = np.array([3, 2, 2, 1, 1, 0])
 X = np.array([[int(c) for c in word] for word in
@@ -101,6 +101,13 @@ def test_a_constant_has_no_part_in_margins():
     model = AdditiveRanker(1, [Stump(0, 0.5, 0), Constant()], [2.0, 5.0])
     found = margins(model, [[1.0], [0.0]], [1, 0])
     assert (found.minimum, found.norm) == (1.0, 2.0)
+
+
+def test_votes_count_twice():
+    model = AdditiveRanker(1, [Vote(Stump(0, 0.5, 0)), Stump(0, 1.5, 0)], [1.0, 2.0])
+    found = margins(model, [[2.0], [1.0], [0.0]], [2, 1, 0])
+    assert found.norm == 4.0
+    assert found.quantile([0.1, 0.9]).tolist() == [0.5, 1.0]
 
 
 class Upside:
