@@ -71,7 +71,8 @@ class FeatureLearner:
             return None
         n = len(self._outputs[0])
         pi = potentials.pi[:n] * potentials.scale
-        slope = np.array([np.dot(pi, output) for output in self._outputs])
+        # (not np.dot: BLAS adds in an order that depends on its threads, and waits for them)
+        slope = np.array([(pi * output).sum() for output in self._outputs])
         criterion = np.abs(slope) if self.choice == "steepest" else np.maximum(slope, 0.0)
         for at in range(len(slope)):
             if criterion[at] > 0.0 and not self._admissible(at, float(slope[at]), potentials):
