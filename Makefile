@@ -8,7 +8,7 @@ BENCH_READY := $(VENV)/.bench-ready
 
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo test test-slow check format bench docs lock clean help
+.PHONY: demo test test-slow test-browser check format bench docs lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -36,6 +36,9 @@ test: $(READY)  ## the default suite, then the kernel tests with the JIT disable
 
 test-slow: $(READY)  ## the long sweeps
 	$(BIN)/python -m pytest -m slow
+
+test-browser: $(READY)  ## the report page in a headless browser, which is installed if need be
+	browser=$$(sh scripts/browser.sh) && CRUCIAL_BROWSER="$$browser" $(BIN)/python -m pytest -m browser tests/browser
 
 check: $(READY)  ## format, lint, types, import directions
 	$(BIN)/ruff format --check .

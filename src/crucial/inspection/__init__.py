@@ -8,6 +8,8 @@
     Why one item stands above another; what makes up the score of one.
 ``learning_curve``
     Bounds, risks and measures round by round.
+``margins``, ``max_margin``
+    How surely pairs are ordered.
 ``training_bound``, ``margin_bound``, ``vc_bound``, ``finite_class_bound``
     What the papers guarantee.
 ``report``
@@ -30,6 +32,8 @@ _HOME = {
     "importances": "crucial.inspection.importance",
     "learning_curve": "crucial.inspection.curves",
     "margin_bound": "crucial.inspection.bounds",
+    "margins": "crucial.inspection.margins",
+    "max_margin": "crucial.inspection.margins",
     "report": "crucial.inspection.report_page",
     "shapes": "crucial.inspection.shape_functions",
     "training_bound": "crucial.inspection.bounds",
@@ -48,6 +52,8 @@ if TYPE_CHECKING:
     from crucial.inspection.explanations import contributions as contributions
     from crucial.inspection.explanations import why as why
     from crucial.inspection.importance import importances as importances
+    from crucial.inspection.margins import margins as margins
+    from crucial.inspection.margins import max_margin as max_margin
     from crucial.inspection.report_page import report as report
     from crucial.inspection.shape_functions import shapes as shapes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.importance import default_measure
+from crucial.inspection.margins import margins
 from crucial.inspection.parts import checked_rows
 from crucial.inspection.results import as_frame, new_axes
 from crucial.measures.names import get_measure
@@ -20,10 +22,12 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.shape import sparkline
 from crucial.validation import check_integer
 
-__all__ = ["LearningCurve", "learning_curve", "stages_of"]
+__all__ = ["LearningCurve", "has_pairs", "learning_curve", "stages_of"]
 
 Floats = NDArray[np.float64]
 
+#: Quantiles of the margins of pairs that are followed.
+QUANTILES = {"5%": 0.05, "25%": 0.25, "50%": 0.5, "75%": 0.75}
 #: Columns of a trace that are no curves.
 _NO_CURVES = ("round", "ranker", "feature", "threshold", "seconds", "log_loss")
 
@@ -46,6 +50,10 @@ class LearningCurve:
         Rounds after which the given rows were measured.
     measured : dict of str to array
         Measures on the given rows after these rounds.
+    margin_stages : int array
+        Rounds after which the margins of the given rows' pairs were looked at.
+    margins : dict of str to array
+        Their quantiles "5%", "25%", "50%" and "75%" (see `crucial.inspection.margins`).
     best_round : int
         Number of rounds the ranker has.
     stopped : str
@@ -57,6 +65,8 @@ class LearningCurve:
     watched: tuple[str, ...]
     stages: NDArray[np.int64]
     measured: Mapping[str, Floats]
+    margin_stages: NDArray[np.int64]
+    margins: Mapping[str, Floats]
     best_round: int
     stopped: str = ""
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
@@ -75,17 +85,22 @@ class LearningCurve:
             what = f"{name} (eval)" if name in self.watched else name
             lines.append(_line(what, values))
         lines += [_line(f"{name} (given rows)", values) for name, values in self.measured.items()]
+        lines += [
+            _line(f"margin, {name} of pairs", values) for name, values in self.margins.items()
+        ]
         return "\n".join(lines)
 
     def to_frame(self) -> Any:
         """One row a round; measures on given rows are NaN where they were not taken."""
-        rounds = np.union1d(self.rounds, self.stages)
+        rounds = np.union1d(self.rounds, np.union1d(self.stages, self.margin_stages))
         columns: dict[str, Any] = {"round": rounds.tolist()}
         for name, values in self.training.items():
             columns[name] = _spread(rounds, self.rounds, values)
         for name, values in self.measured.items():
             column = f"{name} (given)" if name in columns else name
             columns[column] = _spread(rounds, self.stages, values)
+        for name, values in self.margins.items():
+            columns[f"margin {name}"] = _spread(rounds, self.margin_stages, values)
         return as_frame(columns)
 
     def plot(self, ax: Any = None) -> Any:
@@ -141,6 +156,7 @@ def learning_curve(
     qid: Any = None,
     metrics: Any = None,
     stages: int = 40,
+    margin_stages: int = 12,
 ) -> LearningCurve:
     """What happened round by round.
 
@@ -154,12 +170,15 @@ def learning_curve(
         Measures on these rows. Default: ndcg@10, or auc without queries.
     stages : int
         After how many rounds to measure, at most.
+    margin_stages : int
+        After how many rounds to look at the margins of all pairs, at most; 0 is never.
 
     Returns
     -------
     LearningCurve
     """
     check_integer("learning_curve", "stages", stages, 1)
+    check_integer("learning_curve", "margin_stages", margin_stages, 0)
     trace = getattr(ranker, "trace_", None)
     model = getattr(ranker, "model_", ranker)
     if trace is None and not isinstance(model, AdditiveRanker):
@@ -178,16 +197,29 @@ def learning_curve(
     rounds, training, watched = _of_trace(trace)
     at: NDArray[np.int64] = np.zeros(0, np.int64)
     measured: dict[str, Floats] = {}
+    margin_at, of_pairs = at, measured
     directions: dict[str, bool] = {}
     if X is not None:
         whole = getattr(ranker, "ensemble_", model)
         if not isinstance(whole, AdditiveRanker):
             raise NotRankedError(f"{type(ranker).__name__} cannot be cut to its first rounds.")
         at, measured, directions = _staged(whole, X, y, qid, metrics, stages)
+        margin_at, of_pairs = _margins_by_round(whole, X, y, qid, margin_stages)
     best = getattr(ranker, "best_round_", None)
     best = int(getattr(model, "n_rounds", len(rounds)) if best is None else best)
     stopped = getattr(trace, "stopped", "") or ("all rounds done" if trace is not None else "")
-    return LearningCurve(rounds, training, watched, at, measured, best, stopped, directions)
+    return LearningCurve(
+        rounds,
+        training,
+        watched,
+        at,
+        measured,
+        margin_at,
+        of_pairs,
+        best,
+        stopped,
+        directions,
+    )
 
 
 def _of_trace(trace: Any) -> tuple[NDArray[np.int64], dict[str, Floats], tuple[str, ...]]:
@@ -223,3 +255,26 @@ def _staged(
             values[name].append(float(measure(scores)))
     made = {name: np.array(row, np.float64) for name, row in values.items()}
     return at, made, {one.name: one.higher_is_better for one in chosen}
+
+
+def _margins_by_round(
+    model: AdditiveRanker, X: Any, y: Any, qid: Any, count: int
+) -> tuple[NDArray[np.int64], dict[str, Floats]]:
+    """Quantiles of the margins after some of the rounds; none where there is no pair."""
+    labels, codes = np.asarray(y, np.float64), Groups.from_qid(qid, len(y)).codes
+    if count == 0 or not has_pairs(labels, codes):
+        return np.zeros(0, np.int64), {}
+    at = stages_of(model.n_rounds, count)
+    wanted = np.array(list(QUANTILES.values()))
+    found = np.full((len(at), len(wanted)), math.nan)
+    for number, stage in enumerate(at.tolist()):
+        with contextlib.suppress(NotRankedError):  # (weights that cancel have no margins)
+            found[number] = margins(model.truncate(stage), X, y, qid, resolution=2).quantile(wanted)
+    return at, dict(zip(QUANTILES, found.T))
+
+
+def has_pairs(y: Floats, codes: NDArray[np.int64]) -> bool:
+    """Whether some query has two different labels."""
+    order = np.lexsort((y, codes))
+    same = codes[order][1:] == codes[order][:-1]
+    return bool((same & (y[order][1:] != y[order][:-1])).any())

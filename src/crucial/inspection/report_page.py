@@ -138,6 +138,7 @@ def report(
         "permutation": numbers.by_permutation(subject, heavy),
         "lists": ranked_lists(subject, found),
         "ties": tied,
+        "margins": facts.margin_facts(subject),
         "bounds": facts.bound_facts(subject),
         "model": facts.model_facts(subject),
         "data": facts.data_facts(subject, found, notes),

@@ -114,6 +114,18 @@ def test_curve_of_an_estimator(ranker, frame, rows) -> None:
     assert len(measured.plot().lines) == 7
 
 
+def test_margins_by_round_are_those_of_the_shorter_rankers(ranker, frame, rows) -> None:
+    _, y, qid = rows
+    found = inspection.learning_curve(ranker, frame, y, qid=qid, stages=3, margin_stages=4)
+    assert len(found.margin_stages) == 4
+    for number, stage in enumerate(found.margin_stages):
+        shorter = inspection.margins(ranker.truncate(int(stage)), frame, y, qid)
+        assert found.margins["50%"][number] == shorter.quantile(0.5)
+    assert found.to_frame()["margin 5%"].notna().sum() == 4
+    assert "margin, 50% of pairs" in str(found)
+    assert not inspection.learning_curve(ranker, frame, 0 * y, qid=qid, metrics="p@3").margins
+
+
 def test_curve_of_a_model_needs_rows(ranker, rows) -> None:
     model = ranker.model_
     found = inspection.learning_curve(model, rows[0], rows[1], qid=rows[2], metrics=["map", "r2"])

@@ -96,6 +96,15 @@ def test_ties_have_luck_around_their_expectation(rows) -> None:
     assert "share their score" in str(made)
 
 
+def test_margins_and_bounds(made, ranker, frame, rows) -> None:
+    _, y, qid = rows
+    margins = made.data["margins"]
+    assert sum(margins["shares"]) == pytest.approx(1.0)
+    assert margins["wrong"] == inspection.margins(ranker, frame, y, qid).at_most(0.0)
+    assert made.data["bounds"][0]["value"] == float(inspection.training_bound(ranker))
+    assert made.data["bounds"][0]["says"] == str(inspection.training_bound(ranker))
+
+
 def test_data_notes(rows) -> None:
     X, y, qid = rows
     y = y.copy()

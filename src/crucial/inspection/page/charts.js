@@ -129,7 +129,7 @@ function histogram(options) {
     light(i);
   };
   chart(host, options.height || 230, (width, height) => {
-    const left = 10, right = 10, top = 10, bottom = 34;
+    const left = 10, right = 10, top = 20, bottom = 34;
     const px = (v) => left + (v - edges[0]) / (edges[edges.length - 1] - edges[0]) * (width - left - right);
     const draw = svg('svg', { viewBox: `0 0 ${width} ${height}`, height, role: 'img', tabindex: 0, 'aria-label': options.label });
     const bars = counts.map((count, i) => svg('rect', {
@@ -143,8 +143,8 @@ function histogram(options) {
     draw.append(svg('text', { x: width - right, y: height - 3, 'text-anchor': 'end' }, options.xName));
     for (const mark of options.marks || []) {
       const late = px(mark.x) > width * 0.6;
-      draw.append(svg('line', { class: 'mark', x1: px(mark.x), x2: px(mark.x), y1: top, y2: height - bottom }),
-        svg('text', { x: px(mark.x) + (late ? -5 : 5), y: top + 10, 'text-anchor': late ? 'end' : 'start' }, mark.name));
+      draw.append(svg('line', { class: 'mark', x1: px(mark.x), x2: px(mark.x), y1: top - 16, y2: height - bottom }),
+        svg('text', { x: px(mark.x) + (late ? -5 : 5), y: top - 7, 'text-anchor': late ? 'end' : 'start' }, mark.name));
     }
     light = (i) => bars.forEach((bar, j) => bar.classList.toggle('on', i === j));
     const find = (event) => {

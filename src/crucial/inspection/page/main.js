@@ -23,10 +23,26 @@ function modelSection() {
 }
 
 function boundsSection() {
-  const bounds = data.bounds;
-  const out = bounds.length ? el('ul', { class: 'sentences' }, bounds.map((b) => el('li', null, b.says)))
-    : el('p', { class: 'soft' }, 'The model file does not say how its training went, so there is no training bound to show.');
-  return section('bounds', 'Bounds', out);
+  const { bounds, margins, curve } = data;
+  const out = [];
+  if (margins) {
+    out.push(el('p', null, `Of ${counted(margins.pairs, 'pair', 'pairs')} of these rows, ${percent(margins.wrong, 1)} are tied or in the wrong order: their margin is not above 0. `
+      + 'The margin of a pair is the difference of its scores over the sum of all weights, from \u22121 to 1; the larger, the surer the order.'));
+    const charts = el('div', { class: 'split' }, histogram({
+      title: 'Margins of all pairs', label: 'Histogram of the margins of all pairs', share: true, edges: margins.edges, counts: margins.shares, xName: 'margin',
+      marks: [{ x: 0, name: '' }, { x: margins.median, name: 'median' }].filter((mark) => mark.x >= margins.edges[0] && mark.x <= margins.edges[margins.edges.length - 1]),
+    }));
+    if (curve && curve.margin_stages.length > 1) {
+      charts.append(lineChart({
+        title: 'Margins by round', label: 'Quantiles of the margins by number of rounds', x: curve.margin_stages, xName: 'rounds', marks: [{ x: curve.kept, name: 'kept' }],
+        series: Object.entries(curve.margins).map(([name, y]) => ({ name: `${name} of pairs below`, y })).reverse(),
+      }));
+    }
+    out.push(charts);
+  }
+  out.push(el('h3', null, 'What the training guarantees'), bounds.length ? el('ul', { class: 'sentences' }, bounds.map((b) => el('li', null, b.says)))
+    : el('p', { class: 'soft' }, 'The model does not say how its training went, so there is no training bound to show.'));
+  return section('bounds', 'Margins and bounds', out);
 }
 
 function themeButton() {
@@ -61,7 +77,7 @@ function cutoffControl() {
 
 const control = cutoffControl();
 const sections = [summarySection(), measuresSection(), learningSection(), featuresSection(), queriesSection(), tiesSection(), boundsSection(), dataSection(), modelSection()];
-const links = sections.map((one) => el('li', null, el('a', { href: `#${one.id}` }, one.querySelector('h2').textContent.replace('Best and worst queries', 'Queries').replace(' curve', ''))));
+const links = sections.map((one) => el('li', null, el('a', { href: `#${one.id}` }, one.querySelector('h2').textContent.replace('Best and worst queries', 'Queries').replace(' curve', '').replace(' and bounds', ''))));
 document.getElementById('app').append(
   el('header', null, el('div', null, el('h1', null, named(data.title)), data.subtitle ? el('p', { class: 'subtitle' }, data.subtitle) : null), themeButton()),
   el('nav', { class: 'bar', 'aria-label': 'Sections' }, el('div', null, el('ul', null, links), control)),

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from crucial.errors import NotRankedError, ParameterError
 from crucial.inspection.bounds import training_bound
-from crucial.inspection.curves import LearningCurve, learning_curve
+from crucial.inspection.curves import LearningCurve, has_pairs, learning_curve
+from crucial.inspection.margins import margins
 from crucial.inspection.reporting.subject import Subject
 from crucial.inspection.shape_functions import FeatureShape, Shapes, shapes
 from crucial.measures.evaluation import Evaluation, evaluate
@@ -21,6 +22,7 @@ __all__ = [
     "curve_facts",
     "data_facts",
     "headline",
+    "margin_facts",
     "model_facts",
     "sentences",
     "shape_facts",
@@ -30,6 +32,7 @@ _SHAPES = 200  # features drawn, at most
 _STEPS = 16_000  # steps drawn of all features together
 _RAMP_PARTS = 16  # what a ramp is drawn as
 _POINTS = 400  # of a curve
+_BARS = 40  # of the margins of pairs
 _LABELS = 12  # distinct labels that are counted one by one
 _MISSING = 300  # features whose missing rate is told
 
@@ -62,8 +65,34 @@ def bound_facts(subject: Subject) -> list[dict[str, Any]]:
             bound = training_bound(source, by)
         except (NotRankedError, ParameterError):
             continue
+        if by == "slopes" and bound.vacuous:
+            continue  # (the first says what there is to say)
         told.append({"name": bound.name, "value": bound.value, "says": str(bound)})
     return told
+
+
+def margin_facts(subject: Subject) -> dict[str, Any] | None:
+    """How the margins of all pairs are spread."""
+    if subject.model is None or not has_pairs(subject.y, subject.groups.codes):
+        return None
+    qid = subject.groups.codes if subject.has_queries else None
+    try:
+        found = margins(subject.model, subject.instances, subject.y, qid, resolution=_BARS + 1)
+    except NotRankedError:  # (no weights)
+        return None
+    thresholds, shares = found.curve
+    if not thresholds[-1] > thresholds[0]:
+        return None
+    parts = np.diff(shares)
+    parts[0] += shares[0]  # (pairs of the least margin)
+    return {
+        "edges": thresholds.tolist(),
+        "shares": parts.tolist(),
+        "pairs": found.n_pairs,
+        "wrong": found.at_most(0.0),
+        "median": found.quantile(0.5),
+        "minimum": found.minimum,
+    }
 
 
 def _said(parameters: Mapping[str, Any]) -> list[list[str]]:
@@ -184,6 +213,7 @@ def curve_facts(
         qid=qid,
         metrics=list(subject.measures),
         stages=stages,
+        margin_stages=12 if len(subject.y) <= 200_000 else 0,
     )
     rounds, training, watched = found.rounds, dict(found.training), found.watched
     if trace is not None:
@@ -197,6 +227,8 @@ def curve_facts(
             name: values[thin].tolist() for name, values in training.items() if _is_curve(name)
         },
         "watched": list(watched),
+        "margin_stages": found.margin_stages.tolist(),
+        "margins": {name: values.tolist() for name, values in found.margins.items()},
         "kept": found.best_round,
         "stopped": _stopped(found, subject),
     }

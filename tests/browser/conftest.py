@@ -1,0 +1,56 @@
+"""A real browser, in which any complaint or request of a page fails its test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    path = os.environ.get("CRUCIAL_BROWSER")
+    if not path:
+        pytest.fail("CRUCIAL_BROWSER names no browser; run these tests by `make test-browser`.")
+    with sync_playwright() as client:
+        started = client.chromium.launch(executable_path=path)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Open]:
+    """Open a file from disk; at the end of the test nothing must have gone wrong."""
+    trouble: list[str] = []
+    contexts = []
+
+    def open_file(path: Path, width: int = 1280, scheme: str = "light") -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (trouble.append("a dialog"), dialog.dismiss()))
+        page.on(
+            "request",
+            lambda request: (
+                trouble.append(request.url)
+                if not request.url.startswith((path.as_uri(), "data:"))
+                else None
+            ),
+        )
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready=yes]")
+        return page
+
+    yield open_file
+    for context in contexts:
+        context.close()
+    assert trouble == []
