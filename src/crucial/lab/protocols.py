@@ -31,7 +31,7 @@ Rows = NDArray[np.int64]
 Chooser = str | Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Protocol:
     """How tasks are divided and rounds are chosen.
 
@@ -88,7 +88,7 @@ class Protocol:
         return f"round and parameters by validation, {by}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ThreeWayFolds(Protocol):
     """Folds that take turns: one to test, the next to validate, the others to train.
 
@@ -121,7 +121,7 @@ class ThreeWayFolds(Protocol):
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PlainFolds(Protocol):
     """Folds of which one is tested by and all others are trained on.
 
@@ -169,7 +169,7 @@ class PlainFolds(Protocol):
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HalfOfItems(Protocol):
     """Half of the items of every list to train, the other half to test.
 
@@ -227,7 +227,7 @@ class HalfOfItems(Protocol):
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GivenFolds(Protocol):
     """Folds that come with the data, as LETOR's: files to train, validate and test."""
 

@@ -29,6 +29,14 @@ FORMAT = 1
 
 Key = tuple[str, str, str]
 
+#: Settings that all cells of a folder share, in words.
+_COMMON = {
+    "protocol": "another protocol",
+    "measures": "other measures",
+    "seed": "another seed",
+    "crucial": "another version of crucial",
+}
+
 
 class ResultFolder:
     """The folder of an experiment.
@@ -166,34 +174,32 @@ def _merged(path: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) ->
     """Settings of both; more tasks and rankers are welcome, others under a known name are not."""
     if old is None:
         return new
-    for what in ("protocol", "measures", "seed", "crucial"):
+    for what, word in _COMMON.items():
         if old.get(what) != new[what]:
-            raise _refused(path, what, old.get(what), new[what])
+            raise _refused(path, word, *_differing(old.get(what), new[what]))
     merged = dict(new)
     merged["sessions"] = [*old.get("sessions", []), *new.get("sessions", [])]
     for what, word in (("tasks", "task"), ("rankers", "ranker")):
         known = old.get(what, {})
         for name, one in new[what].items():
             if name in known and known[name] != one:
-                raise _refused(path, f"{word} {name!r}", *_differing(known[name], one))
+                raise _refused(path, f"another {word} {name!r}", *_differing(known[name], one))
         merged[what] = {**known, **new[what]}
     return merged
 
 
-def _differing(old: Any, new: Any) -> tuple[Any, Any]:
-    """The first place in which two settings differ."""
+def _differing(old: Any, new: Any, place: str = "") -> tuple[str, Any, Any]:
+    """The first place in which two settings differ, and what they are there."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
             if old.get(key) != new.get(key):
-                before, after = _differing(old.get(key), new.get(key))
-                if isinstance(before, str) and isinstance(after, str) and ": " in before:
-                    return before, after
-                return f"{key}: {before}", f"{key}: {after}"
-    return old, new
+                return _differing(old.get(key), new.get(key), f"{place}.{key}" if place else key)
+    return place, old, new
 
 
-def _refused(path: str, what: str, old: Any, new: Any) -> DataError:
+def _refused(path: str, what: str, place: str, old: Any, new: Any) -> DataError:
+    where = f" ({place})" if place else ""
     return DataError(
-        f"{path} holds an experiment with another {what}, and results are not mixed: "
-        f"{old} before, {new} now. Name another folder, or set it as it was."
+        f"{path} holds an experiment with {what}{where}, and results are not mixed: {old} "
+        f"before, {new} now. Name another folder, or set it as it was."
     )

@@ -1,0 +1,158 @@
+"""Average ranks, Friedman's test, Nemenyi's critical difference and its diagram."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from crucial.errors import DataError, ParameterError
+from crucial.lab.critical_difference import summarise_ranks
+from crucial.lab.statistics import average_ranks, critical_difference, friedman_test
+
+# Demšar (2006), table 6: AUC of four versions of C4.5 on fourteen data sets. (.9751 is printed
+# as .975, and ranked before its neighbour.)
+AUC = np.array(
+    [[.763, .768, .771, .798], [.599, .591, .590, .569], [.954, .971, .968, .967],
+     [.628, .661, .654, .657], [.882, .888, .886, .898], [.936, .931, .916, .931],
+     [.661, .668, .609, .685], [.583, .583, .563, .625], [.775, .838, .866, .875],
+     [1.000, 1.000, 1.000, 1.000], [.940, .962, .965, .962], [.619, .666, .614, .669],
+     [.972, .981, .9751, .975], [.957, .978, .946, .970]]
+)  # fmt: skip
+
+
+def test_ranks_of_a_known_table():
+    assert average_ranks(AUC).round(3).tolist() == [3.143, 2.0, 2.893, 1.964]
+    found = friedman_test(AUC)
+    # The article computes 9.28 and F 3.69, without the correction for equal ranks.
+    plain = 12 * 14 / (4 * 5) * ((average_ranks(AUC) ** 2).sum() - 4 * 25 / 4)
+    assert plain == pytest.approx(9.28, abs=0.01)
+    assert found.statistic == pytest.approx(stats.friedmanchisquare(*AUC.T).statistic)
+    assert found.p < 0.05
+
+
+@pytest.mark.parametrize(
+    ("n_rankers", "n_blocks", "alpha", "expected"),
+    [
+        (3, 300, 0.05, 0.1914),
+        (3, 10, 0.05, 1.048),
+        (3, 357, 0.05, 0.1754),
+        (4, 14, 0.05, 1.25),
+        (4, 14, 0.10, 1.12),
+    ],
+)
+def test_published_critical_differences(n_rankers, n_blocks, alpha, expected):
+    digits = len(str(expected).split(".")[1])
+    assert round(critical_difference(n_rankers, n_blocks, alpha), digits) == expected
+
+
+@given(st.integers(3, 6), st.integers(2, 12), st.integers(0, 10_000))
+def test_friedman_agrees_with_scipy(k, n, seed):
+    values = np.random.default_rng(seed).integers(0, 4, (n, k)).astype(float)
+    found = friedman_test(values, higher_is_better=bool(seed % 2))
+    if (values == values[:, :1]).all():
+        assert (found.statistic, found.p) == (0.0, 1.0)
+        return
+    theirs = stats.friedmanchisquare(*values.T)
+    assert found.statistic == pytest.approx(theirs.statistic, rel=1e-9, abs=1e-9)
+    assert found.p == pytest.approx(theirs.pvalue, rel=1e-9, abs=1e-12)
+
+
+def test_all_blocks_agree():
+    found = friedman_test([[3, 2, 1]] * 5)
+    assert (found.statistic, found.f_statistic, found.f_p) == (10.0, float("inf"), 0.0)
+    assert "p 0.0067" in str(found)
+
+
+def test_rounding_makes_no_rank():
+    assert average_ranks([[0.1 + 0.2, 0.3]]).tolist() == [1.5, 1.5]
+    assert average_ranks([[0.3, 0.3 + 1e-9]]).tolist() == [2.0, 1.0]
+
+
+def test_losses_rank_the_other_way():
+    assert average_ranks([[0.1, 0.2]], higher_is_better=False).tolist() == [1.0, 2.0]
+
+
+def some(names=("plus", "c", "d"), n=10):
+    random = np.random.default_rng(0)
+    values = random.random((n, len(names))) + np.linspace(0.4, 0, len(names))
+    return summarise_ranks(values, names, measure="ndcg@5")
+
+
+def test_groups_are_the_largest_runs():
+    values = np.array([[0.9, 0.5, 0.3], [0.8, 0.6, 0.5], [0.7, 0.6, 0.1], [0.7, 0.2, 0.5]])
+    found = summarise_ranks(values, ["a", "b", "c"])
+    assert found.difference == pytest.approx(critical_difference(3, 4))
+    assert found.groups == ((0, 1), (1, 2))  # a and c are 1.75 apart, more than 1.657
+    many = summarise_ranks(np.repeat(values, 20, axis=0), ["a", "b", "c"])
+    assert many.groups == ()
+    assert many.ranks.tolist() == found.ranks.tolist()
+
+
+def test_blocks_with_a_gap_are_left_out_and_counted():
+    found = summarise_ranks([[1.0, 2.0], [np.nan, 1.0], [2.0, 1.0], [3.0, 1.0]], ["a", "b"])
+    assert (found.n_blocks, found.n_left_out) == (3, 1)
+    assert found.ranks.tolist() == pytest.approx([4 / 3, 5 / 3])
+    assert "3 tasks (1 left out)" in str(found)
+
+
+def test_text_shows_ranks_in_their_places():
+    lines = str(some()).splitlines()
+    stars = {line.split()[0]: line.index("*") for line in lines if "*" in line}
+    found = some()
+    ordered = [stars[name] for name in found.rankers]
+    assert ordered == sorted(ordered)
+    assert lines[0].startswith("ndcg@5: average rank over 10 tasks; critical difference 1.0481")
+    assert max(map(len, lines)) <= 110
+
+
+def test_svg_is_well_formed_and_inert():
+    hostile = ("<script>alert(1)</script>", 'b" onload="x', "c & d\x1b")
+    text = some(hostile).to_svg()
+    root = ElementTree.fromstring(text)
+    tags = {one.tag.rpartition("}")[2] for one in root.iter()}
+    assert tags == {"svg", "title", "line", "text"}
+    assert all(not name.startswith("on") for one in root.iter() for name in one.attrib)
+    shown = [one.text for one in root.iter() if one.tag.endswith("text")]
+    assert any("<script>alert(1)" in one for one in shown)
+
+
+def test_plot_draws_into_given_axes():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    figure, ax = plt.subplots()
+    assert some().plot(ax) is ax
+    said = [one.get_text() for one in ax.texts]
+    assert any(one.strip().startswith("plus ") for one in said)
+    plt.close(figure)
+
+
+def test_frame_has_a_row_a_ranker():
+    frame = some().to_frame()
+    assert list(frame["ranker"]) == list(some().rankers)
+    assert set(frame["critical_difference"]) == {some().difference}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: average_ranks([1.0, 2.0]), "table of blocks and rankers"),
+        (lambda: average_ranks([[1.0, np.nan]]), "ranker 1 has no value in block 0"),
+        (lambda: friedman_test([[1.0], [2.0]]), "two rankers or more"),
+        (lambda: summarise_ranks([[1.0, 2.0]], ["a"]), "column for each of the 1 rankers"),
+        (lambda: summarise_ranks([[1.0]], ["a"]), "two rankers or more"),
+        (lambda: summarise_ranks([[1.0, np.nan]], ["a", "b"]), "no task in which every ranker"),
+    ],
+)
+def test_refusals(call, said):
+    with pytest.raises(DataError, match=said):
+        call()
+
+
+def test_alpha_is_checked():
+    with pytest.raises(ParameterError, match="'alpha' parameter of critical_difference"):
+        critical_difference(3, 10, 2.0)
