@@ -39,6 +39,7 @@ _HOME = {
     "Task": "crucial.lab.tasks",
     "compare_runs": "crucial.lab.comparison",
     "cross_validate": "crucial.lab.cross_validation",
+    "e2_trace": "crucial.inspection.e2_trace",
     "evaluate": "crucial.measures.evaluation",
     "evaluate_run": "crucial.measures.runs",
     "get_measure": "crucial.measures.names",
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from crucial.feedback.combined import SumFeedback as SumFeedback
     from crucial.feedback.labels import LabelFeedback as LabelFeedback
     from crucial.feedback.pairs import PairFeedback as PairFeedback
+    from crucial.inspection.e2_trace import e2_trace as e2_trace
     from crucial.inspection.margins import margins as margins
     from crucial.inspection.margins import max_margin as max_margin
     from crucial.lab.comparison import Comparison as Comparison
