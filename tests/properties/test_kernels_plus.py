@@ -70,6 +70,19 @@ def test_ties_of_rankers_in_use(seed):
         assert made[0][j] == pytest.approx(weight[inside & same].sum())
 
 
+@holds_for(st.integers(0, 10**9), quick=60, full=10_000)
+def test_sums_over_the_ones_of_columns(seed):
+    random, n, _, _, _, _, used = problem(seed)
+    values, size = random.normal(size=n), int(random.integers(0, 7))
+    made = []
+    for module in (compiled, plain):
+        out = np.full(size, 7.0)
+        module.column_sums(values, used, out)
+        made.append(out)
+    assert made[0].tobytes() == made[1].tobytes()
+    assert made[0] == pytest.approx(values @ used[:, :size], abs=1e-12)
+
+
 @holds_for(
     st.integers(0, 10**9), st.sampled_from([np.uint8, np.uint16, np.uint32]), quick=60, full=10_000
 )

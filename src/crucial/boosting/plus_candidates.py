@@ -63,6 +63,7 @@ class Candidates:
         self.compiled, self.threads = compiled, threads
         self._columns = columns
         self._fixed = -1 if default_rank == "learned" else int(default_rank)
+        self._last = -1, np.zeros(0, np.uint8)
         self.distinct = self._offers()
         self._drop_repeated(component)
 
@@ -139,7 +140,12 @@ class Candidates:
         return feature, position - int(self.first[feature]), default
 
     def output(self, number: int) -> NDArray[np.uint8]:
-        """Scores of a candidate on the rows."""
+        """Scores of a candidate on the rows; the last one asked for is kept."""
+        if number != self._last[0]:
+            self._last = number, self._output(number)
+        return self._last[1]
+
+    def _output(self, number: int) -> NDArray[np.uint8]:
         feature, k, default = self._where(number)
         codes = self.bins.codes[feature, : self.n_rows]
         ones = codes >= k
@@ -151,7 +157,7 @@ class Candidates:
         """Scores of several candidates, a row each."""
         made = np.empty((len(numbers), self.n_rows), np.uint8)
         for at, number in enumerate(numbers.tolist()):
-            made[at] = self.output(number)
+            made[at] = self._output(number)
         return made
 
     def ranker(self, number: int) -> Stump | Presence | ScaledFeature:

@@ -206,27 +206,29 @@ class PairWeights:
             What is smaller in magnitude need not be exact; negative for all to be exact.
         """
         n = self.size
-        slope = self.potentials @ self.used
+        slope = np.empty(n)
+        add_up = plain.column_sums
+        if self._compiled:
+            from crucial.kernels.compiled.plus import column_sums as add_up
+        add_up(self.potentials, self._columns, slope)
         tanh = np.tanh(self.eta)
         if floor < 0.0:
             self._weigh_ties(np.arange(n))
             return self._ties[:n] * tanh - slope, slope
         delta = self._ties[:n] * tanh - slope
-        unsure = np.minimum(self._travel - self._weighed[:n], 1.0) * np.abs(tanh)
-        reach = np.abs(delta) + unsure
-        take = _FIRST_LOOK
+        reach = np.minimum(self._travel - self._weighed[:n], 1.0) * np.abs(tanh) + np.abs(delta)
+        best, take = floor, _FIRST_LOOK
         while True:
-            known = unsure == 0.0
-            best = max(floor, float(np.abs(delta[known]).max(initial=0.0)))
-            left = np.flatnonzero(~known & (reach >= worst_tied(best) - _SLACK))
+            left = (reach >= worst_tied(best) - _SLACK).nonzero()[0]
             if not len(left):
                 return delta, slope
             if len(left) > take:  # the most promising first: they may rule out the others
                 left = left[np.argsort(-reach[left], kind="stable")[:take]]
             self._weigh_ties(left)
-            delta[left] = self._ties[left] * tanh[left] - slope[left]
-            unsure[left] = 0.0
-            take = n
+            found = self._ties[left] * tanh[left] - slope[left]
+            delta[left] = found
+            reach[left] = -1.0  # (known)
+            best, take = max(best, float(np.abs(found).max())), n
 
     def _renew(self) -> None:
         """Compute all weights from the rankers in use, in the logarithmic domain."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from crucial.kernels.jit import kernel
 
-__all__ = ["pair_step", "pair_ties", "stump_sums"]
+__all__ = ["column_sums", "pair_step", "pair_ties", "stump_sums"]
 
 
 @kernel
@@ -81,6 +81,17 @@ def pair_ties(start, low, d, used, size, first_row, last_row, tied):
         here = used[x]
         for j in range(size):
             tied[j] += ones[j] if here[j] != 0.0 else whole - ones[j]
+
+
+@kernel
+def column_sums(values, columns, out):
+    """Sum of values over the ones of every column."""
+    out[:] = 0.0
+    for i in range(len(values)):
+        value = values[i]
+        row = columns[i]
+        for j in range(len(out)):
+            out[j] += value * row[j]
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["pair_step", "pair_ties", "stump_sums"]
+__all__ = ["column_sums", "pair_step", "pair_ties", "stump_sums"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -100,6 +100,21 @@ def pair_ties(
     for j in range(size):
         ones = np.bincount(high, d[part] * used[low[part], j], last_row)[rows]
         tied[j] = _running_total(np.where(used[rows, j] != 0.0, ones, whole - ones))
+
+
+def column_sums(values: Floats, columns: Floats, out: Floats) -> None:
+    """Sum of values over the ones of every column.
+
+    Row after row and not by BLAS, whose order of adding depends on the machine.
+
+    Parameters
+    ----------
+    columns : array of shape (n_rows, at least size)
+        Of 0 and 1.
+    out : array of shape (size,)  # OUT
+    """
+    products = values[:, None] * columns[:, : len(out)]
+    out[:] = np.cumsum(products, axis=0)[-1] + 0.0 if len(values) else 0.0  # (no -0)
 
 
 def stump_sums(
