@@ -26,6 +26,7 @@ VERBS = {
     "report": "crucial.cli.report",
     "demo": "crucial.cli.demo",
     "measures": "crucial.cli.listings",
+    "rankers": "crucial.cli.listings",
     "presets": "crucial.cli.listings",
 }
 

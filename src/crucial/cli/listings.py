@@ -1,4 +1,4 @@
-"""``crucial measures`` and ``crucial presets``: names that other verbs take."""
+"""``crucial measures``, ``rankers`` and ``presets``: names that other verbs take."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from crucial.cli.terminal import console, table
 
-__all__ = ["measures_command", "presets_command"]
+__all__ = ["measures_command", "presets_command", "rankers_command"]
 
 _MEASURES_EPILOG = """\
 \b
@@ -15,6 +15,15 @@ Examples:
 
 Unless said otherwise a label above 0 is relevant, a query without a value is left out and
 counted, and equal scores count by the exact expectation over their random order.
+"""
+
+_RANKERS_EPILOG = """\
+\b
+Examples:
+  crucial train train.txt --ranker pnorm-push --p 8 -o model.json
+  crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
+
+Parameters that are not options of 'crucial train' are set with --set NAME=VALUE.
 """
 
 _PRESETS_EPILOG = """\
@@ -40,6 +49,34 @@ def measures_command() -> None:
             for key, option in family.options.items()
         ]
         shown.add_row(name + at, family.summary, "; ".join(options))
+    console().print(shown)
+
+
+@click.command("rankers", epilog=_RANKERS_EPILOG)
+def rankers_command() -> None:
+    """List the rankers and their own parameters."""
+    import inspect
+
+    from crucial.estimators.registry import RANKERS, ranker_class
+
+    made = {name: ranker_class(name) for name in sorted(RANKERS)}
+    common = {
+        name
+        for name in inspect.signature(made["rankboost"]).parameters
+        if sum(name in inspect.signature(one).parameters for one in made.values()) > len(made) / 2
+    }
+    shown = table()
+    shown.add_column("ranker", no_wrap=True)
+    shown.add_column("what it is")
+    shown.add_column("parameters of its own")
+    for name, one in made.items():
+        first = (inspect.getdoc(one) or "").split("\n\n")[0].replace("\n", " ")
+        own = [
+            f"{key}={parameter.default}"
+            for key, parameter in inspect.signature(one).parameters.items()
+            if key not in common
+        ]
+        shown.add_row(name, first, ", ".join(own))
     console().print(shown)
 
 

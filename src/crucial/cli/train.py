@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crucial.cli.choosing import DEFAULT, make_ranker, takes
 from crucial.cli.measuring import default_measure
 from crucial.cli.options import data_argument, jobs_option, measure_option, reading_options
 from crucial.cli.reading import as_instances, naming, read_training, refuse_same_file
@@ -15,10 +16,10 @@ from crucial.cli.terminal import note
 from crucial.cli.writing import check_target
 from crucial.errors import FileError
 from crucial.estimators.presets import PRESETS
+from crucial.estimators.registry import RANKERS
 
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
-    from crucial.estimators.rankboost import RankBoost
     from crucial.model.additive import AdditiveRanker
 
 __all__ = ["Trained", "train_command"]
@@ -30,6 +31,8 @@ Examples:
   crucial train train.txt --valid valid.txt -m ndcg@10 -m map -o model.json
   crucial train clicks.csv --label grade --qid query --item url -o model.json
   crucial train runs.csv --preset rankboost.3.cum --rounds 200 -o model.json
+  crucial train train.txt --ranker pnorm-push --p 8 -o model.json
+  crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
 
 \b
 Conventions:
@@ -58,7 +61,7 @@ class Trained:
     output: str
     train: Dataset
     valid: Dataset | None
-    ranker: RankBoost
+    ranker: Any
     model: AdditiveRanker
     metrics: tuple[str, ...]
     seconds: float
@@ -72,6 +75,9 @@ class Trained:
               help="Rows to judge by after every round; the best round is kept. With "
               "--group-sizes, its own sizes are in FILE.query.")  # fmt: skip
 @measure_option
+@click.option("--ranker", type=click.Choice(sorted(RANKERS)), metavar="NAME",
+              help="What to learn with ('crucial rankers' lists them); each has defaults of its "
+              f"own, and those told here are RankBoost's. [default: {DEFAULT}]")  # fmt: skip
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), metavar="NAME",
               help="A paper's RankBoost by name ('crucial presets' lists them); other options "
               "change it.")  # fmt: skip
@@ -97,6 +103,11 @@ class Trained:
               "[default: pairs]")  # fmt: skip
 @click.option("--max-bins", callback=_bins, metavar="N|all",
               help="Bins a feature; all: one per distinct value. [default: 255]")  # fmt: skip
+@click.option("--p", type=float, metavar="P",
+              help="pnorm-push: how much more the top counts; 1 is RankBoost.")  # fmt: skip
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
+              help="Any other parameter of the ranker, by its name in Python; may be "
+              "repeated.")  # fmt: skip
 @click.option("--subsample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
               help="Share of the queries that count in a round. [default: 1]")  # fmt: skip
 @click.option("--pairs", type=click.Path(), metavar="FILE",
@@ -117,7 +128,8 @@ def train_command(data: str, output: str, **given: Any) -> None:
 
     DATA holds labelled rows in queries: svmlight / LETOR lines (label qid:Q index:value
     ... # item), CSV, TSV or parquet; plain or gzip. RankBoost adds one stump
-    [feature > threshold] a round, chosen to put more pairs in the right order.
+    [feature > threshold] a round, chosen to put more pairs in the right order; --ranker
+    names others.
     """
     from crucial.cli.training_report import report, write_trace
 
@@ -137,16 +149,15 @@ def train_command(data: str, output: str, **given: Any) -> None:
 
 def _train(path: str, output: str, given: dict[str, Any]) -> Trained:
     """Read, learn, and put together what the report tells."""
-    from crucial.estimators.rankboost import RankBoost
     from crucial.measures.names import get_measure
 
     metrics = [get_measure(name).name for name in given["metrics"]]
-    settings = _settings(given)
-    maker = RankBoost if given["preset"] is None else RankBoost.preset
-    named = () if given["preset"] is None else (given["preset"],)
+    ranker = make_ranker(given, metrics)
+    _check_abilities(ranker, given)
     train, valid, how = read_training(path, given["valid"], given)
     metrics = metrics or [default_measure(train, valid)]
-    ranker = maker(*named, **settings, eval_metric=metrics, verbose=1)
+    if takes(ranker, "get_params") and "eval_metric" in ranker.get_params():
+        ranker.set_params(eval_metric=metrics)
     _check_queries(path, train, given["valid"], valid)
     with naming(path):
         _check_measures(metrics, train)
@@ -160,27 +171,23 @@ def _train(path: str, output: str, given: dict[str, Any]) -> Trained:
     return Trained(path, given["valid"], output, train, valid, ranker, model, tuple(metrics), 0.0)
 
 
-def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of the estimator that the options set; the others stay the preset's."""
-    same = ("learning_rate", "choice", "step", "balance", "subsample")
-    settings = {name: given[name] for name in same if given[name] is not None}
-    renamed = {"rounds": "n_estimators", "seed": "random_state", "jobs": "n_jobs"}
-    settings |= {ours: given[name] for name, ours in renamed.items() if given[name] is not None}
-    if given["positive"] is not None:
-        settings["positive_weights"] = "cumulative" if given["positive"] else None
-    if given["default_rank"] is not None:
-        rank = given["default_rank"]
-        settings["default_rank"] = rank if rank == "learned" else int(rank)
-    if given["max_bins"] is not None:
-        settings["max_bins"] = None if given["max_bins"] == "all" else given["max_bins"]
-    if given["early_stopping"] is not None:
-        settings["early_stopping_rounds"] = given["early_stopping"] or None
-    return settings
+def _check_abilities(ranker: Any, given: dict[str, Any]) -> None:
+    """Refuse, before anything is read, what this ranker has no way to do."""
+    name = given["ranker"] or DEFAULT
+    if given["pairs"] is not None and not takes(ranker, "fit_pairs"):
+        raise click.UsageError(f"--pairs: {name} learns from labels alone.")
+    if given["trace"] is not None and not takes(ranker, "fit", "eval_set"):
+        raise click.UsageError(f"--trace: {name} has no rounds to tell of.")
 
 
-def _say_patience(ranker: RankBoost, given: dict[str, Any]) -> None:
+def _say_patience(ranker: Any, given: dict[str, Any]) -> None:
     """Say what was chosen for the user about stopping."""
-    if given["valid"] is not None and ranker.early_stopping_rounds is None:
+    if given["valid"] is None:
+        return
+    if not takes(ranker, "fit", "eval_set"):
+        name = given["ranker"] or DEFAULT
+        note(f"{name} has no rounds to choose from: {given['valid']} is measured at the end")
+    elif ranker.early_stopping_rounds is None:
         note(
             f"{given['valid']} decides the round to keep; training never stops early "
             "(--early-stopping N)"
@@ -206,14 +213,15 @@ def _check_measures(metrics: list[str], train: Dataset) -> None:
 
 
 def _fit(
-    ranker: RankBoost, path: str, train: Dataset, valid: Dataset | None, given: dict[str, Any]
+    ranker: Any, path: str, train: Dataset, valid: Dataset | None, given: dict[str, Any]
 ) -> None:
     X = as_instances(train)
     evals: dict[str, Any] = {}
     if valid is not None:
         if valid.y is None:
             raise FileError(given["valid"], "its rows have no labels to judge by.")
-        evals = {"eval_set": (as_instances(valid), valid.y), "eval_qid": valid.qid}
+        if takes(ranker, "fit", "eval_set"):
+            evals = {"eval_set": (as_instances(valid), valid.y), "eval_qid": valid.qid}
     if given["pairs"] is None:
         if given["pairs_only"]:
             raise click.UsageError("--pairs-only needs --pairs FILE.")

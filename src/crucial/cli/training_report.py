@@ -28,7 +28,8 @@ def report(made: Trained) -> None:
     """Print the closing summary."""
     screen = console()
     screen.print()
-    screen.print(f"RankBoost on {made.path}, in {made.seconds:.1f} s", style="bold")
+    name = type(made.ranker).__name__
+    screen.print(f"{name} on {made.path}, in {made.seconds:.1f} s", style="bold")
     screen.print(_counts(made))
     screen.print()
     rule = gain_rule(made.metrics)
@@ -72,10 +73,14 @@ def _counts(made: Trained) -> Table:
             f"(no two rows with different labels{or_aside})",
         )
     add("pairs", f"{summary['pairs']:,}")
+    if not hasattr(ranker, "trace_"):
+        return grid_
     add("rounds", _rounds(made))
-    if ranker.best_round_:
+    bounds = getattr(ranker, "bounded_risk", None)
+    if ranker.best_round_ and bounds is not None:
         loss = ranker.trace_[ranker.best_round_ - 1].loss
-        add("bound", f"{loss:.4f}: at most this share of the pairs is misordered in training")
+        ties = "" if bounds == "R1" else ", a tie counted half"
+        add("bound", f"{loss:.4f}: at most this share of the pairs is misordered in training{ties}")
     return grid_
 
 
@@ -135,8 +140,8 @@ def _queries(found: Evaluation) -> str:
 
 def _curve(made: Trained) -> str | None:
     """The first measure, round by round, as one line of blocks."""
-    trace = made.ranker.trace_
-    if len(trace) < 2 or not trace[0].measures:
+    trace = getattr(made.ranker, "trace_", None)
+    if trace is None or len(trace) < 2 or not trace[0].measures:
         return None
     name = made.metrics[0]
     values = trace.column(name).tolist()

@@ -212,7 +212,7 @@ def _check_two(labels: Floats, laid: LabelledRows, groups: Groups) -> None:
         return
     at = int(deep[0])
     first = int(laid.layout.query_first[at])
-    said = ", ".join(f"{v:g}" for v in laid.layout.values[first : first + 4])
+    said = ", ".join(f"{v:g}" for v in laid.layout.values[first : first + min(4, levels[at])])
     more = ", ..." if levels[at] > 4 else ""
     where = "the labels are"
     if groups.n_groups > 1:

@@ -103,6 +103,8 @@ class LogisticRanker(StumpBoostedRanker):
     [1, 2, 3]
     """
 
+    bounded_risk = "R1"
+
     def __init__(
         self,
         n_estimators: int = 300,

@@ -1,0 +1,184 @@
+"""Every ranker of the registry through the verbs: train, show, rank, evaluate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import crucial as package
+from crucial.cli.choosing import parse_setting
+from crucial.estimators.registry import RANKERS, ranker_class
+
+# AdaBoost compares all rows with all, so its file has no query ids.
+WITHOUT_QUERIES = {"adaboost"}
+
+
+@pytest.fixture
+def two_labels(tmp_path: Path, small_problem, svmlight_lines) -> Path:
+    """A file of relevant and irrelevant rows, with queries and without."""
+    X, y, qid = small_problem(8, 0)
+    lines = svmlight_lines(X, (y > 0).astype(int), qid)
+    (tmp_path / "queries.txt").write_text(lines)
+    bare = [" ".join(w for w in one.split() if "qid:" not in w) for one in lines.splitlines()]
+    (tmp_path / "bare.txt").write_text("\n".join(bare) + "\n")
+    return tmp_path
+
+
+def data_for(name: str, folder: Path) -> Path:
+    return folder / ("bare.txt" if name in WITHOUT_QUERIES else "queries.txt")
+
+
+def parameters_of(name: str) -> set[str]:
+    return set(ranker_class(name)().get_params())
+
+
+@pytest.mark.parametrize("name", sorted(RANKERS))
+def test_every_ranker_from_file_to_ranking(name: str, two_labels: Path, crucial) -> None:
+    data, model = data_for(name, two_labels), two_labels / "m.json"
+    words = ["train", data, "--ranker", name, "-o", model, "--valid", data, "-m", "map"]
+    rounds = "n_estimators" in parameters_of(name)
+    if rounds:
+        words += ["--rounds", 6, "--trace", two_labels / "t.tsv"]
+    done = crucial(*words)
+    assert done.exit_code == 0, done.stderr
+    estimator = ranker_class(name).__name__
+    assert f"{estimator} on {data}" in done.stdout.replace("\n", " ")
+    assert "map" in done.stdout
+    read = package.load_model(model)
+    assert read.training["estimator"] == estimator
+    assert read.n_rounds > 0
+    if rounds:
+        assert len((two_labels / "t.tsv").read_text().splitlines()) == 7
+        assert "map by round" in done.stdout
+    else:
+        assert "is measured at the end" in done.stderr
+    shown = crucial("show", model)
+    assert shown.exit_code == 0, shown.stderr
+    assert estimator in shown.stdout
+    assert json.loads(crucial("show", model, "--json").stdout)["n_rounds"] == read.n_rounds
+    ranked = crucial("rank", model, data, "-o", two_labels / "ranked.txt")
+    assert ranked.exit_code == 0, ranked.stderr
+    assert len((two_labels / "ranked.txt").read_text().splitlines()) >= 80
+    found = crucial("evaluate", model, data, "-m", "auc")
+    assert found.exit_code == 0, found.stderr
+    assert "auc" in found.stdout
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", sorted(set(RANKERS) - WITHOUT_QUERIES))
+def test_the_model_is_what_the_library_makes(name: str, two_labels: Path, crucial) -> None:
+    data = package.read_data(two_labels / "queries.txt")
+    made = ranker_class(name)()
+    words = ["train", two_labels / "queries.txt", "--ranker", name, "-o", two_labels / "m.json"]
+    if "n_estimators" in made.get_params():
+        made.set_params(n_estimators=5)
+        words += ["--rounds", 5]
+    assert crucial(*words).exit_code == 0
+    made.fit(data.X, data.y, qid=data.qid)
+    model = package.load_model(two_labels / "m.json")
+    assert model.weights == made.model_.weights
+    assert model.rankers == made.model_.rankers
+
+
+def test_options_and_settings_reach_the_ranker(folder: Path, crucial) -> None:
+    done = crucial(
+        "train", folder / "train.txt", "-o", folder / "m.json", "--ranker", "pnorm-push",
+        "--p", 8, "--rounds", 4, "--set", "learning_rate=0.5", "--set", "gain=linear",
+        "--set", "max_bins=null", "--set", "record_risks=true", "--set", "verbose=0",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    parameters = package.load_model(folder / "m.json").training["parameters"]
+    expected = {"p": 8.0, "learning_rate": 0.5, "gain": "linear", "max_bins": None,
+                "record_risks": True, "n_estimators": 4}  # fmt: skip
+    assert {name: parameters[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("p=16", 16),
+        ("p = 1.5", 1.5),
+        ("search=optimal", "optimal"),
+        ('search="optimal"', "optimal"),
+        ("max_pairs=None", None),
+        ("max_pairs=null", None),
+        ("record_risks=True", True),
+        ("record_risks=false", False),
+        ("monotone_constraints=[1, 0, -1]", [1, 0, -1]),
+        ('monotone_constraints={"age": -1}', {"age": -1}),
+        ("name=a=b", "a=b"),
+        ("deep=" + "[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_values_of_settings(text: str, value: object) -> None:
+    assert parse_setting(text)[1] == value
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--ranker", "rankbost"], "'rankbost' is not one of"),
+        (
+            ["--ranker", "pnorm-push", "--preset", "rb_c"],
+            "--preset rb_c is a form of rankboost, and --ranker is pnorm-push",
+        ),
+        (
+            ["--ranker", "pnorm-push", "--choice", "steepest"],
+            "--choice: pnorm-push has no parameter 'choice' (rankboost",
+        ),
+        (["--p", "4"], "--p: rankboost has no parameter 'p' (pnorm-push has it)"),
+        (
+            ["--ranker", "infinite-push", "--rounds", "5"],
+            "--rounds: infinite-push has no parameter 'n_estimators'",
+        ),
+        (["--ranker", "infinite-push", "--rounds", "5"], "It takes balance, l2, max_iter, n_jobs"),
+        (["--ranker", "infinite-push", "--trace", "t.tsv"], "infinite-push has no rounds"),
+        (["--ranker", "infinite-push", "--pairs", "p.tsv"], "learns from labels alone"),
+        (["--ranker", "pnorm-push", "--p", "0.5"], "'p' parameter of PNormPush must be a number"),
+        (["--ranker", "pnorm-push", "--p", "1e9"], "use InfinitePush"),
+        (["--ranker", "pnorm-push", "--p", "x"], "'x' is not a valid float"),
+        (["--ranker", "infinite-push"], "labels of query 'q1' are 0, 1, 2. Make them two"),
+        (["--set", "rate=3"], "--set rate: rankboost has no parameter 'rate'. It takes"),
+        (["--set", "learn_rate=0.3"], "Did you mean learning_rate?"),
+        (["--set", "learning_rate"], "a setting is NAME=VALUE, such as p=16"),
+        (["--set", "=3"], "a setting is NAME=VALUE"),
+        (["--set", "learning_rate=2"], "'learning_rate' parameter of RankBoost must be"),
+        (["--set", "learning_rate=NaN"], "'learning_rate' parameter of RankBoost must be"),
+        (["--set", "eval_metric=map"], "--set eval_metric: use --metric"),
+        (["--set", "n_jobs=1"], "--set n_jobs: use --jobs"),
+        (["--rounds", "3", "--set", "n_estimators=4"], "n_estimators is given twice"),
+        (["--set", "step=bound", "--set", "step=exact"], "step is given twice"),
+    ],
+)
+def test_what_a_ranker_cannot_take_is_said_in_one_line(
+    folder: Path, crucial, error_line, words: list[str], said: str
+) -> None:
+    done = crucial("train", folder / "train.txt", "-o", folder / "m.json", *words)
+    assert said in error_line(done)
+    assert not (folder / "m.json").exists()
+
+
+def test_pairs_with_another_ranker(folder: Path, crucial, small_problem) -> None:
+    X, y, _ = small_problem(12, 0)
+    pairs = [(a, b) for a, b in zip(range(0, 120, 3), range(1, 120, 3)) if y[a] > y[b]]
+    (folder / "rows.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
+    words = ("train", folder / "train.txt", "--ranker", "logistic", "-o", folder / "m.json",
+             "--rounds", 5, "--pairs", folder / "rows.tsv", "--pairs-by", "row")  # fmt: skip
+    done = crucial(*words, "--pairs-only")
+    assert done.exit_code == 0, done.stderr
+    same = package.LogisticRanker(5).fit_pairs(X, pairs)
+    assert package.load_model(folder / "m.json").weights == same.model_.weights
+    both = crucial(*words)
+    assert both.exit_code == 2
+    assert "learns from labels or from pairs" in both.stderr
+
+
+def test_rankers_are_listed(crucial) -> None:
+    said = crucial("rankers")
+    assert said.exit_code == 0
+    assert all(name in said.stdout for name in RANKERS)
+    assert "l2=0.001" in said.stdout
+    assert np.mean([len(line) for line in said.stdout.splitlines()]) < 101

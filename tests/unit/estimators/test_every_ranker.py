@@ -1,0 +1,242 @@
+"""What every ranker of the registry promises, whatever it does inside."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, cross_val_score
+
+import crucial
+from crucial.errors import DataError, NotRankedError
+from crucial.estimators.registry import RANKERS, ranker_class
+
+# Compares all rows with all and says so: one intercept cannot balance several queries.
+WITHOUT_QUERIES = {"adaboost"}
+NAMES = sorted(RANKERS)
+WITH_QUERIES = sorted(set(RANKERS) - WITHOUT_QUERIES)
+
+
+def make(name: str, **more: Any) -> Any:
+    """A ranker of few rounds, for tests that want no more."""
+    ranker = ranker_class(name)(**more)
+    if "n_estimators" in ranker.get_params() and "n_estimators" not in more:
+        ranker.set_params(n_estimators=12)
+    return ranker
+
+
+class Data:
+    """Two labels, abstentions, ids of queries as text in no order."""
+
+    def __init__(self, n_rows: int = 150, n_queries: int = 6, seed: int = 5) -> None:
+        random = np.random.default_rng(seed)
+        self.X = random.normal(size=(n_rows, 4))
+        self.y = (self.X[:, 0] + 0.5 * random.normal(size=n_rows) > 0.3).astype(int)
+        self.X[random.random(self.X.shape) < 0.1] = np.nan
+        self.qid = np.array([f"query-{i}" for i in random.integers(0, n_queries, n_rows)])
+        self.weight = random.integers(1, 4, n_rows).astype(float)
+
+    def queries(self, name: str) -> dict[str, Any]:
+        return {} if name in WITHOUT_QUERIES else {"qid": self.qid}
+
+
+DATA = Data()
+
+
+def fitted(name: str, **more: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return make(name, **more).fit(DATA.X, DATA.y, **DATA.queries(name))
+
+
+@pytest.fixture
+def routing() -> Iterator[None]:
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_public_and_scikit_learns_checks_see_it(name: str) -> None:
+    """test_sklearn_contract runs check_estimator over the public names."""
+    found = ranker_class(name)
+    assert getattr(crucial, found.__name__) is found
+    assert "Examples" in str(found.__doc__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_learns_something_that_generalises(name: str) -> None:
+    ranker, other = fitted(name), Data(seed=6)
+    assert ranker.score(DATA.X, DATA.y, **DATA.queries(name)) > 0.8
+    assert ranker.score(other.X, other.y, **other.queries(name)) > 0.8
+    assert ranker.rank(other.X, **other.queries(name)).min() == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clones_and_pickles(name: str) -> None:
+    ranker = fitted(name)
+    assert clone(ranker).get_params() == ranker.get_params()
+    expected = ranker.predict(DATA.X)
+    again = pickle.loads(pickle.dumps(ranker))
+    assert again.predict(DATA.X).tobytes() == expected.tobytes()
+    assert fitted(name).predict(DATA.X).tobytes() == expected.tobytes()
+    with pytest.raises(NotFittedError, match="not fitted"):
+        clone(ranker).predict(DATA.X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_gives_the_same_scores(name: str, tmp_path: Any) -> None:
+    ranker = fitted(name)
+    ranker.save(tmp_path / "m.json")
+    model = crucial.load_model(tmp_path / "m.json")
+    assert model.predict(DATA.X).tobytes() == ranker.predict(DATA.X).tobytes()
+    assert model.training["estimator"] == type(ranker).__name__
+    parameters = model.training["parameters"]
+    assert {"n_jobs", "verbose", "warm_start"}.isdisjoint(parameters)
+    ranker.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_threads_change_nothing(name: str) -> None:
+    one, two = fitted(name, n_jobs=1), fitted(name, n_jobs=2)
+    assert one.predict(DATA.X).tobytes() == two.predict(DATA.X).tobytes()
+    assert one.model_.weights == two.model_.weights
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_rows_changes_nothing(name: str) -> None:
+    order = np.random.default_rng(1).permutation(len(DATA.y))
+    queries = {key: value[order] for key, value in DATA.queries(name).items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        moved = make(name).fit(DATA.X[order], DATA.y[order], **queries)
+    ranker = fitted(name)
+    assert moved.model_.rankers == ranker.model_.rankers
+    np.testing.assert_allclose(moved.predict(DATA.X), ranker.predict(DATA.X), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_weight_of_two_is_a_row_twice(name: str) -> None:
+    counts = np.random.default_rng(2).integers(0, 3, len(DATA.y))
+    queries = DATA.queries(name)
+    twice = {key: value.repeat(counts) for key, value in queries.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        one = make(name).fit(DATA.X, DATA.y, sample_weight=counts, **queries)
+        two = make(name).fit(DATA.X.repeat(counts, axis=0), DATA.y.repeat(counts), **twice)
+    np.testing.assert_allclose(one.predict(DATA.X), two.predict(DATA.X), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_features_stay_with_the_model(name: str, tmp_path: Any) -> None:
+    frame = pd.DataFrame(DATA.X, columns=["bm25", "clicks", "age", "length"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        ranker = make(name).fit(frame, DATA.y, **DATA.queries(name))
+    assert list(ranker.feature_names_in_) == list(frame.columns)
+    assert ranker.model_.feature_names == tuple(frame.columns)
+    assert ranker.predict(frame).tobytes() == fitted(name).predict(DATA.X).tobytes()
+    assert ranker.feature_importances_.argmax() == 0
+    with pytest.raises(DataError, match="feature names should match"):
+        ranker.predict(frame.rename(columns={"age": "years"}))
+
+
+@pytest.mark.parametrize("name", WITH_QUERIES)
+@pytest.mark.usefixtures("routing")
+def test_queries_are_routed_without_being_asked_for(name: str) -> None:
+    folds = GroupKFold(3).set_split_request(groups="qid")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found = cross_val_score(make(name), DATA.X, DATA.y, params={"qid": DATA.qid}, cv=folds)
+        expected = []
+        for train, test in GroupKFold(3).split(DATA.X, DATA.y, DATA.qid):
+            ranker = make(name).fit(DATA.X[train], DATA.y[train], qid=DATA.qid[train])
+            expected.append(ranker.score(DATA.X[test], DATA.y[test], qid=DATA.qid[test]))
+    np.testing.assert_allclose(found, expected)
+    requests = make(name).get_metadata_routing()
+    assert all(getattr(requests, m).requests["qid"] is True for m in ("fit", "predict", "score"))
+
+
+@pytest.mark.parametrize("name", WITH_QUERIES)
+def test_a_ranker_of_queries_is_not_scored_without(name: str) -> None:
+    with pytest.raises(NotRankedError, match="score needs qid"):
+        fitted(name).score(DATA.X, DATA.y)
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_QUERIES))
+def test_queries_are_refused_where_they_have_no_meaning(name: str) -> None:
+    with pytest.raises(DataError, match="RankBoost"):
+        make(name).fit(DATA.X, DATA.y, qid=DATA.qid)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_query_ids_are_not_taken_for_weights(name: str) -> None:
+    with pytest.raises(TypeError, match="positional argument"):
+        make(name).fit(DATA.X, DATA.y, DATA.qid)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_grades_are_learned_from_or_refused_with_a_way_out(name: str) -> None:
+    grades = DATA.y + (DATA.X[:, 0] > 1.0)
+    ranker = make(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        if ranker.__sklearn_tags__().classifier_tags is None:
+            ranker.fit(DATA.X, grades, **DATA.queries(name))
+            assert ranker.score(DATA.X, grades, **DATA.queries(name)) > 0.8
+        else:
+            with pytest.raises(DataError, match=r"RankBoost|PNormPush"):
+                ranker.fit(DATA.X, grades, **DATA.queries(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pairs_are_learned_from_or_not_on_offer(name: str) -> None:
+    random = np.random.default_rng(0)
+    rows = random.integers(0, len(DATA.y), (400, 2))
+    pairs = rows[DATA.y[rows[:, 0]] > DATA.y[rows[:, 1]]]
+    ranker = make(name)
+    if not hasattr(ranker, "fit_pairs"):
+        assert "pairs" not in inspect.signature(ranker.fit).parameters
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        if name in WITHOUT_QUERIES:
+            with pytest.raises(DataError, match="RankBoost"):
+                ranker.fit_pairs(DATA.X, pairs)
+            return
+        ranker.fit_pairs(DATA.X, pairs)
+        assert ranker.model_.training["pairs"] == len(np.unique(pairs, axis=0))
+        scores = ranker.predict(DATA.X)
+    assert (scores[pairs[:, 0]] > scores[pairs[:, 1]]).mean() > 0.75
+    assert not ranker.fitted_with_qid_
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nobody_learns_from_labels_that_are_all_the_same(name: str) -> None:
+    with pytest.raises(DataError, match="one class"):
+        make(name).fit(DATA.X, np.ones(len(DATA.y)))
+    with pytest.raises(DataError, match="requires y to be passed"):
+        make(name).fit(DATA.X, None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rounds_can_be_looked_at_one_by_one(name: str) -> None:
+    ranker = fitted(name)
+    if not hasattr(ranker, "trace_"):
+        return
+    staged = list(ranker.staged_predict(DATA.X))
+    assert len(staged) == len(ranker.trace_) == len(ranker.ensemble_.rankers)
+    assert staged[-1].tobytes() == ranker.predict(DATA.X).tobytes()
+    assert staged[3].tobytes() == ranker.truncate(4).predict(DATA.X).tobytes()
+    table = ranker.trace_.to_dict()
+    assert {"round", "alpha", "r", "z", "loss"} <= set(table)
+    assert len({len(column) for column in table.values()}) == 1
