@@ -21,7 +21,7 @@ _WHOLE = 2**63
 _HEAVIEST = sys.float_info.max / 4  # so that differences of two scores are finite too
 
 
-def plain_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
+def plain_summary(summary: Mapping[str, Any], owner: str = "AdditiveRanker") -> dict[str, Any]:
     """Copy a summary as dicts, lists, text, booleans, None and finite numbers.
 
     NumPy's scalars and arrays become plain ones. What is left out of JSON (infinite
@@ -32,9 +32,9 @@ def plain_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     >>> plain_summary({"rounds": np.int64(3), "loss": (0.5, None)})
     {'rounds': 3, 'loss': [0.5, None]}
     """
-    out = _plain(summary, "training", 0)
+    out = _plain(summary, "training", 0, owner)
     if not isinstance(out, dict):
-        raise refuse("AdditiveRanker", "training", "a mapping", _Short(summary))
+        raise refuse(owner, "training", "a mapping", _Short(summary))
     return out
 
 
@@ -57,7 +57,7 @@ def _writable(text: str) -> bool:
     return True
 
 
-def _plain(value: Any, place: str, depth: int) -> Any:
+def _plain(value: Any, place: str, depth: int, owner: str) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if value is None or isinstance(value, bool):
@@ -69,48 +69,53 @@ def _plain(value: Any, place: str, depth: int) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if depth < _DEPTH and isinstance(value, list | tuple):
-        return [_plain(one, f"{place}[{i}]", depth + 1) for i, one in enumerate(value)]
+        return [_plain(one, f"{place}[{i}]", depth + 1, owner) for i, one in enumerate(value)]
     if depth < _DEPTH and isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise refuse("AdditiveRanker", place, "a mapping with text as keys", _Short(key))
+                raise refuse(owner, place, "a mapping with text as keys", _Short(key))
         return {
-            _plain(key, place, depth): _plain(one, f"{place}[{reprlib.repr(key)}]", depth + 1)
+            _plain(key, place, depth, owner): _plain(
+                one, f"{place}[{reprlib.repr(key)}]", depth + 1, owner
+            )
             for key, one in value.items()
         }
     rule = "text, finite numbers, or lists and mappings of them, not too deep"
-    raise refuse("AdditiveRanker", place, rule, _Short(value))
+    raise refuse(owner, place, rule, _Short(value))
 
 
 def plain_weights(
-    weights: Sequence[float] | NDArray[np.float64], n_rankers: int
+    weights: Sequence[float] | NDArray[np.float64],
+    n_rankers: int,
+    owner: str = "AdditiveRanker",
+    name: str = "weights",
 ) -> tuple[float, ...]:
     """Weights as plain floats, one a ranker, such that no score can overflow."""
     plain = tuple(map(float, weights))
     if len(plain) != n_rankers:
         rule = f"one number for each of the {n_rankers} rankers"
-        raise refuse("AdditiveRanker", "weights", rule, f"{len(plain)} numbers")
+        raise refuse(owner, name, rule, f"{len(plain)} numbers")
     total = sum(map(abs, plain))
     if not total <= _HEAVIEST:  # (a NaN is not, either)
         odd = next((w for w in plain if not math.isfinite(w)), f"a sum of {total}")
         rule = f"finite numbers with an absolute sum of at most {_HEAVIEST:.3g}"
-        raise refuse("AdditiveRanker", "weights", rule, odd)
+        raise refuse(owner, name, rule, odd)
     return plain
 
 
-def plain_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...] | None:
+def plain_names(
+    names: Sequence[str] | None, n_features: int, owner: str = "AdditiveRanker"
+) -> tuple[str, ...] | None:
     """Feature names as plain text, one a feature."""
     if names is None:
         return None
     plain = tuple(names)
     if len(plain) != n_features:
         rule = f"one name for each of the {n_features} features, or None"
-        raise refuse("AdditiveRanker", "feature_names", rule, f"{len(plain)} names")
+        raise refuse(owner, "feature_names", rule, f"{len(plain)} names")
     for name in plain:
         if not isinstance(name, str) or not _writable(name):
-            raise refuse(
-                "AdditiveRanker", "feature_names", "text that UTF-8 can write", _Short(name)
-            )
+            raise refuse(owner, "feature_names", "text that UTF-8 can write", _Short(name))
     return tuple(map(str, plain))
 
 

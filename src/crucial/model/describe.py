@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from crucial.model.additive import AdditiveRanker
+from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import Shape, draw_shape, sparkline
 from crucial.model.text import printable
-from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
+from crucial.model.weak import Constant, Presence, QuasiKNN, ScaledFeature, Stump, Vote
 
-__all__ = ["Description", "FeatureSummary", "Ramp", "describe", "drawing"]
+__all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "drawing"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,14 @@ class Ramp:
     low: float
     high: float
     missing: float
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """A quasi-KNN ranking of the model: the centres of its intervals, lowest ranked first."""
+
+    centres: tuple[float | None, ...]
     weight: float
 
 
@@ -46,6 +56,8 @@ class FeatureSummary:
         What its stumps add up to, if it has any.
     ramps : tuple of Ramp
         Its scaled forms, if it has any.
+    rungs : tuple of Rung
+        Its quasi-KNN rankings, if it has any.
     """
 
     feature: int
@@ -55,6 +67,7 @@ class FeatureSummary:
     direction: str
     shape: Shape | None
     ramps: tuple[Ramp, ...]
+    rungs: tuple[Rung, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +99,12 @@ class Description:
     intercept: float = 0.0
 
 
-def describe(model: AdditiveRanker, top: int = 10) -> Description:
+def describe(model: AdditiveRanker | RankAdditionRanker, top: int = 10) -> Description:
     """Summarise a model.
 
     Parameters
     ----------
-    model : AdditiveRanker
+    model : AdditiveRanker or RankAdditionRanker
         The model.
     top : int
         Number of features to tell about.
@@ -104,20 +117,22 @@ def describe(model: AdditiveRanker, top: int = 10) -> Description:
     weights = {f: w for f, w in model.weight_by_feature().items() if w > 0}
     total = sum(weights.values())
     heaviest = sorted(weights, key=lambda feature: (-weights[feature], feature))[:top]
-    shapes, ramps = model.shapes(), _ramps(model)
+    shapes, ramps, rungs = model.shapes(), _ramps(model), _rungs(model)
     features = []
     for feature in heaviest:
         name = model.feature_names[feature] if model.feature_names is not None else None
         shape, slopes = shapes.get(feature), ramps.get(feature, ())
+        ladder = rungs.get(feature, ())
         features.append(
             FeatureSummary(
                 feature,
                 printable(name) if name is not None else f"feature {feature}",
                 weights[feature],
                 weights[feature] / total,
-                _direction(shape, slopes),
+                _direction(shape, slopes, ladder),
                 shape,
                 slopes,
+                ladder,
             )
         )
     kinds = Counter(_kind(ranker) for ranker in model.rankers)
@@ -139,11 +154,23 @@ def _kind(ranker: object) -> str:
         ScaledFeature: "scaled feature",
         Vote: "vote",
         Constant: "constant",
+        QuasiKNN: "quasi-KNN",
     }
     return own.get(type(ranker), type(ranker).__name__)
 
 
-def _ramps(model: AdditiveRanker) -> dict[int, tuple[Ramp, ...]]:
+def _rungs(model: AdditiveRanker | RankAdditionRanker) -> dict[int, tuple[Rung, ...]]:
+    total: dict[QuasiKNN, float] = {}
+    for ranker, weight in zip(model.rankers, model.weights, strict=True):
+        if isinstance(ranker, QuasiKNN):
+            total[ranker] = total.get(ranker, 0.0) + weight
+    out: dict[int, tuple[Rung, ...]] = {}
+    for ranker, weight in total.items():
+        out[ranker.feature] = (*out.get(ranker.feature, ()), Rung(ranker.centres, weight))
+    return out
+
+
+def _ramps(model: AdditiveRanker | RankAdditionRanker) -> dict[int, tuple[Ramp, ...]]:
     total: dict[ScaledFeature, float] = {}
     for ranker, weight in zip(model.rankers, model.weights, strict=True):
         if isinstance(ranker, ScaledFeature):
@@ -155,8 +182,12 @@ def _ramps(model: AdditiveRanker) -> dict[int, tuple[Ramp, ...]]:
     return out
 
 
-def _direction(shape: Shape | None, ramps: tuple[Ramp, ...]) -> str:
+def _direction(shape: Shape | None, ramps: tuple[Ramp, ...], rungs: tuple[Rung, ...] = ()) -> str:
     moves = [ramp.weight for ramp in ramps]
+    for rung in rungs:
+        known = [centre for centre in rung.centres if centre is not None]
+        sign = 1.0 if rung.weight > 0 else -1.0
+        moves += [sign * (b > a) - sign * (b < a) for a, b in pairwise(known)]
     if shape is not None:
         moves += np.diff(shape.values).tolist()
     up, down = any(move > 0 for move in moves), any(move < 0 for move in moves)
@@ -174,4 +205,12 @@ def drawing(summary: FeatureSummary, width: int = 48, height: int = 3) -> list[s
             f"{'':>12}{slope} from 0 at {ramp.low:.6g} to {ramp.weight:.4g} at {ramp.high:.6g}"
         )
         lines.append(f"{'':>12}no opinion: {ramp.missing:.4g}")
+    for rung in summary.rungs:
+        known = [centre for centre in rung.centres if centre is not None]
+        lines.append(
+            f"{'':>12}{sparkline(known, width)} weight {rung.weight:.4g}, ranked by the nearest of"
+        )
+        said = ["none" if centre is None else f"{centre:.4g}" for centre in rung.centres]
+        lines.append(f"{'':>12}{', '.join(said)} (lowest interval first)")
+        lines.append(f"{'':>12}no opinion: the middle of the query")
     return lines

@@ -41,12 +41,14 @@ import msgspec
 from crucial.data.files import PathLike, atomic_write
 from crucial.errors import FileError, ModelFileError, NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
+from crucial.model.quasi_knn import QuasiKNN
+from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.recognise import what_else
 from crucial.model.text import printable
 from crucial.model.weak import WeakRanker
 from crucial.validation import refuse
 
-__all__ = ["FORMAT", "MAX_BYTES", "VERSION", "load_model", "save_model"]
+__all__ = ["FORMAT", "MAX_BYTES", "VERSION", "Model", "load_model", "save_model"]
 
 FORMAT = "crucial-model"
 VERSION = 1
@@ -92,7 +94,46 @@ class _Additive(
         )
 
 
-_KINDS = {"additive": _Additive}
+class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    keep: float
+    weight: float
+    ranker: QuasiKNN
+
+
+class _RankAddition(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="rank_addition"
+):
+    """A `RankAdditionRanker` as it is written."""
+
+    n_features: int
+    feature_names: list[str] | None
+    rounds: list[_Step]
+    training: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: RankAdditionRanker) -> _RankAddition:
+        steps = zip(model.keeps, model.weights, model.rankers, strict=True)
+        names = None if model.feature_names is None else list(model.feature_names)
+        return cls(model.n_features, names, [_Step(*one) for one in steps], dict(model.training))
+
+    def build(self) -> RankAdditionRanker:
+        return RankAdditionRanker(
+            self.n_features,
+            [one.ranker for one in self.rounds],
+            [one.keep for one in self.rounds],
+            [one.weight for one in self.rounds],
+            self.feature_names,
+            self.training,
+        )
+
+
+#: Every frozen form of a ranker that a file can hold.
+Model = AdditiveRanker | RankAdditionRanker
+
+_KINDS: dict[str, type[_Additive] | type[_RankAddition]] = {
+    "additive": _Additive,
+    "rank_addition": _RankAddition,
+}
 
 
 class _Kind(msgspec.Struct):
@@ -113,12 +154,12 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
     model: msgspec.Raw
 
 
-def save_model(model: AdditiveRanker, path: PathLike) -> None:
+def save_model(model: Model, path: PathLike) -> None:
     """Write a model to a file, whole or not at all.
 
     Parameters
     ----------
-    model : AdditiveRanker
+    model : AdditiveRanker or RankAdditionRanker
         The model. All its weak rankers must be of a kind the file knows.
     path : str or path
         The file to make or replace; by custom its name ends in ``.json``.
@@ -130,11 +171,16 @@ def save_model(model: AdditiveRanker, path: PathLike) -> None:
     FileError
         The file cannot be written; what was there before is untouched.
     """
-    if not isinstance(model, AdditiveRanker):
-        raise refuse("save_model", "model", "an AdditiveRanker", model)
+    if not isinstance(model, AdditiveRanker | RankAdditionRanker):
+        raise refuse("save_model", "model", "an AdditiveRanker or a RankAdditionRanker", model)
     if os.fspath(path).lower().endswith(".gz"):
         raise FileError(path, "model files are plain JSON; choose a name without .gz.")
-    data = _written(_Additive.of(model))
+    payload: _Additive | _RankAddition
+    if isinstance(model, AdditiveRanker):
+        payload = _Additive.of(model)
+    else:
+        payload = _RankAddition.of(model)
+    data = _written(payload)
     if len(data) > MAX_BYTES:
         raise FileError(
             path, f"the model takes {len(data)} bytes, more than the {MAX_BYTES} a file may have."
@@ -143,7 +189,7 @@ def save_model(model: AdditiveRanker, path: PathLike) -> None:
         file.write(data)
 
 
-def _written(payload: _Additive) -> bytes:
+def _written(payload: _Additive | _RankAddition) -> bytes:
     """The file's bytes: every round on a line of its own, so that two files can be compared."""
     encode = msgspec.json.encode
     body = []
@@ -167,7 +213,7 @@ def _checksum(minified: bytes) -> str:
     return hashlib.sha256(minified).hexdigest()
 
 
-def load_model(path: PathLike) -> AdditiveRanker:
+def load_model(path: PathLike) -> Model:
     """Read a model from a file.
 
     Everything in the file is checked before a model is made of it, and nothing in it is
@@ -180,7 +226,7 @@ def load_model(path: PathLike) -> AdditiveRanker:
 
     Returns
     -------
-    AdditiveRanker
+    AdditiveRanker or RankAdditionRanker
         The model, equal to the one that was saved.
 
     Raises
@@ -223,7 +269,7 @@ def _read(name: str) -> bytes:
     return data
 
 
-def _parsed(data: bytes) -> AdditiveRanker:
+def _parsed(data: bytes) -> Model:
     """Check a file from the outside inwards, and build the model last."""
     if not data.strip():
         raise _Refused("is empty.")
@@ -254,7 +300,7 @@ def _parsed(data: bytes) -> AdditiveRanker:
     if kind not in _KINDS:
         known = ", ".join(_KINDS)
         raise _Refused(f"holds a model of kind '{printable(kind)}'; this release knows: {known}.")
-    payload: _Additive = _decoded(model, _KINDS[kind])
+    payload: _Additive | _RankAddition = _decoded(model, _KINDS[kind])
     try:
         return payload.build()
     except ParameterError as error:

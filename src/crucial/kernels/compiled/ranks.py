@@ -1,4 +1,4 @@
-"""Ranking inside queries; twin of ``plain.ranks``."""
+"""Ranking inside queries; twins of ``plain.ranks``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from crucial.kernels.jit import kernel
 
-__all__ = ["rank_rows"]
+__all__ = ["order_rows", "rank_rows"]
 
 
 @kernel
@@ -84,3 +84,13 @@ def rank_rows(
         for i in range(starts[q], starts[q + 1]):
             if values[i] != values[i]:
                 out[i] = (present + missing) / 2.0
+
+
+@kernel
+def order_rows(scores, starts, first_query, last_query, out):
+    """Rows of every query by falling score, for a range of queries."""
+    for q in range(first_query, last_query):
+        a, b = starts[q], starts[q + 1]
+        order = np.argsort(-scores[a:b])
+        for k in range(b - a):
+            out[a + k] = a + order[k]

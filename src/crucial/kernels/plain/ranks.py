@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["rank_rows"]
+__all__ = ["order_rows", "rank_rows"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -89,3 +89,11 @@ def rank_rows(
         found = before + same / 2.0 + missing[owner] * above
         middle[there[order]] = np.repeat(found, lengths)
     out[begin:end] = np.where(absent, ((present + missing) / 2.0)[query], middle)
+
+
+def order_rows(scores: Floats, starts: Ints, first_query: int, last_query: int, out: Ints) -> None:
+    """Rows of every query by falling score, for a range of queries; equal ones anyhow."""
+    begin, end = int(starts[first_query]), int(starts[last_query])
+    sizes = np.diff(starts[first_query : last_query + 1])
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    out[begin:end] = begin + np.lexsort((-scores[begin:end], query))

@@ -1,0 +1,277 @@
+"""FeatureRank and BL-FeatureRank: rankings added up, and ranked again after every step.
+
+Not the boosting loop: the sum is turned into ranks inside every query before the next
+ranking is added ("rank addition"), and weights belong to queries, not to pairs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.boosting.trace import Round, Trace
+from crucial.feedback.agreement import Agreement
+from crucial.model.quasi_knn import QuasiKNN
+from crucial.model.query_ranks import middle_positions
+from crucial.weak.drops import SNAP
+from crucial.weak.quasi_knn import FeatureRankings, RankedQueries, best_first
+
+__all__ = ["Added", "RankAddition", "Share", "balanced_share", "rank_weight"]
+
+Floats = NDArray[np.float64]
+
+# Sums of E up to this are 0, and agreements this close are equal.
+_ZERO = 1e-9
+_EQUAL = 1e-12
+
+
+@dataclass
+class Added:
+    """What rank addition made.
+
+    Attributes
+    ----------
+    rankers, keeps, weights : step by step
+        ``H <- ranks(keep * H + weight * h)``.
+    trace : Trace
+    """
+
+    rankers: list[QuasiKNN] = field(default_factory=list)
+    keeps: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    trace: Trace = field(default_factory=Trace)
+
+
+def rank_weight(weights: Floats, agreement: Floats, smoothing: float) -> float:
+    """``.5 ln(sum w (1 + E) / sum w (1 - E))``, equation 11 of Wang et al.
+
+    Where one of the sums is 0, every query being right (or wrong) in full, the weight would
+    be infinite: both are then raised by a share of the whole.
+
+    Examples
+    --------
+    >>> round(rank_weight(np.ones(2), np.array([0.2, 0.6]), 0.001), 9)
+    0.42364893
+    """
+    whole = float(weights.sum())
+    right = float(np.dot(weights, 1.0 + agreement)) / (2.0 * whole)
+    wrong = float(np.dot(weights, 1.0 - agreement)) / (2.0 * whole)
+    if right < SNAP or wrong < SNAP:
+        right, wrong = right + smoothing, wrong + smoothing
+    return 0.5 * math.log(right / wrong)
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """What takes the place of a weak ranker h, query by query: ``a H + (1 - a) h``.
+
+    Attributes
+    ----------
+    of_before : array over the queries
+        a: 1 is H as it was, 0 is h, in between the mixture h''.
+    agreement : array over the queries
+        E of what was chosen.
+    """
+
+    of_before: Floats
+    agreement: Floats
+
+
+def balanced_share(
+    agreement: Agreement,
+    before: Floats,
+    past: Floats,
+    ranking: Floats,
+    sizes: NDArray[np.int64],
+) -> Share:
+    """Balance control: the best of h, h'' and H in every query (Wang et al., equation 13).
+
+    ``h'' = beta H + (1 - beta) h`` with ``beta = E_H / (E_h + E_H)``. The preview h' of
+    equation 14 is h'' times ``E_h + E_H`` and ranks alike. h'' is on offer where neither E
+    is negative (as definition 1 asks of a weak ranker) and their sum is not 0, so that beta
+    is a share. Equal ones: H before h'' before h.
+
+    Parameters
+    ----------
+    agreement : Agreement
+    before : array over the rows
+        H, as positions.
+    past : array over the queries
+        E_H.
+    ranking : array over the rows
+        h, as positions.
+    sizes : int array
+        Rows of every query.
+    """
+    own = agreement.of(ranking)
+    total = own + past
+    offered = (own >= 0.0) & (past >= 0.0) & (total > _ZERO)
+    beta = np.where(offered, past / np.where(offered, total, 1.0), 1.0)
+    of_rows = np.repeat(beta, sizes)
+    mixed = np.where(offered, agreement.of(of_rows * before + (1.0 - of_rows) * ranking), -np.inf)
+    share, best = np.ones(len(past)), past.copy()
+    for value, at in ((mixed, beta), (own, np.zeros(len(own)))):
+        better = value > best + _EQUAL
+        share[better], best[better] = at[better], value[better]
+    return Share(share, best)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranked:
+    """A ranking of all queries with what is known of it."""
+
+    positions: Floats
+    agreement: Floats
+    r1: float = 1.0
+    r2: float = 0.5
+    loss: float = 1.0
+
+
+class RankAddition:
+    """The algorithm: figures 2 and 3 of Wang et al.
+
+    Parameters
+    ----------
+    rankings : FeatureRankings
+    queries : RankedQueries
+    agreement : Agreement
+    query_weight : array over the queries
+        How much each counts.
+    balance : {None, "mean", "figure"}
+        None: FeatureRank. "mean": balance control, with the mean of its shares over the
+        queries used for all of them, in training as in prediction, where nobody knows the
+        best. "figure": balance control query by query in training; the model adds the weak
+        rankers themselves, as figure 3 prints it.
+    smoothing : float
+        See `rank_weight`.
+    threads : int
+    """
+
+    def __init__(
+        self,
+        rankings: FeatureRankings,
+        queries: RankedQueries,
+        agreement: Agreement,
+        query_weight: Floats,
+        balance: str | None = None,
+        smoothing: float = 1e-3,
+        threads: int = 1,
+    ) -> None:
+        self._rankings, self._queries, self._agreement = rankings, queries, agreement
+        self._factor, self._balance = query_weight / query_weight.sum(), balance
+        self._smoothing, self._threads = smoothing, threads
+        self._sizes = np.diff(queries.starts)
+
+    def run(
+        self, order: str, cycles: int, progress: Callable[[int, Trace], None] | None = None
+    ) -> Added:
+        """Go through the features, in the order given or the best first, several times."""
+        made = Added()
+        # H has no opinion at the start: E_H is 0 and every query weighs the same.
+        now = _Ranked(np.zeros(len(self._queries.labels)), np.zeros(len(self._sizes)))
+        plain = now.positions  # (H of the model, where training uses more than it does)
+        features = self._order(order)
+        for cycle in range(1, cycles + 1):
+            for ranker, ranking in self._turns(features):
+                began = time.perf_counter()
+                share = self._share(now, ranking, first=not made.rankers)
+                weights = self._factor * np.exp(-now.agreement)
+                weight = rank_weight(weights, share.agreement, self._smoothing)
+                keep, add, scores = self._added(now.positions, ranking, share, weight)
+                after = self._judged(self._ranked(scores))
+                notes = {"cycle": float(cycle), **self._notes(share, after)}
+                if self._balance == "figure":
+                    plain = self._ranked(plain + weight * ranking)
+                    notes["model_r2"] = self._judged(plain).r2
+                mean = float(np.dot(weights, share.agreement)) / float(weights.sum())
+                seconds = time.perf_counter() - began
+                made.rankers.append(ranker)
+                made.keeps.append(keep)
+                made.weights.append(add)
+                made.trace.add(_round(ranker, weight, mean, now, after, notes, seconds))
+                now = after
+                if progress is not None:
+                    progress(len(made.rankers), made.trace)
+        return made
+
+    def _order(self, order: str) -> list[int]:
+        features = list(range(self._rankings.n_features))
+        if order == "given":
+            return features
+        found = self._rankings.stream(features)
+        return best_first([-1.0 if one is None else self._worth(one[1]) for one in found])
+
+    def _worth(self, ranking: Floats) -> float:
+        return float(np.dot(self._factor, self._agreement.of(ranking)))
+
+    def _turns(self, features: Sequence[int]) -> Iterator[tuple[QuasiKNN, Floats]]:
+        return (found for found in self._rankings.stream(features) if found is not None)
+
+    def _share(self, now: _Ranked, ranking: Floats, first: bool) -> Share:
+        if self._balance is None or first:
+            return Share(np.zeros(len(self._sizes)), self._agreement.of(ranking))
+        given = (now.positions, now.agreement, ranking)
+        return balanced_share(self._agreement, *given, self._sizes)
+
+    def _added(
+        self, before: Floats, ranking: Floats, share: Share, weight: float
+    ) -> tuple[float, float, Floats]:
+        """What the model keeps of H and adds of h, and the sum to be ranked in training."""
+        if self._balance == "figure":
+            of_rows = np.repeat(share.of_before, self._sizes)
+            return 1.0, weight, before + weight * (of_rows * before + (1.0 - of_rows) * ranking)
+        mean = float(np.dot(self._factor, share.of_before))
+        keep, add = 1.0 + weight * mean, weight * (1.0 - mean)
+        return keep, add, keep * before + add * ranking
+
+    def _ranked(self, scores: Floats) -> Floats:
+        starts, weight = self._queries.starts, self._queries.weight
+        return middle_positions(scores, starts, weight=weight, threads=self._threads)
+
+    def _judged(self, positions: Floats) -> _Ranked:
+        right, wrong, tied = self._agreement.counts(positions).T
+        pairs = right + wrong + tied
+        agreement = (right - wrong) / pairs
+        r1 = float(np.dot(self._factor, (wrong + tied) / pairs))
+        r2 = float(np.dot(self._factor, (wrong + tied / 2.0) / pairs))
+        loss = float(np.dot(self._factor, np.exp(-agreement)))
+        return _Ranked(positions, agreement, r1, r2, loss)
+
+    def _notes(self, share: Share, after: _Ranked) -> dict[str, float]:
+        # exp(2 T - 1) is at least 2 T, so half the loss bounds the mean Kendall distance.
+        notes = {"bound": after.loss / 2.0}
+        if self._balance is not None:
+            kept, taken = share.of_before == 1.0, share.of_before == 0.0
+            notes |= {
+                "kept": float(np.dot(self._factor, kept)),
+                "mixed": float(np.dot(self._factor, ~kept & ~taken)),
+                "share_kept": float(np.dot(self._factor, share.of_before)),
+            }
+        return notes
+
+
+def _round(
+    ranker: QuasiKNN,
+    weight: float,
+    mean: float,
+    before: _Ranked,
+    after: _Ranked,
+    notes: dict[str, float],
+    seconds: float,
+) -> Round:
+    return Round(
+        ranker,
+        weight,
+        mean,
+        after.loss / before.loss,
+        math.log(after.loss),
+        after.r1,
+        after.r2,
+        extras=notes,
+        seconds=seconds,
+    )

@@ -1,0 +1,72 @@
+"""How far a ranking agrees with the labels, query by query."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.cutting import is_small
+from crucial.feedback.base import Floats
+from crucial.feedback.layout import Layout
+from crucial.kernels.inversions import count_pairs
+from crucial.kernels.plain.ranks import order_rows
+from crucial.kernels.threads import run_all
+
+__all__ = ["Agreement"]
+
+
+class Agreement:
+    """Counts, for any scores, the pairs of different labels in the right and wrong order.
+
+    Parameters
+    ----------
+    layout : Layout
+        The rows, by query and label.
+    weight : array over the rows of the layout, or None
+        A pair weighs the product.
+    threads : int
+        They share out queries and cannot change a result.
+    """
+
+    def __init__(self, layout: Layout, weight: Floats | None = None, threads: int = 1) -> None:
+        self._starts, self._threads = layout.row_start, threads
+        self._level = layout.level_of_row().astype(np.int64)
+        self._query = layout.query_of_row()
+        self._weight = weight
+
+    def counts(self, scores: Floats) -> Floats:
+        """Weight of right, wrong and tied pairs of every query: shape (n_queries, 3)."""
+        order = self._order(scores)
+        ranked = scores[order]
+        new = np.ones(len(order), bool)
+        new[1:] = (ranked[1:] != ranked[:-1]) | (self._query[1:] != self._query[:-1])
+        blocks = np.append(np.flatnonzero(new), len(order)).astype(np.int64)
+        lists = np.searchsorted(blocks, self._starts)
+        weight = None if self._weight is None else self._weight[order]
+        return count_pairs(self._level[order], weight, blocks, lists, self._threads)
+
+    def of(self, scores: Floats) -> Floats:
+        """``E = 1 - 2 T`` of every query, T the Kendall distance with ties counted half.
+
+        So a ranking without an opinion has 0, the right one 1 and its opposite -1 (Wang et
+        al., equation 9, where no ranks tie).
+        """
+        right, wrong, tied = self.counts(scores).T
+        return np.asarray((right - wrong) / (right + wrong + tied))
+
+    def _order(self, scores: Floats) -> NDArray[np.int64]:
+        out = np.empty(len(scores), np.int64)
+        starts, last = self._starts, len(self._starts) - 1
+        if is_small(len(scores), 10):
+            order_rows(scores, starts, 0, last, out)
+            return out
+        from crucial.kernels.compiled.ranks import order_rows as compiled
+
+        marks = starts[-1] * np.arange(1, self._threads) // self._threads
+        cuts = np.unique(np.concatenate(([0], np.searchsorted(starts, marks), [last])))
+        parts = [partial(compiled, scores, starts, a, b, out) for a, b in pairwise(cuts.tolist())]
+        run_all(self._threads, parts)
+        return out

@@ -1,0 +1,252 @@
+"""The ranker that adds up rankings, and ranks the sum again after every step."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.instances import Instances
+from crucial.errors import DataError, NotRankedError
+from crucial.kernels.threads import count_threads, run_all
+from crucial.model.checks import check_ranker, plain_names, plain_summary, plain_weights
+from crucial.model.inputs import check_columns, check_finite, check_names
+from crucial.model.quasi_knn import QuasiKNN
+from crucial.model.query_ranks import middle_positions
+from crucial.model.shape import Shape
+from crucial.validation import check_integer, refuse
+
+if TYPE_CHECKING:
+    from crucial.data.files import PathLike
+    from crucial.data.groups import Groups
+
+__all__ = ["RankAdditionRanker"]
+
+Floats = NDArray[np.float64]
+
+_OWNER = "RankAdditionRanker"
+MAX_FEATURES = 2**31 - 1
+# Rows of one block of whole queries; a block's rankings stay in memory while it is ranked.
+_BLOCK_ROWS = 1 << 15
+
+
+@dataclass(frozen=True)
+class RankAdditionRanker:
+    """Rankings of features, added one after the other: ``H <- ranks(keep H + weight h)``.
+
+    Its score is the rank of a row in its query, 1 for the lowest; equal rows share the mean
+    of their ranks. It must see whole queries.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns the model ranks by.
+    rankers : sequence of QuasiKNN
+        One a step, in the order in which they were added.
+    keeps : sequence of float
+        Factor on the ranking so far, one a step; 1 in FeatureRank.
+    weights : sequence of float
+        Factor on the new ranking, one a step.
+    feature_names : sequence of str, optional
+        One a feature.
+    training : mapping, optional
+        How it was made: text, numbers, lists and mappings of them.
+
+    Examples
+    --------
+    >>> from crucial.data.groups import Groups
+    >>> rankers = [QuasiKNN(0, (1.0, 2.0)), QuasiKNN(1, (5.0, 4.0))]
+    >>> model = RankAdditionRanker(2, rankers, [1.0, 1.0], [0.5, 2.0])
+    >>> model.predict(np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]), Groups.single(3)).tolist()
+    [3.0, 2.0, 1.0]
+    """
+
+    n_features: int
+    rankers: tuple[QuasiKNN, ...]
+    keeps: tuple[float, ...]
+    weights: tuple[float, ...]
+    feature_names: tuple[str, ...] | None = None
+    training: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    needs_query: ClassVar[bool] = True
+    intercept: ClassVar[float] = 0.0
+
+    def __init__(
+        self,
+        n_features: int,
+        rankers: Sequence[QuasiKNN],
+        keeps: Sequence[float] | Floats,
+        weights: Sequence[float] | Floats,
+        feature_names: Sequence[str] | None = None,
+        training: Mapping[str, Any] | None = None,
+    ) -> None:
+        check_integer(_OWNER, "n_features", n_features, 1, MAX_FEATURES)
+        rankers = tuple(rankers)
+        for number, ranker in enumerate(rankers):
+            if not isinstance(ranker, QuasiKNN):
+                raise refuse(_OWNER, "rankers", "weak rankers of class QuasiKNN", ranker)
+            check_ranker(number, ranker, int(n_features))
+        values: dict[str, Any] = {
+            "n_features": int(n_features),
+            "rankers": rankers,
+            "keeps": _factors("keeps", keeps, len(rankers)),
+            "weights": _factors("weights", weights, len(rankers)),
+            "feature_names": plain_names(feature_names, int(n_features), _OWNER),
+            "training": plain_summary(training or {}, _OWNER),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"{_OWNER}(n_features={self.n_features}, n_rounds={self.n_rounds})"
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of steps."""
+        return len(self.rankers)
+
+    def predict(self, X: Any, groups: Groups | None = None, *, n_jobs: int | None = None) -> Floats:
+        """Rank of every row in its query, the highest for the best.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix, frame or Instances, of shape (n_rows, n_features)
+            NaN where a feature abstains. In sparse input an absent entry is 0. The names of
+            a frame's columns must be the model's.
+        groups : Groups
+            The queries.
+        n_jobs : int, optional
+            Threads for large batches; None or -1 is all cores.
+
+        Returns
+        -------
+        float64 array of shape (n_rows,)
+        """
+        instances, groups = self._checked(X, groups, n_jobs)
+        out = np.empty(instances.n_rows)
+
+        def block(first: int, last: int) -> None:
+            rows, starts = _part(groups, first, last)
+            out[rows] = deque(self._stages(instances, rows, starts), maxlen=1).pop()
+
+        tasks = [partial(block, a, b) for a, b in _blocks(groups.starts)]
+        run_all(count_threads(n_jobs), tasks)
+        return out
+
+    def staged_predict(self, X: Any, groups: Groups | None = None) -> Iterator[Floats]:
+        """Ranks after every step; those after step n equal ``truncate(n).predict(X)``.
+
+        Yields
+        ------
+        float64 array of shape (n_rows,)
+            A fresh array, for step 1, 2, ..., ``n_rounds``.
+        """
+        instances, groups = self._checked(X, groups, 1)
+        stages = self._stages(instances, groups.order, groups.starts)
+        next(stages)
+        for scores in stages:
+            out = np.empty(len(scores))
+            out[groups.order] = scores
+            yield out
+
+    def _stages(
+        self, instances: Instances, rows: NDArray[np.int64], starts: NDArray[np.int64]
+    ) -> Iterator[Floats]:
+        """Ranks of whole queries before the first step and after every one."""
+        now = middle_positions(np.zeros(len(rows)), starts)
+        yield now + 0.5
+        known: dict[QuasiKNN, Floats] = {}
+        last = {ranker: number for number, ranker in enumerate(self.rankers)}
+        for number, (ranker, keep, weight) in enumerate(
+            zip(self.rankers, self.keeps, self.weights, strict=True)
+        ):
+            ranking = known.pop(ranker, None)
+            if ranking is None:
+                values = instances.column(ranker.feature, rows).astype(np.float64)
+                ranking = middle_positions(values, starts, ranker.regions)
+            if last[ranker] > number:  # (it comes again in a later cycle)
+                known[ranker] = ranking
+            now = middle_positions(keep * now + weight * ranking, starts)
+            yield now + 0.5
+
+    def _checked(
+        self, X: Any, groups: Groups | None, n_jobs: int | None
+    ) -> tuple[Instances, Groups]:
+        instances = Instances.from_input(X)
+        check_names(instances.names, self.feature_names)
+        check_columns(instances.n_features, self.n_features)
+        check_finite(instances, self.feature_names, n_jobs)
+        if groups is None:
+            raise NotRankedError(
+                "this model ranks every row against the others of its query: give the query "
+                "of every row (groups; an estimator's predict takes qid)"
+            )
+        if groups.n_rows != instances.n_rows:
+            raise DataError(
+                f"groups must be made for the {instances.n_rows} rows of X. "
+                f"Got groups of {groups.n_rows} rows."
+            )
+        return instances, groups
+
+    def truncate(self, n_rounds: int) -> RankAdditionRanker:
+        """Make the model of the first steps."""
+        check_integer("truncate", "n_rounds", n_rounds, 0, self.n_rounds)
+        return replace(
+            self,
+            rankers=self.rankers[:n_rounds],
+            keeps=self.keeps[:n_rounds],
+            weights=self.weights[:n_rounds],
+        )
+
+    def weight_by_feature(self) -> dict[int, float]:
+        """Absolute weight of every used feature, ascending by feature, its steps summed."""
+        out: dict[int, float] = {}
+        for ranker, weight in zip(self.rankers, self.weights, strict=True):
+            out[ranker.feature] = out.get(ranker.feature, 0.0) + abs(weight)
+        return dict(sorted(out.items()))
+
+    def feature_importances(self) -> Floats:
+        """Share of every feature in the absolute weight; all 0 if there is none."""
+        out = np.zeros(self.n_features)
+        for feature, weight in self.weight_by_feature().items():
+            out[feature] = weight
+        total = out.sum()
+        return out / total if total > 0 else out
+
+    def shapes(self) -> dict[int, Shape]:
+        """No feature adds a step function: what it adds depends on the other rows."""
+        return {}
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to one JSON file, whole or not at all; see `load_model`."""
+        from crucial.model.file import save_model
+
+        save_model(self, path)
+
+
+def _factors(name: str, given: Sequence[float] | Floats, n_rankers: int) -> tuple[float, ...]:
+    """Factors as plain floats, such that no sum of ranks can overflow."""
+    plain = plain_weights(given, n_rankers, _OWNER, name)
+    odd = next((one for one in plain if abs(one) > 1e100), None)
+    if odd is not None:
+        raise refuse(_OWNER, name, "numbers of at most 1e100", odd)
+    return plain
+
+
+def _blocks(starts: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Ranges of whole queries of about as many rows each."""
+    marks = np.arange(_BLOCK_ROWS, max(int(starts[-1]), 1), _BLOCK_ROWS)
+    cuts = np.unique(np.concatenate(([0], np.searchsorted(starts, marks), [len(starts) - 1])))
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+def _part(groups: Groups, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of a range of queries, and where each begins among them."""
+    begin, end = int(groups.starts[first]), int(groups.starts[last])
+    rows = np.arange(begin, end) if groups.permutation is None else groups.order[begin:end]
+    return rows, groups.starts[first : last + 1] - begin

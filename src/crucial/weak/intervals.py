@@ -1,0 +1,141 @@
+"""Queries cut into intervals by relevance, and the centres of a feature in them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import ParameterError
+
+__all__ = ["CENTRES", "centres_of", "interval_codes"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Which rows of an interval make its centre (Wang et al., section 5.2).
+CENTRES = ("mean", "prior", "middle", "posterior")
+
+
+def _runs(*keys: NDArray[np.generic]) -> Ints:
+    new = np.ones(len(keys[0]), bool)
+    new[1:] = False
+    for key in keys:
+        new[1:] |= key[1:] != key[:-1]
+    return np.flatnonzero(new)
+
+
+def _inside(mass: Floats, runs: Ints, blocks: Ints) -> tuple[Floats, Floats, Floats]:
+    """For every block: weight before it in its run, its own weight, weight of its run."""
+    own = np.add.reduceat(mass, blocks)
+    whole = np.add.reduceat(mass, runs)
+    run = np.searchsorted(runs, blocks, side="right") - 1
+    before = np.cumsum(own) - own
+    before -= before[np.searchsorted(blocks, runs)][run]
+    return before, own, whole[run]
+
+
+def interval_codes(
+    labels: Floats,
+    starts: Ints,
+    n_intervals: int,
+    weight: Floats | None = None,
+    kind: str = "mean",
+    owner: str = "QuasiKNN",
+) -> Ints:
+    """Interval whose centre a row helps to place, 0 for the least relevant; -1 for none.
+
+    Every query is sorted by label and cut into intervals of equal size; where that does not
+    come out even, the lower ones get one row more. Rows of one label share the interval in
+    which the middle of their positions lies. A query of fewer rows than intervals cannot
+    be cut and places no centre.
+
+    Of an interval all rows count ("mean"), or the more relevant third of its rows
+    ("prior"), the third in the middle ("middle"), the less relevant one ("posterior");
+    always at least the rows of one label.
+
+    Parameters
+    ----------
+    labels : array, rows query after query
+    starts : int array of shape (n_queries + 1,)
+        Query ``q`` is rows ``starts[q]:starts[q + 1]``.
+    n_intervals : int
+    weight : array like labels, optional
+        A row of weight 2 takes two positions.
+    kind : {"mean", "prior", "middle", "posterior"}
+    owner : str
+        Who is named in the message where every query is too short.
+
+    Examples
+    --------
+    >>> interval_codes(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([0, 5]), 2).tolist()
+    [1, 1, 0, 0, 0]
+    """
+    mass = np.ones(len(labels)) if weight is None else weight
+    sizes = np.add.reduceat(mass, starts[:-1])
+    if sizes.max() < n_intervals:
+        raise ParameterError(
+            f"The 'n_intervals' parameter of {owner} must be at most {sizes.max():g}, the number "
+            f"of rows in the largest query (with any pair of different labels). Got {n_intervals} "
+            "instead."
+        )
+    query = np.repeat(np.arange(len(sizes)), np.diff(starts))
+    order = np.lexsort((labels, query))
+    blocks = _runs(query, labels[order])
+    before, own, whole = _inside(mass[order], starts[:-1], blocks)
+    interval = _interval(before + own / 2.0, whole, n_intervals)
+    lengths = np.diff(np.append(blocks, len(order)))
+    if kind != "mean":
+        code = np.repeat(interval, lengths)
+        before, own, whole = _inside(mass[order], _runs(query, code), blocks)
+        interval[~_third(before, own, whole, kind)] = -1
+    out = np.empty(len(order), np.int64)
+    out[order] = np.repeat(interval, lengths)
+    return out
+
+
+def _interval(middle: Floats, size: Floats, n_intervals: int) -> Ints:
+    """Number of the interval, from 0, of positions whose middle is given."""
+    least = np.floor(size / n_intervals)
+    odd = size - n_intervals * least  # (this many intervals, the lowest, have one row more)
+    longer = np.ceil(middle / (least + 1.0))
+    with np.errstate(divide="ignore"):
+        shorter = np.ceil((middle - odd) / least)
+    number = np.where(middle <= np.floor(odd) * (least + 1.0), longer, shorter)
+    short = size < n_intervals
+    number[short] = 0.0
+    return np.clip(number, 0 if short.any() else 1, n_intervals).astype(np.int64) - 1
+
+
+def _third(before: Floats, own: Floats, size: Floats, kind: str) -> NDArray[np.bool_]:
+    """Blocks of an interval that lie in one third of it, or nearest to that third."""
+    third, middle = np.maximum(1.0, size / 3.0), before + own / 2.0
+    if kind == "prior":
+        return np.asarray((middle > size - third) | (before + own >= size))
+    if kind == "posterior":
+        return np.asarray((middle < third) | (before == 0.0))
+    covers = (before <= size / 2.0) & (size / 2.0 <= before + own)
+    return np.asarray((np.abs(middle - size / 2.0) <= third / 2.0) | covers)
+
+
+def centres_of(
+    values: Floats, codes: Ints, n_intervals: int, weight: Floats | None = None
+) -> tuple[float | None, ...]:
+    """Mean of the values of every interval; None where there is none.
+
+    Parameters
+    ----------
+    values : array over rows; NaN where the feature abstains
+    codes : as `interval_codes` gives them
+    """
+    counts = np.where(np.isnan(values), -1, codes) + 1
+    mass = None if weight is None else weight
+    some = np.bincount(counts, mass, n_intervals + 1)[1:]
+    used = values if weight is None else values * weight
+    # Halved where sums could overflow.
+    top = float(np.abs(used[counts > 0]).max(initial=0.0))
+    scale = 1.0 if top < 1e300 / max(len(values), 1) else 2.0**-64
+    sums = np.bincount(counts, np.where(counts > 0, used, 0.0) * scale, n_intervals + 1)[1:]
+    return tuple(
+        float(total / count / scale) if count > 0 else None
+        for total, count in zip(sums, some, strict=True)
+    )

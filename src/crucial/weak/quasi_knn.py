@@ -1,0 +1,216 @@
+"""Quasi-KNN rankings of features: what DiffRank boosts and FeatureRank adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import Bins
+from crucial.data.cutting import Cutter, over_features
+from crucial.feedback.potentials import Potentials
+from crucial.model.quasi_knn import QuasiKNN
+from crucial.model.query_ranks import Regions, middle_positions
+from crucial.weak.base import Candidate, Constraints, Material, StepRule
+from crucial.weak.choose import NOISE
+from crucial.weak.intervals import centres_of, interval_codes
+
+__all__ = ["FeatureRankings", "QuasiKNNLearner", "RankedQueries", "best_first"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Features ranked ahead of their turn, for each thread: neighbours are fetched together.
+_AHEAD = 4
+
+
+@dataclass(frozen=True, eq=False)
+class RankedQueries:
+    """The training rows, query after query, with the labels that make the intervals.
+
+    Attributes
+    ----------
+    labels : array over the rows
+    starts : int array of shape (n_queries + 1,)
+        Query ``q`` is rows ``starts[q]:starts[q + 1]``.
+    weight : array over the rows, or None
+        A row of weight 2 counts as two.
+    """
+
+    labels: Floats
+    starts: Ints
+    weight: Floats | None = None
+
+    @property
+    def spread(self) -> tuple[Floats, Floats]:
+        """Position of the lowest row and distance to the highest, for every row.
+
+        In a query of n rows 1/2 and ``n - 1``, U_q in Wang et al.: ranks differ by no
+        more. Rows that weigh less than 1 lie closer together.
+        """
+        first, sizes = self.starts[:-1], np.diff(self.starts)
+        if self.weight is None:
+            lightest, whole = np.ones(len(sizes)), sizes.astype(np.float64)
+        else:
+            lightest = np.minimum(np.minimum.reduceat(self.weight, first), 1.0)
+            whole = np.add.reduceat(self.weight, first)
+        distance = whole - lightest
+        distance[distance <= 0.0] = 1.0  # (a row that is alone)
+        return np.repeat(lightest / 2.0, sizes), np.repeat(distance, sizes)
+
+
+class FeatureRankings:
+    """The quasi-KNN ranking of every feature, made when it is asked for.
+
+    Parameters
+    ----------
+    material : Material
+        Its rows are those of the queries, in their order.
+    queries : RankedQueries
+    n_intervals : int
+    kind : {"mean", "prior", "middle", "posterior"}
+        See `crucial.weak.intervals.interval_codes`.
+    owner : str
+        Who is named in messages.
+    """
+
+    def __init__(
+        self,
+        material: Material,
+        queries: RankedQueries,
+        n_intervals: int,
+        kind: str = "mean",
+        owner: str = "QuasiKNN",
+    ) -> None:
+        self._material, self._queries, self._n_intervals = material, queries, n_intervals
+        given = (queries.labels, queries.starts, n_intervals, queries.weight, kind, owner)
+        self._codes = interval_codes(*given)
+        self._known: dict[int, QuasiKNN | None] = {}
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self._material.instances.n_features
+
+    @property
+    def useless(self) -> list[int]:
+        """Features met so far that rank nothing: constant, or without any value."""
+        return sorted(j for j, ranker in self._known.items() if ranker is None)
+
+    def ranked(self, features: Sequence[int]) -> list[tuple[QuasiKNN, Floats] | None]:
+        """Ranker and middle positions of some features; None for one that ranks nothing."""
+        chosen = np.array(features, np.int64)
+
+        def work(place: int, cutter: Cutter) -> tuple[QuasiKNN, Floats] | None:
+            return self._ranked(int(chosen[place]), cutter)
+
+        material = self._material
+        return over_features(material.instances, chosen, material.rows, material.threads, work)
+
+    def _ranked(self, feature: int, cutter: Cutter) -> tuple[QuasiKNN, Floats] | None:
+        raw = cutter.fetch(feature)
+        self._material.instances.checked(raw, feature, self._material.rows)
+        values = raw.astype(np.float64)
+        weight = self._queries.weight
+        if feature not in self._known:
+            centres = centres_of(values, self._codes, self._n_intervals, weight)
+            self._known[feature] = _ranker(feature, centres)
+        ranker = self._known[feature]
+        if ranker is None:
+            return None
+        return ranker, middle_positions(values, self._queries.starts, ranker.regions, weight)
+
+    def stream(self, features: Sequence[int]) -> Iterator[tuple[QuasiKNN, Floats] | None]:
+        """The same one after the other, a few features made ahead in parallel."""
+        step = _AHEAD * self._material.threads
+        for begin in range(0, len(features), step):
+            yield from self.ranked(features[begin : begin + step])
+
+
+def _ranker(feature: int, centres: tuple[float | None, ...]) -> QuasiKNN | None:
+    if all(one is None for one in centres):
+        return None
+    if not Regions.around(centres).direction.any():
+        return None  # all centres are equal: no interval is better than another
+    return QuasiKNN(feature, centres)
+
+
+class QuasiKNNLearner:
+    """Offers the quasi-KNN ranking of one feature after the other (Wang et al., figure 4).
+
+    Features whose ranking does not help at all are passed over.
+
+    Parameters
+    ----------
+    queries : RankedQueries
+    n_intervals : int
+    kind : {"mean", "prior", "middle", "posterior"}
+    potentials : array over the rows, optional
+        Those before the first round: features are then taken by falling ``|r|`` under
+        them, instead of as they come.
+    cycles : int
+        How often to go through the features.
+    owner : str
+        Who is named in messages.
+    """
+
+    def __init__(
+        self,
+        queries: RankedQueries,
+        n_intervals: int = 8,
+        kind: str = "mean",
+        potentials: Floats | None = None,
+        cycles: int = 1,
+        owner: str = "QuasiKNN",
+    ) -> None:
+        self._queries, self._how = queries, (n_intervals, kind, owner)
+        self._first, self._cycles = potentials, cycles
+
+    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins | None:
+        """Cut the queries into intervals and put the features in order."""
+        self.rankings = FeatureRankings(material, self._queries, *self._how)
+        self._low, self._span = self._queries.spread
+        self._ahead = self.rankings.stream(self._order() * self._cycles)
+        return None
+
+    def _order(self) -> list[int]:
+        features = list(range(self.rankings.n_features))
+        if self._first is None:
+            return features
+        slopes = [
+            0.0 if found is None else abs(float(np.dot(self._first, self._output(found[1]))))
+            for found in self.rankings.stream(features)
+        ]
+        return best_first(slopes)
+
+    def _output(self, positions: Floats) -> Floats:
+        return (positions - self._low) / self._span
+
+    def propose(self, potentials: Potentials) -> Candidate | None:
+        """The next feature that helps."""
+        pi = potentials.pi[: len(self._low)]
+        for found in self._ahead:
+            if found is None:
+                continue
+            output = self._output(found[1])
+            slope = float(np.dot(pi, output)) * potentials.scale
+            if abs(slope) > NOISE:
+                return Candidate(found[0], output, slope)
+        return None
+
+    def accept(self, candidate: Candidate, alpha: float) -> None:
+        """Nothing is remembered."""
+
+
+def best_first(worth: Sequence[float]) -> list[int]:
+    """Numbers by falling worth; rounding does not order what is equally good.
+
+    Examples
+    --------
+    >>> best_first([0.1, 0.3, 0.3 + 1e-15])
+    [1, 2, 0]
+    """
+    top = max((abs(one) for one in worth), default=0.0) or 1.0
+    return sorted(range(len(worth)), key=lambda j: -round(worth[j] / top, 10))
