@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from crucial.data.dataset import Dataset
     from crucial.measures.evaluation import Evaluation
-    from crucial.model.additive import AdditiveRanker
+    from crucial.model.file import Model
 
 __all__ = ["evaluate_command"]
 
@@ -103,7 +103,7 @@ def _screen(aside: bool) -> Console:
 
 
 def _measure(
-    path: str, ranker: AdditiveRanker, rows: Dataset, chosen: list[str], given: dict[str, Any]
+    path: str, ranker: Model, rows: Dataset, chosen: list[str], given: dict[str, Any]
 ) -> Evaluation:
     from crucial.data.groups import Groups
     from crucial.measures.evaluation import evaluate

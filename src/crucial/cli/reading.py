@@ -14,7 +14,7 @@ from crucial.errors import DataError, FileError
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
     from crucial.data.instances import Instances
-    from crucial.model.additive import AdditiveRanker
+    from crucial.model.file import Model
 
 __all__ = [
     "Reading",
@@ -177,7 +177,7 @@ def _read_alike(
 
 
 def read_for_model(
-    path: str, model: AdditiveRanker, given: Mapping[str, Any], *, labels: bool
+    path: str, model: Model, given: Mapping[str, Any], *, labels: bool
 ) -> Dataset:
     """Read rows to be scored, as the model's training rows were read."""
     known = model.training.get("data")
@@ -192,6 +192,12 @@ def read_for_model(
             how = replace(how, label=None)
         data = _read(path, replace(how, weight=None), features=names, jobs=given["jobs"])
     _tell(path, data)
+    if data.qid is None and model.needs_query and model.training.get("with_qid") is True:
+        raise FileError(
+            path,
+            "its rows have no query ids, and the model ranks every row against the others of its "
+            "query. Give them (qid:, --qid or --group-sizes).",
+        )
     return data
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crucial.inspection.bounds import Bound
-    from crucial.model.additive import AdditiveRanker
+    from crucial.model.file import Model
     from crucial.model.describe import Description, FeatureSummary
 
 __all__ = ["show_command"]
@@ -71,6 +71,12 @@ _COUNTS = {
 }
 _PARAMETERS = (
     "n_estimators",
+    "n_intervals",
+    "prec",
+    "centre",
+    "order",
+    "cycles",
+    "balance_control",
     "learning_rate",
     "choice",
     "step",
@@ -85,14 +91,14 @@ _PARAMETERS = (
 )
 
 
-def _bound(model: AdditiveRanker) -> Bound | None:
+def _bound(model: Model) -> Bound | None:
     """Bound on the training error, for a model that knows how its training went."""
-    from crucial.errors import NotRankedError
+    from crucial.errors import NotRankedError, ParameterError
     from crucial.inspection.bounds import training_bound
 
     try:
         return training_bound(model)
-    except NotRankedError:
+    except (NotRankedError, ParameterError):  # (the second: no such thing is known of its kind)
         return None
 
 
@@ -163,6 +169,9 @@ def _plain(learned: Description, bound: Bound | None) -> dict[str, Any]:
                 "ramps": [
                     {"low": r.low, "high": r.high, "missing": r.missing, "weight": r.weight}
                     for r in one.ramps
+                ],
+                "rankings": [
+                    {"centres": list(r.centres), "weight": r.weight} for r in one.rungs
                 ],
             }
         )

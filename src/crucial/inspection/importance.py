@@ -17,6 +17,7 @@ from crucial.inspection.parts import checked_rows
 from crucial.inspection.results import as_frame, feature_name, new_axes, shown
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
+from crucial.model.rank_addition import RankAdditionRanker
 from crucial.validation import check_choice, check_integer
 
 __all__ = ["Importances", "default_measure", "importances"]
@@ -269,7 +270,7 @@ def _predictor(
     ranker: Any, model: Any, groups: Groups, qid: Any, X: Any
 ) -> Callable[[Instances], Floats]:
     """Scores of rows, whatever the ranker is."""
-    if isinstance(model, AdditiveRanker):
+    if isinstance(model, AdditiveRanker | RankAdditionRanker):
         return lambda rows: model.predict(rows, groups)
     if not hasattr(ranker, "predict"):
         raise NotRankedError(f"importances need a ranker with predict(X). Got {ranker!r}.")

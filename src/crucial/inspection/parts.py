@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
 from crucial.model.additive import AdditiveRanker
+from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.inputs import check_columns, check_finite, check_names
 from crucial.model.shape import Shape
 from crucial.model.weak import Presence, ScaledFeature, Stump
@@ -55,7 +56,7 @@ def additive_model(ranker: Any, what: str) -> AdditiveRanker:
     return model
 
 
-def checked_rows(model: AdditiveRanker, X: Any) -> Instances:
+def checked_rows(model: AdditiveRanker | RankAdditionRanker, X: Any) -> Instances:
     """Rows with the model's features; others are named in the error."""
     instances = Instances.from_input(X)
     check_names(instances.names, model.feature_names)

@@ -20,6 +20,7 @@ from crucial.inspection.results import feature_name
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
+from crucial.model.rank_addition import RankAdditionRanker
 
 __all__ = ["Picture", "Subject"]
 
@@ -80,13 +81,13 @@ class Subject:
         """Check everything that was given, before any work is done."""
         chosen = _chosen(metrics)
         whole = getattr(ranker, "model_", ranker)
-        additive = isinstance(whole, AdditiveRanker)
+        frozen = isinstance(whole, AdditiveRanker | RankAdditionRanker)
         model, reason = None, ""
         try:
             model = additive_model(ranker, "the report")
         except NotRankedError as error:
             reason = str(error)
-        instances = checked_rows(whole, X) if additive else Instances.from_input(X)
+        instances = checked_rows(whole, X) if frozen else Instances.from_input(X)
         groups = Groups.from_qid(qid, instances.n_rows)
         if qid is None and getattr(whole, "training", {}).get("with_qid") is True:
             raise DataError(
@@ -94,7 +95,7 @@ class Subject:
                 "scores of different queries cannot be compared."
             )
         labels = check_labels(y, instances.n_rows)
-        if additive:
+        if frozen:
             scores = whole.predict(instances, groups, n_jobs=n_jobs)
         else:
             scores = np.asarray(ranker.predict(X), np.float64)
