@@ -32,7 +32,7 @@ from crucial.objectives.base import Objective
 from crucial.validation import check_choice, check_flag, check_integer, check_real, refuse
 from crucial.weak.base import Constraints, Material, StepRule, WeakLearner
 
-__all__ = ["BoostedRanker"]
+__all__ = ["BoostedRanker", "plain_parameters"]
 
 
 class BoostedRanker(Ranker):
@@ -265,7 +265,7 @@ class BoostedRanker(Ranker):
         self.fitted_with_qid_ = with_qid
         summary = {
             "estimator": type(self).__name__,
-            "parameters": _plain(self.get_params()),
+            "parameters": plain_parameters(self.get_params()),
             "rounds": len(made.rankers),
             "best_round": self.best_round_,
             "stopped": made.trace.stopped or "all rounds done",
@@ -425,7 +425,7 @@ def _seed(random_state: Any) -> int:
         raise refuse("a ranker", "random_state", rule, random_state) from None
 
 
-def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as JSON can hold them; objects by their name, never by their address."""
     simple = (str, int, float, bool, type(None))
     return {

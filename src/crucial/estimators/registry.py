@@ -12,6 +12,9 @@ __all__ = ["RANKERS", "ranker_class"]
 # Where each lives: imported on first use, so that listing the names costs nothing.
 RANKERS: dict[str, str] = {
     "adaboost": "crucial.estimators.adaboost:AdaBoostRanker",
+    "bl-featurerank": "crucial.estimators.feature_rank:BLFeatureRank",
+    "diffrank": "crucial.estimators.diff_rank:DiffRank",
+    "featurerank": "crucial.estimators.feature_rank:FeatureRank",
     "rankboost": "crucial.estimators.rankboost:RankBoost",
     "rankboost-plus": "crucial.estimators.rankboost_plus:RankBoostPlus",
     "infinite-push": "crucial.estimators.infinite_push:InfinitePush",
