@@ -13,14 +13,17 @@ __version__ = "0.1.0"
 _HOME = {
     "AdaBoostRanker": "crucial.estimators.adaboost",
     "AdditiveRanker": "crucial.model.additive",
+    "BLFeatureRank": "crucial.estimators.feature_rank",
     "Bins": "crucial.data.bins",
     "Comparison": "crucial.lab.comparison",
     "CrossValidation": "crucial.lab.cross_validation_result",
     "CrucialError": "crucial.errors",
     "Dataset": "crucial.data.dataset",
+    "DiffRank": "crucial.estimators.diff_rank",
     "Evaluation": "crucial.measures.evaluation",
     "Experiment": "crucial.lab.experiment",
     "ExperimentResult": "crucial.lab.experiment_result",
+    "FeatureRank": "crucial.estimators.feature_rank",
     "Groups": "crucial.data.groups",
     "InfinitePush": "crucial.estimators.infinite_push",
     "Instances": "crucial.data.instances",
@@ -31,6 +34,7 @@ _HOME = {
     "PairFeedback": "crucial.feedback.pairs",
     "PairTable": "crucial.data.pairs",
     "Qrels": "crucial.data.trec",
+    "RankAdditionRanker": "crucial.model.rank_addition",
     "RankBoost": "crucial.estimators.rankboost",
     "RankBoostPlus": "crucial.estimators.rankboost_plus",
     "Run": "crucial.data.trec",
@@ -98,6 +102,9 @@ if TYPE_CHECKING:
     from crucial.data.trec import write_run as write_run
     from crucial.errors import CrucialError as CrucialError
     from crucial.estimators.adaboost import AdaBoostRanker as AdaBoostRanker
+    from crucial.estimators.diff_rank import DiffRank as DiffRank
+    from crucial.estimators.feature_rank import BLFeatureRank as BLFeatureRank
+    from crucial.estimators.feature_rank import FeatureRank as FeatureRank
     from crucial.estimators.infinite_push import InfinitePush as InfinitePush
     from crucial.estimators.logistic import LogisticRanker as LogisticRanker
     from crucial.estimators.pnorm_push import PNormPush as PNormPush
@@ -127,6 +134,7 @@ if TYPE_CHECKING:
     from crucial.model.additive import AdditiveRanker as AdditiveRanker
     from crucial.model.file import load_model as load_model
     from crucial.model.file import save_model as save_model
+    from crucial.model.rank_addition import RankAdditionRanker as RankAdditionRanker
 
 
 def __getattr__(name: str) -> Any:
