@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -87,6 +88,22 @@ def test_pictures_mark_what_is_wrong(demo: tuple[Path, str]) -> None:
     assert [str(line.count("✗")) for line in marks] == claims
     assert len(marks) == 2
     assert any(block in text for block in "▀▄█")
+
+
+def test_it_ends_with_a_page_of_pictures(demo: tuple[Path, str]) -> None:
+    out, text = demo
+    assert text.rstrip().endswith((out / "report.html").resolve().as_uri())
+    page = (out / "report.html").read_text()
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.S)[0])
+    entries = data["lists"]["worst"] + data["lists"]["best"]
+    assert all(entry["picture"] is not None for entry in entries)
+    for entry in entries:
+        digit = entry["qid"][0]
+        for item in entry["items"]:
+            assert item["picture"] is not None
+            assert (item["id"][0] == digit) == (item["label"] == 1)
+    shown = [row["value"] for row in data["measures"]]
+    assert round(shown[1], 4) == numbers(text, "RankBoost")[3]  # p@10
 
 
 def test_what_it_proposes_works(demo: tuple[Path, str]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,8 +31,8 @@ Examples:
   crucial demo
   crucial demo --out digits
 
-It needs no download and takes a few seconds. The files it writes are there to go on with:
-train, evaluate and rank read them.
+It needs no download and takes some seconds. It ends with a page to open in a browser. The
+other files it writes are there to go on with: train, evaluate and rank read them.
 """
 
 
@@ -48,6 +49,7 @@ def demo_command(out: str, queries: int | None) -> None:
     every engine compares images by a part of them, returns 50 and abstains on the rest.
     """
     from crucial.cli.demo_files import write_files
+    from crucial.cli.demo_page import write_page
     from crucial.cli.demo_report import print_learned, print_lists, print_table
     from crucial.cli.demo_runs import all_runs
     from crucial.data.problems.digits import load_digits_search
@@ -66,7 +68,7 @@ def demo_command(out: str, queries: int | None) -> None:
         "opinion on the rest."
     )
     trained = time.perf_counter()
-    model = _train(train)
+    model, trace = _train(train)
     pairs = int(model.training["pairs"])
     screen.print(
         f"\nRankBoost ({PRESET}, {ROUNDS} rounds) learned from {len(train.queries):,} queries, "
@@ -78,6 +80,9 @@ def demo_command(out: str, queries: int | None) -> None:
     print_learned(screen, model)
     print_lists(screen, test, runs["rank fusion"], runs["RankBoost"])
     written = write_files(out, model, train, test, runs)
+    page = os.path.join(out, "report.html")
+    write_page(page, model, test, trace)
+    written["report.html"] = "the report on the held-out queries, with pictures"
     screen.print(f"\nWritten to {out}, {time.perf_counter() - began:.1f} s after the start:")
     for name, what in written.items():
         screen.print(f"  {os.path.join(out, name):<28}{what}", soft_wrap=True)
@@ -89,10 +94,12 @@ def demo_command(out: str, queries: int | None) -> None:
         f"-o {os.path.join(out, 'mine.json')}",
         soft_wrap=True,  # (commands are there to be copied)
     )
+    address = pathlib.Path(page).resolve().as_uri()
+    screen.print(f"\nAnd open the report in a browser: {address}", soft_wrap=True)
 
 
-def _train(train: SearchProblem) -> AdditiveRanker:
-    """Learn, and note in the model how its files are to be read."""
+def _train(train: SearchProblem) -> tuple[AdditiveRanker, dict[str, list[Any]]]:
+    """Learn, and note in the model how its files are to be read; give the trace too."""
     from crucial.data.instances import Instances
     from crucial.estimators.rankboost import RankBoost
 
@@ -100,4 +107,4 @@ def _train(train: SearchProblem) -> AdditiveRanker:
     ranker.fit(Instances(train.X, train.feature_names), train.y, qid=train.qid)
     data = {"form": "table", "label": "label", "qid": "qid", "item": "item", "preset": PRESET}
     model = ranker.model_
-    return replace(model, training={**model.training, "data": data})
+    return replace(model, training={**model.training, "data": data}), ranker.trace_.to_dict()

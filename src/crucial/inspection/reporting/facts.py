@@ -213,7 +213,7 @@ def curve_facts(
         qid=qid,
         metrics=list(subject.measures),
         stages=stages,
-        margin_stages=12 if len(subject.y) <= 200_000 else 0,
+        margin_stages=8 if len(subject.y) <= 200_000 else 0,
     )
     rounds, training, watched = found.rounds, dict(found.training), found.watched
     if trace is not None:
@@ -341,16 +341,19 @@ def sentences(
     values = found.per_query[lead["name"]]
     there = values[~np.isnan(values)]
     if len(there) > 1:
+        at, worst = ("least", there.min()) if lead["higher"] else ("most", there.max())
         said.append(
-            f"Half of the queries have {lead['name']} of {np.median(there):.3f} or more; "
-            f"the {'lowest' if lead['higher'] else 'highest'} has "
-            f"{there.min() if lead['higher'] else there.max():.3f}."
+            f"In half of the queries {lead['name']} is at {at} {np.median(there):.3f}; the worst "
+            f"query has {worst:.3f}."
         )
     if tied["share"] >= 0.005:
         first = tied["measures"][0]
+        low, high = f"{first['unlucky']:.3f}", f"{first['lucky']:.3f}"
+        moved = f"could move {first['name']} between {low} and {high}"
+        if low == high:
+            moved = f"does not matter for {first['name']}, to three digits"
         said.append(
             f"{tied['share']:.0%} of the items share their score with another of their list; the "
-            f"order of ties could move {first['name']} between {first['unlucky']:.3f} and "
-            f"{first['lucky']:.3f}."
+            f"order of ties {moved}."
         )
     return said

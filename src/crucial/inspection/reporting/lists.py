@@ -82,11 +82,12 @@ def ranked_lists(subject: Subject, found: Evaluation) -> dict[str, Any]:
 
 def _extremes(values: NDArray[np.float64], higher: bool) -> dict[str, list[int]]:
     """The worst queries, worst first, and the best, best first; none is both."""
-    order = np.argsort(values if higher else -values, kind="stable")
-    there = [int(q) for q in order if not np.isnan(values[q])] or [0]
-    n_worst = min(_QUERIES, (len(there) + 1) // 2)
-    n_best = min(_QUERIES, len(there) - n_worst)
-    return {"worst": there[:n_worst], "best": there[len(there) - n_best :][::-1]}
+    signed = values if higher else -values
+    there = np.flatnonzero(~np.isnan(values)) if not np.isnan(values).all() else np.arange(1)
+    worst = there[np.argsort(signed[there], kind="stable")][: min(_QUERIES, (len(there) + 1) // 2)]
+    others = np.setdiff1d(there, worst)
+    best = others[np.argsort(-signed[others], kind="stable")][:_QUERIES]
+    return {"worst": worst.tolist(), "best": best.tolist()}
 
 
 def _first(subject: Subject, n_lists: int) -> int:
