@@ -28,6 +28,7 @@ _HOME = {
     "InfinitePush": "crucial.estimators.infinite_push",
     "Instances": "crucial.data.instances",
     "LabelFeedback": "crucial.feedback.labels",
+    "LabelRanker": "crucial.estimators.label_ranker",
     "LogisticRanker": "crucial.estimators.logistic",
     "Measure": "crucial.measures.base",
     "PNormPush": "crucial.estimators.pnorm_push",
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from crucial.estimators.diff_rank import DiffRank as DiffRank
     from crucial.estimators.feature_rank import BLFeatureRank as BLFeatureRank
     from crucial.estimators.feature_rank import FeatureRank as FeatureRank
+    from crucial.estimators.label_ranker import LabelRanker as LabelRanker
     from crucial.estimators.infinite_push import InfinitePush as InfinitePush
     from crucial.estimators.logistic import LogisticRanker as LogisticRanker
     from crucial.estimators.pnorm_push import PNormPush as PNormPush

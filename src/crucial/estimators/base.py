@@ -18,7 +18,7 @@ from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.validation import check_choice
 
-__all__ = ["Ranker", "positions"]
+__all__ = ["Ranker", "TableEstimator", "positions"]
 
 Floats = NDArray[np.float64]
 
@@ -50,16 +50,8 @@ def positions(scores: Floats, groups: Groups, ties: str = "min") -> NDArray[np.i
     return out
 
 
-class Ranker(BaseEstimator):
-    """Base of the estimators; ``fit`` of a subclass sets ``model_`` and ``fitted_with_qid_``."""
-
-    # Routed without being asked for: a ranker without its queries is another ranker.
-    __metadata_request__fit = {"qid": True}  # noqa: RUF012
-    __metadata_request__predict = {"qid": True}  # noqa: RUF012
-    __metadata_request__score = {"qid": True}  # noqa: RUF012
-
-    model_: AdditiveRanker
-    fitted_with_qid_: bool
+class TableEstimator(BaseEstimator):
+    """What learns from a table whose cells may be missing."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -67,8 +59,6 @@ class Ranker(BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-    # -- the table ----------------------------------------------------------------
 
     def _instances(self, X: Any, *, reset: bool) -> Instances:
         """Check X; at fit take its shape and names, later hold it to them."""
@@ -103,7 +93,17 @@ class Ranker(BaseEstimator):
             )
         return instances
 
-    # -- using it -----------------------------------------------------------------
+
+class Ranker(TableEstimator):
+    """Base of the rankers; ``fit`` of a subclass sets ``model_`` and ``fitted_with_qid_``."""
+
+    # Routed without being asked for: a ranker without its queries is another ranker.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    model_: AdditiveRanker
+    fitted_with_qid_: bool
 
     def predict(self, X: Any, qid: Any = None) -> Floats:
         """Score every row; scores are comparable within a query only.

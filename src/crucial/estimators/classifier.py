@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
+from crucial.estimators.targets import read_targets
 from crucial.feedback.bipartite import log_class_sums
 from crucial.feedback.labels import LabelFeedback, check_weights
 from crucial.validation import check_choice, refuse
@@ -148,19 +148,12 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
 
 def _two_classes(y: Any, owner: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The two classes and which of them every row has; in scikit-learn's words if not two."""
-    if y is None:
-        raise DataError(f"{owner} requires y to be passed, but the target y is None.")
-    try:
-        column = column_or_1d(y, warn=True)
-        check_classification_targets(column)
-    except ValueError as error:
-        raise DataError(str(error)) from None
-    kind = type_of_target(column)
-    classes, codes = np.unique(column, return_inverse=True)
-    if len(classes) > 2:
+    column, kind = read_targets(y, owner)
+    if kind != "binary":
         raise DataError(
             f"Only binary classification is supported. The type of the target is {kind}."
         )
+    classes, codes = np.unique(column, return_inverse=True)
     if len(classes) < 2:
         raise DataError(f"{owner} can't train when only one class is present: {classes[0]!r}.")
     return classes, codes.astype(np.int64)

@@ -126,6 +126,8 @@ def test_bad_arguments():
         ranker.to_classifier("sigmoid", X, Y + 1)
     with pytest.raises(DataError, match="Only binary classification is supported"):
         ranker.to_classifier(X=X, y=np.arange(len(X)) % 3)
+    with pytest.raises(DataError, match="The type of the target is multilabel-indicator"):
+        ranker.to_classifier(X=X, y=np.eye(len(X), 2, dtype=int))
     with pytest.raises(ParameterError, match=r"'ranker' parameter of RankingClassifier must be a"):
         RankingClassifier("x").fit(X, Y)
 

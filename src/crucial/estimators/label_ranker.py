@@ -1,0 +1,267 @@
+"""Ranking the labels of an instance: AdaBoost.MH and AdaBoost.MR."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from crucial.boosting.labels import boost_labels
+from crucial.data.bins import Bins
+from crucial.errors import DataError, NoProgressWarning
+from crucial.estimators.base import TableEstimator
+from crucial.estimators.targets import read_targets
+from crucial.feedback.labels import check_weights
+from crucial.kernels.threads import count_threads
+from crucial.model.labels import LabelModel
+from crucial.objectives.labels import LABEL_OBJECTIVES, LabelObjective
+from crucial.validation import check_choice, check_integer, check_real, refuse
+from crucial.weak.label_stumps import LabelStumpSearch
+
+__all__ = ["LabelRanker"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class LabelRanker(ClassifierMixin, TableEstimator):
+    """Rank the labels of every instance, the right ones on top (Schapire & Singer 1999).
+
+    Every round adds a stump: one threshold of one feature, with a prediction for every label
+    on either side and one where the feature abstains. ``f(x, l)`` is the sum. Learns from one
+    label an instance (multiclass) or from a set of labels (multilabel).
+
+    Parameters
+    ----------
+    n_estimators : int, default=300
+        Rounds.
+    learning_rate : float, default=1.0
+        Factor on every prediction, in (0, 1].
+    objective : {"mh", "mr", "mr_product"}, default="mh"
+        "mh", AdaBoost.MH: every (instance, label) is an example of two classes, right and
+        wrong. "mr", AdaBoost.MR: every right label should score above every wrong one of the
+        same instance; instances count the same however many labels they have. "mr_product":
+        every right (instance, label) above every wrong one, of any instance: what AdaBoost.MR
+        is taken for by Rudin & Schapire (2009, section 5.1), and for which they show it to
+        have the minimisers of AdaBoost.MH. For "mr" that does not hold, as it would take an
+        intercept for every instance.
+    predictions : {"real", "discrete"}, default="real"
+        Real numbers, for "mh" and "mr_product" the best there are, for "mr" the best by a
+        bound on its loss (the paper has none); or 1 and -1 times one weight a round.
+    max_bins : int or None, default=255
+        Bins a feature; None for one per distinct value.
+    n_jobs : int or None, default=None
+        Threads; None for all cores. The result is the same for any number.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        The labels; column numbers for a multilabel y.
+    multilabel_ : bool
+        Whether y was a matrix.
+    model_ : LabelModel
+    trace_ : tuple of LabelRound
+        What happened in every round: stump, z, log_loss, loss, f_skew ("mh"), seconds.
+    stopped_ : str
+        Why it ended early, if it did.
+    n_features_in_ : int
+    feature_names_in_ : array of str, where X had names
+
+    Notes
+    -----
+    Pickle it (or use joblib) to keep it: a model file, as rankers of instances write it,
+    holds one score an instance and not one a label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crucial import LabelRanker
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]])
+    >>> ranker = LabelRanker(20).fit(X, ["low", "low", "mid", "mid", "high", "high"])
+    >>> ranker.rank_labels([[6.0], [0.0]]).tolist()
+    [['high', 'mid', 'low'], ['low', 'mid', 'high']]
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 300,
+        learning_rate: float = 1.0,
+        *,
+        objective: str = "mh",
+        predictions: str = "real",
+        max_bins: int | None = 255,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.objective = objective
+        self.predictions = predictions
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        owner = type(self).__name__
+        check_integer(owner, "n_estimators", self.n_estimators, 1)
+        check_real(owner, "learning_rate", self.learning_rate, 0.0, 1.0, low_open=True)
+        check_choice(owner, "objective", self.objective, list(LABEL_OBJECTIVES))
+        check_choice(owner, "predictions", self.predictions, ["real", "discrete"])
+        check_integer(owner, "max_bins", self.max_bins, 2, 65535, none=True)
+        check_integer(owner, "n_jobs", self.n_jobs, -(2**31), none=True)
+        if self.n_jobs == 0:
+            raise refuse(owner, "n_jobs", "an int other than 0, or None", self.n_jobs)
+
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn which labels are right.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+            NaN: the feature abstains. Absent entries of sparse input are 0.
+        y : array of shape (n_rows,), or matrix of 0 and 1 of shape (n_rows, n_labels)
+            The label of every row, of any type; or 1 for every label that a row has.
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 counts as two rows, of weight 0 as none.
+        """
+        self._check_parameters()
+        instances = self._instances(X, reset=True)
+        classes, right, multilabel = _read_labels(y, instances.n_rows)
+        weights = check_weights(sample_weight, instances.n_rows)
+        rows = np.arange(len(right)) if weights is None else np.flatnonzero(weights > 0)
+        right = right[rows]
+        counted = np.ones(len(rows)) if weights is None else weights[rows]
+        _check_contrast(right, multilabel)
+        threads = count_threads(self.n_jobs)
+        given = None if weights is None else counted
+        bins = Bins.build(instances, rows, given, self.max_bins, threads)
+        objective = LABEL_OBJECTIVES[self.objective](right, counted)
+        discrete = self.predictions == "discrete"
+        made = boost_labels(
+            LabelStumpSearch(bins, len(classes), discrete, threads),
+            objective,
+            float(counted.sum()) * len(classes),
+            rounds=self.n_estimators,
+            rate=self.learning_rate,
+            discrete=discrete,
+        )
+        if not made.rounds:
+            warnings.warn(
+                f"no round could be made ({made.stopped}); all scores are the same.",
+                NoProgressWarning,
+                stacklevel=2,
+            )
+        self.classes_, self.multilabel_ = classes, multilabel
+        self.trace_, self.stopped_ = tuple(made.rounds), made.stopped
+        self.model_ = LabelModel(
+            instances.n_features,
+            len(classes),
+            tuple(one.stump for one in made.rounds),
+            _intercept(objective, made.scores),
+        )
+        return self
+
+    # -- using it -----------------------------------------------------------------
+
+    def label_scores(self, X: Any) -> Floats:
+        """``f(x, l) + b`` of every row and label: shape (n_rows, n_labels).
+
+        b is the same for all; with it, right and wrong labels of the training rows weigh the
+        same in AdaBoost.MH's objective, so that a label is rather right than wrong above 0.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.predict(self._instances(X, reset=False))
+
+    def rank_labels(self, X: Any) -> NDArray[Any]:
+        """The labels of every row, the highest score first (equal ones as in ``classes_``)."""
+        scores = self.label_scores(X)
+        order = np.argsort(-scores, axis=1, kind="stable")
+        ranked: NDArray[Any] = self.classes_[order]
+        return ranked
+
+    def decision_function(self, X: Any) -> Floats:
+        """`label_scores` in the form scikit-learn wants.
+
+        Half of the difference of both scores, of shape (n_rows,), for two classes.
+        """
+        scores = self.label_scores(X)
+        if len(self.classes_) == 2 and not self.multilabel_:
+            return (scores[:, 1] - scores[:, 0]) / 2
+        return scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label with the highest score; for a multilabel y, 1 for every score above 0."""
+        scores = self.label_scores(X)
+        if self.multilabel_:
+            return (scores > 0.0).astype(np.int64)
+        chosen: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        return chosen
+
+    def score(self, X: Any, y: Any, *, sample_weight: Any = None) -> float:
+        """Label ranking average precision, scikit-learn's; for one label a row, its mean 1/rank.
+
+        Parameters
+        ----------
+        X, y : rows and their labels, as in `fit`
+        sample_weight : array of shape (n_rows,), optional
+        """
+        from sklearn.metrics import label_ranking_average_precision_score
+
+        scores = self.label_scores(X)
+        right = _read_known(y, self.classes_, self.multilabel_, len(scores))
+        weights = check_weights(sample_weight, len(scores))
+        return float(label_ranking_average_precision_score(right, scores, sample_weight=weights))
+
+
+def _read_labels(y: Any, n_rows: int) -> tuple[NDArray[Any], Bools, bool]:
+    """The labels, which of them each row has, and whether y was a matrix."""
+    values, kind = read_targets(y, "LabelRanker")
+    if len(values) != n_rows:
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
+            f"y has {len(values)}."
+        )
+    if kind == "multilabel-indicator":
+        return np.arange(values.shape[1]), values != 0, True
+    classes, codes = np.unique(values, return_inverse=True)
+    return classes, codes[:, None] == np.arange(len(classes)), False
+
+
+def _read_known(y: Any, classes: NDArray[Any], multilabel: bool, n_rows: int) -> Bools:
+    """Which of the labels of fit each row has; refuses others."""
+    found, right, matrix = _read_labels(y, n_rows)
+    if matrix != multilabel or (matrix and len(found) != len(classes)):
+        form = f"a matrix of {len(classes)} columns" if multilabel else "one label a row"
+        raise DataError(f"y must have the form that it had in fit, {form}.")
+    if matrix:
+        return right
+    unknown = np.setdiff1d(found, classes)
+    if len(unknown):
+        raise DataError(f"y has labels that fit has not seen: {unknown[:5].tolist()}.")
+    whole = np.zeros((n_rows, len(classes)), bool)
+    whole[:, np.searchsorted(classes, found)] = right
+    return whole
+
+
+def _check_contrast(right: Bools, multilabel: bool) -> None:
+    """Refuse labels of which nothing can be learned."""
+    if multilabel and (right.all() or not right.any()):
+        raise DataError("y gives every row the same labels, all or none: nothing to tell apart.")
+    if not multilabel and len(np.flatnonzero(right.any(axis=0))) < 2:
+        raise DataError(
+            "LabelRanker needs rows of two classes at least (with a sample_weight above 0). Got "
+            "only one class."
+        )
+
+
+def _intercept(objective: LabelObjective, scores: Floats) -> float:
+    """``b = .5 ln(F+ / F-)`` over (row, label) (Rudin & Schapire 2009, corollary 13)."""
+    good, bad = objective.log_parts(scores)
+    return 0.5 * (good - bad)
