@@ -323,12 +323,17 @@ class ExperimentResult:
                 failed = f"  {one['failures']} failed" if one["failures"] else ""
                 lines.append(
                     f"{printable(one['ranker'], 30):<{wide}} {one['value']:.4f}  {span:<16}  "
-                    f"{one['average_rank']:5.2f}  {one['mean_round']:6.1f}  "
+                    f"{_shown(one['average_rank'], 5, 2)}  {_shown(one['mean_round'], 6, 1)}  "
                     f"{one['fit_seconds']:7.2f}{failed}"
                 )
         if self.n_missing:
             lines.append(f"{self.n_missing} cells are not computed yet")
         return "\n".join(lines)
+
+
+def _shown(value: float, width: int, digits: int) -> str:
+    """A number in its column; a dash where there is none."""
+    return f"{'-':>{width}}" if np.isnan(value) else f"{value:{width}.{digits}f}"
 
 
 def load_experiment(folder: PathLike) -> ExperimentResult:

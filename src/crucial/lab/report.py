@@ -67,11 +67,12 @@ def report_html(
     """
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    rows = result.summary()
     body = "".join(
         (
             f"<h1>{_text(title)}</h1>",
             _head(result),
-            *(_measure(result, name) for name in result.measures),
+            *(_measure(result, name, rows) for name in result.measures),
             _differences(result, baseline),
             _tasks(result),
             _failures(result),
@@ -129,10 +130,10 @@ def _head(result: ExperimentResult) -> str:
     )
 
 
-def _measure(result: ExperimentResult, measure: str) -> str:
+def _measure(result: ExperimentResult, measure: str, summary: list[dict[str, Any]]) -> str:
     """Values of all rankers, best rank first, and the diagram of their ranks."""
     about = result.measures[measure]
-    rows = [one for one in result.summary() if one["measure"] == measure]
+    rows = [one for one in summary if one["measure"] == measure]
     sign = -1.0 if about["higher_is_better"] else 1.0
     rows.sort(key=lambda one: (math.isnan(one["value"]), sign * one["value"]))
     direction = "higher is better" if about["higher_is_better"] else "lower is better"

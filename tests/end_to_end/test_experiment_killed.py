@@ -1,0 +1,99 @@
+"""An experiment that is killed at any moment goes on, loses nothing and repeats nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import sys, time
+import numpy as np
+from sklearn.base import BaseEstimator
+from crucial import Experiment, RankBoost, make_letor
+
+class Slow(BaseEstimator):
+    def fit(self, X, y):
+        time.sleep(0.03)
+        self.fitted_ = True
+        return self
+    def predict(self, X):
+        return X[:, 0]
+
+if __name__ == "__main__":
+    tasks = {f"t{k}": make_letor(10, 8, 5, seed=k) for k in range(6)}
+    rankers = {"rankboost": RankBoost(3, n_jobs=1), "slow": Slow()}
+    jobs = int(sys.argv[2]) if sys.argv[2] != "-" else None
+    found = Experiment(tasks, rankers, ["ndcg@5", "r2"]).run(sys.argv[1], n_jobs=jobs)
+    found.save(sys.argv[3])
+"""
+CELLS = 60
+
+
+def lines_of(folder: Path) -> int:
+    path = folder / "cells.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def values_of(path: Path) -> list[dict[str, object]]:
+    rows = json.loads(path.read_text())
+    return [{k: v for k, v in row.items() if not k.endswith("seconds")} for row in rows]
+
+
+def kill_and_go_on(tmp_path: Path, moments: list[tuple[int, float]], jobs: str) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(SCRIPT)
+
+    def start(folder: Path, table: Path) -> subprocess.Popen[bytes]:
+        command = [sys.executable, str(script), str(folder), jobs, str(table)]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(os.environ))
+
+    folder, table, kills = tmp_path / "killed", tmp_path / "killed.json", 0
+    for more, delay in moments:
+        begun = lines_of(folder)
+        process = start(folder, table)
+        limit = time.monotonic() + 120
+        while lines_of(folder) < begun + more and process.poll() is None:
+            assert time.monotonic() < limit
+            time.sleep(0.002)
+        time.sleep(delay)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.communicate()
+        before = lines_of(folder)
+        assert before >= min(CELLS, begun + more)
+    assert kills
+    last = start(folder, table)
+    _, said = last.communicate(timeout=240)
+    assert last.returncode == 0, said.decode()
+    lines = (folder / "cells.jsonl").read_text().splitlines()
+    keys = Counter(
+        tuple(json.loads(line)[k] for k in ("task", "split", "ranker")) for line in lines
+    )
+    assert len(keys) == CELLS
+    assert set(keys.values()) == {1}
+    assert not [one for one in folder.iterdir() if one.name.endswith(".tmp")]
+    whole = start(tmp_path / "whole", tmp_path / "whole.json")
+    assert whole.wait(timeout=240) == 0
+    assert values_of(table) == values_of(tmp_path / "whole.json")
+
+
+def test_killed_twice(tmp_path: Path) -> None:
+    kill_and_go_on(tmp_path, [(7, 0.01), (20, 0.0)], "-")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_often_at_random_moments(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    moments = [(chance.randrange(8), chance.random() * 0.1) for _ in range(8)]
+    kill_and_go_on(tmp_path, moments, "2" if seed % 2 else "-")
