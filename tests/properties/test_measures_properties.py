@@ -90,6 +90,21 @@ def err(highest, k=None):
     return value
 
 
+def persistence(k):
+    def value(ranked, lost):
+        labels = ranked + lost
+        if len(set(labels)) < 2:
+            return None
+
+        def chance(y):
+            above, same = sum(z > y for z in labels), labels.count(y)
+            return min(max((k - above) / same, 0), 1)
+
+        return sum(chance(y) for y in ranked[:k]) / min(k, len(labels))
+
+    return value
+
+
 TWINS = {
     "ndcg": ndcg(),
     "ndcg@3": ndcg(3),
@@ -110,6 +125,8 @@ TWINS = {
     "avg_rank(cap=3)": binary(lambda good, total: min(first(good), 3), best_of_all),
     "p@3": binary(lambda good, total: sum(good[:3]) / 3),
     "recall@3": binary(lambda good, total: sum(good[:3]) / total),
+    "persistence@1": persistence(1),
+    "persistence@3": persistence(3),
     "rbp": binary(rbp(0.8)),
     "rbp@3(p=0.4)": binary(rbp(0.4, 3)),
     "err(max=3)": err(3),

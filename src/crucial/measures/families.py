@@ -12,7 +12,7 @@ from crucial.errors import ParameterError
 from crucial.measures.base import Measure, Relevance
 from crucial.measures.cascade import ExpectedReciprocalRank
 from crucial.measures.extremes import AverageRank, Coverage, ReciprocalRank, TopHits
-from crucial.measures.linear import NDCG, Precision, RankBiasedPrecision, Recall
+from crucial.measures.linear import NDCG, Persistence, Precision, RankBiasedPrecision, Recall
 from crucial.measures.pairs import PairMeasure
 from crucial.measures.precision import AveragePrecision
 
@@ -146,6 +146,9 @@ MEASURES: dict[str, Family] = {
         "rank-biased precision",
         "may",
         {"p": Option("persistence", _OPEN_UNIT, "a number in (0, 1)"), **_REL},
+    ),
+    "persistence": Family(
+        Persistence, "share of the k highest-labelled items found in the first k", "must"
     ),
     "auc": Family(
         partial(PairMeasure, kind="right", title="share of pairs in the right order"),

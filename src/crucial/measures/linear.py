@@ -17,7 +17,15 @@ from crucial.measures.judged import Judged, Ranking
 from crucial.measures.ragged import Floats
 from crucial.measures.ranking import Blocks
 
-__all__ = ["NDCG", "Precision", "RankBiasedPrecision", "Recall", "discounts", "weighted_sum"]
+__all__ = [
+    "NDCG",
+    "Persistence",
+    "Precision",
+    "RankBiasedPrecision",
+    "Recall",
+    "discounts",
+    "weighted_sum",
+]
 
 #: 2^1000 leaves room for the sum of a list.
 _MOST_EXPONENT = 1000
@@ -216,6 +224,47 @@ class Recall(Measure):
 
         def values(ranking: Ranking) -> Floats:
             found = weighted_sum(ranking.blocks(self.cutoff), good, weights, judged.n_queries)
+            return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
+
+        return Bound(values)
+
+
+@dataclass(frozen=True)
+class Persistence(Measure):
+    """Share of the k items with the highest labels found among the first k positions.
+
+    Wang et al., section 5.5, for k = 10. Items of equal labels are each as likely to be of
+    the highest k as the others; a list of fewer than k items has that many. A query whose
+    labels are all equal has no value.
+    """
+
+    cutoff: int = 10
+
+    @property
+    def meaning(self) -> str:
+        """Cutoff, in words."""
+        return f"share of the {self.cutoff} highest-labelled items found in the first {self.cutoff}"
+
+    @property
+    def depth(self) -> int | None:
+        """Positions it looks at."""
+        return self.cutoff
+
+    def bind(self, judged: Judged) -> Bound:
+        """Keep how likely every item is to be one of the highest k."""
+        # (a run's negative judgements are not relevant, as everywhere)
+        y = judged.y if judged.retrieved is None else np.maximum(judged.y, 0.0)
+        truth, n = judged.sort(-y), judged.n_queries
+        chance = np.clip((self.cutoff - truth.before) / truth.sizes, 0.0, 1.0)
+        gains = np.zeros(len(judged.y))
+        gains[truth.items] = np.repeat(chance, truth.sizes)
+        weights = np.ones(min(self.cutoff, judged.longest))
+        total = np.minimum(judged.groups.sizes, self.cutoff).astype(np.float64)
+        levels = np.bincount(truth.query, minlength=n)
+        total[levels < 2] = np.nan
+
+        def values(ranking: Ranking) -> Floats:
+            found = weighted_sum(ranking.blocks(self.cutoff), gains, weights, n)
             return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
 
         return Bound(values)

@@ -21,6 +21,7 @@ EXAMPLES = [
     "rbp",
     "rbp@50(p=0.95,rel=2)",
     "auc",
+    "persistence@10",
     "auc(pool)",
     "auc(pool,rel=1)",
     "r1",

@@ -80,6 +80,17 @@ def test_kendall_distance_of_wang_et_al() -> None:
     close("kendall", [1, 3, 2], [1, 2, 3], 1 / 3)
 
 
+def test_top_10_persistence_of_wang_et_al() -> None:
+    y = np.arange(40.0, 0.0, -1.0)
+    scores = y.copy()
+    scores[[0, 1, 2, 20, 21, 22]] = scores[[20, 21, 22, 0, 1, 2]]  # three of ten are lost
+    close("persistence@10", y, scores, 0.7)
+    close("persistence@10", y, -y, 0.0)
+    close("persistence@10", y, np.zeros(40), 10 / 40)
+    close("persistence@10", [3, 2, 1], [1, 2, 3], 1.0)  # ten of three are three
+    assert math.isnan(get_measure("persistence@2")([1, 1, 1], [1, 2, 3]))
+
+
 def test_cutoffs_beyond_the_list() -> None:
     close("p@10", [1, 0], [2, 1], 0.1)
     close("recall@10", [1, 0], [2, 1], 1.0)
