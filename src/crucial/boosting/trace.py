@@ -25,7 +25,7 @@ class Round:
     alpha : its weight, learning rate included
     r : weighted mean of ``h(hi) - h(lo)`` before the round
     z : factor on the loss
-    log_loss : logarithm of E1 after the round
+    log_loss : logarithm of E1 after the round (of E2 for RankBoost+)
     r1, r2 : risks on the training pairs, where asked for
     measures : values on the eval set after the round, by name
     extras : what the algorithm's own parts tell of the round, by name
@@ -45,7 +45,7 @@ class Round:
 
     @property
     def loss(self) -> float:
-        """E1 after the round: the product of all z so far."""
+        """E1 (E2 for RankBoost+) after the round: the product of all z so far."""
         return exp_or_inf(self.log_loss)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.utils.estimator_checks import check_estimator
 
 from crucial import Groups, RankBoostPlus, load_model
 from crucial.boosting import plus_pairs, plus_search
@@ -270,3 +271,39 @@ def test_features_that_order_nothing_leave_all_scores_at_0():
         ranker = RankBoostPlus(5).fit([[1.0], [2.0], [2.0], [1.0]], [0, 0, 1, 1])
     assert ranker.predict([[1.0], [2.0]]).tolist() == [0.0, 0.0]
     assert ranker.basis_ == ()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("search", ["efficient", "optimal"])
+@pytest.mark.parametrize("table", [np.ones((80, 2)), np.full((80, 1), np.nan)])
+def test_constant_features_are_no_candidates(table, search):
+    ranker = RankBoostPlus(5, search=search).fit(table, Y)
+    assert ranker.model_.n_rounds == 0
+    assert ranker.trace_.stopped == "no weak ranker helps"
+
+
+# -- as scikit-learn wants it, for other parameters ---------------------------------------
+
+
+@pytest.mark.parametrize("search", ["efficient", "optimal"])
+def test_a_weight_of_two_is_a_row_twice(search):
+    weight = np.random.default_rng(3).integers(0, 4, 80)
+    ranker = RankBoostPlus(40, search=search, gain="linear", balance="queries", static_after=20)
+    weighted = ranker.fit(X, Y, sample_weight=weight, qid=QID).predict(X)
+    repeated = ranker.fit(X.repeat(weight, axis=0), Y.repeat(weight), qid=QID.repeat(weight))
+    np.testing.assert_allclose(weighted, repeated.predict(X), rtol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "parameters",
+    [{"search": "optimal"}, {"balance": "queries", "static_after": 3, "learning_rate": 0.5}],
+    ids=str,
+)
+def test_scikit_learns_checks_with_other_parameters(parameters):
+    results = check_estimator(
+        RankBoostPlus(n_estimators=40, **parameters), on_fail="raise", on_skip=None
+    )
+    skipped = {one["check_name"] for one in results if one["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}
