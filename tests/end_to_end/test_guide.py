@@ -23,9 +23,7 @@ def steps(page: Path) -> list[str]:
             continue
         for line in text.replace("\\\n", " ").splitlines():
             assert line.startswith("crucial "), f"{page.name}: not a command of ours: {line}"
-            program.append(
-                f"subprocess.run([sys.executable, '-m', *{line.split()!r}], check=True)"
-            )
+            program.append(f"subprocess.run([sys.executable, '-m', *{line.split()!r}], check=True)")
     return program
 
 
@@ -46,3 +44,24 @@ def test_page(page: Path, tmp_path: Path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_every_public_name_is_in_the_reference():
+    import crucial
+
+    said = set(re.findall(r"\w+", (DOCS / "reference" / "index.md").read_text(encoding="utf-8")))
+    assert set(crucial.__all__) - {"__version__"} <= said
+
+
+def test_every_verb_and_every_ranker_is_in_its_table():
+    import click
+
+    from crucial.cli.app import app
+    from crucial.estimators.registry import RANKERS
+
+    verbs = (DOCS / "verbs.md").read_text(encoding="utf-8")
+    assert [
+        name for name in app.list_commands(click.Context(app)) if f"`{name}`" not in verbs
+    ] == []
+    rankers = (DOCS / "rankers.md").read_text(encoding="utf-8")
+    assert [name for name in RANKERS if name not in rankers] == []
