@@ -20,6 +20,7 @@ VERBS = {
     "train": "crucial.cli.train",
     "rank": "crucial.cli.rank",
     "evaluate": "crucial.cli.evaluate",
+    "fuse": "crucial.cli.fuse",
     "compare": "crucial.cli.compare",
     "experiment": "crucial.cli.experiment",
     "show": "crucial.cli.show",

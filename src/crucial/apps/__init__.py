@@ -1,0 +1,1 @@
+"""What people come for: fusing results, choosing films, comparing pairs."""

@@ -1,0 +1,177 @@
+"""Fusions that learn nothing: reciprocal ranks, sums of scores, votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
+from crucial.apps.fusion.pool import Pool
+from crucial.kernels.plain.votes import NOT_RETURNED
+from crucial.validation import check_real, lookup
+
+__all__ = ["METHODS", "Fusion", "fused_scores"]
+
+Floats = NDArray[np.float64]
+
+#: Up to so many rows, sorting by majority is not worth compiling for.
+_FEW_ROWS = 4_000
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """A rule that fuses runs without judgements.
+
+    Attributes
+    ----------
+    method : str
+        A name in `METHODS`.
+    k : float
+        Of "rrf": how little the first places stand out.
+    normalise : str
+        Of "combsum" and "combmnz": how scores are made comparable, as in `normalised`.
+    """
+
+    method: str = "rrf"
+    k: float = 60.0
+    normalise: str = "min-max"
+
+    def __post_init__(self) -> None:
+        lookup(METHODS, self.method, "fusion method")
+        lookup(NORMALISATIONS, self.normalise, "normalisation")
+        check_real("fuse", "k", self.k, 0.0)
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables, such as ``rrf(60)``.
+
+        Examples
+        --------
+        >>> Fusion("rrf", k=20).name, Fusion("combsum").name, Fusion("borda").name
+        ('rrf(20)', 'combsum(min-max)', 'borda')
+        """
+        takes = METHODS[self.method].takes
+        return (
+            self.method + {"": "", "k": f"({self.k:g})", "normalise": f"({self.normalise})"}[takes]
+        )
+
+    def scores(self, pool: Pool) -> Floats:
+        """A score for every row of the pool; the higher, the better."""
+        return METHODS[self.method].scores(pool, self)
+
+
+def fused_scores(pool: Pool, method: str, k: float = 60.0, normalise: str = "min-max") -> Floats:
+    """Fuse by name; parameters as in `Fusion`."""
+    return Fusion(method, k, normalise).scores(pool)
+
+
+def _reciprocal_ranks(pool: Pool, how: Fusion) -> Floats:
+    """The sum over runs of 1 / (k + position)."""
+    out = np.zeros(pool.n_rows)
+    for one in pool.lists:
+        out[one.rows] += 1.0 / (how.k + one.position)
+    return out
+
+
+def _sum(pool: Pool, how: Fusion) -> Floats:
+    """The sum of the normalised scores of the runs that returned the document."""
+    out = np.zeros(pool.n_rows)
+    for one, scores in zip(pool.lists, normalised(pool, how.normalise)):
+        out[one.rows] += scores
+    return out
+
+
+def _sum_times_count(pool: Pool, how: Fusion) -> Floats:
+    """The same, times the number of runs that returned the document."""
+    return _sum(pool, how) * pool.n_returned
+
+
+def _borda(pool: Pool, how: Fusion) -> Floats:
+    """Points: c for the first of c candidates, c - 1 for the second, and so on.
+
+    The candidates that a run did not return share the points that are left, as in Aslam &
+    Montague (2001).
+    """
+    candidates = pool.sizes
+    out = np.zeros(pool.n_rows)
+    for one in pool.lists:
+        left = (candidates - one.sizes + 1) / 2.0
+        out += left[pool.topic_of_row]
+        topic = pool.topic_of_row[one.rows]
+        out[one.rows] += candidates[topic] - one.position + 1 - left[topic]
+    return out
+
+
+def _median_rank(pool: Pool, how: Fusion) -> Floats:
+    """Minus the median of the positions.
+
+    A run that did not return the document counts with the middle of the places behind its
+    list, as in `_borda`.
+    """
+    candidates = pool.sizes
+    out = np.zeros(pool.n_rows)
+    for begin, end in pool.blocks():
+        table = pool.dense([one.position for one in pool.lists], begin, end).astype(np.float64)
+        topic = pool.topic_of_row[begin:end]
+        for column, one in enumerate(pool.lists):
+            behind = (one.sizes + 1 + candidates) / 2.0
+            missing = np.isnan(table[:, column])
+            table[missing, column] = behind[topic[missing]]
+        out[begin:end] = -np.median(table, axis=1)
+    return out
+
+
+def _condorcet(pool: Pool, how: Fusion) -> Floats:
+    """Places by majority: c for the first of c candidates, 1 for the last.
+
+    Documents are sorted by "more runs put it first", as Montague & Aslam (2002) do; a run
+    that returned neither of two documents abstains, and even votes leave them in the order
+    of `_borda`. Where majorities go round in a circle, any order breaks one of them.
+    """
+    order = pool.best_first(_borda(pool, how))
+    out = np.empty(pool.n_rows)
+    for begin, end in pool.blocks():
+        table = pool.dense([one.position for one in pool.lists], begin, end)
+        returned = ~np.isnan(table)
+        positions = np.full(table.shape, NOT_RETURNED, np.int32)
+        positions[returned] = table[returned]
+        first, last = np.searchsorted(pool.starts, [begin, end])
+        starts = pool.starts[first : last + 1] - begin
+        mine = order[begin:end] - begin
+        _sorter(end - begin)(positions, starts, mine, np.empty_like(mine))
+        # (the best of a topic has as many points as there are rows up to the topic's end)
+        out[begin + mine] = np.repeat(starts[1:], np.diff(starts)) - np.arange(end - begin)
+    return out
+
+
+def _sorter(n_rows: int) -> Callable[..., None]:
+    if n_rows <= _FEW_ROWS:
+        from crucial.kernels.plain.votes import sort_by_majority as plain
+
+        return plain
+    from crucial.kernels.compiled.votes import sort_by_majority as compiled
+
+    return compiled
+
+
+@dataclass(frozen=True)
+class _Method:
+    """A fusion, what it takes and what it is."""
+
+    scores: Callable[[Pool, Fusion], Floats]
+    takes: str
+    summary: str
+
+
+#: Fusions by name.
+METHODS = {
+    "rrf": _Method(_reciprocal_ranks, "k", "sum of 1 / (k + position)"),
+    "combsum": _Method(_sum, "normalise", "sum of normalised scores"),
+    "combmnz": _Method(_sum_times_count, "normalise", "combsum times the runs that returned it"),
+    "borda": _Method(_borda, "", "points for positions; what was not returned shares the rest"),
+    "condorcet": _Method(_condorcet, "", "sorted by majority of the runs"),
+    "median": _Method(_median_rank, "", "median of the positions"),
+}

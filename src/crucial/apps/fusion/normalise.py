@@ -1,0 +1,77 @@
+"""Make the scores of different systems comparable, topic by topic."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.apps.fusion.pool import Listing, Pool
+from crucial.validation import lookup
+
+__all__ = ["NORMALISATIONS", "normalised"]
+
+Floats = NDArray[np.float64]
+
+#: What `normalised` knows, with what each does.
+NORMALISATIONS = {
+    "min-max": "the lowest score of a list is 0, the highest 1",
+    "z-score": "mean 0 and standard deviation 1 in every list",
+    "rank": "1 for the first of n documents, 1/n for the last; scores are not looked at",
+}
+
+# Above this, differences and squares of scores could overflow; scaling by a power of 2 is exact.
+_LARGE, _SCALE = 1e150, 2.0**-600
+
+
+def normalised(pool: Pool, how: str) -> list[Floats]:
+    """Scores of every run on a common scale, in the order of its list.
+
+    A list whose scores are all equal is 0 by "min-max" and "z-score" (as in ranx): they say
+    nothing.
+
+    Parameters
+    ----------
+    pool : Pool
+    how : {"min-max", "z-score", "rank"}
+    """
+    lookup(NORMALISATIONS, how, "normalisation")
+    scale = {"min-max": _min_max, "z-score": _z_score, "rank": _by_rank}[how]
+    return [scale(one) for one in pool.lists]
+
+
+def _scores(one: Listing) -> Floats:
+    largest = np.abs(one.score).max(initial=0.0)
+    return one.score * _SCALE if largest > _LARGE else one.score
+
+
+def _by_rank(one: Listing) -> Floats:
+    size = np.repeat(one.sizes, one.sizes)
+    shares: Floats = 1.0 - (one.position - 1) / size
+    return shares
+
+
+def _min_max(one: Listing) -> Floats:
+    scores, sizes = _scores(one), one.sizes
+    there = sizes > 0
+    # (a list is sorted: its first score is the highest, its last the lowest)
+    high = np.repeat(scores[one.starts[:-1][there]], sizes[there])
+    low = np.repeat(scores[one.starts[1:][there] - 1], sizes[there])
+    spread = high - low
+    out = np.zeros(len(scores))
+    np.divide(scores - low, spread, out=out, where=spread > 0)
+    return out
+
+
+def _z_score(one: Listing) -> Floats:
+    scores, sizes = _scores(one), one.sizes
+    there = sizes > 0
+    starts, n = one.starts[:-1][there], sizes[there]
+    if not len(starts):
+        return scores
+    centred = scores - np.repeat(np.add.reduceat(scores, starts) / n, n)
+    spread = np.repeat(np.sqrt(np.add.reduceat(centred**2, starts) / n), n)
+    # What rounding leaves of equal scores is no spread.
+    fine = spread > 1e-12 * np.abs(scores)
+    out = np.zeros(len(scores))
+    np.divide(centred, spread, out=out, where=fine)
+    return out

@@ -1,0 +1,55 @@
+"""Sort documents by majority; meanings as in ``plain``."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.kernels.jit import kernel
+
+__all__ = ["sort_by_majority"]
+
+
+@kernel
+def _preferred(positions: NDArray[np.int32], first: int, second: int) -> int:
+    """Votes for the first minus votes for the second; a run that returned neither abstains."""
+    votes = 0
+    for run in range(positions.shape[1]):
+        here, there = positions[first, run], positions[second, run]
+        if here < there:
+            votes += 1
+        elif here > there:
+            votes -= 1
+    return votes
+
+
+@kernel
+def sort_by_majority(
+    positions: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    order: NDArray[np.int64],
+    spare: NDArray[np.int64],
+) -> None:
+    """Merge sort every topic by majority of the runs, from the bottom up."""
+    for topic in range(len(starts) - 1):
+        low, high = starts[topic], starts[topic + 1]
+        width = 1
+        while width < high - low:
+            begin = low
+            while begin < high:
+                middle = min(begin + width, high)
+                end = min(begin + 2 * width, high)
+                left, right = begin, middle
+                for at in range(begin, end):
+                    if left < middle and (
+                        right >= end or _preferred(positions, order[right], order[left]) <= 0
+                    ):
+                        spare[at] = order[left]
+                        left += 1
+                    else:
+                        spare[at] = order[right]
+                        right += 1
+                begin = end
+            for at in range(low, high):
+                order[at] = spare[at]
+            width *= 2

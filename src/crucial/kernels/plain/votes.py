@@ -1,0 +1,68 @@
+"""Sort documents by majority: what Condorcet fusion needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NOT_RETURNED", "sort_by_majority"]
+
+#: Position of a document that a run did not return: behind every other.
+NOT_RETURNED = np.iinfo(np.int32).max
+
+
+def sort_by_majority(
+    positions: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    order: NDArray[np.int64],
+    spare: NDArray[np.int64] | None = None,
+) -> None:
+    """Merge sort every topic by majority of the runs; where votes are even, the order stays.
+
+    A run votes for the document it puts first, and abstains where it returned neither. A
+    majority need not be transitive; the result is then one of many.
+
+    Parameters
+    ----------
+    positions : int32 array of shape (n_rows, n_runs)
+        `NOT_RETURNED` where a run does not have the document.
+    starts : array of shape (n_topics + 1,)
+        Where the topics begin in ``order``.
+    order : array of shape (n_rows,)
+        Rows, topic by topic, in the order they start from.  # OUT: best first
+    spare : array of shape (n_rows,)
+        Room for the compiled twin to work in.
+    """
+    votes: dict[tuple[int, int], int] = {}
+
+    def behind(left: int, right: int) -> bool:
+        key = (left, right)
+        if key not in votes:
+            here, there = positions[right], positions[left]
+            votes[key] = int((here < there).sum()) - int((here > there).sum())
+        return votes[key] > 0
+
+    for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist()):
+        votes.clear()
+        parts = [[row] for row in order[begin:end].tolist()]
+        while len(parts) > 1:
+            parts = [_merged(*parts[i : i + 2], behind=behind) for i in range(0, len(parts), 2)]
+        if parts:
+            order[begin:end] = parts[0]
+
+
+def _merged(left: list[int], right: list[int] | None = None, *, behind: Any) -> list[int]:
+    """Merge two sorted lists; the left one's goes first unless it is behind."""
+    if right is None:
+        return left
+    out, i, j = [], 0, 0
+    while i < len(left) and j < len(right):
+        if behind(left[i], right[j]):
+            out.append(right[j])
+            j += 1
+        else:
+            out.append(left[i])
+            i += 1
+    return out + left[i:] + right[j:]
