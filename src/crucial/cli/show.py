@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crucial.inspection.bounds import Bound
-    from crucial.model.file import Model
     from crucial.model.describe import Description, FeatureSummary
+    from crucial.model.file import Model
 
 __all__ = ["show_command"]
 
@@ -124,6 +124,8 @@ def _training(learned: Description, bound: Bound | None) -> Table:
     kinds = [f"{count:,} {kind}" for kind, count in learned.kinds.items()]
     if kinds:
         shown.add_row("weak rankers", ", ".join(kinds))
+    if learned.intercept:
+        shown.add_row("intercept", f"{learned.intercept:.4g}, the same for every row")
     if bound is not None:
         shown.add_row("training bound", bound.says)
     return shown
@@ -170,9 +172,7 @@ def _plain(learned: Description, bound: Bound | None) -> dict[str, Any]:
                     {"low": r.low, "high": r.high, "missing": r.missing, "weight": r.weight}
                     for r in one.ramps
                 ],
-                "rankings": [
-                    {"centres": list(r.centres), "weight": r.weight} for r in one.rungs
-                ],
+                "rankings": [{"centres": list(r.centres), "weight": r.weight} for r in one.rungs],
             }
         )
     return {
@@ -180,6 +180,7 @@ def _plain(learned: Description, bound: Bound | None) -> dict[str, Any]:
         "n_rounds": learned.n_rounds,
         "n_used": learned.n_used,
         "kinds": learned.kinds,
+        "intercept": learned.intercept,
         "features": features,
         "training": learned.training,
         "training_bound": None if bound is None else _plain_bound(bound),

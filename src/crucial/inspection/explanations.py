@@ -35,7 +35,8 @@ class Contributions:
     values : array
         The item's values; NaN where a feature abstains.
     added : array
-        What each adds. They sum to the score (to the rounding of the sum).
+        What each adds. They sum to the score (to the rounding of the sum, and without the
+        intercept of a model that has one).
     """
 
     score: float

@@ -14,7 +14,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.inputs import check_columns, check_finite, check_names
 from crucial.model.shape import Shape
-from crucial.model.weak import Presence, ScaledFeature, Stump
+from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 
 __all__ = ["Parts", "additive_model", "checked_rows", "feature_parts", "step_of"]
 
@@ -48,7 +48,7 @@ def additive_model(ranker: Any, what: str) -> AdditiveRanker:
             f"what its features do together has no exact parts. {_ALTERNATIVE}."
         )
     for number, weak in enumerate(model.rankers):
-        if not isinstance(weak, Stump | Presence | ScaledFeature):
+        if not isinstance(weak, Stump | Presence | ScaledFeature | Vote | Constant):
             raise NotRankedError(
                 f"{what} needs weak rankers of one feature each, and round {number + 1} is a "
                 f"{type(weak).__name__}, which may look at any. {_ALTERNATIVE}."
@@ -90,7 +90,7 @@ class Parts:
         Their values; NaN where a feature abstains.
     added : float64 array of the same shape
         What they add. For stumps, adding a row from left to right gives its score to the
-        last bit.
+        last bit. The intercept of constants, the same for all rows, is not among it.
     """
 
     features: NDArray[np.int64]

@@ -217,6 +217,13 @@ class Vote(msgspec.Struct, frozen=True, tag_field="kind", tag="vote", forbid_unk
         return self.ranker.feature
 
     @property
+    def threshold(self) -> float:
+        """The threshold of its stump; a Presence has none."""
+        if isinstance(self.ranker, Presence):
+            raise AttributeError("a vote on presence has no threshold")
+        return self.ranker.threshold
+
+    @property
     def default(self) -> int:
         """What the stump says where the feature abstains, 0 or 1."""
         return self.ranker.default

@@ -97,3 +97,17 @@ def test_pictures_need_pairs_of_rows() -> None:
     assert half_blocks([[1, 0], [1, 1], [0, 1], [0, 0]]) == ["█▄", " ▀"]
     with pytest.raises(ValueError, match="shorter"):
         half_blocks([[1, 0]])
+
+
+def test_an_intercept_is_shown(tmp_path, crucial) -> None:
+    from crucial.model.additive import AdditiveRanker
+    from crucial.model.weak import Constant, Stump, Vote
+
+    rankers = [Vote(Stump(0, 1.0, 0)), Constant(), Constant()]
+    AdditiveRanker(1, rankers, [0.5, 0.25, -1.0]).save(tmp_path / "model.json")
+    said = crucial("show", tmp_path / "model.json").stdout
+    assert "2 constant, 1 vote" in said
+    assert "intercept     -0.75, the same for every row" in said
+    assert json.loads(crucial("show", tmp_path / "model.json", "--json").stdout)["intercept"] == (
+        -0.75
+    )

@@ -104,7 +104,8 @@ def test_a_vote_is_of_a_stump() -> None:
     with pytest.raises(ParameterError, match=r"'ranker' parameter of Vote must be a Stump or"):
         Vote(Constant())  # type: ignore[arg-type]
     vote = Vote(Stump(3, 1.0, 1))
-    assert (vote.feature, vote.default) == (3, 1)
+    assert (vote.feature, vote.default, vote.threshold) == (3, 1, 1.0)
+    assert getattr(Vote(Presence(0, 1)), "threshold", None) is None
     assert len({vote, Vote(Stump(3, 1.0, 1)), Constant(), Constant()}) == 2
 
 
@@ -124,3 +125,14 @@ def test_describe_counts_them() -> None:
     assert shape is not None
     assert shape.values.tolist() == [-0.5, 0.5]
     assert shape.missing == -0.5
+
+
+def test_scores_are_explained_but_for_the_intercept() -> None:
+    from crucial.inspection import contributions, why
+
+    rows = np.array([[-1.0, 2.0], [0.6, 1.0]])
+    told = contributions(model(), rows[0])
+    assert told.score == model().predict(rows)[0]
+    assert told.added.sum() + model().intercept == pytest.approx(told.score, rel=1e-14)
+    found = why(model(), rows, 0, 1)
+    assert found.added.sum() == pytest.approx(np.subtract(*model().predict(rows)), rel=1e-13)
