@@ -1,4 +1,8 @@
-"""Which ranker is better? An experiment: the same folds for all, choices by validation only.
+"""
+Which ranker is better?
+=======================
+
+An experiment: the same folds for all, choices by validation only.
 
 Five folds: three to train, one to choose the round (and here the learning rate) by, one to
 test. Every measure chooses its own round. Results can be kept in a folder, so that a run that
