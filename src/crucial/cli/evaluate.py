@@ -1,4 +1,4 @@
-"""``crucial evaluate``: how good a ranker is on labelled rows."""
+"""``crucial evaluate``: how good a ranker is on labelled rows, or a run by judgements."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crucial.cli.evaluate_runs import measure_by_judgements, print_topics
 from crucial.cli.measuring import default_measure, gain_rule, print_meanings
 from crucial.cli.options import (
-    data_argument,
+    files_argument,
     jobs_option,
     measure_option,
     model_argument,
+    only_file,
     reading_options,
+    refuse_reading_options,
 )
 from crucial.cli.reading import as_instances, naming, read_for_model, refuse_same_file
 from crucial.cli.terminal import console, counted, one_line, table
@@ -36,6 +39,8 @@ Examples:
   crucial evaluate model.json test.txt -m ndcg@10 -m map
   crucial evaluate model.json test.txt -m ndcg_exp@10 --intervals
   crucial evaluate model.json test.txt -m map --ties trec --by-query -o map.tsv
+  crucial evaluate fused.run --qrels test.qrels -m map -m ndcg@10
+  crucial evaluate fuse.json bm25.run dense.run --qrels test.qrels -m map
 
 \b
 Conventions:
@@ -49,7 +54,10 @@ Conventions:
 
 @click.command("evaluate", epilog=_EPILOG)
 @model_argument
-@data_argument
+@files_argument
+@click.option("--qrels", type=click.Path(), metavar="FILE",
+              help="Judgements: MODEL is then a run, or a model of 'crucial fuse' with its runs "
+              "as DATA.")  # fmt: skip
 @measure_option
 @click.option("--by-query", is_flag=True,
               help="Every query's values, tab separated, on standard output (the table then goes "
@@ -69,31 +77,49 @@ Conventions:
               help="Of the bootstrap. [default: 0]")  # fmt: skip
 @reading_options
 @jobs_option
-def evaluate_command(model: str, data: str, **given: Any) -> None:
-    """Measure how well MODEL ranks the labelled rows of DATA."""
+def evaluate_command(model: str, data: tuple[str, ...], **given: Any) -> None:
+    """Measure how well MODEL ranks rows with labels, or a run."""
     from crucial.measures.names import get_measure
-    from crucial.model.file import load_model
 
     output = given["output"] or "-"
     if given["output"] is not None:
         if not (given["by_query"] or given["as_json"]):
             raise click.UsageError("-o is for --by-query and --json; the table is not written.")
-        refuse_same_file(output, model, data, given["group_sizes"])
+        refuse_same_file(output, model, *data, given["group_sizes"], given["qrels"])
         check_target(output)
     chosen = [get_measure(name).name for name in given["metrics"]]
-    ranker = load_model(model)
-    rows = read_for_model(data, ranker, given, labels=True)
-    with naming(data):
-        found = _measure(data, ranker, rows, chosen, given)
+    if given["qrels"] is None:
+        name = only_file(data)
+        rows, found = _rows_measured(model, name, chosen, given)
+        n_rows = rows.n_rows
+    else:
+        name = given["qrels"]
+        refuse_reading_options(given)
+        found, n_rows = measure_by_judgements(model, data, chosen, given)
     if given["as_json"]:
-        write_text(output, _as_json(model, data, found, given["by_query"]))
+        write_text(output, _as_json(model, name, found, given["by_query"]))
         return
     if given["by_query"]:
         write_text(output, _by_query(found))
     screen = _screen(given["by_query"] and output == "-")
-    _print_table(screen, model, data, rows, found)
+    _print_table(screen, model, name, n_rows, found)
     if given["worst"]:
         _print_worst(screen, found, given["worst"])
+
+
+def _rows_measured(
+    model: str, data: str, chosen: list[str], given: dict[str, Any]
+) -> tuple[Dataset, Evaluation]:
+    """Measure a model on the rows of a file."""
+    from crucial.apps.fusion.ranker import is_fusion
+    from crucial.model.file import load_model
+
+    ranker = load_model(model)
+    if is_fusion(ranker):
+        raise click.UsageError(f"{model} fuses runs: give them as DATA, and --qrels.")
+    rows = read_for_model(data, ranker, given, labels=True)
+    with naming(data):
+        return rows, _measure(data, ranker, rows, chosen, given)
 
 
 def _screen(aside: bool) -> Console:
@@ -136,12 +162,12 @@ def _measure(
 _TIES = {"expected": "equal scores by expectation", "trec": "equal scores as in trec_eval"}
 
 
-def _print_table(screen: Console, model: str, data: str, rows: Dataset, found: Evaluation) -> None:
+def _print_table(screen: Console, model: str, data: str, n_rows: int, found: Evaluation) -> None:
     n_queries = len(found.per_query["qid"])
     queries = counted(n_queries, "query", "queries")
     filled = found.empty != "skip"
     rules = [_TIES[found.ties], gain_rule(found.results)]
-    title = f"{model} on {data}: {rows.n_rows:,} rows, {queries}; {'; '.join(filter(None, rules))}"
+    title = f"{model} on {data}: {n_rows:,} rows, {queries}; {'; '.join(filter(None, rules))}"
     screen.print(title, style="bold")
     shown = table()
     shown.add_column("measure", no_wrap=True)
@@ -150,15 +176,20 @@ def _print_table(screen: Console, model: str, data: str, rows: Dataset, found: E
         shown.add_column(f"{found.level:.0%} interval", justify="right", no_wrap=True)
     shown.add_column("queries", justify="right")
     shown.add_column(f"counted {found.empty}" if filled else "left out", justify="right")
+    judged = all(one.unjudged is None for one in found.results.values())
+    if not judged:
+        shown.add_column("unjudged", justify="right")
     for name, one in found.results.items():
         cells = [name, _number(one.value)]
         if found.level is not None:
             ends = one.interval
             cells.append("" if ends is None else f"{_number(ends[0])} to {_number(ends[1])}")
         cells += [f"{one.n_queries:,}", f"{one.n_empty:,}"]
+        cells += [] if one.unjudged is None else [f"{one.unjudged:.1%}"]
         shown.add_row(*cells)
     screen.print(shown)
     print_meanings(screen, found.results)
+    print_topics(screen, found)
     if any(one.n_empty for one in found.results.values()):
         what = f"count as {found.empty}" if filled else "are left out of the mean (--empty 0|1)"
         screen.print(f"queries without a relevant row, or without a pair, {what}", style="dim")

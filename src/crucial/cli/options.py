@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["data_argument", "jobs_option", "measure_option", "model_argument", "reading_options"]
+__all__ = [
+    "data_argument",
+    "files_argument",
+    "jobs_option",
+    "measure_option",
+    "model_argument",
+    "only_file",
+    "reading_options",
+    "refuse_reading_options",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -45,7 +54,20 @@ _READING = (
     ),
 )
 
+_ABOUT_ROWS = (
+    "input_format",
+    "absent",
+    "index_base",
+    "group_sizes",
+    "label",
+    "qid",
+    "item",
+    "weight",
+    "ignore",
+)
+
 data_argument = click.argument("data", type=click.Path())
+files_argument = click.argument("data", nargs=-1, type=click.Path())
 model_argument = click.argument("model", type=click.Path())
 measure_option = click.option(
     "-m",
@@ -66,3 +88,24 @@ def reading_options(command: Command) -> Command:
     for option in reversed(_READING):
         command = option(command)
     return command
+
+
+def only_file(data: tuple[str, ...]) -> str:
+    """The one file of rows that a model of features takes."""
+    if not data:
+        raise click.UsageError("Missing argument 'DATA'.")
+    if len(data) > 1:
+        raise click.UsageError(
+            f"this model ranks the rows of one file, and {len(data)} were given; only a model "
+            "of 'crucial fuse' takes several."
+        )
+    return data[0]
+
+
+def refuse_reading_options(given: Mapping[str, Any]) -> None:
+    """Refuse options about rows of features where the files are runs."""
+    for name in _ABOUT_ROWS:
+        if given.get(name):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is for rows of features; these files are runs."
+            )

@@ -1,15 +1,21 @@
-"""``crucial rank``: score and rank the rows of a file."""
+"""``crucial rank``: score and rank the rows of a file, or fuse runs."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crucial.cli.options import data_argument, jobs_option, model_argument, reading_options
+from crucial.cli.options import (
+    files_argument,
+    jobs_option,
+    model_argument,
+    only_file,
+    reading_options,
+    refuse_reading_options,
+)
 from crucial.cli.reading import as_instances, naming, read_for_model, refuse_same_file
+from crucial.cli.runs import write_run_to
 from crucial.cli.terminal import counted, note
 from crucial.cli.writing import check_target, write_text
 
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
 
     from crucial.data.dataset import Dataset
     from crucial.data.groups import Groups
+    from crucial.model.file import Model
 
 __all__ = ["rank_command"]
 
@@ -28,6 +35,7 @@ Examples:
   crucial rank model.json test.txt -o scores.txt
   crucial rank model.json test.txt --format tsv -o - | head
   crucial rank model.json test.txt --format trec --tag mine -o mine.run
+  crucial rank fuse.json bm25.run dense.run splade.run -o fused.run
 
 \b
 Formats:
@@ -37,31 +45,78 @@ Formats:
 
 Scores are comparable within a query only. An item without a name is called by the number of
 its row, from 1. DATA is read as the training data were (absent features, index base, columns).
+
+A model of 'crucial fuse' takes runs, and writes one (trec). Runs are matched with those it
+learned from by their tags, else by order; one that is not given abstains.
 """
 
 
 @click.command("rank", epilog=_EPILOG)
 @model_argument
-@data_argument
+@files_argument
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE",
               help="File to write; - is standard output.")  # fmt: skip
 @click.option("-f", "--format", "form", type=click.Choice(["scores", "tsv", "trec"]),
-              default="scores", show_default=True, help="What to write.")  # fmt: skip
+              help="What to write. [default: scores; trec for fused runs]")  # fmt: skip
 @click.option("--tag", default="crucial", show_default=True, metavar="NAME",
               help="Name of the run, last word of its lines.")  # fmt: skip
+@click.option("--depth", type=click.IntRange(min=1), metavar="N",
+              help="Fused runs: documents of a topic. [default: 1000]")  # fmt: skip
 @reading_options
 @jobs_option
-def rank_command(model: str, data: str, output: str, form: str, tag: str, **given: Any) -> None:
-    """Rank the rows of DATA with MODEL."""
-    from crucial.data.groups import Groups
+def rank_command(
+    model: str, data: tuple[str, ...], output: str, form: str | None, tag: str, **given: Any
+) -> None:
+    """Rank the rows of DATA with MODEL, or fuse runs."""
+    from crucial.apps.fusion.ranker import is_fusion
     from crucial.model.file import load_model
 
     if output != "-":
-        refuse_same_file(output, model, data, given["group_sizes"])
+        refuse_same_file(output, model, *data, given["group_sizes"])
     check_target(output)
     if len(tag.split()) != 1:
         raise click.BadParameter("must be one word.", param_hint="'--tag'")
     ranker = load_model(model)
+    if is_fusion(ranker):
+        _fuse(model, data, output, form, tag, given)
+        return
+    if given["depth"] is not None:
+        raise click.UsageError("--depth is for fused runs.")
+    _rank(ranker, only_file(data), output, form, tag, given)
+
+
+def _fuse(
+    model: str,
+    data: tuple[str, ...],
+    output: str,
+    form: str | None,
+    tag: str,
+    given: dict[str, Any],
+) -> None:
+    """Fuse runs with a model that learned to."""
+    from crucial.apps.fusion.ranker import FusionRanker
+    from crucial.cli.runs import read_runs
+
+    refuse_reading_options(given)
+    if form not in (None, "trec"):
+        raise click.UsageError(f"{model} fuses runs, and writes a run: --format trec.")
+    if not data:
+        raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
+    fusion = FusionRanker.load(model)
+    pool = read_runs(data)
+    fused = fusion.fuse(pool, depth=given["depth"] or 1000, tag=tag, n_jobs=given["jobs"])
+    write_run_to(output, fused)
+    if output != "-":
+        topics = counted(pool.n_topics, "topic", "topics")
+        note(f"wrote {output}: {counted(len(fused.doc), 'line', 'lines')} in {topics}")
+
+
+def _rank(
+    ranker: Model, data: str, output: str, form: str | None, tag: str, given: dict[str, Any]
+) -> None:
+    """Rank the rows of a file."""
+    from crucial.data.groups import Groups
+
     rows = read_for_model(data, ranker, given, labels=False)
     with naming(data):
         groups = Groups.from_qid(rows.qid, rows.n_rows)
@@ -108,15 +163,7 @@ def _ranked(rows: Dataset, groups: Groups, scores: NDArray[np.float64]) -> str:
 
 def _write_run(output: str, rows: Dataset, scores: NDArray[np.float64], tag: str) -> None:
     """Write a TREC run; "-" is standard output."""
-    from crucial.data.trec import Run, write_run
+    from crucial.data.trec import Run
 
     qid: Any = ["1"] * rows.n_rows if rows.qid is None else rows.qid
-    run = Run(qid, _names(rows), scores, tag)  # type: ignore[arg-type]
-    if output != "-":
-        write_run(output, run)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "run")
-        write_run(path, run)
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            write_text(output, file.read())
+    write_run_to(output, Run(qid, _names(rows), scores, tag))  # type: ignore[arg-type]
