@@ -8,6 +8,8 @@
     Why one item stands above another; what makes up the score of one.
 ``learning_curve``
     Bounds, risks and measures round by round.
+``centres``, ``training_paths``
+    Where intervals of relevance lie on a feature; how steadily rankers learned.
 ``margins``, ``max_margin``
     How surely pairs are ordered.
 ``training_bound``, ``margin_bound``, ``vc_bound``, ``finite_class_bound``
@@ -27,6 +29,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 _HOME = {
+    "centres": "crucial.inspection.centres",
     "contributions": "crucial.inspection.explanations",
     "finite_class_bound": "crucial.inspection.bounds",
     "importances": "crucial.inspection.importance",
@@ -37,6 +40,7 @@ _HOME = {
     "report": "crucial.inspection.report_page",
     "shapes": "crucial.inspection.shape_functions",
     "training_bound": "crucial.inspection.bounds",
+    "training_paths": "crucial.inspection.training_paths",
     "vc_bound": "crucial.inspection.bounds",
     "why": "crucial.inspection.explanations",
 }
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from crucial.inspection.bounds import margin_bound as margin_bound
     from crucial.inspection.bounds import training_bound as training_bound
     from crucial.inspection.bounds import vc_bound as vc_bound
+    from crucial.inspection.centres import centres as centres
     from crucial.inspection.curves import learning_curve as learning_curve
     from crucial.inspection.explanations import contributions as contributions
     from crucial.inspection.explanations import why as why
@@ -56,6 +61,7 @@ if TYPE_CHECKING:
     from crucial.inspection.margins import max_margin as max_margin
     from crucial.inspection.report_page import report as report
     from crucial.inspection.shape_functions import shapes as shapes
+    from crucial.inspection.training_paths import training_paths as training_paths
 
 
 class _Package(ModuleType):
