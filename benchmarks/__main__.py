@@ -5,7 +5,18 @@ from __future__ import annotations
 import importlib
 import sys
 
-ALL = ["training", "memory", "cold_start", "predict", "measures", "readers", "growth", "feature_rank", "plus", "defaults"]
+ALL = [
+    "training",
+    "memory",
+    "cold_start",
+    "predict",
+    "measures",
+    "readers",
+    "growth",
+    "feature_rank",
+    "plus",
+    "defaults",
+]
 
 
 def main(names: list[str]) -> None:
