@@ -108,8 +108,8 @@ function lineChart(options) {
     if (at >= 0) move(at);
     return draw;
   });
-  const legend = series.length > 1 ? el('ul', { class: 'legend' }, series.map((s, n) => el('li', null,
-    svg('svg', { viewBox: '0 0 22 8', 'aria-hidden': 'true' }, svg('line', { class: `line s${n % 5 + 1}`, x1: 0, x2: 22, y1: 4, y2: 4 })), named(s.name)))) : null;
+  const legend = el('ul', { class: 'legend' }, series.map((s, n) => el('li', null,
+    svg('svg', { viewBox: '0 0 22 8', 'aria-hidden': 'true' }, svg('line', { class: `line s${n % 5 + 1}`, x1: 0, x2: 22, y1: 4, y2: 4 })), named(s.name))));
   const figure = el('figure', null, options.title ? el('figcaption', null, options.title) : null, host, legend, readout);
   figure.point = (i) => { at = i; readout.textContent = ''; move(i); };
   return figure;
@@ -165,10 +165,9 @@ function barList(rows, label) {
   return el('div', { class: 'bars', role: 'list', 'aria-label': label }, rows.map((row) => {
     const track = el('span', { class: 'fill' });
     track.style.width = `${Math.max(0, Math.min(1, row.part)) * 100}%`;
-    return [
-      el('span', { class: 'name', role: 'listitem' }, named(row.name)),
+    return el('div', { class: 'row', role: 'listitem' },
+      el('span', { class: 'name' }, named(row.name)),
       el('span', { class: 'track', 'aria-hidden': 'true' }, track),
-      el('span', { class: 'amount' }, row.amount),
-    ];
+      el('span', { class: 'amount' }, row.amount));
   }));
 }

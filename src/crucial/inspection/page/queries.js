@@ -103,11 +103,10 @@ function whyView(a, b) {
   for (const p of shown) {
     const bar = el('i', { class: p.part > 0 ? 'up' : 'down' });
     bar.style.width = `${Math.abs(p.part) / most * 50}%`;
-    bars.append(el('span', { class: 'name', role: 'listitem' }, named(p.name)), el('span', { class: 'two', 'aria-hidden': 'true' }, bar),
-      el('span', { class: 'amount' }, signed(p.part)));
-    if (!p.none) bars.append(el('span', { class: 'said' }, `${value(p.a)} against ${value(p.b)}`));
+    bars.append(el('div', { class: 'row', role: 'listitem' }, el('span', { class: 'name' }, named(p.name)), el('span', { class: 'two', 'aria-hidden': 'true' }, bar),
+      el('span', { class: 'amount' }, signed(p.part)), p.none ? null : el('span', { class: 'said' }, `${value(p.a)} against ${value(p.b)}`)));
   }
-  bars.append(el('span', { class: 'name total' }, 'margin'), el('span', { class: 'total' }, '\u00a0'), el('span', { class: 'amount total', id: 'margin' }, margin ? signed(margin) : '0'));
+  bars.append(el('div', { class: 'row', role: 'listitem' }, el('span', { class: 'name total' }, 'margin'), el('span', { class: 'total' }, '\u00a0'), el('span', { class: 'amount total', id: 'margin' }, margin ? signed(margin) : '0')));
   const same = features.length - differ.length;
   out.push(bars, el('p', { class: 'note' }, `Blue speaks for A, orange for B; together they are exactly the margin.${same ? ` ${counted(same, 'feature makes', 'features make')} no difference.` : ''}`));
   return out;
