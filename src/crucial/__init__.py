@@ -29,6 +29,7 @@ _HOME = {
     "Instances": "crucial.data.instances",
     "LabelFeedback": "crucial.feedback.labels",
     "LabelRanker": "crucial.estimators.label_ranker",
+    "ListMLE": "crucial.estimators.list_mle",
     "LogisticRanker": "crucial.estimators.logistic",
     "Measure": "crucial.measures.base",
     "PNormPush": "crucial.estimators.pnorm_push",
@@ -38,7 +39,9 @@ _HOME = {
     "RankAdditionRanker": "crucial.model.rank_addition",
     "RankBoost": "crucial.estimators.rankboost",
     "RankBoostPlus": "crucial.estimators.rankboost_plus",
+    "RankCosine": "crucial.estimators.rank_cosine",
     "Run": "crucial.data.trec",
+    "SVMMap": "crucial.estimators.svm_map",
     "SmoothMarginRanker": "crucial.estimators.smooth_margin",
     "SumFeedback": "crucial.feedback.combined",
     "Task": "crucial.lab.tasks",
@@ -108,11 +111,14 @@ if TYPE_CHECKING:
     from crucial.estimators.feature_rank import FeatureRank as FeatureRank
     from crucial.estimators.label_ranker import LabelRanker as LabelRanker
     from crucial.estimators.infinite_push import InfinitePush as InfinitePush
+    from crucial.estimators.list_mle import ListMLE as ListMLE
     from crucial.estimators.logistic import LogisticRanker as LogisticRanker
     from crucial.estimators.pnorm_push import PNormPush as PNormPush
+    from crucial.estimators.rank_cosine import RankCosine as RankCosine
     from crucial.estimators.rankboost import RankBoost as RankBoost
     from crucial.estimators.rankboost_plus import RankBoostPlus as RankBoostPlus
     from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginRanker
+    from crucial.estimators.svm_map import SVMMap as SVMMap
     from crucial.feedback.combined import SumFeedback as SumFeedback
     from crucial.feedback.labels import LabelFeedback as LabelFeedback
     from crucial.feedback.pairs import PairFeedback as PairFeedback

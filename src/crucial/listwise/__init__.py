@@ -1,0 +1,1 @@
+"""Rankers that learn from whole lists: likelihood of an order, cosine, average precision."""
