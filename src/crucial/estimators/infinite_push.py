@@ -39,7 +39,7 @@ class InfinitePush(Ranker):
 
     Parameters
     ----------
-    l2 : float, default=0.001
+    l2 : float, default=0.01
         Ridge on the weights; above 0. The smaller, the closer the top is fitted.
     balance : {"queries", "pairs"}, default="queries"
         Whether all queries weigh the same, or all relevant rows do.
@@ -82,7 +82,7 @@ class InfinitePush(Ranker):
 
     def __init__(
         self,
-        l2: float = 1e-3,
+        l2: float = 0.01,
         *,
         balance: str = "queries",
         tol: float = 1e-4,

@@ -180,5 +180,5 @@ def test_rankers_are_listed(crucial) -> None:
     said = crucial("rankers")
     assert said.exit_code == 0
     assert all(name in said.stdout for name in RANKERS)
-    assert "l2=0.001" in said.stdout
+    assert "l2=0.01" in said.stdout
     assert np.mean([len(line) for line in said.stdout.splitlines()]) < 101
