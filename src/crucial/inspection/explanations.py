@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.inspection.parts import Parts, additive_model, checked_rows, feature_parts
 from crucial.inspection.results import as_frame, feature_name, new_axes, shown
+from crucial.model.additive import AdditiveRanker
 from crucial.validation import check_integer
 
 __all__ = ["Comparison", "Contributions", "contributions", "why"]
@@ -35,8 +36,9 @@ class Contributions:
     values : array
         The item's values; NaN where a feature abstains.
     added : array
-        What each adds. They sum to the score (to the rounding of the sum, and without the
-        intercept of a model that has one).
+        What each adds. They and the intercept sum to the score (to the rounding of the sum).
+    intercept : float
+        What every item gets, if the ranker has constants.
     """
 
     score: float
@@ -44,9 +46,12 @@ class Contributions:
     names: tuple[str, ...]
     values: Floats
     added: Floats
+    intercept: float = 0.0
 
     def __str__(self) -> str:
         lines = [f"score {self.score:.6g}"]
+        if self.intercept:
+            lines.append(f"{self.intercept:+10.4g}  for every item")
         for name, value, part in zip(self.names, self.values, self.added):
             lines.append(f"{part:+10.4g}  {shown(name, 24)} {_said(value)}")
         return "\n".join(lines)
@@ -157,10 +162,9 @@ def _largest_first(parts: Floats) -> NDArray[np.intp]:
     return np.argsort(-np.abs(parts), kind="stable")
 
 
-def _split(ranker: Any, X: Any, what: str) -> tuple[Parts, Floats, tuple[str, ...] | None]:
-    model = additive_model(ranker, what)
+def _split(model: AdditiveRanker, X: Any) -> tuple[Parts, Floats]:
     instances = checked_rows(model, X)
-    return feature_parts(model, instances), model.predict(instances), model.feature_names
+    return feature_parts(model, instances), model.predict(instances)
 
 
 def contributions(ranker: Any, x: Any) -> Contributions:
@@ -185,13 +189,19 @@ def contributions(ranker: Any, x: Any) -> Contributions:
     """
     if not isinstance(x, Instances) and np.ndim(x) == 1 and not hasattr(x, "columns"):
         x = np.asarray(x, np.float64).reshape(1, -1)
-    parts, scores, names = _split(ranker, x, "contributions")
+    model = additive_model(ranker, "contributions")
+    parts, scores = _split(model, x)
     check_integer("contributions", "number of rows in x", len(scores), 1, 1)
     order = _largest_first(parts.added[0])
     used = tuple(parts.features[order].tolist())
-    called = tuple(feature_name(names, feature) for feature in used)
+    called = tuple(feature_name(model.feature_names, feature) for feature in used)
     return Contributions(
-        float(scores[0]), used, called, parts.columns[0, order], parts.added[0, order]
+        float(scores[0]),
+        used,
+        called,
+        parts.columns[0, order],
+        parts.added[0, order],
+        model.intercept,
     )
 
 
@@ -222,7 +232,7 @@ def why(ranker: Any, X: Any, a: int, b: int) -> Comparison:
         check_integer("why", name, row, 0, instances.n_rows - 1)
     table = instances.table
     pair = table.tocsr()[[a, b]].tocsc() if instances.is_sparse else table[[a, b]]
-    parts, scores, names = _split(model, Instances(pair, instances.names), "why")
+    parts, scores = _split(model, Instances(pair, instances.names))
     difference = parts.added[0] - parts.added[1]
     order = _largest_first(difference)
     used = tuple(parts.features[order].tolist())
@@ -232,7 +242,7 @@ def why(ranker: Any, X: Any, a: int, b: int) -> Comparison:
         float(scores[0]),
         float(scores[1]),
         used,
-        tuple(feature_name(names, feature) for feature in used),
+        tuple(feature_name(model.feature_names, feature) for feature in used),
         parts.columns[0, order],
         parts.columns[1, order],
         difference[order],

@@ -20,7 +20,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.validation import check_choice, check_integer
 
-__all__ = ["Importances", "default_measure", "importances"]
+__all__ = ["Importances", "default_measure", "importances", "in_form_of", "predictor"]
 
 Floats = NDArray[np.float64]
 
@@ -235,7 +235,7 @@ def _permuted(
     labels = np.asarray(y, np.float64)
     measure = get_measure(default_measure(labels, qid is not None) if metric is None else metric)
     value = measure.prepare(labels, groups)
-    predict = _predictor(ranker, model, groups, qid, X)
+    predict = predictor(ranker, model, groups, qid, X)
     before = value(predict(instances))
     sign = 1.0 if measure.higher_is_better else -1.0
     used = _looked_at(model) if additive else list(range(instances.n_features))
@@ -266,7 +266,7 @@ def _looked_at(model: AdditiveRanker) -> list[int]:
     return sorted({feature for feature in named if feature is not None})
 
 
-def _predictor(
+def predictor(
     ranker: Any, model: Any, groups: Groups, qid: Any, X: Any
 ) -> Callable[[Instances], Floats]:
     """Scores of rows, whatever the ranker is."""
@@ -278,12 +278,12 @@ def _predictor(
     more = {"qid": qid} if takes_qid else {}
 
     def scores(rows: Instances) -> Floats:
-        return np.asarray(ranker.predict(_like(X, rows), **more), np.float64)
+        return np.asarray(ranker.predict(in_form_of(X, rows), **more), np.float64)
 
     return scores
 
 
-def _like(X: Any, rows: Instances) -> Any:
+def in_form_of(X: Any, rows: Instances) -> Any:
     """Rows in the form in which X came, for rankers that ask for names."""
     if rows.names is None or rows.is_sparse or not hasattr(X, "columns"):
         return rows.table

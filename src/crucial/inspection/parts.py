@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
 from crucial.model.additive import AdditiveRanker
-from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.inputs import check_columns, check_finite, check_names
+from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import Shape
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 

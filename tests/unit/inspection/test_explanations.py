@@ -13,12 +13,14 @@ from scipy.sparse import csr_array
 from crucial import inspection
 from crucial.errors import DataError, ParameterError
 from crucial.model.additive import AdditiveRanker
-from crucial.model.weak import Presence, ScaledFeature, Stump
+from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 
 numbers = st.sampled_from([-2.0, -0.5, 0.0, 0.1, 0.3, 1.0, 3.0])
 weak = st.one_of(
     st.builds(Stump, st.integers(0, 2), numbers, st.integers(0, 1)),
     st.builds(Presence, st.integers(0, 2), st.integers(0, 1)),
+    st.builds(Vote, st.builds(Stump, st.integers(0, 2), numbers, st.integers(0, 1))),
+    st.just(Constant()),
     st.builds(ScaledFeature, st.integers(0, 2), st.just(-1.0), st.just(2.0), st.just(0.5)),
 )
 models = st.lists(st.tuples(weak, st.floats(-3, 3)), min_size=1, max_size=12)
@@ -36,7 +38,7 @@ def test_contributions_sum_to_the_margin(rounds, a, b) -> None:
     assert math.fsum(found.added) == pytest.approx(scores[0] - scores[1], rel=1e-12, abs=1e-13)
     one = inspection.contributions(model, X[0])
     assert one.score == scores[0]
-    assert math.fsum(one.added) == pytest.approx(scores[0], rel=1e-12, abs=1e-13)
+    assert math.fsum([one.intercept, *one.added]) == pytest.approx(scores[0], rel=1e-12, abs=1e-13)
     assert list(np.abs(found.added)) == sorted(np.abs(found.added), reverse=True)
 
 

@@ -216,6 +216,22 @@ def test_a_black_box_is_reported_by_permutation_alone(rows) -> None:
     assert made.data["permutation"]["features"][0]["name"] == "feature 1"
 
 
+class ByName:
+    """A ranker that asks for names and queries, as others do."""
+
+    def predict(self, X, qid):
+        assert len(qid) == len(X)
+        return X["clicks"].fillna(0).to_numpy()
+
+
+def test_a_ranker_may_ask_for_names_and_queries(rows, frame) -> None:
+    _, y, qid = rows
+    found = inspection.importances(ByName(), frame, y, qid=qid, kind="permutation", repeats=1)
+    assert found.never == ("bm25", "age", "length")
+    made = inspection.report(ByName(), frame, y, qid=qid)
+    assert made.data["permutation"]["features"][0]["name"] == "clicks"
+
+
 def test_a_page_of_136_features_is_small() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 136)).astype(np.float32)

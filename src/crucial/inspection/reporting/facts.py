@@ -335,9 +335,11 @@ def sentences(
         few = learned.features[:3]
         carried = sum(one.share_of_weight for one in few)
         names = ", ".join(subject.called(one.feature) for one in few)
-        said.append(f"Heaviest features: {names}, together {carried:.0%} of the weight.")
+        which = "features" if len(few) > 1 else "feature"
+        said.append(f"Heaviest {which}: {names}, with {carried:.0%} of the weight.")
         if learned.unused:
-            said.append(f"{len(learned.unused):,} features are never looked at.")
+            are = "features are" if len(learned.unused) > 1 else "feature is"
+            said.append(f"{len(learned.unused):,} {are} never looked at.")
     values = found.per_query[lead["name"]]
     there = values[~np.isnan(values)]
     if len(there) > 1:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.inspection.importance import importances
+from crucial.inspection.importance import importances, in_form_of
 from crucial.inspection.reporting.subject import Subject
 from crucial.measures.evaluation import Evaluation, evaluate
 
@@ -203,9 +204,10 @@ def by_permutation(subject: Subject, features: list[int]) -> dict[str, Any] | No
     part = table.tocsr()[rows].tocsc() if subject.instances.is_sparse else table[rows]
     keep = features[:_SHUFFLED]
     codes = subject.groups.codes[rows] if subject.has_queries else None
+    some = Instances(part, subject.instances.names)
     found = importances(
         subject.ranker,
-        type(subject.instances)(part, subject.instances.names),
+        some if subject.model is not None else in_form_of(subject.given, some),
         subject.y[rows],
         qid=codes,
         kind="permutation",

@@ -14,7 +14,7 @@ from crucial.data.groups import Groups, as_array
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
-from crucial.inspection.importance import default_measure
+from crucial.inspection.importance import default_measure, predictor
 from crucial.inspection.parts import additive_model, checked_rows
 from crucial.inspection.results import feature_name
 from crucial.measures.base import Measure
@@ -34,7 +34,7 @@ class Subject:
 
     Attributes
     ----------
-    ranker : what was given
+    ranker, given : the ranker and the rows as they came
     model : AdditiveRanker or None
         The sum that it is; None where it cannot be split by feature.
     reason : str
@@ -51,6 +51,7 @@ class Subject:
     """
 
     ranker: Any
+    given: Any
     model: AdditiveRanker | None
     reason: str
     instances: Instances
@@ -98,11 +99,12 @@ class Subject:
         if frozen:
             scores = whole.predict(instances, groups, n_jobs=n_jobs)
         else:
-            scores = np.asarray(ranker.predict(X), np.float64)
+            scores = predictor(ranker, whole, groups, qid, X)(instances)
         if not chosen:
             chosen = (get_measure(default_measure(labels, qid is not None)),)
         return cls(
             ranker,
+            X,
             model,
             reason,
             instances,
