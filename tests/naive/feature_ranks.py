@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -109,7 +110,7 @@ def agreement(scores, y):
                 wrong += scores[i] < scores[j]
                 tied += scores[i] == scores[j]
     total = right + wrong + tied
-    return (right - wrong) / total if total else None
+    return Fraction(int(right - wrong), int(total)) if total else None
 
 
 def feature_rank(X, y, qid, n_intervals, cycles=1, balanced=False):
@@ -131,15 +132,16 @@ def feature_rank(X, y, qid, n_intervals, cycles=1, balanced=False):
                 if balanced and weights:
                     before = agreement(H[rows], labels)
                     options = [(before, 1.0), (own, 0.0)]
-                    if own >= 0 and before >= 0 and own + before > 1e-9:
+                    if own >= 0 and before >= 0 and own + before > 0:
                         beta = before / (own + before)
-                        mixed = beta * H[rows] + (1 - beta) * h[rows]
+                        both = zip(H[rows], h[rows], strict=True)
+                        mixed = [beta * Fraction(a) + (1 - beta) * Fraction(b) for a, b in both]
                         options.insert(1, (agreement(mixed, labels), beta))
                     E[q], a[q] = max(options, key=lambda one: one[0])
-            top = sum(w[q] * (1 + E[q]) for q in queries)
-            bottom = sum(w[q] * (1 - E[q]) for q in queries)
+            top = sum(w[q] * float(1 + E[q]) for q in queries)
+            bottom = sum(w[q] * float(1 - E[q]) for q in queries)
             weight = 0.5 * math.log(top / bottom)
-            share = sum(a.values()) / len(a)
+            share = float(sum(a.values()) / len(a))
             for rows in ([i for i, p in enumerate(qid) if p == q] for q in set(qid)):
                 moved = (1 + weight * share) * H[rows] + weight * (1 - share) * h[rows]
                 H[rows] = ranks(moved.tolist())

@@ -102,20 +102,21 @@ def balanced_share(
     before : array over the rows
         H, as positions.
     past : array over the queries
-        E_H.
+        E_H times the weight of the pairs.
     ranking : array over the rows
         h, as positions.
     sizes : int array
         Rows of every query.
     """
-    own = agreement.of(ranking)
+    own, pairs = agreement.net(ranking)
     total = own + past
-    offered = (own >= 0.0) & (past >= 0.0) & (total > _ZERO)
+    offered = (own >= 0.0) & (past >= 0.0) & (total > _ZERO * pairs)
     beta = np.where(offered, past / np.where(offered, total, 1.0), 1.0)
-    of_rows = np.repeat(beta, sizes)
-    mixed = np.where(offered, agreement.of(of_rows * before + (1.0 - of_rows) * ranking), -np.inf)
-    share, best = np.ones(len(past)), past.copy()
-    for value, at in ((mixed, beta), (own, np.zeros(len(own)))):
+    # h' and not h'': whole numbers and halves, so that rounding breaks no tie.
+    preview = np.repeat(past, sizes) * before + np.repeat(own, sizes) * ranking
+    mixed = np.where(offered, agreement.net(preview)[0] / pairs, -np.inf)
+    share, best = np.ones(len(past)), past / pairs
+    for value, at in ((mixed, beta), (own / pairs, np.zeros(len(own)))):
         better = value > best + _EQUAL
         share[better], best[better] = at[better], value[better]
     return Share(share, best)
@@ -123,10 +124,11 @@ def balanced_share(
 
 @dataclass(frozen=True, eq=False)
 class _Ranked:
-    """A ranking of all queries with what is known of it."""
+    """A ranking of all queries with what is known of it; net is right minus wrong pairs."""
 
     positions: Floats
     agreement: Floats
+    net: Floats
     r1: float = 1.0
     r2: float = 0.5
     loss: float = 1.0
@@ -173,7 +175,8 @@ class RankAddition:
         """Go through the features, in the order given or the best first, several times."""
         made = Added()
         # H has no opinion at the start: E_H is 0 and every query weighs the same.
-        now = _Ranked(np.zeros(len(self._queries.labels)), np.zeros(len(self._sizes)))
+        nothing = np.zeros(len(self._sizes))
+        now = _Ranked(np.zeros(len(self._queries.labels)), nothing, nothing)
         plain = now.positions  # (H of the model, where training uses more than it does)
         features = self._order(order)
         for cycle in range(1, cycles + 1):
@@ -215,7 +218,7 @@ class RankAddition:
     def _share(self, now: _Ranked, ranking: Floats, first: bool) -> Share:
         if self._balance is None or first:
             return Share(np.zeros(len(self._sizes)), self._agreement.of(ranking))
-        given = (now.positions, now.agreement, ranking)
+        given = (now.positions, now.net, ranking)
         return balanced_share(self._agreement, *given, self._sizes)
 
     def _added(
@@ -240,7 +243,7 @@ class RankAddition:
         r1 = float(np.dot(self._factor, (wrong + tied) / pairs))
         r2 = float(np.dot(self._factor, (wrong + tied / 2.0) / pairs))
         loss = float(np.dot(self._factor, np.exp(-agreement)))
-        return _Ranked(positions, agreement, r1, r2, loss)
+        return _Ranked(positions, agreement, right - wrong, r1, r2, loss)
 
     def _notes(self, share: Share, after: _Ranked) -> dict[str, float]:
         # exp(2 T - 1) is at least 2 T, so half the loss bounds the mean Kendall distance.

@@ -54,8 +54,13 @@ class Agreement:
         So a ranking without an opinion has 0, the right one 1 and its opposite -1 (Wang et
         al., equation 9, where no ranks tie).
         """
+        net, pairs = self.net(scores)
+        return np.asarray(net / pairs)
+
+    def net(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Weight of right minus wrong pairs, and of all pairs, of every query."""
         right, wrong, tied = self.counts(scores).T
-        return np.asarray((right - wrong) / (right + wrong + tied))
+        return right - wrong, right + wrong + tied
 
     def _order(self, scores: Floats) -> NDArray[np.int64]:
         out = np.empty(len(scores), np.int64)

@@ -207,10 +207,9 @@ def drawing(summary: FeatureSummary, width: int = 48, height: int = 3) -> list[s
         lines.append(f"{'':>12}no opinion: {ramp.missing:.4g}")
     for rung in summary.rungs:
         known = [centre for centre in rung.centres if centre is not None]
-        lines.append(
-            f"{'':>12}{sparkline(known, width)} weight {rung.weight:.4g}, ranked by the nearest of"
-        )
+        bars = sparkline(known, min(width, 2 * len(known)))
+        lines.append(f"{'':>12}{bars} ranked by the nearest centre, weight {rung.weight:.4g}")
         said = ["none" if centre is None else f"{centre:.4g}" for centre in rung.centres]
-        lines.append(f"{'':>12}{', '.join(said)} (lowest interval first)")
+        lines.append(f"{'':>12}centres, lowest rank first: {', '.join(said)}")
         lines.append(f"{'':>12}no opinion: the middle of the query")
     return lines

@@ -1,0 +1,219 @@
+"""FeatureRank, BL-FeatureRank and DiffRank against lists and loops, and their guarantees."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.naive import feature_ranks as naive
+
+from crucial import BLFeatureRank, DiffRank, FeatureRank
+from crucial.errors import ParameterError
+from crucial.feedback.top import TopFeedback
+from crucial.weak.intervals import CENTRES, centres_of, interval_codes
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@st.composite
+def problems(draw, missing=True):
+    """Small queries of eighths: distances to centres stay exact enough for every way."""
+    sizes = draw(st.lists(st.integers(2, 7), min_size=1, max_size=3))
+    n, m = sum(sizes), draw(st.integers(1, 3))
+    seed = draw(st.integers(0, 2**20))
+    random = np.random.default_rng(seed)
+    X = random.integers(-8, 9, (n, m)) / 8
+    if missing and draw(st.booleans()):
+        X[random.random(X.shape) < 0.2] = np.nan
+    y = random.integers(0, draw(st.sampled_from([2, 4, 50])), n)
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    for q in range(len(sizes)):
+        assume(len(set(y[qid == q].tolist())) > 1)
+    return X, y, qid, draw(st.integers(2, min(4, max(sizes))))
+
+
+def near_tie(X, y, qid, k):
+    """Whether a value lies so near the half way between centres that rounding decides."""
+    for column in X.T:
+        centres = [c for c in naive.centres(column.tolist(), y, qid, k) if c is not None]
+        for value in column[~np.isnan(column)]:
+            gaps = sorted(abs(value - c) for c in centres)
+            if len(gaps) > 1 and gaps[1] - gaps[0] < 1e-9:
+                return True
+    return False
+
+
+def usable(X, y, qid, k):
+    """Whether every feature ranks something, so that none is passed over."""
+    return all(
+        len({c for c in naive.centres(x.tolist(), y, qid, k) if c is not None}) > 1 for x in X.T
+    )
+
+
+@settings(max_examples=60)
+@given(problem=problems())
+def test_feature_rank_is_its_naive_twin(problem):
+    X, y, qid, k = problem
+    given_ = (X, y.tolist(), qid.tolist(), k)
+    assume(usable(*given_) and not near_tie(*given_))
+    try:
+        weights, H, _ = naive.feature_rank(*given_, cycles=2)
+    except (ZeroDivisionError, ValueError):
+        assume(False)  # (an infinite weight, which is smoothed)
+    made = FeatureRank(k, 2).fit(X, y, qid=qid)
+    np.testing.assert_allclose(made.trace_.column("alpha"), weights, atol=1e-10)
+    assert made.predict(X, qid=qid).tolist() == H.tolist()
+
+
+@settings(max_examples=60)
+@given(problem=problems())
+def test_bl_feature_rank_is_its_naive_twin(problem):
+    X, y, qid, k = problem
+    given_ = (X, y.tolist(), qid.tolist(), k)
+    assume(usable(*given_) and not near_tie(*given_))
+    try:
+        weights, H, shares = naive.feature_rank(*given_, cycles=2, balanced=True)
+    except (ZeroDivisionError, ValueError):
+        assume(False)
+    made = BLFeatureRank(k, 2).fit(X, y, qid=qid)
+    np.testing.assert_allclose(made.trace_.column("alpha"), weights, atol=1e-10)
+    np.testing.assert_allclose(made.trace_.column("share_kept"), shares, atol=1e-10)
+    assert made.predict(X, qid=qid).tolist() == H.tolist()
+
+
+@settings(max_examples=60)
+@given(problem=problems(), prec=st.none() | st.integers(1, 4) | st.sampled_from([0.3, 0.5, 1.0]))
+def test_diff_rank_is_its_naive_twin(problem, prec):
+    X, y, qid, k = problem
+    given_ = (X, y.tolist(), qid.tolist(), k)
+    assume(usable(*given_) and not near_tie(*given_))
+    try:
+        weights, products, H, wrong = naive.diff_rank(*given_, prec=prec)
+    except (ZeroDivisionError, ValueError):
+        assume(False)
+    assume(min(map(abs, weights)) > 1e-9)
+    made = DiffRank(k, prec, record_risks=True).fit(X, y, qid=qid)
+    np.testing.assert_allclose(made.trace_.column("alpha"), weights, atol=1e-10)
+    np.testing.assert_allclose(made.trace_.column("loss"), products, rtol=1e-10)
+    np.testing.assert_allclose(made.predict(X, qid=qid), H, atol=1e-10)
+    last = made.trace_[-1]
+    assert 2 * last.r2 - last.r1 == pytest.approx(wrong, abs=1e-12)
+
+
+@settings(max_examples=60)
+@given(
+    problem=problems(),
+    prec=st.none() | st.integers(1, 4),
+    rate=st.sampled_from([1.0, 0.3]),
+    cycles=st.integers(1, 3),
+)
+def test_misordered_pairs_stay_under_the_product_of_z_and_that_under_its_bound(
+    problem, prec, rate, cycles
+):
+    """Lemmas 3 and 4: after every round, for any steps."""
+    X, y, qid, k = problem
+    ranker = DiffRank(k, prec, cycles=cycles, learning_rate=rate, record_risks=True)
+    trace = ranker.fit(X, y, qid=qid).trace_
+    for entry in trace:
+        assert 2 * entry.r2 - entry.r1 <= entry.r1 <= entry.loss * (1 + 1e-12)
+    smoothed = any(abs(entry.r) > 1 - 1e-9 for entry in trace)
+    if not smoothed:
+        bounds = trace.column("bound")
+        assert (trace.column("loss") <= bounds * (1 + 1e-12)).all()
+        assert (np.diff(np.concatenate(([1.0], bounds))) <= 1e-15).all()
+
+
+@settings(max_examples=40)
+@given(problem=problems(), balanced=st.sampled_from([FeatureRank, BLFeatureRank]))
+def test_half_the_loss_bounds_the_kendall_distance(problem, balanced):
+    X, y, qid, k = problem
+    for entry in balanced(k, 2).fit(X, y, qid=qid).trace_:
+        assert entry.r2 <= entry.extras["bound"] * (1 + 1e-12)
+
+
+@settings(max_examples=40)
+@given(problem=problems(missing=False), seed=st.integers(0, 99))
+def test_what_must_not_matter_does_not(problem, seed):
+    X, y, qid, k = problem
+    given_ = (X, y.tolist(), qid.tolist(), k)
+    assume(not near_tie(*given_))
+    order = np.random.default_rng(seed).permutation(len(y))
+    for ranker in (FeatureRank(k), DiffRank(k)):
+        scores = ranker.fit(X, y, qid=qid).predict(X, qid=qid)
+        moved = type(ranker)(k).fit(X[order], y[order], qid=qid[order])
+        found = moved.predict(X[order], qid=qid[order])
+        np.testing.assert_allclose(found, scores[order], atol=1e-9)
+        # another sign and scale of every feature, other names of the queries, other labels
+        turned = type(ranker)(k).fit(-4.0 * X, 3.0 * y - 7.0, qid=[f"q{9 - q}" for q in qid])
+        found = turned.predict(-4.0 * X, qid=[f"q{9 - q}" for q in qid])
+        np.testing.assert_allclose(found, scores, atol=1e-9)
+
+
+@settings(max_examples=40)
+@given(problem=problems(), seed=st.integers(0, 99), kind=st.sampled_from(CENTRES))
+def test_a_weight_of_two_is_a_row_twice(problem, seed, kind):
+    X, y, qid, k = problem
+    weight = np.random.default_rng(seed).integers(0, 4, len(y))
+    assume(weight.any())
+    rows = naive.expand(weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for ranker in (FeatureRank, BLFeatureRank, DiffRank):
+            try:
+                twice = ranker(k, centre=kind).fit(X[rows], y[rows], qid=qid[rows])
+            except ValueError as error:
+                with pytest.raises(type(error), match=r"No comparable pair|n_intervals"):
+                    ranker(k, centre=kind).fit(X, y, qid=qid, sample_weight=weight)
+                continue
+            weighted = ranker(k, centre=kind).fit(X, y, qid=qid, sample_weight=weight)
+            found = weighted.predict(X, qid=qid)
+            centres = [one.centres for one in weighted.model_.rankers]
+            expected = [one.centres for one in twice.model_.rankers]
+            assert np.allclose(np.array(centres, float), np.array(expected, float), equal_nan=True)
+            np.testing.assert_allclose(
+                weighted.trace_.column("alpha"), twice.trace_.column("alpha"), atol=1e-9
+            )
+            assert found.shape == y.shape
+
+
+@settings(max_examples=150)
+@given(problem=problems(), kind=st.sampled_from(CENTRES), seed=st.integers(0, 99))
+def test_centres_are_those_of_lists(problem, kind, seed):
+    X, y, qid, k = problem
+    weight = np.random.default_rng(seed).integers(1, 4, len(y))
+    rows = naive.expand(weight)
+    column = X[:, 0]
+    starts = np.concatenate(([0], np.cumsum(np.bincount(qid))))
+    expected = naive.centres(column[rows].tolist(), y[rows].tolist(), qid[rows].tolist(), k, kind)
+    mass = weight.astype(float)
+    found = centres_of(column, interval_codes(y.astype(float), starts, k, mass, kind), k, mass)
+    assert np.allclose(np.array(found, float), np.array(expected, float), equal_nan=True)
+
+
+@settings(max_examples=80)
+@given(problem=problems(), first=st.integers(1, 5) | st.sampled_from([0.1, 0.4, 0.5, 1.0]))
+def test_top_feedback_has_the_pairs_of_the_first_positions(problem, first):
+    _, y, qid, _ = problem
+    expected = set()
+    for i in range(len(y)):
+        size, above = np.sum(qid == qid[i]), np.sum((qid == qid[i]) & (y > y[i]))
+        if above < (first if isinstance(first, int) else first * size):
+            expected |= {(i, j) for j in range(len(y)) if qid[i] == qid[j] and y[i] > y[j]}
+    from crucial import Groups
+
+    feedback = TopFeedback(y, Groups.from_qid(qid, len(qid)), first=first)
+    assert feedback.n_pairs == len(expected)
+    # Potentials at equal scores count the pairs that each row wins less those it loses.
+    net = np.zeros(len(y))
+    for i, j in expected:
+        net[i] += 1
+        net[j] -= 1
+    np.testing.assert_allclose(feedback.potentials(np.zeros(len(y))), net / len(expected))
+
+
+def test_more_intervals_than_rows_in_any_query_are_refused_with_the_limit():
+    with pytest.raises(ParameterError, match=r"'n_intervals' parameter of X must be at most 3"):
+        interval_codes(np.arange(5.0), np.array([0, 3, 5]), 4, owner="X")
