@@ -187,11 +187,9 @@ def _say_patience(ranker: Any, given: dict[str, Any]) -> None:
     if not takes(ranker, "fit", "eval_set"):
         name = given["ranker"] or DEFAULT
         note(f"{name} has no rounds to choose from: {given['valid']} is measured at the end")
-    elif ranker.early_stopping_rounds is None:
-        note(
-            f"{given['valid']} decides the round to keep; training never stops early "
-            "(--early-stopping N)"
-        )
+    elif getattr(ranker, "early_stopping_rounds", None) is None:
+        how = " (--early-stopping N)" if hasattr(ranker, "early_stopping_rounds") else ""
+        note(f"{given['valid']} decides the round to keep; training never stops early{how}")
 
 
 def _check_queries(
