@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 import traceback
 import warnings
@@ -22,12 +24,16 @@ from crucial.lab.tidy import plain
 from crucial.measures.base import Measure
 from crucial.measures.judged import as_numbers
 
-__all__ = ["Job", "forget_parts", "run_job"]
+__all__ = ["Job", "forget_parts", "run_job", "run_job_beside"]
 
 Floats = NDArray[np.float64]
 
 #: The last split that was read in this process: several rankers in turn need it.
 _LAST: list[tuple[Any, str, Parts]] = []
+
+
+#: Processes whose end is waited for.
+_WATCHED: set[int] = set()
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +99,21 @@ def run_job(job: Job) -> dict[str, Any]:
     cell = head | body | {"warnings": said[:20], "seconds": time.perf_counter() - began}
     found: dict[str, Any] = plain(cell)
     return found
+
+
+def run_job_beside(job: Job, parent: int) -> dict[str, Any]:
+    """Make a cell in another process, which ends when the one that started it does."""
+    if parent not in _WATCHED:
+        _WATCHED.add(parent)
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    return run_job(job)
+
+
+def _end_with(parent: int) -> None:
+    """Wait for the parent to be gone: a killed one cannot say goodbye."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _parts_of(job: Job) -> Parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import time
@@ -17,7 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from crucial import __version__
 from crucial.data.files import PathLike
 from crucial.errors import CrucialError, DataError, ParameterError
-from crucial.lab.cells import Job, forget_parts, run_job
+from crucial.lab.cells import Job, forget_parts, run_job, run_job_beside
 from crucial.lab.experiment_result import ExperimentResult
 from crucial.lab.protocols import as_protocol
 from crucial.lab.rankers import Contender, as_contenders
@@ -243,7 +244,7 @@ def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[dict[str, Any]]:
         yield from map(run_job, jobs)
         return
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    made = parallel(delayed(run_job)(job) for job in jobs)
+    made = parallel(delayed(run_job_beside)(job, os.getpid()) for job in jobs)
     try:
         with closing(made):
             yield from made

@@ -136,6 +136,7 @@ class ResultFolder:
                 raise FileError(
                     self.path, "another process is at work in this folder; wait for it to end."
                 ) from error
+            self._sweep()
             merged = _merged(self.path, self.settings(), settings)
             with atomic_write(self._settings_path) as target:
                 target.write((json.dumps(merged, indent=1, allow_nan=False) + "\n").encode())
@@ -153,6 +154,13 @@ class ResultFolder:
                 ) from error
             finally:
                 self._file = None
+
+    def _sweep(self) -> None:
+        """Remove what a run left that was killed while it wrote settings."""
+        for one in os.scandir(self.path):
+            if one.name.startswith(".crucial-") and one.name.endswith(".tmp"):
+                with contextlib.suppress(OSError):
+                    os.unlink(one.path)
 
     def append(self, cell: Mapping[str, Any]) -> None:
         """Add a finished cell; it is on disk when this returns."""

@@ -349,6 +349,15 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     assert len(trial.run(tmp_path / "r").cells) == 5
 
 
+def test_what_a_killed_run_left_is_swept(tmp_path):
+    (tmp_path / ".crucial-00ff.tmp").write_text("half")
+    (tmp_path / "notes.txt").write_text("mine")
+    Experiment({"a": problem(8)}, {"c": Columns()}, ["ndcg@3"]).run(tmp_path)
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "cells.jsonl", "experiment.json", "lock", "notes.txt",
+    ]  # fmt: skip
+
+
 def test_no_experiment_here(tmp_path):
     with pytest.raises(FileError, match="there is no experiment in this folder"):
         load_experiment(tmp_path)
