@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
@@ -39,9 +40,11 @@ def parameters_of(name: str) -> set[str]:
 def test_every_ranker_from_file_to_ranking(name: str, two_labels: Path, crucial) -> None:
     data, model = data_for(name, two_labels), two_labels / "m.json"
     words = ["train", data, "--ranker", name, "-o", model, "--valid", data, "-m", "map"]
-    rounds = "n_estimators" in parameters_of(name)
+    rounds = "eval_set" in inspect.signature(ranker_class(name).fit).parameters
+    if "n_estimators" in parameters_of(name):
+        words += ["--rounds", 6]
     if rounds:
-        words += ["--rounds", 6, "--trace", two_labels / "t.tsv"]
+        words += ["--trace", two_labels / "t.tsv"]
     done = crucial(*words)
     assert done.exit_code == 0, done.stderr
     estimator = ranker_class(name).__name__
@@ -51,7 +54,7 @@ def test_every_ranker_from_file_to_ranking(name: str, two_labels: Path, crucial)
     assert read.training["estimator"] == estimator
     assert read.n_rounds > 0
     if rounds:
-        assert len((two_labels / "t.tsv").read_text().splitlines()) == 7
+        assert len((two_labels / "t.tsv").read_text().splitlines()) > read.n_rounds
         assert "map by round" in done.stdout
     else:
         assert "is measured at the end" in done.stderr
