@@ -198,8 +198,9 @@ def _drops(ranker: Any, model: AdditiveRanker) -> Floats:
     trace = getattr(ranker, "trace_", None)
     if trace is None:
         raise NotRankedError(
-            "importances of kind 'drop' need the trace of the training, which the estimator has "
-            "(trace_) and a model alone has not; use kind='weight' or kind='permutation'."
+            "importances of kind 'drop' need the trace of the training (trace_), and "
+            f"{type(ranker).__name__} has none: only an estimator that learns round by round has. "
+            "Use kind='weight' or kind='permutation'."
         )
     out = np.zeros(model.n_features)
     before = 0.0

@@ -51,7 +51,7 @@ def additive_model(ranker: Any, what: str) -> AdditiveRanker:
         if not isinstance(weak, Stump | Presence | ScaledFeature | Vote | Constant):
             raise NotRankedError(
                 f"{what} needs weak rankers of one feature each, and round {number + 1} is a "
-                f"{type(weak).__name__}, which may look at any. {_ALTERNATIVE}."
+                f"{type(weak).__name__}, no function of one feature's value. {_ALTERNATIVE}."
             )
     return model
 

@@ -1,0 +1,48 @@
+"""Every ranker can be looked into, or the way out is named; and every one can be reported."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from crucial import inspection
+from crucial.errors import NotRankedError
+from crucial.estimators.registry import RANKERS, ranker_class
+
+
+@pytest.fixture(scope="module", params=sorted(RANKERS))
+def fitted(request):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4)).round(1)
+    y = (X[:, 0] + 0.5 * X[:, 1] + 0.5 * rng.normal(size=90) > 0.4).astype(int)
+    maker = ranker_class(request.param)
+    short = {"n_estimators": 5} if "n_estimators" in maker().get_params() else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return maker(**short).fit(X, y), X, y
+
+
+def test_reasons_sum_to_the_margin_or_are_refused(fitted) -> None:
+    ranker, X, _ = fitted
+    if inspection.report(ranker, X, fitted[2]).data["shapes"] is None:
+        with pytest.raises(NotRankedError, match="kind='permutation'"):
+            inspection.why(ranker, X, 0, 1)
+        return
+    found = inspection.why(ranker, X, 0, 1)
+    scores = ranker.predict(X)
+    assert found.added.sum() == pytest.approx(scores[0] - scores[1], rel=1e-9, abs=1e-9)
+    total = np.zeros(len(X))
+    for one in inspection.shapes(ranker, X).features:
+        total += [one(float(value)) for value in X[:, one.feature]]
+    # (an intercept moves no rank)
+    assert total - total[0] == pytest.approx(scores - scores[0], rel=1e-9, abs=1e-9)
+
+
+def test_a_report_is_made(fitted) -> None:
+    ranker, X, y = fitted
+    made = inspection.report(ranker, X, y)
+    assert made.data["lists"]["exact"] == (made.data["shapes"] is not None)
+    assert made.data["permutation"]["features"]
+    assert made.to_html().count("<script") == 2
