@@ -51,6 +51,8 @@ class RankSummary:
         How many had not.
     groups : tuple of (first, last)
         Places in ``rankers`` of the largest runs that are not told apart.
+    absent : tuple of str
+        Rankers without any value, which have no rank.
     """
 
     measure: str
@@ -63,6 +65,7 @@ class RankSummary:
     n_blocks: int
     n_left_out: int
     groups: tuple[tuple[int, int], ...]
+    absent: tuple[str, ...] = ()
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One dict a ranker."""
@@ -86,10 +89,11 @@ class RankSummary:
     def title(self) -> str:
         """What the ranks are, in a line."""
         left = f" ({self.n_left_out} left out)" if self.n_left_out else ""
+        gone = f"; no value: {', '.join(self.absent)}" if self.absent else ""
         unit = {"query": "queries"}.get(self.unit, f"{self.unit}s")
         return (
             f"{self.measure}: average rank over {self.n_blocks:,} {unit}{left}; critical "
-            f"difference {self.difference:.4f} at {self.alpha:g}"
+            f"difference {self.difference:.4f} at {self.alpha:g}{printable(gone, 200)}"
         )
 
     def __repr__(self) -> str:
@@ -156,7 +160,8 @@ def summarise_ranks(
     Parameters
     ----------
     values : array of shape (n_blocks, n_rankers)
-        Blocks in which a ranker has no value (NaN) are left out and counted.
+        Rankers that have no value (NaN) in any block are left out and named; then blocks in
+        which another has none are left out and counted.
     rankers : sequence of str
     measure, unit : str
         What the values are, and what a block is; for the text.
@@ -179,8 +184,14 @@ def summarise_ranks(
             f"values must have a column for each of the {len(rankers)} rankers. Got shape "
             f"{table.shape}."
         )
+    there = np.flatnonzero(~np.isnan(table).all(axis=0)).tolist()
+    absent = tuple(name for at, name in enumerate(rankers) if at not in there)
+    rankers, table = [rankers[at] for at in there], table[:, there]
     if len(rankers) < 2:
-        raise DataError("average ranks compare two rankers or more. Got 1.")
+        raise DataError(
+            f"{measure}: average ranks compare two rankers or more that have values. Got "
+            f"{len(rankers)}."
+        )
     whole = ~np.isnan(table).any(axis=1)
     if not whole.any():
         raise DataError(f"{measure}: there is no {unit} in which every ranker has a value.")
@@ -199,6 +210,7 @@ def summarise_ranks(
         n_blocks,
         int((~whole).sum()),
         _not_told_apart(ranks[order], difference),
+        absent,
     )
 
 

@@ -218,7 +218,8 @@ class ExperimentResult:
         for measure in self.measures:
             blocks = self.blocks(measure, unit)
             rank: dict[str, float] = {}
-            if len(self.rankers) > 1 and not np.isnan(blocks.values).any(axis=1).all():
+            values = blocks.values[:, ~np.isnan(blocks.values).all(axis=0)]
+            if values.shape[1] > 1 and not np.isnan(values).any(axis=1).all():
                 found = self.ranks(measure, unit)
                 rank = {name: float(r) for name, r in zip(found.rankers, found.ranks)}
             for ranker in self.rankers:

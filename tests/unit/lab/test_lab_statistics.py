@@ -100,6 +100,13 @@ def test_blocks_with_a_gap_are_left_out_and_counted():
     assert "3 tasks (1 left out)" in str(found)
 
 
+def test_a_ranker_without_any_value_takes_no_part():
+    found = summarise_ranks([[1.0, np.nan, 2.0], [2.0, np.nan, 1.0]], ["a", "gone", "b"])
+    assert (found.rankers, found.absent) == (("a", "b"), ("gone",))
+    assert found.n_blocks == 2
+    assert found.title.endswith("at 0.05; no value: gone")
+
+
 def test_text_shows_ranks_in_their_places():
     lines = str(some()).splitlines()
     stars = {line.split()[0]: line.index("*") for line in lines if "*" in line}
@@ -145,7 +152,11 @@ def test_frame_has_a_row_a_ranker():
         (lambda: friedman_test([[1.0], [2.0]]), "two rankers or more"),
         (lambda: summarise_ranks([[1.0, 2.0]], ["a"]), "column for each of the 1 rankers"),
         (lambda: summarise_ranks([[1.0]], ["a"]), "two rankers or more"),
-        (lambda: summarise_ranks([[1.0, np.nan]], ["a", "b"]), "no task in which every ranker"),
+        (lambda: summarise_ranks([[1.0, np.nan]], ["a", "b"]), "that have values. Got 1"),
+        (
+            lambda: summarise_ranks([[1.0, np.nan], [np.nan, 1.0]], ["a", "b"]),
+            "no task in which every ranker",
+        ),
     ],
 )
 def test_refusals(call, said):
