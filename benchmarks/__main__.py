@@ -15,6 +15,7 @@ ALL = [
     "growth",
     "feature_rank",
     "plus",
+    "fusion",
     "defaults",
 ]
 

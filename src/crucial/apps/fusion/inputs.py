@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data._run_blocks import CodedRun, Words, read_coded_run
+from crucial.data._words import as_objects
 from crucial.data.trec import Qrels, Run, read_qrels, read_run
 from crucial.errors import DataError, DataTypeError
 
-__all__ = ["as_qrels", "as_run", "file_stem", "named_runs", "tag_of"]
+__all__ = ["CodedRuns", "as_qrels", "as_run", "coded_runs", "file_stem", "named_runs", "tag_of"]
+
+#: Bytes of run files from which on they are worth compiled code.
+_LARGE = 8_000_000
+
 
 #: Columns of frames by the names that other tools give them, the house's first.
 _QID = ("qid", "q_id", "query_id", "query", "topic")
@@ -119,6 +126,100 @@ def as_qrels(table: Any) -> Qrels:
     return Qrels(_words(table.qid), _words(table.doc), np.asarray(table.relevance))
 
 
+@dataclass(frozen=True, eq=False)
+class CodedRuns:
+    """Runs whose topics and documents are numbers.
+
+    Attributes
+    ----------
+    names, tags : tuples of str
+    topics : object array of str
+        By number, in the order in which the runs first name them.
+    words : object array of str, or Words
+        Names of documents, by number.
+    columns : list of (topic, doc)
+        Two int arrays a run.
+    scores : list of float64 arrays
+    """
+
+    names: tuple[str, ...]
+    tags: tuple[str, ...]
+    topics: NDArray[Any]
+    words: Any
+    columns: list[tuple[NDArray[Any], NDArray[Any]]]
+    scores: list[NDArray[np.float64]]
+
+
+def coded_runs(runs: Any) -> CodedRuns:
+    """Number the topics and documents of runs."""
+    if isinstance(runs, str | os.PathLike) or hasattr(runs, "qid") or hasattr(runs, "columns"):
+        raise DataTypeError("runs must be a list of runs, or a mapping from names to them.")
+    runs = runs if isinstance(runs, Mapping) else list(runs)
+    fast = _large_files(runs)
+    if fast is not None:
+        return fast
+    tables = named_runs(runs)
+    topics: dict[str, int] = {}
+    docs: dict[str, int] = {}
+    columns = [(_numbered(run.qid, topics), _numbered(run.doc, docs)) for run in tables.values()]
+    return CodedRuns(
+        tuple(tables),
+        tuple(tag_of(run) for run in tables.values()),
+        as_objects(list(topics)),
+        as_objects(list(docs)),
+        columns,
+        [run.score for run in tables.values()],
+    )
+
+
+def _numbered(words: NDArray[Any], table: dict[str, int]) -> NDArray[np.int64]:
+    """Numbers for words, the same for the same word; new ones join the table."""
+    return np.fromiter(
+        (table.setdefault(word, len(table)) for word in words.tolist()), np.int64, len(words)
+    )
+
+
+def _large_files(runs: Any) -> CodedRuns | None:
+    """Read files that are large and as they should be; None for all else."""
+    items = list(runs.items()) if isinstance(runs, Mapping) else [(None, one) for one in runs]
+    paths = [one for _, one in items if isinstance(one, str | os.PathLike)]
+    if len(paths) < len(items) or sum(map(_size, paths)) < _LARGE:
+        return None
+    topics, docs = Words(), Words()
+    found = []
+    for path in paths:
+        run = read_coded_run(path, topics, docs)
+        if run is None or _has_twice(run):
+            # Rows, and what is wrong with them, are the careful reader's business.
+            return None
+        found.append(run)
+    names = [str(name) for name, _ in items]
+    if not isinstance(runs, Mapping):
+        names = _names(paths, found)
+    return CodedRuns(
+        tuple(names),
+        tuple(run.tag for run in found),
+        topics[np.arange(len(topics))],
+        docs,
+        [(run.qid, run.doc) for run in found],
+        [run.score for run in found],
+    )
+
+
+def _size(path: str | os.PathLike[str]) -> int:
+    """Bytes of a file, unpacked, as a guess; 0 where there is none."""
+    try:
+        return os.stat(path).st_size * (4 if os.fspath(path).endswith(".gz") else 1)
+    except (OSError, ValueError):
+        return 0
+
+
+def _has_twice(run: CodedRun) -> bool:
+    keys = run.qid.astype(np.int64) << 32 | run.doc
+    keys.sort()
+    return bool((keys[1:] == keys[:-1]).any())
+
+
 def tag_of(run: Any) -> str:
     """The tag of a run, the empty word if it has several or none."""
     tag = getattr(run, "tag", "")
@@ -137,8 +238,6 @@ def named_runs(runs: Any) -> dict[str, Any]:
     if isinstance(runs, Mapping):
         found = {str(name): as_run(run, str(name)) for name, run in runs.items()}
     else:
-        if isinstance(runs, str | os.PathLike) or hasattr(runs, "qid") or hasattr(runs, "columns"):
-            raise DataTypeError("runs must be a list of runs, or a mapping from names to them.")
         given = list(runs)
         tables = [as_run(run, f"run {number}") for number, run in enumerate(given, 1)]
         found = dict(zip(_names(given, tables), tables))
@@ -147,7 +246,7 @@ def named_runs(runs: Any) -> dict[str, Any]:
     return found
 
 
-def _names(given: Sequence[Any], tables: Sequence[Run]) -> list[str]:
+def _names(given: Sequence[Any], tables: Sequence[Any]) -> list[str]:
     tags = [tag_of(table) for table in tables]
     if all(tags) and len(set(tags)) == len(tags):
         return tags

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,12 +33,12 @@ K_GRID = (60.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 100.0, 200.0, 500.0)
 
 #: What a fusion may learn from, simplest first.
 FEATURES = {
+    "reciprocal": "1 / (k + position) in each run, one weight a run",
     "positions": "minus the position in each run, as stumps",
-    "reciprocal": "1 / (k + position) in each run, weighed as it is",
     "positions+rrf": "positions, and the ranking by reciprocal rank fusion",
     "positions+combsum": "positions, and the ranking by the sum of scores",
     "positions+scores": "positions, and normalised scores",
-    "reciprocal+scores": "1 / (k + position) and normalised scores, weighed as they are",
+    "reciprocal+scores": "1 / (k + position) and normalised scores, two weights a run",
 }
 
 # Rounds after which a fusion is looked at.
@@ -68,12 +69,13 @@ class Setting:
     rounds: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
-    """A setting and the mean of the measure over the topics it did not learn from."""
+    """A setting, and the measure on topics it did not learn from: the mean, and each."""
 
     setting: Setting
     value: float
+    values: Floats
 
 
 @dataclass(frozen=True)
@@ -138,10 +140,20 @@ class Learning:
             n_jobs,
         )
 
-    def better(self, first: float, second: float) -> bool:
-        """Whether the first value of the measure is better, by more than rounding."""
-        sign = 1.0 if self.measure.higher_is_better else -1.0
-        return sign * (first - second) > 1e-12
+    def gain(self, values: Floats, plain: Floats) -> float:
+        """How much better a setting is than a plainer one, 0 if that may well be chance.
+
+        The mean difference over topics must be above its standard error (the rule of Breiman,
+        Friedman, Olshen & Stone 1984): topics are few and their values far apart, so the best
+        of many settings is often the luckiest.
+        """
+        change = (values - plain) * (1.0 if self.measure.higher_is_better else -1.0)
+        change = change[~np.isnan(change)]
+        if len(change) < 2:
+            return 0.0
+        mean = float(change.mean())
+        error = float(change.std(ddof=1)) / math.sqrt(len(change))
+        return mean if mean > error + 1e-12 else 0.0
 
     def plan(self, pool: Pool, features: str, k: float) -> FusionPlan:
         """The columns that a name in `FEATURES` stands for."""
@@ -174,12 +186,14 @@ def tuned_rrf(judging: Judging, measure: str | Measure = "map") -> Fusion:
     """Reciprocal rank fusion with the best of `K_GRID` on judged topics."""
     chosen = get_measure(measure)
     sign = 1.0 if chosen.higher_is_better else -1.0
-    values = []
-    for k in K_GRID:
-        scores = Fusion("rrf", k).scores(judging.pool)
-        values.append(sign * _mean(judging.values(chosen, scores)))
+    values = [sign * _mean(one) for one in _rrf_values(judging, chosen)]
     best = max(values)
     return Fusion("rrf", next(k for k, one in zip(K_GRID, values) if one >= best - 1e-12))
+
+
+def _rrf_values(judging: Judging, measure: Measure) -> list[Floats]:
+    """The measure of every topic, for each k."""
+    return [judging.values(measure, Fusion("rrf", k).scores(judging.pool)) for k in K_GRID]
 
 
 def _mean(values: Floats) -> float:
@@ -208,8 +222,9 @@ def learn_fusion(
 
     Documents are rows, runs are features: minus the position in the run, an abstention where
     the run did not return the document. What is left open is chosen by cross-validation over
-    the judged topics: first balance and positivity on positions, then the features, each with
-    its number of rounds. Unjudged documents count as not relevant.
+    the judged topics: first balance and positivity with the simplest features, then the
+    features, each with its number of rounds. What is simplest is left only for a gain above
+    its standard error. Unjudged documents count as not relevant.
 
     Parameters
     ----------
@@ -262,13 +277,17 @@ def learn_judged(
 ) -> FusionRanker:
     """Learn from a pool whose topics are all judged."""
     _check_learnable(judging)
-    rrf = tuned_rrf(judging, how.measure)
     choosing = _sample(judging, how)
-    trials = list(_trials(choosing, how, rrf.k, progress))
-    best = trials[0]
-    for trial in trials[1:]:
-        best = trial if how.better(trial.value, best.value) else best
-    return refit(judging, how, best.setting, rrf.k, trials)
+    customary, *others = _rrf_values(choosing, how.measure)
+    k = K_GRID[_most([0.0, *(how.gain(one, customary) for one in others)])]
+    tried = _trials(choosing, how, k, progress)
+    best = _most([how.gain(one.values, tried[0].values) for one in tried])
+    return refit(judging, how, tried[best].setting, k, tried)
+
+
+def _most(gains: Sequence[float]) -> int:
+    """Place of the largest, the first of equal ones."""
+    return max(range(len(gains)), key=lambda at: gains[at])
 
 
 def refit(
@@ -288,22 +307,23 @@ def refit(
         "longest": [int(one.sizes.max(initial=0)) for one in pool.lists],
         "trials": [{**vars(one.setting), "value": one.value} for one in trials],
     }
+    return _with_summary(model, plan, summary)
+
+
+def _with_summary(model: AdditiveRanker, plan: FusionPlan, summary: dict[str, Any]) -> FusionRanker:
+    """The model with names for its columns and a word on how it was chosen."""
     training = {**model.training, "fusion": summary}
-    named = AdditiveRanker(
-        model.n_features, model.rankers, model.weights, plan.feature_names, training
-    )
+    names = plan.feature_names
+    named = AdditiveRanker(model.n_features, model.rankers, model.weights, names, training)
     return FusionRanker(named, plan)
 
 
 def refit_ranker(judging: Judging, how: Learning, fusion: FusionRanker) -> FusionRanker:
     """Learn anew, from other topics, with the settings of a fusion that was learned."""
     said = fusion.model.training["fusion"]
-    setting = Setting(**said["setting"])
-    trials = [
-        Trial(Setting(**{k: v for k, v in one.items() if k != "value"}), one["value"])
-        for one in said["trials"]
-    ]
-    return refit(judging, how, setting, fusion.plan.k, trials)
+    made = refit(judging, how, Setting(**said["setting"]), fusion.plan.k)
+    trials = {**made.model.training["fusion"], "trials": said["trials"]}
+    return _with_summary(made.model, made.plan, trials)
 
 
 def _check_learnable(judging: Judging) -> None:
@@ -333,20 +353,19 @@ def _sample(judging: Judging, how: Learning) -> Judging:
 
 def _trials(
     judging: Judging, how: Learning, k: float, progress: Callable[[str], None] | None
-) -> Iterator[Trial]:
+) -> list[Trial]:
     """Try balances and signs on the simplest features, then the other features."""
     first, *others = how.features
-    best: Trial | None = None
-    for balance in how.balance:
-        for positive in how.positive:
-            trial = _tried(judging, how, k, Setting(first, balance, positive, how.rounds), progress)
-            if best is None or how.better(trial.value, best.value):
-                best = trial
-            yield trial
-    assert best is not None
+    tried = [
+        _tried(judging, how, k, Setting(first, balance, positive, how.rounds), progress)
+        for balance in how.balance
+        for positive in how.positive
+    ]
+    best = tried[_most([how.gain(one.values, tried[0].values) for one in tried])]
     for features in others:
         again = replace(best.setting, features=features, rounds=how.rounds)
-        yield _tried(judging, how, k, again, progress)
+        tried.append(_tried(judging, how, k, again, progress))
+    return tried
 
 
 def _tried(
@@ -356,7 +375,7 @@ def _tried(
     setting: Setting,
     progress: Callable[[str], None] | None,
 ) -> Trial:
-    """Cross-validate a setting; find its best number of rounds."""
+    """Cross-validate a setting; find how many rounds it needs."""
     if progress is not None:
         sign = "positive weights" if setting.positive else "any weights"
         progress(f"{setting.features}, balance {setting.balance}, {sign}")
@@ -366,7 +385,7 @@ def _tried(
     labels, topic = judging.labels, pool.topic_of_row
     folds = min(how.folds, pool.n_topics)
     fold = np.random.default_rng(how.seed).permutation(pool.n_topics) % folds
-    stops = [stop for stop in _STOPS if stop < setting.rounds] + [setting.rounds]
+    stops = [setting.rounds, *(stop for stop in _STOPS if stop < setting.rounds)]
     scores = np.zeros((len(stops), pool.n_rows))
     for held in range(folds):
         inside = (fold != held)[topic]
@@ -374,8 +393,6 @@ def _tried(
         for at, stop in enumerate(stops):
             part = model.truncate(min(stop, model.n_rounds))
             scores[at, ~inside] = part.predict(table[~inside], n_jobs=how.n_jobs)
-    values = [_mean(judging.values(how.measure, one)) for one in scores]
-    best = 0
-    for at in range(1, len(stops)):
-        best = at if how.better(values[at], values[best]) else best
-    return Trial(replace(setting, rounds=stops[best]), values[best])
+    values = [judging.values(how.measure, one) for one in scores]
+    best = _most([how.gain(one, values[0]) for one in values])
+    return Trial(replace(setting, rounds=stops[best]), _mean(values[best]), values[best])

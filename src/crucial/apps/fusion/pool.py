@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.apps.fusion.inputs import named_runs, tag_of
-from crucial.data._words import as_objects, shown
+from crucial.apps.fusion.inputs import CodedRuns, coded_runs
+from crucial.data._words import shown
 from crucial.data.trec import Run
 from crucial.errors import DataError
 
@@ -69,8 +69,10 @@ class Pool:
         In the order in which the runs first name them.
     starts : int array of shape (n_topics + 1,)
         Where the rows of each topic begin, and where the last ones end.
-    doc : object array of str
-        Document of each row.
+    words : object array of str, or Words
+        Names of documents, by number.
+    doc_code : int array of shape (n_rows,)
+        Number of the document of each row.
     lists : tuple of Listing
         What each run returned.
     """
@@ -79,7 +81,8 @@ class Pool:
     tags: tuple[str, ...]
     topics: NDArray[Any]
     starts: Ints
-    doc: NDArray[Any]
+    words: Any
+    doc_code: Ints
     lists: tuple[Listing, ...]
 
     @classmethod
@@ -98,38 +101,22 @@ class Pool:
         DataError
             A document is twice in a topic of a run, a score is not finite, a run is empty.
         """
-        if isinstance(runs, Pool):
-            return runs
-        tables: dict[str, Run] = named_runs(runs)
-        topics: dict[str, int] = {}
-        docs: dict[str, int] = {}
-        columns = []
-        for run in tables.values():
-            columns.append((_codes(run.qid, topics), _codes(run.doc, docs), run.score))
-        names = as_objects(list(docs))
-        keys = np.concatenate([topic * len(docs) + doc for topic, doc, _ in columns])
-        rows, inverse = np.unique(keys, return_inverse=True)
-        row_topic, row_doc = np.divmod(rows, len(docs))
-        starts = np.searchsorted(row_topic, np.arange(len(topics) + 1))
-        doc_names = names[row_doc]
-        lists, begin = [], 0
-        for name, (topic, _, score) in zip(tables, columns):
-            mine = inverse.ravel()[begin : begin + len(topic)]
-            begin += len(topic)
-            lists.append(_listing(name, mine, topic, score, doc_names, as_objects(list(topics))))
-        return cls(
-            tuple(tables),
-            tuple(tag_of(run) for run in tables.values()),
-            as_objects(list(topics)),
-            starts,
-            doc_names,
-            tuple(lists),
-        )
+        return runs if isinstance(runs, Pool) else _side_by_side(coded_runs(runs))
 
     @property
     def n_rows(self) -> int:
         """Number of documents, counted in every topic."""
-        return len(self.doc)
+        return len(self.doc_code)
+
+    @cached_property
+    def doc(self) -> NDArray[Any]:
+        """Name of the document of each row."""
+        return self.docs(slice(None))
+
+    def docs(self, rows: Any) -> NDArray[Any]:
+        """Names of the documents of some rows."""
+        names: NDArray[Any] = self.words[self.doc_code[rows]]
+        return names
 
     @property
     def n_topics(self) -> int:
@@ -166,8 +153,9 @@ class Pool:
             rows = new_row[one.rows[mine]]
             lists.append(Listing(rows, one.position[mine], one.score[mine], starts))
         starts = np.concatenate(([0], np.cumsum(self.sizes[wanted])))
-        return Pool(
-            self.names, self.tags, self.topics[wanted], starts, self.doc[kept_rows], tuple(lists)
+        codes = self.doc_code[kept_rows]
+        return replace(
+            self, topics=self.topics[wanted], starts=starts, doc_code=codes, lists=tuple(lists)
         )
 
     def blocks(self) -> Iterator[tuple[int, int]]:
@@ -203,7 +191,7 @@ class Pool:
 
     def best_first(self, scores: Floats) -> Ints:
         """Rows topic by topic, best score first, ties by name as trec_eval breaks them."""
-        return _best_first(self.topic_of_row, scores, self.doc)
+        return _best_first(self.topic_of_row, scores, self.docs)
 
     def to_run(self, scores: Floats, depth: int | None = None, tag: str = "crucial") -> Run:
         """The pool as one run, best document first.
@@ -220,17 +208,54 @@ class Pool:
         if depth is not None:
             place = np.arange(len(order)) - self.starts[self.topic_of_row[order]]
             order = order[place < depth]
-        return Run(self.topics[self.topic_of_row[order]], self.doc[order], scores[order], tag)
+        return Run(self.topics[self.topic_of_row[order]], self.docs(order), scores[order], tag)
 
 
-def _codes(words: NDArray[Any], table: dict[str, int]) -> Ints:
-    """Numbers for words, the same for the same word; new ones join the table."""
-    return np.fromiter(
-        (table.setdefault(word, len(table)) for word in words.tolist()), np.int64, len(words)
+def _side_by_side(runs: CodedRuns) -> Pool:
+    """Give every document of a topic a row, topic by topic."""
+    n_docs, n_topics = len(runs.words), len(runs.topics)
+    keys = np.concatenate([topic.astype(np.int64) * n_docs + doc for topic, doc in runs.columns])
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    del keys
+    row_of = inverse.ravel()
+    row_topic, doc_code = np.divmod(distinct, n_docs)
+    lists, begin = [], 0
+    for name, (topic, doc), score in zip(runs.names, runs.columns, runs.scores):
+        rows = row_of[begin : begin + len(topic)]
+        begin += len(topic)
+        _refuse_twice(name, runs, rows, topic, doc)
+        order = _best_first(topic, score, partial(_names_of, runs.words, doc))
+        starts = np.searchsorted(topic[order], np.arange(n_topics + 1))
+        position = np.arange(1, len(order) + 1) - starts[topic[order]]
+        lists.append(Listing(rows[order], position, score[order], starts))
+    return Pool(
+        runs.names,
+        runs.tags,
+        runs.topics,
+        np.searchsorted(row_topic, np.arange(n_topics + 1)),
+        runs.words,
+        doc_code,
+        tuple(lists),
     )
 
 
-def _best_first(group: Ints, scores: Floats, doc: NDArray[Any]) -> Ints:
+def _names_of(words: Any, doc: NDArray[Any], rows: Any) -> NDArray[Any]:
+    names: NDArray[Any] = words[doc[rows]]
+    return names
+
+
+def _refuse_twice(name: str, runs: CodedRuns, rows: Ints, topic: Any, doc: Any) -> None:
+    """Refuse a document that a run returns twice for a topic."""
+    twice = np.flatnonzero(np.bincount(rows) > 1)
+    if len(twice):
+        first, second = np.flatnonzero(rows == twice[0])[:2].tolist()
+        raise DataError(
+            f"run {name!r}: document {shown(runs.words[doc[[first]]][0])} occurs twice in query "
+            f"{shown(runs.topics[topic[first]])}: in rows {first} and {second}."
+        )
+
+
+def _best_first(group: Any, scores: Floats, names: Callable[[Any], NDArray[Any]]) -> Ints:
     """Order by group, then score, highest first, then name, last first."""
     order = np.argsort(group, kind="stable")
     inside = np.diff(group[order]) == 0
@@ -244,27 +269,6 @@ def _best_first(group: Ints, scores: Floats, doc: NDArray[Any]) -> Ints:
     if tied.any():
         # Names are compared only where scores are equal: that is slow.
         among = order[tied]
-        names = np.unique(doc[among].astype(str), return_inverse=True)[1].ravel()
-        order[tied] = among[np.lexsort((-names, -scores[among], group[among]))]
+        by_name = np.unique(names(among).astype(str), return_inverse=True)[1].ravel()
+        order[tied] = among[np.lexsort((-by_name, -scores[among], group[among]))]
     return order
-
-
-def _listing(
-    name: str,
-    rows: Ints,
-    topic: Ints,
-    score: Floats,
-    doc: NDArray[Any],
-    topics: NDArray[Any],
-) -> Listing:
-    twice = np.flatnonzero(np.bincount(rows) > 1)
-    if len(twice):
-        first, second = np.flatnonzero(rows == twice[0])[:2].tolist()
-        raise DataError(
-            f"run {name!r}: document {shown(doc[twice[0]])} occurs twice in query "
-            f"{shown(topics[topic[first]])}: in rows {first} and {second}."
-        )
-    order = _best_first(topic, score, doc[rows])
-    starts = np.searchsorted(topic[order], np.arange(len(topics) + 1))
-    position = np.arange(1, len(order) + 1) - starts[topic[order]]
-    return Listing(rows[order], position, score[order], starts)
