@@ -36,57 +36,103 @@ function keys(node, move) {
 function lineChart(options) {
   const { x, series } = options;
   const host = el('div', { class: 'chart' });
-  const readout = el('p', { class: 'readout', 'aria-live': 'polite', 'data-hint': options.hint || 'Point at the chart, or use the arrow keys, to read values.' });
+  const readout = el('p', {
+    class: 'readout',
+    'aria-live': 'polite',
+    'data-hint': options.hint || 'Point at the chart, or use the arrow keys, to read values.',
+  });
   const all = series.flatMap((s) => [...s.y, ...(s.low || []), ...(s.high || [])]).filter((v) => v !== null);
-  let low = Math.min(...all), high = Math.max(...all);
+  let low = Math.min(...all),
+    high = Math.max(...all);
   if (options.from0) low = Math.min(0, low);
-  if (low === high) { low -= 0.5; high += 0.5; }
+  if (low === high) {
+    low -= 0.5;
+    high += 0.5;
+  }
   const pad = (high - low) * 0.05;
   if (!(options.from0 && low === 0)) low -= pad;
   high += pad;
-  let at = -1, move = () => {};
+  let at = -1,
+    move = () => {};
   const tell = (i) => {
     at = i;
-    const parts = series.filter((s) => s.y[i] !== null && s.y[i] !== undefined).map((s) => {
-      const span = s.low && s.low[i] !== null ? ` (${fixed(s.low[i])} to ${fixed(s.high[i])})` : '';
-      return `${s.name} ${number(s.y[i])}${span}`;
-    });
+    const parts = series
+      .filter((s) => s.y[i] !== null && s.y[i] !== undefined)
+      .map((s) => {
+        const span = s.low && s.low[i] !== null ? ` (${fixed(s.low[i])} to ${fixed(s.high[i])})` : '';
+        return `${s.name} ${number(s.y[i])}${span}`;
+      });
     readout.textContent = `${options.xName} ${number(x[i])}: ${parts.join(' \u00b7 ')}`;
     move(i);
   };
   chart(host, options.height || 230, (width, height) => {
-    const left = 46, right = 14, top = 20, bottom = 34;
-    const x0 = x[0], x1 = x[x.length - 1];
+    const left = 46,
+      right = 14,
+      top = 20,
+      bottom = 34;
+    const x0 = x[0],
+      x1 = x[x.length - 1];
     const px = (v) => left + (x1 === x0 ? 0.5 : (v - x0) / (x1 - x0)) * (width - left - right);
-    const py = (v) => top + (high - v) / (high - low) * (height - top - bottom);
-    const draw = svg('svg', { viewBox: `0 0 ${width} ${height}`, height, role: 'img', tabindex: 0, 'aria-label': options.label });
+    const py = (v) => top + ((high - v) / (high - low)) * (height - top - bottom);
+    const draw = svg('svg', {
+      viewBox: `0 0 ${width} ${height}`,
+      height,
+      role: 'img',
+      tabindex: 0,
+      'aria-label': options.label,
+    });
     for (const t of ticks(low, high, 4)) {
-      draw.append(svg('line', { class: 'grid', x1: left, x2: width - right, y1: py(t), y2: py(t) }),
-        svg('text', { x: left - 7, y: py(t) + 4, 'text-anchor': 'end' }, number(t, 3)));
+      draw.append(
+        svg('line', { class: 'grid', x1: left, x2: width - right, y1: py(t), y2: py(t) }),
+        svg('text', { x: left - 7, y: py(t) + 4, 'text-anchor': 'end' }, number(t, 3)),
+      );
     }
-    for (const t of ticks(x0, x1, Math.max(2, Math.floor(width / 90))).filter((v) => x.every(Number.isInteger) ? Number.isInteger(v) : true)) {
+    for (const t of ticks(x0, x1, Math.max(2, Math.floor(width / 90))).filter((v) =>
+      x.every(Number.isInteger) ? Number.isInteger(v) : true,
+    )) {
       draw.append(svg('text', { x: px(t), y: height - bottom + 16, 'text-anchor': 'middle' }, number(t, 3)));
     }
-    draw.append(svg('line', { class: 'axis', x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
-      svg('text', { x: width - right, y: height - 3, 'text-anchor': 'end' }, options.xName));
+    draw.append(
+      svg('line', { class: 'axis', x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
+      svg('text', { x: width - right, y: height - 3, 'text-anchor': 'end' }, options.xName),
+    );
     for (const mark of options.marks || []) {
       if (mark.x < x0 || mark.x > x1) continue;
       const late = px(mark.x) > width * 0.7;
-      draw.append(svg('line', { class: 'mark', x1: px(mark.x), x2: px(mark.x), y1: top - 16, y2: height - bottom }),
-        svg('text', { x: px(mark.x) + (late ? -5 : 5), y: top - 7, 'text-anchor': late ? 'end' : 'start' }, mark.name));
+      draw.append(
+        svg('line', { class: 'mark', x1: px(mark.x), x2: px(mark.x), y1: top - 16, y2: height - bottom }),
+        svg(
+          'text',
+          { x: px(mark.x) + (late ? -5 : 5), y: top - 7, 'text-anchor': late ? 'end' : 'start' },
+          mark.name,
+        ),
+      );
     }
     series.forEach((s, n) => {
       const there = s.y.map((_, i) => i).filter((i) => s.y[i] !== null && s.y[i] !== undefined);
       if (s.low && there.every((i) => s.low[i] !== null)) {
-        const edge = [...there.map((i) => `${px(x[i])},${py(s.high[i])}`), ...there.reverse().map((i) => `${px(x[i])},${py(s.low[i])}`)];
+        const edge = [
+          ...there.map((i) => `${px(x[i])},${py(s.high[i])}`),
+          ...there.reverse().map((i) => `${px(x[i])},${py(s.low[i])}`),
+        ];
         there.reverse();
-        draw.append(svg('polygon', { class: `band s${n % 5 + 1}`, points: edge.join(' ') }));
+        draw.append(svg('polygon', { class: `band s${(n % 5) + 1}`, points: edge.join(' ') }));
       }
-      if (there.length === 1) draw.append(svg('circle', { class: `s${n % 5 + 1}`, r: 3, cx: px(x[there[0]]), cy: py(s.y[there[0]]) }));
-      draw.append(svg('polyline', { class: `line s${n % 5 + 1}`, points: there.map((i) => `${px(x[i])},${py(s.y[i])}`).join(' ') }));
+      if (there.length === 1)
+        draw.append(
+          svg('circle', { class: `s${(n % 5) + 1}`, r: 3, cx: px(x[there[0]]), cy: py(s.y[there[0]]) }),
+        );
+      draw.append(
+        svg('polyline', {
+          class: `line s${(n % 5) + 1}`,
+          points: there.map((i) => `${px(x[i])},${py(s.y[i])}`).join(' '),
+        }),
+      );
     });
     const cursor = svg('line', { class: 'cursor', y1: top, y2: height - bottom, visibility: 'hidden' });
-    const dots = series.map((_, n) => svg('circle', { class: `s${n % 5 + 1}`, r: 4, visibility: 'hidden' }));
+    const dots = series.map((_, n) =>
+      svg('circle', { class: `s${(n % 5) + 1}`, r: 4, visibility: 'hidden' }),
+    );
     draw.append(cursor, ...dots);
     move = (i) => {
       fill(cursor, { x1: px(x[i]), x2: px(x[i]), visibility: 'visible' }, []);
@@ -99,19 +145,48 @@ function lineChart(options) {
     const nearest = (event) => {
       const place = event.clientX - draw.getBoundingClientRect().left;
       let best = 0;
-      x.forEach((v, i) => { if (Math.abs(px(v) - place) < Math.abs(px(x[best]) - place)) best = i; });
+      x.forEach((v, i) => {
+        if (Math.abs(px(v) - place) < Math.abs(px(x[best]) - place)) best = i;
+      });
       tell(best);
     };
     draw.addEventListener('pointermove', nearest);
     draw.addEventListener('pointerdown', nearest);
-    keys(draw, (by) => tell(Math.max(0, Math.min(x.length - 1, (at < 0 ? (by > 0 ? -1 : x.length) : at) + by))));
+    keys(draw, (by) =>
+      tell(Math.max(0, Math.min(x.length - 1, (at < 0 ? (by > 0 ? -1 : x.length) : at) + by))),
+    );
     if (at >= 0) move(at);
     return draw;
   });
-  const legend = el('ul', { class: 'legend' }, series.map((s, n) => el('li', null,
-    svg('svg', { viewBox: '0 0 22 8', 'aria-hidden': 'true' }, svg('line', { class: `line s${n % 5 + 1}`, x1: 0, x2: 22, y1: 4, y2: 4 })), named(s.name))));
-  const figure = el('figure', null, options.title ? el('figcaption', null, options.title) : null, host, legend, readout);
-  figure.point = (i) => { at = i; readout.textContent = ''; move(i); };
+  const legend = el(
+    'ul',
+    { class: 'legend' },
+    series.map((s, n) =>
+      el(
+        'li',
+        null,
+        svg(
+          'svg',
+          { viewBox: '0 0 22 8', 'aria-hidden': 'true' },
+          svg('line', { class: `line s${(n % 5) + 1}`, x1: 0, x2: 22, y1: 4, y2: 4 }),
+        ),
+        named(s.name),
+      ),
+    ),
+  );
+  const figure = el(
+    'figure',
+    null,
+    options.title ? el('figcaption', null, options.title) : null,
+    host,
+    legend,
+    readout,
+  );
+  figure.point = (i) => {
+    at = i;
+    readout.textContent = '';
+    move(i);
+  };
   return figure;
 }
 
@@ -119,32 +194,68 @@ function lineChart(options) {
 function histogram(options) {
   const { edges, counts } = options;
   const host = el('div', { class: 'chart' });
-  const readout = el('p', { class: 'readout', 'aria-live': 'polite', 'data-hint': 'Point at a bar, or use the arrow keys.' });
+  const readout = el('p', {
+    class: 'readout',
+    'aria-live': 'polite',
+    'data-hint': 'Point at a bar, or use the arrow keys.',
+  });
   const most = Math.max(...counts, 1e-300);
-  let at = -1, light = () => {};
+  let at = -1,
+    light = () => {};
   const tell = (i) => {
     at = i;
-    const what = options.share ? `${percent(counts[i], 1)} of the pairs` : counted(counts[i], 'query', 'queries');
+    const what = options.share
+      ? `${percent(counts[i], 1)} of the pairs`
+      : counted(counts[i], 'query', 'queries');
     readout.textContent = `${options.xName} from ${number(edges[i], 3)} to ${number(edges[i + 1], 3)}: ${what}`;
     light(i);
   };
   chart(host, options.height || 230, (width, height) => {
-    const left = 10, right = 10, top = 20, bottom = 34;
-    const px = (v) => left + (v - edges[0]) / (edges[edges.length - 1] - edges[0]) * (width - left - right);
-    const draw = svg('svg', { viewBox: `0 0 ${width} ${height}`, height, role: 'img', tabindex: 0, 'aria-label': options.label });
-    const bars = counts.map((count, i) => svg('rect', {
-      class: 'bar', x: px(edges[i]) + 1, width: Math.max(1, px(edges[i + 1]) - px(edges[i]) - 2),
-      y: top + (1 - count / most) * (height - top - bottom), height: count / most * (height - top - bottom),
-    }));
-    draw.append(...bars, svg('line', { class: 'axis', x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
+    const left = 10,
+      right = 10,
+      top = 20,
+      bottom = 34;
+    const px = (v) => left + ((v - edges[0]) / (edges[edges.length - 1] - edges[0])) * (width - left - right);
+    const draw = svg('svg', {
+      viewBox: `0 0 ${width} ${height}`,
+      height,
+      role: 'img',
+      tabindex: 0,
+      'aria-label': options.label,
+    });
+    const bars = counts.map((count, i) =>
+      svg('rect', {
+        class: 'bar',
+        x: px(edges[i]) + 1,
+        width: Math.max(1, px(edges[i + 1]) - px(edges[i]) - 2),
+        y: top + (1 - count / most) * (height - top - bottom),
+        height: (count / most) * (height - top - bottom),
+      }),
+    );
+    draw.append(
+      ...bars,
+      svg('line', { class: 'axis', x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
+    );
     for (const t of ticks(edges[0], edges[edges.length - 1], Math.max(2, Math.floor(width / 90)))) {
-      draw.append(svg('text', { x: px(t), y: height - bottom + 16, 'text-anchor': t === edges[0] ? 'start' : 'middle' }, number(t, 3)));
+      draw.append(
+        svg(
+          'text',
+          { x: px(t), y: height - bottom + 16, 'text-anchor': t === edges[0] ? 'start' : 'middle' },
+          number(t, 3),
+        ),
+      );
     }
     draw.append(svg('text', { x: width - right, y: height - 3, 'text-anchor': 'end' }, options.xName));
     for (const mark of options.marks || []) {
       const late = px(mark.x) > width * 0.6;
-      draw.append(svg('line', { class: 'mark', x1: px(mark.x), x2: px(mark.x), y1: top - 16, y2: height - bottom }),
-        svg('text', { x: px(mark.x) + (late ? -5 : 5), y: top - 7, 'text-anchor': late ? 'end' : 'start' }, mark.name));
+      draw.append(
+        svg('line', { class: 'mark', x1: px(mark.x), x2: px(mark.x), y1: top - 16, y2: height - bottom }),
+        svg(
+          'text',
+          { x: px(mark.x) + (late ? -5 : 5), y: top - 7, 'text-anchor': late ? 'end' : 'start' },
+          mark.name,
+        ),
+      );
     }
     light = (i) => bars.forEach((bar, j) => bar.classList.toggle('on', i === j));
     const find = (event) => {
@@ -153,7 +264,9 @@ function histogram(options) {
     };
     draw.addEventListener('pointermove', find);
     draw.addEventListener('pointerdown', find);
-    keys(draw, (by) => tell(Math.max(0, Math.min(counts.length - 1, (at < 0 ? (by > 0 ? -1 : counts.length) : at) + by))));
+    keys(draw, (by) =>
+      tell(Math.max(0, Math.min(counts.length - 1, (at < 0 ? (by > 0 ? -1 : counts.length) : at) + by))),
+    );
     if (at >= 0) light(at);
     return draw;
   });
@@ -162,12 +275,19 @@ function histogram(options) {
 
 // Names, bars and amounts, one below the other. rows: [{name, part in [0, 1], amount}]
 function barList(rows, label) {
-  return el('div', { class: 'bars', role: 'list', 'aria-label': label }, rows.map((row) => {
-    const track = el('span', { class: 'fill' });
-    track.style.width = `${Math.max(0, Math.min(1, row.part)) * 100}%`;
-    return el('div', { class: 'row', role: 'listitem' },
-      el('span', { class: 'name' }, named(row.name)),
-      el('span', { class: 'track', 'aria-hidden': 'true' }, track),
-      el('span', { class: 'amount' }, row.amount));
-  }));
+  return el(
+    'div',
+    { class: 'bars', role: 'list', 'aria-label': label },
+    rows.map((row) => {
+      const track = el('span', { class: 'fill' });
+      track.style.width = `${Math.max(0, Math.min(1, row.part)) * 100}%`;
+      return el(
+        'div',
+        { class: 'row', role: 'listitem' },
+        el('span', { class: 'name' }, named(row.name)),
+        el('span', { class: 'track', 'aria-hidden': 'true' }, track),
+        el('span', { class: 'amount' }, row.amount),
+      );
+    }),
+  );
 }

@@ -34,24 +34,67 @@ const fixed = (value, digits = 3) => (value === null || value === undefined ? 'n
 const signed = (value) => (value > 0 ? '+' : value < 0 ? '\u2212' : '') + number(Math.abs(value), 3);
 const percent = (share, digits = 0) =>
   share > 0 && share < 0.5 * 10 ** (-2 - digits)
-    ? '<' + (10 ** -digits).toFixed(digits) + '%' : (100 * share).toFixed(digits) + '%';
+    ? '<' + (10 ** -digits).toFixed(digits) + '%'
+    : (100 * share).toFixed(digits) + '%';
 const counted = (n, one, many) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 
 function section(id, title, ...children) {
-  return el('section', { id, 'aria-labelledby': `${id}-title` }, el('h2', { id: `${id}-title` }, title), children);
+  return el(
+    'section',
+    { id, 'aria-labelledby': `${id}-title` },
+    el('h2', { id: `${id}-title` }, title),
+    children,
+  );
 }
 
 // A table with a heading; cells are text or nodes, numbers stand at the right.
 function table(caption, heads, rows, kind) {
-  const cell = (tag, value, head) => el(tag, { class: head.number ? 'number' : undefined, scope: tag === 'th' ? 'col' : undefined }, value);
-  return [caption ? el('p', { class: 'note' }, caption) : null, el('div', { class: 'scroll' }, el('table', { class: kind, 'aria-label': caption },
-    el('thead', null, el('tr', null, heads.map((head) => cell('th', head.name, head)))),
-    el('tbody', null, rows.map((row) => el('tr', null, row.map((value, j) => cell('td', value, heads[j])))))))];
+  const cell = (tag, value, head) =>
+    el(tag, { class: head.number ? 'number' : undefined, scope: tag === 'th' ? 'col' : undefined }, value);
+  return [
+    caption ? el('p', { class: 'note' }, caption) : null,
+    el(
+      'div',
+      { class: 'scroll' },
+      el(
+        'table',
+        { class: kind, 'aria-label': caption },
+        el(
+          'thead',
+          null,
+          el(
+            'tr',
+            null,
+            heads.map((head) => cell('th', head.name, head)),
+          ),
+        ),
+        el(
+          'tbody',
+          null,
+          rows.map((row) =>
+            el(
+              'tr',
+              null,
+              row.map((value, j) => cell('td', value, heads[j])),
+            ),
+          ),
+        ),
+      ),
+    ),
+  ];
 }
 
 // The cut-off that the reader chose, and who wants to know.
 const cutoff = {
-  k: 10, ks: [10], watchers: [],
-  watch(action) { this.watchers.push(action); action(this.k); },
-  set(k) { this.k = k; for (const action of this.watchers) action(k); },
+  k: 10,
+  ks: [10],
+  watchers: [],
+  watch(action) {
+    this.watchers.push(action);
+    action(this.k);
+  },
+  set(k) {
+    this.k = k;
+    for (const action of this.watchers) action(k);
+  },
 };

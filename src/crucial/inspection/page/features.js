@@ -7,43 +7,113 @@ function shapeChart(shape) {
   const said = (i) => {
     if (i === 0) return `missing: adds ${signed(shape.missing)}, ${percent(shape.missing_share, 1)} of rows`;
     const c = i - 1;
-    const where = edges.length === 0 ? 'any value' : c === 0 ? `up to ${number(edges[0])}`
-      : c === edges.length ? `above ${number(edges[c - 1])}` : `above ${number(edges[c - 1])} up to ${number(edges[c])}`;
+    const where =
+      edges.length === 0
+        ? 'any value'
+        : c === 0
+          ? `up to ${number(edges[0])}`
+          : c === edges.length
+            ? `above ${number(edges[c - 1])}`
+            : `above ${number(edges[c - 1])} up to ${number(edges[c])}`;
     return `${where}: adds ${shape.even ? 'about ' : ''}${signed(values[c])}, ${percent(share[c], 1)} of rows`;
   };
-  let at = -1, move = () => {};
-  const range = edges.length ? `steps from ${number(edges[0])} to ${number(edges[edges.length - 1])}` : 'the same for every value';
-  readout.setAttribute('data-hint', `${range}${shape.even ? ', rising evenly' : ''}; missing ${signed(shape.missing)}`
-    + (shape.thinned ? `; drawn at ${values.length} of ${shape.thinned} steps` : ''));
-  const tell = (i) => { at = i; readout.textContent = said(i); move(i); };
+  let at = -1,
+    move = () => {};
+  const range = edges.length
+    ? `steps from ${number(edges[0])} to ${number(edges[edges.length - 1])}`
+    : 'the same for every value';
+  readout.setAttribute(
+    'data-hint',
+    `${range}${shape.even ? ', rising evenly' : ''}; missing ${signed(shape.missing)}` +
+      (shape.thinned ? `; drawn at ${values.length} of ${shape.thinned} steps` : ''),
+  );
+  const tell = (i) => {
+    at = i;
+    readout.textContent = said(i);
+    move(i);
+  };
   chart(host, 120, (width, height) => {
-    const left = 40, right = 4, top = 8, bottom = 8, gap = 8, first = 14;
+    const left = 40,
+      right = 4,
+      top = 8,
+      bottom = 8,
+      gap = 8,
+      first = 14;
     const all = [...values, shape.missing];
-    let low = Math.min(...all), high = Math.max(...all);
-    if (low === high) { low -= 0.5; high += 0.5; }
+    let low = Math.min(...all),
+      high = Math.max(...all);
+    if (low === high) {
+      low -= 0.5;
+      high += 0.5;
+    }
     const pad = (high - low) * 0.06;
-    const py = (v) => top + (high + pad - v) / (high - low + 2 * pad) * (height - top - bottom);
+    const py = (v) => top + ((high + pad - v) / (high - low + 2 * pad)) * (height - top - bottom);
     const begin = left + first + gap;
     const wide = (width - right - begin) / values.length;
     const px = (c) => begin + c * wide;
     const most = Math.max(...share, shape.missing_share, 1e-9);
-    const tall = (part) => part / most * (height - top - bottom) * 0.55;
-    const draw = svg('svg', { viewBox: `0 0 ${width} ${height}`, height, role: 'img', tabindex: 0, 'aria-label': `What ${shape.name} adds, step by step` });
-    draw.append(svg('text', { x: left - 5, y: py(high) + 4, 'text-anchor': 'end' }, number(high, 2)),
+    const tall = (part) => (part / most) * (height - top - bottom) * 0.55;
+    const draw = svg('svg', {
+      viewBox: `0 0 ${width} ${height}`,
+      height,
+      role: 'img',
+      tabindex: 0,
+      'aria-label': `What ${shape.name} adds, step by step`,
+    });
+    draw.append(
+      svg('text', { x: left - 5, y: py(high) + 4, 'text-anchor': 'end' }, number(high, 2)),
       svg('text', { x: left - 5, y: py(low) + 4, 'text-anchor': 'end' }, number(low, 2)),
       svg('line', { class: 'grid', x1: left, x2: width - right, y1: py(high), y2: py(high) }),
-      svg('line', { class: 'grid', x1: left, x2: width - right, y1: py(low), y2: py(low) }));
-    share.forEach((part, c) => draw.append(svg('rect', { class: 'bar share', x: px(c), width: Math.max(0.5, wide - 0.5), y: height - bottom - tall(part), height: tall(part) })));
-    draw.append(svg('rect', { class: 'bar share', x: left, width: first, y: height - bottom - tall(shape.missing_share), height: tall(shape.missing_share) }),
-      svg('line', { class: 'silent', x1: left, x2: left + first, y1: py(shape.missing), y2: py(shape.missing) }));
+      svg('line', { class: 'grid', x1: left, x2: width - right, y1: py(low), y2: py(low) }),
+    );
+    share.forEach((part, c) =>
+      draw.append(
+        svg('rect', {
+          class: 'bar share',
+          x: px(c),
+          width: Math.max(0.5, wide - 0.5),
+          y: height - bottom - tall(part),
+          height: tall(part),
+        }),
+      ),
+    );
+    draw.append(
+      svg('rect', {
+        class: 'bar share',
+        x: left,
+        width: first,
+        y: height - bottom - tall(shape.missing_share),
+        height: tall(shape.missing_share),
+      }),
+      svg('line', {
+        class: 'silent',
+        x1: left,
+        x2: left + first,
+        y1: py(shape.missing),
+        y2: py(shape.missing),
+      }),
+    );
     const points = values.flatMap((v, c) => [`${px(c)},${py(v)}`, `${px(c + 1)},${py(v)}`]);
     draw.append(svg('polyline', { class: 'line s1', points: points.join(' ') }));
     const cursor = svg('circle', { class: 's2', r: 4, visibility: 'hidden' });
     draw.append(cursor);
-    move = (i) => fill(cursor, { visibility: 'visible', cx: i === 0 ? left + first / 2 : px(i - 0.5), cy: py(i === 0 ? shape.missing : values[i - 1]) }, []);
+    move = (i) =>
+      fill(
+        cursor,
+        {
+          visibility: 'visible',
+          cx: i === 0 ? left + first / 2 : px(i - 0.5),
+          cy: py(i === 0 ? shape.missing : values[i - 1]),
+        },
+        [],
+      );
     const find = (event) => {
       const place = event.clientX - draw.getBoundingClientRect().left;
-      tell(place < begin - gap / 2 ? 0 : Math.max(1, Math.min(values.length, 1 + Math.floor((place - begin) / wide))));
+      tell(
+        place < begin - gap / 2
+          ? 0
+          : Math.max(1, Math.min(values.length, 1 + Math.floor((place - begin) / wide))),
+      );
     };
     draw.addEventListener('pointermove', find);
     draw.addEventListener('pointerdown', find);
@@ -51,8 +121,18 @@ function shapeChart(shape) {
     if (at >= 0) move(at);
     return draw;
   });
-  return el('figure', null, el('figcaption', null, named(shape.name),
-    el('span', null, `${percent(shape.weight, 1)} \u00b7 ${shape.direction}`)), host, readout);
+  return el(
+    'figure',
+    null,
+    el(
+      'figcaption',
+      null,
+      named(shape.name),
+      el('span', null, `${percent(shape.weight, 1)} \u00b7 ${shape.direction}`),
+    ),
+    host,
+    readout,
+  );
 }
 
 function featuresSection() {
@@ -65,17 +145,29 @@ function featuresSection() {
     const made = new Map();
     const few = 9;
     let all = shapes.features.length <= few;
-    const search = el('input', { type: 'search', placeholder: 'Find a feature', 'aria-label': 'Find a feature by name' });
-    const more = el('button', { type: 'button', id: 'all-features', 'aria-pressed': 'false' }, `Show all ${shapes.features.length}`);
+    const search = el('input', {
+      type: 'search',
+      placeholder: 'Find a feature',
+      'aria-label': 'Find a feature by name',
+    });
+    const more = el(
+      'button',
+      { type: 'button', id: 'all-features', 'aria-pressed': 'false' },
+      `Show all ${shapes.features.length}`,
+    );
     const status = el('span', { class: 'soft', 'aria-live': 'polite', id: 'shown-features' });
     const paint = () => {
       const word = search.value.trim().toLowerCase();
-      const found = shapes.features.map((_, i) => i).filter((i) => shapes.features[i].name.toLowerCase().includes(word));
+      const found = shapes.features
+        .map((_, i) => i)
+        .filter((i) => shapes.features[i].name.toLowerCase().includes(word));
       const shown = all || word ? found : found.slice(0, few);
-      grid.replaceChildren(...shown.map((i) => {
-        if (!made.has(i)) made.set(i, shapeChart(shapes.features[i]));
-        return made.get(i);
-      }));
+      grid.replaceChildren(
+        ...shown.map((i) => {
+          if (!made.has(i)) made.set(i, shapeChart(shapes.features[i]));
+          return made.get(i);
+        }),
+      );
       status.textContent = `${shown.length} of ${counted(shapes.features.length, 'feature', 'features')} shown, heaviest first`;
     };
     search.addEventListener('input', paint);
@@ -84,22 +176,64 @@ function featuresSection() {
       more.setAttribute('aria-pressed', String(all));
       paint();
     });
-    out.push(el('p', { class: 'soft' }, 'What each feature adds to a score, from its lowest values at the left to its highest; every step is equally wide. Only differences count. Grey bars: share of the rows. The short line at the left: what a missing value adds. The percentage: share of the ranker\u2019s weight.'),
-      el('div', { class: 'tools' }, shapes.features.length > few ? [search, more] : null, status), grid);
+    out.push(
+      el(
+        'p',
+        { class: 'soft' },
+        'What each feature adds to a score, from its lowest values at the left to its highest; every step is equally wide. Only differences count. Grey bars: share of the rows. The short line at the left: what a missing value adds. The percentage: share of the ranker\u2019s weight.',
+      ),
+      el('div', { class: 'tools' }, shapes.features.length > few ? [search, more] : null, status),
+      grid,
+    );
     paint();
-    if (shapes.not_drawn) out.push(el('p', { class: 'soft' }, `${counted(shapes.not_drawn, 'lighter feature is', 'lighter features are')} not drawn.`));
+    if (shapes.not_drawn)
+      out.push(
+        el(
+          'p',
+          { class: 'soft' },
+          `${counted(shapes.not_drawn, 'lighter feature is', 'lighter features are')} not drawn.`,
+        ),
+      );
     if (shapes.n_unused) {
       const rest = shapes.n_unused - shapes.unused.length;
-      out.push(el('details', null, el('summary', null, `${counted(shapes.n_unused, 'feature', 'features')} never mattered`),
-        el('p', { class: 'soft' }, shapes.unused.map((name, i) => [i ? ', ' : '', named(name)]), rest ? ` and ${rest} more` : '')));
+      out.push(
+        el(
+          'details',
+          null,
+          el('summary', null, `${counted(shapes.n_unused, 'feature', 'features')} never mattered`),
+          el(
+            'p',
+            { class: 'soft' },
+            shapes.unused.map((name, i) => [i ? ', ' : '', named(name)]),
+            rest ? ` and ${rest} more` : '',
+          ),
+        ),
+      );
     }
   }
   const lost = data.permutation;
   if (lost && lost.features.length) {
     const most = Math.max(...lost.features.map((f) => Math.abs(f.loss)), 1e-300);
-    out.push(el('h3', null, `What is lost without it: ${lost.measure} when a feature\u2019s values change places inside queries`),
-      barList(lost.features.map((f) => ({ name: f.name, part: f.loss / most, amount: `${fixed(f.loss, 4)}${f.spread === null ? '' : ` \u00b1 ${fixed(f.spread, 4)}`}` })), 'Loss by feature'),
-      el('p', { class: 'note' }, `Mean and deviation of three shuffles, on ${counted(lost.rows, 'row', 'rows')}; ${lost.measure} before: ${fixed(lost.baseline, 4)}.`));
+    out.push(
+      el(
+        'h3',
+        null,
+        `What is lost without it: ${lost.measure} when a feature\u2019s values change places inside queries`,
+      ),
+      barList(
+        lost.features.map((f) => ({
+          name: f.name,
+          part: f.loss / most,
+          amount: `${fixed(f.loss, 4)}${f.spread === null ? '' : ` \u00b1 ${fixed(f.spread, 4)}`}`,
+        })),
+        'Loss by feature',
+      ),
+      el(
+        'p',
+        { class: 'note' },
+        `Mean and deviation of three shuffles, on ${counted(lost.rows, 'row', 'rows')}; ${lost.measure} before: ${fixed(lost.baseline, 4)}.`,
+      ),
+    );
   }
   return section('features', 'Features', out);
 }

@@ -7,23 +7,41 @@ function queriesSection() {
     buttons.forEach((button, i) => button.setAttribute('aria-pressed', String(i === number)));
     body.replaceChildren(...queryView(entries[number]));
   };
-  const chips = (title, from, side) => side.length ? el('fieldset', { class: 'chips' }, el('legend', null, title), side.map((entry, i) => {
-    const button = el('button', { type: 'button', 'aria-pressed': 'false', on: { click: () => choose(from + i) } },
-      named(entry.qid), el('span', null, fixed(entry.value)));
-    buttons.push(button);
-    return button;
-  })) : null;
+  const chips = (title, from, side) =>
+    side.length
+      ? el(
+          'fieldset',
+          { class: 'chips' },
+          el('legend', null, title),
+          side.map((entry, i) => {
+            const button = el(
+              'button',
+              { type: 'button', 'aria-pressed': 'false', on: { click: () => choose(from + i) } },
+              named(entry.qid),
+              el('span', null, fixed(entry.value)),
+            );
+            buttons.push(button);
+            return button;
+          }),
+        )
+      : null;
   const many = entries.length > 1;
-  const out = section('queries', many ? 'Best and worst queries' : 'The list',
+  const out = section(
+    'queries',
+    many ? 'Best and worst queries' : 'The list',
     many ? chips(`Worst by ${lists.measure}`, 0, lists.worst) : null,
-    many ? chips(`Best by ${lists.measure}`, lists.worst.length, lists.best) : null, body);
+    many ? chips(`Best by ${lists.measure}`, lists.worst.length, lists.best) : null,
+    body,
+  );
   if (!many) buttons.push(el('button'));
   choose(0);
   return out;
 }
 
 function picture(kind, index, name) {
-  return index === null ? null : el('img', { class: 'picture', src: data.lists[kind][index], alt: `picture of ${name}` });
+  return index === null
+    ? null
+    : el('img', { class: 'picture', src: data.lists[kind][index], alt: `picture of ${name}` });
 }
 
 function queryView(entry) {
@@ -39,75 +57,181 @@ function queryView(entry) {
   let before = 0;
   entry.items.forEach((item, i) => {
     if (item.place > before + 1) {
-      body.append(el('tr', { class: 'gap' }, el('td', { colspan: columns }, `${counted(item.place - before - 1, 'item', 'items')} not shown`)));
+      body.append(
+        el(
+          'tr',
+          { class: 'gap' },
+          el('td', { colspan: columns }, `${counted(item.place - before - 1, 'item', 'items')} not shown`),
+        ),
+      );
     }
     before = item.place;
-    const pick = (which) => el('td', { class: 'pick' }, el('input', {
-      type: 'radio', name: 'AB'[which], 'aria-label': `compare ${item.id} as ${'AB'[which]}`, checked: pair[which] === i,
-      on: { change: () => { pair[which] = i; paint(); } },
-    }));
-    const row = el('tr', { 'data-place': item.place }, exact ? [pick(0), pick(1)] : null,
+    const pick = (which) =>
+      el(
+        'td',
+        { class: 'pick' },
+        el('input', {
+          type: 'radio',
+          name: 'AB'[which],
+          'aria-label': `compare ${item.id} as ${'AB'[which]}`,
+          checked: pair[which] === i,
+          on: {
+            change: () => {
+              pair[which] = i;
+              paint();
+            },
+          },
+        }),
+      );
+    const row = el(
+      'tr',
+      { 'data-place': item.place },
+      exact ? [pick(0), pick(1)] : null,
       el('td', { class: 'number' }, item.place),
       hasPictures ? el('td', null, picture('pictures', item.picture, item.id)) : null,
       el('td', { class: 'id' }, named(item.id)),
       el('td', null, el('span', { class: `grade${item.label > lowest ? ' good' : ''}` }, number(item.label))),
-      el('td', { class: 'number' }, number(item.score)));
+      el('td', { class: 'number' }, number(item.score)),
+    );
     rows.push(row);
     body.append(row);
   });
   const head = (name, kind) => el('th', { scope: 'col', class: kind }, name);
-  const list = el('div', { class: 'scroll' }, el('table', { class: 'list' },
-    el('thead', null, el('tr', null, exact ? [head('A', 'pick'), head('B', 'pick')] : null, head('place', 'number'),
-      hasPictures ? head('') : null, head('item'), head('label'), head('score', 'number'))), body));
+  const list = el(
+    'div',
+    { class: 'scroll' },
+    el(
+      'table',
+      { class: 'list' },
+      el(
+        'thead',
+        null,
+        el(
+          'tr',
+          null,
+          exact ? [head('A', 'pick'), head('B', 'pick')] : null,
+          head('place', 'number'),
+          hasPictures ? head('') : null,
+          head('item'),
+          head('label'),
+          head('score', 'number'),
+        ),
+      ),
+      body,
+    ),
+  );
   const paint = () => {
     rows.forEach((row, i) => row.classList.toggle('picked', pair.includes(i)));
     why.replaceChildren(...whyView(entry.items[pair[0]], entry.items[pair[1]]));
   };
-  const cut = (k) => rows.forEach((row, i) => {
-    const place = entry.items[i].place;
-    row.classList.toggle('below', place > k);
-    row.classList.toggle('cut', place > k && (i === 0 || entry.items[i - 1].place <= k));
-  });
+  const cut = (k) =>
+    rows.forEach((row, i) => {
+      const place = entry.items[i].place;
+      row.classList.toggle('below', place > k);
+      row.classList.toggle('cut', place > k && (i === 0 || entry.items[i - 1].place <= k));
+    });
   cutoff.watchers = cutoff.watchers.filter((one) => one !== queryView.last);
   queryView.last = cut;
   cutoff.watch(cut);
-  if (exact) paint(); else why.replaceChildren(el('p', { class: 'soft' }, data.lists.reason));
-  const about = el('div', { class: 'about' }, picture('query_pictures', entry.picture, entry.qid),
-    el('p', null, el('strong', null, named(entry.qid)), ` \u2014 ${data.lists.measure} ${fixed(entry.value)}; `
-      + `${counted(entry.length, 'item', 'items')}, ${counted(entry.relevant, 'with a label', 'with labels')} above 0`));
+  if (exact) paint();
+  else why.replaceChildren(el('p', { class: 'soft' }, data.lists.reason));
+  const about = el(
+    'div',
+    { class: 'about' },
+    picture('query_pictures', entry.picture, entry.qid),
+    el(
+      'p',
+      null,
+      el('strong', null, named(entry.qid)),
+      ` \u2014 ${data.lists.measure} ${fixed(entry.value)}; ` +
+        `${counted(entry.length, 'item', 'items')}, ${counted(entry.relevant, 'with a label', 'with labels')} above 0`,
+    ),
+  );
   return [el('div', null, about, list), why];
 }
 
 // Why A stands above B: what each feature adds for A minus what it adds for B.
 function whyView(a, b) {
   const { features, levels } = data.lists;
-  const parts = features.map((name, f) => ({ name, a: a.x[f], b: b.x[f], part: levels[f][a.c[f]] - levels[f][b.c[f]] }));
+  const parts = features.map((name, f) => ({
+    name,
+    a: a.x[f],
+    b: b.x[f],
+    part: levels[f][a.c[f]] - levels[f][b.c[f]],
+  }));
   const margin = a.score - b.score;
   const differ = parts.filter((p) => p.part !== 0).sort((p, q) => Math.abs(q.part) - Math.abs(p.part));
   const stands = margin > 0 ? 'stands above' : margin < 0 ? 'stands below' : 'is level with';
   const wanted = Math.sign(a.label - b.label);
-  const verdict = a === b ? 'Choose two different items.' : wanted === 0 ? 'Both have the same label: either order is right.'
-    : margin === 0 ? 'Their labels differ: a tie, which counts half.'
-      : Math.sign(margin) === wanted ? 'By their labels this order is right.' : 'By their labels this order is wrong.';
-  const mood = a === b || wanted === 0 || margin === 0 ? '' : Math.sign(margin) === wanted ? ' right' : ' wrong';
+  const verdict =
+    a === b
+      ? 'Choose two different items.'
+      : wanted === 0
+        ? 'Both have the same label: either order is right.'
+        : margin === 0
+          ? 'Their labels differ: a tie, which counts half.'
+          : Math.sign(margin) === wanted
+            ? 'By their labels this order is right.'
+            : 'By their labels this order is wrong.';
+  const mood =
+    a === b || wanted === 0 || margin === 0 ? '' : Math.sign(margin) === wanted ? ' right' : ' wrong';
   const shown = differ.slice(0, 12);
   const rest = differ.slice(12);
-  if (rest.length) shown.push({ name: counted(rest.length, 'other feature', 'other features'), part: rest.reduce((sum, p) => sum + p.part, 0), none: true });
+  if (rest.length)
+    shown.push({
+      name: counted(rest.length, 'other feature', 'other features'),
+      part: rest.reduce((sum, p) => sum + p.part, 0),
+      none: true,
+    });
   const most = Math.max(...shown.map((p) => Math.abs(p.part)), 1e-300);
   const value = (v) => (v === null ? 'missing' : number(v));
-  const out = [el('p', null, el('strong', null, 'A '), named(a.id), ` (place ${a.place}, label ${number(a.label)}) ${stands} `, el('strong', null, 'B '), named(b.id),
-    ` (place ${b.place}, label ${number(b.label)})`, margin ? ` by ${number(Math.abs(margin))}.` : '.'),
-  el('p', { class: `verdict${mood}` }, verdict)];
+  const out = [
+    el(
+      'p',
+      null,
+      el('strong', null, 'A '),
+      named(a.id),
+      ` (place ${a.place}, label ${number(a.label)}) ${stands} `,
+      el('strong', null, 'B '),
+      named(b.id),
+      ` (place ${b.place}, label ${number(b.label)})`,
+      margin ? ` by ${number(Math.abs(margin))}.` : '.',
+    ),
+    el('p', { class: `verdict${mood}` }, verdict),
+  ];
   if (a === b) return out;
   const bars = el('div', { class: 'reasons', role: 'list', 'aria-label': 'Reasons by feature' });
   for (const p of shown) {
     const bar = el('i', { class: p.part > 0 ? 'up' : 'down' });
-    bar.style.width = `${Math.abs(p.part) / most * 50}%`;
-    bars.append(el('div', { class: 'row', role: 'listitem' }, el('span', { class: 'name' }, named(p.name)), el('span', { class: 'two', 'aria-hidden': 'true' }, bar),
-      el('span', { class: 'amount' }, signed(p.part)), p.none ? null : el('span', { class: 'said' }, `${value(p.a)} against ${value(p.b)}`)));
+    bar.style.width = `${(Math.abs(p.part) / most) * 50}%`;
+    bars.append(
+      el(
+        'div',
+        { class: 'row', role: 'listitem' },
+        el('span', { class: 'name' }, named(p.name)),
+        el('span', { class: 'two', 'aria-hidden': 'true' }, bar),
+        el('span', { class: 'amount' }, signed(p.part)),
+        p.none ? null : el('span', { class: 'said' }, `${value(p.a)} against ${value(p.b)}`),
+      ),
+    );
   }
-  bars.append(el('div', { class: 'row', role: 'listitem' }, el('span', { class: 'name total' }, 'margin'), el('span', { class: 'total' }, '\u00a0'), el('span', { class: 'amount total', id: 'margin' }, margin ? signed(margin) : '0')));
+  bars.append(
+    el(
+      'div',
+      { class: 'row', role: 'listitem' },
+      el('span', { class: 'name total' }, 'margin'),
+      el('span', { class: 'total' }, '\u00a0'),
+      el('span', { class: 'amount total', id: 'margin' }, margin ? signed(margin) : '0'),
+    ),
+  );
   const same = features.length - differ.length;
-  out.push(bars, el('p', { class: 'note' }, `Blue speaks for A, orange for B; together they are exactly the margin.${same ? ` ${counted(same, 'feature makes', 'features make')} no difference.` : ''}`));
+  out.push(
+    bars,
+    el(
+      'p',
+      { class: 'note' },
+      `Blue speaks for A, orange for B; together they are exactly the margin.${same ? ` ${counted(same, 'feature makes', 'features make')} no difference.` : ''}`,
+    ),
+  );
   return out;
 }
