@@ -16,7 +16,7 @@ from crucial.cli.options import (
     reading_options,
 )
 from crucial.cli.reading import as_instances, naming, read_for_model, refuse_same_file
-from crucial.cli.terminal import console, counted
+from crucial.cli.terminal import console, counted, one_line
 from crucial.cli.writing import check_target
 from crucial.errors import FileError
 
@@ -88,7 +88,7 @@ def report_command(model: str, data: str, output: str, **given: Any) -> None:
     made.save(output)
     screen = console()
     for line in made.data["summary"]["sentences"]:
-        screen.print(line)
+        screen.print(one_line(line))
     screen.print(f"Written to {output} ({os.path.getsize(output) / 1000:,.0f} kB).", soft_wrap=True)
 
 

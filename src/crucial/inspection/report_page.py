@@ -12,6 +12,7 @@ from crucial.inspection.reporting import facts, numbers
 from crucial.inspection.reporting.html import page_html
 from crucial.inspection.reporting.lists import ranked_lists
 from crucial.inspection.reporting.subject import Subject
+from crucial.model.text import printable
 from crucial.validation import check_integer
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Report:
         return f"Report({self.title!r})"
 
     def __str__(self) -> str:
-        return "\n".join([self.title, *self.data["summary"]["sentences"]])
+        lines = [self.title, *self.data["summary"]["sentences"]]
+        return "\n".join(printable(line, 4000) for line in lines)
 
     def to_html(self) -> str:
         """The page; the same data give the same bytes."""

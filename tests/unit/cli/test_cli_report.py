@@ -78,6 +78,20 @@ def test_other_features_are_named(crucial, folder: Path, error_line) -> None:
     assert "other.csv" in error_line(done)
 
 
+def test_names_from_files_cannot_talk_to_the_terminal(crucial, folder: Path) -> None:
+    words = ["--label", "grade", "--qid", "query", "--item", "url"]
+    for name in ("train.csv", "test.csv"):
+        text = (folder / name).read_text().replace("clicks", "cl\x1b[31micks", 1)
+        (folder / name).write_text(text)
+    model, out = folder / "m.json", folder / "r.html"
+    made = crucial("train", folder / "train.csv", "-o", model, "--rounds", 5, *words)
+    assert made.exit_code == 0, made.stderr
+    done = crucial("report", model, folder / "test.csv", "-o", out)
+    assert done.exit_code == 0, done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "cl\\x1b[31micks" in done.stdout
+
+
 def test_bad_words(crucial, folder: Path, model: Path, error_line) -> None:
     test = folder / "test.txt"
     assert "did you mean 'ndcg'" in error_line(

@@ -149,6 +149,7 @@ def test_hostile_names_stay_data(rows) -> None:
     assert "<img" not in page
     assert page_data(page)["title"] == HOSTILE
     assert page_data(page)["shapes"]["features"][0]["name"] == HOSTILE
+    assert "\x1b" not in str(inspection.report(model, X, y, qid=qid, title="\x1b[31m"))
     surrogate = inspection.report(model, X, y, qid=qid, title="bad \udc80 byte").to_html()
     assert "bad ? byte" in surrogate.encode().decode()
 

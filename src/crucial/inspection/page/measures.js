@@ -139,7 +139,7 @@ function learningSection() {
         x: curve.rounds,
         xName: 'round',
         marks,
-        series: own.map(([name, y]) => ({ name: names[name] || name, y })),
+        series: own.map(([name, y]) => ({ name: Object.hasOwn(names, name) ? names[name] : name, y })),
       }),
     );
   }
