@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from tests.naive import feature_ranks as naive
 
+from crucial import BLFeatureRank, DiffRank, FeatureRank
 from crucial.data.groups import Groups
+from crucial.kernels.compiled.ranks import order_rows as compiled_order
 from crucial.kernels.compiled.ranks import rank_rows as compiled
+from crucial.kernels.plain.ranks import order_rows as plain_order
 from crucial.kernels.plain.ranks import rank_rows as plain
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions
@@ -88,3 +92,38 @@ def test_ranks_add_up_and_scores_stay_between_0_and_1(problem):
     scores = ranker.scores(values[:, None], groups)
     assert scores.min() >= 0.0
     assert scores.max() <= 1.0
+
+
+@settings(max_examples=50)
+@given(problem=problems())
+def test_rows_by_falling_score(problem):
+    values, sizes, _, _ = problem
+    scores = np.nan_to_num(values)
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    found = []
+    for kernel in (plain_order, compiled_order):
+        out = np.full(len(scores), -1)
+        half = len(sizes) // 2
+        kernel(scores, starts, 0, half, out)
+        kernel(scores, starts, half, len(sizes), out)
+        assert sorted(out.tolist()) == list(range(len(scores)))
+        found.append(scores[out].tolist())
+    expected = [sorted(part.tolist(), reverse=True) for part in np.split(scores, starts[1:-1])]
+    assert found[0] == found[1] == [one for part in expected for one in part]
+
+
+@pytest.mark.parametrize("ranker", [FeatureRank(4, 2), BLFeatureRank(4, 2), DiffRank(4, 5)])
+def test_compiled_and_plain_kernels_learn_the_same(ranker, monkeypatch):
+    random = np.random.default_rng(5)
+    X = random.normal(size=(60, 4)).round(2)
+    X[random.random(X.shape) < 0.1] = np.nan
+    y, qid = random.integers(0, 30, 60), random.integers(0, 4, 60)
+    small = clone(ranker).fit(X, y, qid=qid)
+    expected = small.predict(X, qid=qid)
+    monkeypatch.setattr("crucial.data.cutting.PLAIN_CELLS", 0)
+    monkeypatch.setattr("crucial.kernels.inversions.COMPILE_FROM", 0)
+    for threads in (1, 2):
+        large = clone(ranker).set_params(n_jobs=threads).fit(X, y, qid=qid)
+        assert large.model_.rankers == small.model_.rankers
+        np.testing.assert_allclose(large.model_.weights, small.model_.weights, rtol=1e-12)
+        np.testing.assert_allclose(large.predict(X, qid=qid), expected, rtol=1e-12)

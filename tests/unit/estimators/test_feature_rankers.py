@@ -1,0 +1,300 @@
+"""FeatureRank, BL-FeatureRank and DiffRank: parameters, bad input, eval sets, prediction."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, evaluate, load_model
+from crucial.errors import (
+    DataError,
+    DataWarning,
+    NoProgressWarning,
+    NotRankedError,
+    ParameterError,
+)
+from crucial.estimators.registry import ranker_class
+
+ALL = [FeatureRank, BLFeatureRank, DiffRank]
+
+
+def problem(n_queries: int = 12, size: int = 15, seed: int = 0):
+    """Strictly ordered rows; feature 0 rises, 1 goes high, low, to its middle, 2 says nothing."""
+    random = np.random.default_rng(seed)
+    n = n_queries * size
+    worth = random.random(n)
+    middle = np.where(worth < 2 / 3, 2 / 3 - worth, worth - 1 / 3)
+    turned = np.where(worth < 1 / 3, 1 - worth, middle)
+    X = np.column_stack([worth + 0.4 * random.normal(size=n), turned, random.random(n)])
+    qid = np.repeat(np.arange(n_queries), size)
+    y = np.empty(n)
+    for q in range(n_queries):
+        y[qid == q] = worth[qid == q].argsort().argsort()
+    return X, y, qid
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_it_learns_what_a_line_cannot(ranker):
+    X, y, qid = problem()
+    test = problem(seed=1)
+    turned = (X[:, 1:2], test[0][:, 1:2])
+    curved = ranker(3).fit(turned[0], y, qid=qid).predict(turned[1], qid=test[2])
+    linear = ranker(2).fit(turned[0], y, qid=qid).predict(turned[1], qid=test[2])
+    found = [evaluate(test[1], s, test[2], ["kendall"])["kendall"] for s in (curved, linear)]
+    assert found[0] < 0.1 < 0.3 < found[1]
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_without_queries_it_refuses_to_predict_and_says_why(ranker, tmp_path):
+    X, y, qid = problem()
+    fitted = ranker().fit(X, y, qid=qid)
+    with pytest.raises(NotRankedError, match=r"ranks every row against the others of its query"):
+        fitted.predict(X)
+    with pytest.raises(NotRankedError, match=r"score needs qid"):
+        fitted.score(X, y)
+    with pytest.raises(NotRankedError, match="give the query of every row"):
+        list(fitted.staged_predict(X))
+    fitted.save(tmp_path / "model.json")
+    with pytest.raises(NotRankedError, match="give the query of every row"):
+        load_model(tmp_path / "model.json").predict(X)
+    # Trained without queries, all rows that come are one.
+    alone = ranker().fit(X[:15], y[:15])
+    assert alone.predict(X[:5]).tolist() == alone.predict(X[:5], qid=[7] * 5).tolist()
+
+
+@pytest.mark.parametrize("ranker", ALL)
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_intervals": 1}, r"'n_intervals' parameter of \w+ must be an int in \[2, 65535\]"),
+        ({"n_intervals": 2.0}, r"'n_intervals' parameter of \w+ must be an int"),
+        ({"n_intervals": 16}, r"'n_intervals' parameter of \w+ must be at most 15, the number of"),
+        ({"centre": "median"}, r"'centre' parameter of \w+ must be one of 'mean'"),
+        ({"order": "worst"}, r"'order' parameter of \w+ must be one of 'given'"),
+        ({"cycles": 0}, r"'cycles' parameter of \w+ must be an int of at least 1"),
+        ({"n_jobs": 0}, r"'n_jobs' parameter of \w+ must be an int other than 0"),
+        ({"verbose": -1}, r"'verbose' parameter"),
+    ],
+)
+def test_parameters_that_cannot_be(ranker, parameters, words):
+    X, y, qid = problem()
+    with pytest.raises(ParameterError, match=words):
+        ranker(**parameters).fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("prec", [0, -1, 0.0, 1.5, "ten", True])
+def test_prec_that_cannot_be(prec):
+    X, y, qid = problem()
+    if prec is True:  # (as scikit-learn has it, True is 1 nowhere)
+        with pytest.raises(ParameterError, match="'prec' parameter of DiffRank"):
+            DiffRank(prec=prec).fit(X, y, qid=qid)
+        return
+    with pytest.raises(ParameterError, match="'prec' parameter of DiffRank must be an int of at"):
+        DiffRank(prec=prec).fit(X, y, qid=qid)
+
+
+def test_balance_control_that_cannot_be():
+    X, y, qid = problem()
+    with pytest.raises(ParameterError, match="'balance_control' parameter of BLFeatureRank"):
+        BLFeatureRank(balance_control="none").fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_a_query_with_one_row_is_passed_over_and_ranked(ranker):
+    X, y, qid = problem()
+    more = (np.vstack([X, X[:1]]), np.append(y, 3.0), np.append(qid, 99))
+    with_, without = ranker().fit(*more[:2], qid=more[2]), ranker().fit(X, y, qid=qid)
+    assert with_.model_.rankers == without.model_.rankers
+    assert with_.model_.weights == without.model_.weights
+    assert with_.model_.training["skipped_queries"] == 1
+    alone = with_.predict(more[0], qid=more[2])[-1]
+    assert alone == (0.0 if ranker is DiffRank else 1.0)
+    with pytest.raises(DataError, match=r"No comparable pair.*a qid of its own"):
+        ranker().fit(X, y, qid=np.arange(len(y)))
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_features_without_an_opinion_are_named_and_passed_over(ranker):
+    X, y, qid = problem()
+    X = np.column_stack([np.full(len(y), 7.0), X, np.full(len(y), np.nan)])
+    with pytest.warns(DataWarning, match=r"2 features are constant or abstain .* ignored: 0, 4"):
+        fitted = ranker().fit(X, y, qid=qid)
+    assert sorted({one.feature for one in fitted.model_.rankers}) == [1, 2, 3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        with pytest.warns(NoProgressWarning, match="could be made"):
+            nothing = ranker().fit(X[:, [0, 4]], y, qid=qid)
+    assert len(np.unique(nothing.predict(X[:15, [0, 4]], qid=qid[:15]))) == 1
+    assert len(nothing.trace_) == 0
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_an_infinite_weight_is_smoothed(ranker):
+    # (of more than two rows, most differ by less than 1 in DiffRank's weak rankers)
+    y, qid = np.arange(200.0), np.repeat(np.arange(100), 2)
+    fitted = ranker(2).fit(y[:, None], y, qid=qid)
+    smoothing = 0.5 / 100  # half a pair
+    expected = 0.5 * np.log((1 + smoothing) / smoothing)
+    assert fitted.trace_[0].alpha == pytest.approx(expected, rel=1e-12)
+    assert fitted.trace_[0].r == pytest.approx(1.0)
+    assert fitted.score(y[:, None], y, qid=qid) == 1.0
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_labels_may_tie(ranker):
+    X, y, qid = problem()
+    graded = np.floor(y / 5)
+    fitted = ranker(3).fit(X, graded, qid=qid)
+    assert fitted.score(X, graded, qid=qid) > 0.8
+    two = ranker(3).fit(X, graded == 2, qid=qid)
+    assert two.score(X, graded == 2, qid=qid) > 0.8
+    # Two labels lie in two intervals; the third has no centre.
+    assert all(sum(c is not None for c in one.centres) == 2 for one in two.model_.rankers)
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_the_best_feature_may_come_first(ranker):
+    X, y, qid = problem()
+    fitted = ranker(order="best_first", cycles=2).fit(X, y, qid=qid)
+    assert [one.feature for one in fitted.model_.rankers] == [1, 0, 2, 1, 0, 2]
+    given = ranker(cycles=2).fit(X, y, qid=qid)
+    assert [one.feature for one in given.model_.rankers] == [0, 1, 2, 0, 1, 2]
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_an_eval_set_decides_the_steps_to_keep(ranker):
+    X, y, qid = problem()
+    test = problem(seed=1)
+    fitted = ranker(cycles=3, eval_metric=["kendall", "ndcg@10"]).fit(
+        X, y, qid=qid, eval_set=test[:2], eval_qid=test[2]
+    )
+    curve = fitted.trace_.column("kendall")
+    assert fitted.best_round_ == int(np.argmin(curve)) + 1
+    assert fitted.model_.n_rounds == fitted.best_round_ <= fitted.ensemble_.n_rounds == 9
+    scores = fitted.predict(test[0], qid=test[2])
+    found = evaluate(test[1], scores, test[2], ["kendall"])["kendall"]
+    assert found == pytest.approx(curve.min(), abs=1e-12)
+    stages = list(fitted.staged_predict(test[0], qid=test[2]))
+    assert stages[fitted.best_round_ - 1].tolist() == scores.tolist()
+    assert fitted.truncate(1).n_rounds == 1
+    for wrong, words in (
+        ({"eval_set": test[:2]}, "qid was given without eval_qid"),
+        ({"eval_qid": test[2]}, "eval_qid was given without eval_set"),
+        ({"eval_set": 3, "eval_qid": test[2]}, "eval_set must be a pair"),
+    ):
+        with pytest.raises(DataError, match=words):
+            ranker().fit(X, y, qid=qid, **wrong)
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_sparse_rows_and_threads_do_not_matter(ranker):
+    X, y, qid = problem()
+    X[X < 0.2] = 0.0
+    dense = ranker(n_jobs=1).fit(X, y, qid=qid)
+    sparse = ranker(n_jobs=3).fit(csr_array(X), y, qid=qid)
+    assert sparse.model_.weights == dense.model_.weights
+    found = sparse.predict(csr_array(X), qid=qid)
+    assert found.tobytes() == dense.predict(X, qid=qid).tobytes()
+    single = ranker().fit(X.astype(np.float32), y, qid=qid)
+    assert np.mean(np.abs(single.predict(X.astype(np.float32), qid=qid) - found)) < 1e-6
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_rows_without_a_value_rank_at_the_middle(ranker):
+    X, y, qid = problem(n_queries=3)
+    fitted = ranker().fit(X[:, :1], y, qid=qid)
+    unknown = np.full((5, 1), np.nan)
+    assert len(set(fitted.predict(unknown, qid=[0] * 5))) == 1
+    both = np.vstack([X[:6, :1], unknown])
+    scores = fitted.predict(both, qid=[0] * 11)
+    assert np.sum(scores[:6] > scores[6]) == np.sum(scores[:6] < scores[6]) == 3
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_a_query_of_weight_0_is_none(ranker):
+    X, y, qid = problem(n_queries=4)
+    fewer = qid < 3
+    weighted = ranker().fit(X, y, qid=qid, query_weight={0: 1, 1: 1, 2: 1, 3: 0})
+    without = ranker().fit(X[fewer], y[fewer], qid=qid[fewer])
+    np.testing.assert_allclose(weighted.model_.weights, without.model_.weights)
+    heavy = ranker(balance="queries") if ranker is DiffRank else ranker()
+    twice = clone(heavy).fit(X, y, qid=qid, query_weight={0: 3, 1: 1, 2: 1, 3: 1})
+    rows = np.concatenate([np.flatnonzero(qid == 0)] * 2 + [np.arange(len(y))])
+    names = np.concatenate([np.repeat([10, 11], 15), qid])
+    if ranker is not DiffRank:  # (centres pool rows: one query three times is three queries)
+        return
+    repeated = clone(heavy).fit(X[rows], y[rows], qid=names)
+    assert len(repeated.trace_) == len(twice.trace_)
+
+
+def test_diff_rank_is_rankboosts_loop_with_other_weak_rankers():
+    """Columns that are the rankings give RankBoost the same weights, taken one at a time."""
+    X, y, qid = problem()
+    fitted = DiffRank().fit(X, y, qid=qid)
+    first = fitted.model_.rankers[0]
+    from crucial import Groups
+
+    column = first.scores(X, Groups.from_qid(qid, len(qid)))
+    boosted = RankBoost(1, 1.0, weak="column", step="bound").fit(column[:, None], y, qid=qid)
+    assert boosted.trace_[0].alpha == pytest.approx(fitted.trace_[0].alpha, rel=1e-12)
+    assert boosted.trace_[0].loss == pytest.approx(fitted.trace_[0].loss, rel=1e-12)
+
+
+def test_prec_learns_from_the_first_positions():
+    X, y, qid = problem()
+    assert DiffRank(prec=1).fit(X, y, qid=qid).model_.training["pairs"] == 12 * 14
+    assert DiffRank(prec=2).fit(X, y, qid=qid).model_.training["pairs"] == 12 * (14 + 13)
+    third = DiffRank(prec=0.2).fit(X, y, qid=qid).model_.training["pairs"]
+    assert third == 12 * (14 + 13 + 12)
+    everything = DiffRank().fit(X, y, qid=qid).model_
+    assert DiffRank(prec=1.0).fit(X, y, qid=qid).model_.weights == everything.weights
+    assert DiffRank(prec=15).fit(X, y, qid=qid).model_.weights == everything.weights
+
+
+def test_diff_rank_refuses_what_has_no_meaning_for_it():
+    X, y, qid = problem()
+    with pytest.raises(NotRankedError, match="cuts queries into intervals by label"):
+        DiffRank().fit_pairs(X, [(0, 1)])
+    with pytest.raises(NotRankedError, match="has no score for a row alone"):
+        DiffRank().fit(X, y, qid=qid).to_classifier()
+
+
+def test_early_stopping_of_diff_rank():
+    X, y, qid = problem()
+    fitted = DiffRank(cycles=20, early_stopping_rounds=4, eval_metric="kendall").fit(X, y, qid=qid)
+    assert fitted.trace_.stopped == "early stopping"
+    assert len(fitted.trace_) == fitted.best_round_ + 4
+    assert fitted.model_.n_rounds == fitted.best_round_
+
+
+def test_figure_3_as_printed_adds_the_rankings_themselves():
+    X, y, qid = problem()
+    figure = BLFeatureRank(balance_control="figure", cycles=2).fit(X, y, qid=qid)
+    assert set(figure.model_.keeps) == {1.0}
+    found = evaluate(y, figure.predict(X, qid=qid), qid, ["kendall"])["kendall"]
+    assert figure.trace_[-1].extras["model_r2"] == pytest.approx(found, abs=1e-12)
+    mean = BLFeatureRank(cycles=2).fit(X, y, qid=qid)
+    found = evaluate(y, mean.predict(X, qid=qid), qid, ["kendall"])["kendall"]
+    assert mean.trace_[-1].r2 == pytest.approx(found, abs=1e-12)
+    first = mean.trace_[0].extras
+    assert (first["kept"], first["mixed"], first["share_kept"]) == (0.0, 0.0, 0.0)
+
+
+def test_names_in_the_registry():
+    assert ranker_class("featurerank") is FeatureRank
+    assert ranker_class("bl-featurerank") is BLFeatureRank
+    assert ranker_class("diffrank") is DiffRank
+
+
+@pytest.mark.parametrize("ranker", ALL)
+def test_infinite_values_are_refused_with_their_place(ranker):
+    X, y, qid = problem()
+    X[20, 1] = np.inf
+    with pytest.raises(DataError, match=r"row 20, column 1 is inf"):
+        ranker().fit(X, y, qid=qid)
+    with pytest.raises(DataError, match="requires y to be passed"):
+        ranker().fit(X, None)
