@@ -19,6 +19,7 @@ from crucial.inspection.parts import checked_rows
 from crucial.inspection.results import as_frame, new_axes
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
+from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import sparkline
 from crucial.validation import check_integer
 
@@ -162,7 +163,7 @@ def learning_curve(
 
     Parameters
     ----------
-    ranker : fitted estimator or AdditiveRanker
+    ranker : fitted estimator, AdditiveRanker or RankAdditionRanker
         An estimator has the trace of its training. A model alone is measured on the rows.
     X, y, qid : rows, labels and queries, optional
         To measure on: the ranker as it was after some of its rounds.
@@ -181,7 +182,7 @@ def learning_curve(
     check_integer("learning_curve", "margin_stages", margin_stages, 0)
     trace = getattr(ranker, "trace_", None)
     model = getattr(ranker, "model_", ranker)
-    if trace is None and not isinstance(model, AdditiveRanker):
+    if trace is None and not isinstance(model, AdditiveRanker | RankAdditionRanker):
         if hasattr(ranker, "fit"):
             from sklearn.utils.validation import check_is_fitted
 
@@ -201,7 +202,7 @@ def learning_curve(
     directions: dict[str, bool] = {}
     if X is not None:
         whole = getattr(ranker, "ensemble_", model)
-        if not isinstance(whole, AdditiveRanker):
+        if not isinstance(whole, AdditiveRanker | RankAdditionRanker):
             raise NotRankedError(f"{type(ranker).__name__} cannot be cut to its first rounds.")
         at, measured, directions = _staged(whole, X, y, qid, metrics, stages)
         margin_at, of_pairs = _margins_by_round(whole, X, y, qid, margin_stages)
@@ -234,7 +235,12 @@ def _of_trace(trace: Any) -> tuple[NDArray[np.int64], dict[str, Floats], tuple[s
 
 
 def _staged(
-    model: AdditiveRanker, X: Any, y: Any, qid: Any, metrics: Any, count: int
+    model: AdditiveRanker | RankAdditionRanker,
+    X: Any,
+    y: Any,
+    qid: Any,
+    metrics: Any,
+    count: int,
 ) -> tuple[NDArray[np.int64], dict[str, Floats], dict[str, bool]]:
     """Measure the model after some of its rounds."""
     if y is None:
@@ -258,7 +264,7 @@ def _staged(
 
 
 def _margins_by_round(
-    model: AdditiveRanker, X: Any, y: Any, qid: Any, count: int
+    model: AdditiveRanker | RankAdditionRanker, X: Any, y: Any, qid: Any, count: int
 ) -> tuple[NDArray[np.int64], dict[str, Floats]]:
     """Quantiles of the margins after some of the rounds; none where there is no pair."""
     labels, codes = np.asarray(y, np.float64), Groups.from_qid(qid, len(y)).codes

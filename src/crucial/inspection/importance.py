@@ -177,12 +177,13 @@ def importances(
     check_choice("importances", "kind", kind, KINDS)
     if kind == "permutation":
         return _permuted(ranker, X, y, qid, metric, shuffle, repeats, random_state, features)
-    if not isinstance(ranker, AdditiveRanker) and hasattr(ranker, "fit"):
+    frozen = AdditiveRanker | RankAdditionRanker
+    if not isinstance(ranker, frozen) and hasattr(ranker, "fit"):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(ranker)
     model = getattr(ranker, "model_", ranker)
-    if not isinstance(model, AdditiveRanker):
+    if not isinstance(model, frozen):
         raise NotRankedError(
             f"importances of kind {kind!r} are those of additive rankers, and "
             f"{type(ranker).__name__} is none; kind='permutation' works for every ranker."
@@ -193,7 +194,7 @@ def importances(
     return Importances(kind, _MEANINGS[kind], names, _drops(ranker, model))
 
 
-def _drops(ranker: Any, model: AdditiveRanker) -> Floats:
+def _drops(ranker: Any, model: AdditiveRanker | RankAdditionRanker) -> Floats:
     """Share of every feature in what the rounds of the model took off the loss."""
     trace = getattr(ranker, "trace_", None)
     if trace is None:
@@ -230,7 +231,7 @@ def _permuted(
     if X is None or y is None:
         raise DataError("importances of kind 'permutation' need rows and labels: X and y.")
     model = getattr(ranker, "model_", ranker)
-    additive = isinstance(model, AdditiveRanker)
+    additive = isinstance(model, AdditiveRanker | RankAdditionRanker)
     instances = checked_rows(model, X) if additive else Instances.from_input(X)
     groups = Groups.from_qid(qid, instances.n_rows)
     labels = np.asarray(y, np.float64)
@@ -259,7 +260,7 @@ def _permuted(
     return Importances("permutation", meaning, names, out.mean(axis=0), out, float(before))
 
 
-def _looked_at(model: AdditiveRanker) -> list[int]:
+def _looked_at(model: AdditiveRanker | RankAdditionRanker) -> list[int]:
     """Features that can make a difference; all, where a weak ranker does not say its own."""
     named = [getattr(weak, "feature", None) for weak in model.rankers]
     if any(feature is None for feature in named):
