@@ -42,7 +42,7 @@ def assert_same_model(one, two):
     st.sampled_from(["learned", 0, 1]),
     st.sampled_from(["smooth", "stop"]),
     quick=60,
-    full=4_000,
+    full=1_500,
 )
 def test_rounds(table, rate, default_rank, on_perfect):
     naive = NaiveAdaBoost(table.X, 2 * table.y - 1, ones(table), rate, default_rank, on_perfect)
@@ -62,7 +62,7 @@ def test_rounds(table, rate, default_rank, on_perfect):
             assert found.trace_.stopped == naive.stopped
 
 
-@holds_for(two_classes, rates, st.data(), quick=25, full=1_000)
+@holds_for(two_classes, rates, st.data(), quick=25, full=400)
 def test_the_order_of_rows(table, rate, data):
     order = np.array(data.draw(st.permutations(range(table.n_rows))))
     for path in PATHS:
@@ -71,7 +71,7 @@ def test_the_order_of_rows(table, rate, data):
         assert_same_model(one, two)
 
 
-@holds_for(tables(max_queries=1, labels=(0, 1), weighted=False), st.data(), quick=25, full=1_000)
+@holds_for(tables(max_queries=1, labels=(0, 1), weighted=False), st.data(), quick=25, full=400)
 def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(table, data):
     counts = data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
     weighted = table.changed(weight=np.array(counts, float))
@@ -82,7 +82,7 @@ def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(table, data):
             assert_same_model(fitted(weighted, max_bins=3), fitted(repeated, max_bins=3))
 
 
-@holds_for(two_classes, quick=25, full=1_000)
+@holds_for(two_classes, quick=25, full=400)
 def test_rising_transforms_of_features_and_other_numbers_for_the_classes(table):
     one = fitted(table)
     moved = fitted(table.changed(X=np.exp(table.X), y=7 * table.y - 3))
@@ -109,7 +109,7 @@ def test_sparse_input_threads_and_warm_starts_change_nothing(table):
 
 
 @pytest.mark.kernels
-@holds_for(two_classes, st.data(), quick=40, full=2_000)
+@holds_for(two_classes, st.data(), quick=40, full=400)
 def test_the_state_answers_what_its_rows_say(table, data):
     """Weights, moments and wrong weights from scratch, near 0 and far beyond the floats."""
     feedback = LabelFeedback(table.y, weight=table.weight)

@@ -13,6 +13,7 @@ from crucial.boosting.steps import smoothing_of
 from crucial.feedback.base import exp_or_inf
 from crucial.model.labels import LabelStump
 from crucial.objectives.labels import LabelObjective, TwoClassLoss
+from crucial.weak.choose import NOISE
 from crucial.weak.label_stumps import LabelStumpSearch, Split
 
 __all__ = ["LabelBoosted", "LabelRound", "boost_labels"]
@@ -114,6 +115,7 @@ def _real(split: Split, objective: LabelObjective, smoothing: float) -> Floats:
 def _votes(split: Split, objective: LabelObjective, smoothing: float) -> Floats:
     """The majority of every part and label, all with one weight (their section 4.1)."""
     difference = split.right - split.wrong
+    difference[np.abs(difference) <= NOISE] = 0.0  # no majority: rounding must not make one
     r = min(1.0, float(np.abs(difference).sum()) / objective.mass)
     alpha = 0.5 / objective.mass * math.log((1.0 + r + smoothing) / (1.0 - r + smoothing))
     return alpha * np.sign(difference)

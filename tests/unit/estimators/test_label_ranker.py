@@ -178,3 +178,14 @@ def test_other_labels_than_those_of_fit():
 def test_parameters_out_of_range(parameter, words):
     with pytest.raises(ParameterError, match=words):
         LabelRanker(**parameter).fit(X, Y)
+
+
+def test_rounding_makes_no_majority():
+    """Three rows for and three against: whether they come as rows or as weights, no vote."""
+    x = np.array([[np.nan], [0.0], [np.nan], [np.nan]])
+    y, counts = np.array([[1, 0], [1, 0], [0, 1], [1, 0]]), np.array([1, 1, 3, 2])
+    ranker = LabelRanker(6, predictions="discrete")
+    one = clone(ranker).fit(x, y, sample_weight=counts).label_scores(x)
+    two = clone(ranker).fit(x.repeat(counts, axis=0), y.repeat(counts, axis=0)).label_scores(x)
+    np.testing.assert_allclose(one, two, atol=1e-9)
+    assert one[0].tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
