@@ -154,7 +154,7 @@ def _learn(runs: tuple[str, ...], output: str, given: dict[str, Any]) -> None:
     _tell_of_topics(pool, qrels, int(judged.sum()))
     screen = console()
     with _naming(given["qrels"]), _progress() as progress:
-        everything = Judging.of(pool.of_topics(judged), qrels)
+        everything = Judging.of(pool, qrels).of_topics(judged)
         if given["holdout"]:
             found = compare_fusions(
                 pool, qrels, holdout=given["holdout"], measures=measures,

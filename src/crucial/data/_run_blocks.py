@@ -44,6 +44,14 @@ class Words:
         )  # fmt: skip
         return codes
 
+    def numbers_of(self, words: list[str]) -> NDArray[np.int32]:
+        """Number words that are at hand as text."""
+        raw = [word.encode("utf-8", "surrogatepass") for word in words]
+        ends = np.cumsum([len(one) for one in raw], dtype=np.int64)
+        text = np.frombuffer(b"".join(raw) + b"\n", np.uint8)
+        places = np.stack((np.concatenate(([0], ends[:-1])), ends), axis=1)
+        return self.numbers(text, places, 0)
+
     def _make_room(self, n_words: int, n_bytes: int) -> None:
         """Grow, so that all words that come may be new."""
         from crucial.kernels.run_text import place_words

@@ -143,15 +143,25 @@ def read_qrels(path: PathLike) -> Qrels:
     return Qrels(as_objects(qids), as_objects(docs), np.array(grades, np.int64))
 
 
+def _checked_words(values: Any, what: str) -> list[str]:
+    """Refuse ids that cannot stand between spaces; all at once where they are fine."""
+    texts = [str(value) for value in values]
+    raw = " ".join(texts).encode()
+    words = raw.split()
+    if len(words) != len(texts) or b" ".join(words) != raw or b"\0" in raw:
+        texts = [check_word(value, what, row) for row, value in enumerate(texts)]
+    return texts
+
+
 def _by_query(qid: Any, doc: Any) -> dict[str, dict[str, int]]:
     """Row of each document of each query, both in the order they came."""
     queries: dict[str, dict[str, int]] = {}
-    for row, (one_qid, one_doc) in enumerate(zip(qid, doc)):
-        docs = queries.setdefault(check_word(one_qid, "qid", row), {})
-        name = check_word(one_doc, "doc", row)
+    qids, names = _checked_words(qid, "qid"), _checked_words(doc, "doc")
+    for row, (one_qid, name) in enumerate(zip(qids, names)):
+        docs = queries.setdefault(one_qid, {})
         if docs.setdefault(name, row) != row:
             raise DataError(
-                f"document {shown(name)} occurs twice in query {shown(str(one_qid))}: in rows "
+                f"document {shown(name)} occurs twice in query {shown(one_qid)}: in rows "
                 f"{docs[name]} and {row}."
             )
     return queries
@@ -174,16 +184,18 @@ def write_run(path: PathLike, run: Run) -> None:
     _check_lengths(run.qid, run.doc, scores)
     tags = [run.tag] * len(scores) if isinstance(run.tag, str) else list(run.tag)
     _check_lengths(scores, tags)
-    tags = [check_word(tag, "tag", row) for row, tag in enumerate(tags)]
+    tags = _checked_words(tags, "tag")
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise DataError(f"the score of row {row} is {scores[row]}; scores must be finite.")
     with atomic_write(path) as file:
         for qid, docs in _by_query(run.qid, run.doc).items():
             ranked = sorted(docs, key=lambda doc: (scores[docs[doc]], doc), reverse=True)
-            for rank, doc in enumerate(ranked, 1):
-                row = docs[doc]
-                file.write(f"{qid} Q0 {doc} {rank} {scores[row]!r} {tags[row]}\n".encode())
+            lines = [
+                f"{qid} Q0 {doc} {rank} {scores[docs[doc]]!r} {tags[docs[doc]]}\n"
+                for rank, doc in enumerate(ranked, 1)
+            ]
+            file.write("".join(lines).encode())
 
 
 def write_qrels(path: PathLike, qrels: Qrels) -> None:

@@ -95,6 +95,24 @@ def _hash(text: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
 
 
 @kernel
+def _same(
+    text: NDArray[np.uint8],
+    begin: int,
+    end: int,
+    other: NDArray[np.uint8],
+    other_begin: int,
+    other_end: int,
+) -> bool:
+    """Whether two words have the same bytes."""
+    if end - begin != other_end - other_begin:
+        return False
+    for step in range(end - begin - 1, -1, -1):  # (ids differ at their ends)
+        if text[begin + step] != other[other_begin + step]:
+            return False
+    return True
+
+
+@kernel
 def place_words(hashes: NDArray[np.uint64], n_words: int, slots: NDArray[np.int32]) -> None:
     """Put known words into an empty table of slots (a power of two of them, -1 is empty)."""
     mask = np.uint64(len(slots) - 1)
@@ -143,20 +161,21 @@ def number_words(
     mask = np.uint64(len(slots) - 1)
     for row in range(len(codes)):
         begin, end = places[row, 2 * field], places[row, 2 * field + 1]
+        if row > 0 and _same(
+            text, begin, end, text, places[row - 1, 2 * field], places[row - 1, 2 * field + 1]
+        ):
+            codes[row] = codes[row - 1]
+            continue
         value = _hash(text, begin, end)
         at = value >> np.uint64(32) & mask
         found = -1
         while slots[at] >= 0:
             word = slots[at]
-            if hashes[word] == value and starts[word + 1] - starts[word] == end - begin:
-                same = True
-                for step in range(end - begin):
-                    if arena[starts[word] + step] != text[begin + step]:
-                        same = False
-                        break
-                if same:
-                    found = word
-                    break
+            if hashes[word] == value and _same(
+                text, begin, end, arena, starts[word], starts[word + 1]
+            ):
+                found = word
+                break
             at = (at + _U1) & mask
         if found < 0:
             found = n_words

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.apps.fusion.inputs import as_qrels
 from crucial.apps.fusion.judging import Judging, judged_topics
 from crucial.apps.fusion.learning import Learning, learn_judged, tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
@@ -193,15 +194,16 @@ def compare_fusions(
     """
     names = [get_measure(one).name for one in measures]
     how = Learning.checked(measure=names[0], random_state=random_state, **learning)
-    pool = Pool.of(runs)
-    held = split_topics(pool, qrels, holdout, random_state)
-    train = Judging.of(pool.of_topics(judged_topics(pool, qrels) & ~held), qrels)
-    test = Judging.of(pool.of_topics(held), qrels)
+    pool, judgements = Pool.of(runs), as_qrels(qrels)
+    held = split_topics(pool, judgements, holdout, random_state)
+    everything = Judging.of(pool, judgements)
+    train = everything.of_topics(judged_topics(pool, judgements) & ~held)
+    test = everything.of_topics(held)
     fusion = learn_judged(train, how, progress)
     rrf = tuned_rrf(train, names[0])
     table: dict[str, tuple[str, dict[str, Floats], float]] = {}
     for name, one in zip(pool.names, test.pool.lists):
-        values = {m: test.values_of_list(m, one) for m in names}
+        values = {m: test.values(m, one) for m in names}
         table[name] = ("run", values, test.unjudged(UNJUDGED_DEPTH, one))
     fusions = [Fusion("rrf", 60.0), *([rrf] if rrf.k != 60.0 else [])]
     fusions += [Fusion(m, normalise=how.normalise) for m in METHODS if m != "rrf"]
@@ -263,9 +265,7 @@ def _best_run(train: Judging, measure: str) -> str:
     """The run that is best on the training topics."""
     chosen = get_measure(measure)
     sign = 1.0 if chosen.higher_is_better else -1.0
-    values = [
-        sign * _summary(measure, train.values_of_list(chosen, one)) for one in train.pool.lists
-    ]
+    values = [sign * _summary(measure, train.values(chosen, one)) for one in train.pool.lists]
     values = [-math.inf if math.isnan(value) else value for value in values]
     return train.pool.names[int(np.argmax(values))]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.apps.fusion.inputs import as_qrels
 from crucial.apps.fusion.judging import Judging, judged_topics
 from crucial.apps.fusion.methods import Fusion
 from crucial.apps.fusion.normalise import NORMALISATIONS
@@ -267,9 +268,9 @@ def learn_fusion(
         positive=positive, normalise=normalise, default_rank=default_rank,
         learning_rate=learning_rate, random_state=random_state, n_jobs=n_jobs,
     )  # fmt: skip
-    pool = Pool.of(runs)
-    pool = pool.of_topics(judged_topics(pool, qrels))
-    return learn_judged(Judging.of(pool, qrels), how, progress)
+    pool, judgements = Pool.of(runs), as_qrels(qrels)
+    judged = judged_topics(pool, judgements)
+    return learn_judged(Judging.of(pool, judgements).of_topics(judged), how, progress)
 
 
 def learn_judged(

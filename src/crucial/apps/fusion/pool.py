@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import CodedRuns, coded_runs
+from crucial.data._run_blocks import Words
 from crucial.data._words import shown
 from crucial.data.trec import Run
 from crucial.errors import DataError
@@ -140,6 +141,18 @@ class Pool:
         for one in self.lists:
             out[one.rows] += 1
         return out
+
+    def codes_of(self, names: list[str]) -> tuple[Ints, int]:
+        """Numbers of documents by name, and a number above all of them.
+
+        Names that no run has get numbers of their own, above those that are known.
+        """
+        if isinstance(self.words, Words):
+            codes = self.words.numbers_of(names).astype(np.int64)
+            return codes, len(self.words)
+        table = {name: at for at, name in enumerate(self.words.tolist())}
+        found = [table.setdefault(name, len(table)) for name in names]
+        return np.array(found, np.int64), len(table)
 
     def of_topics(self, wanted: NDArray[np.bool_]) -> Pool:
         """The part of the pool that these topics make (a bool a topic)."""
