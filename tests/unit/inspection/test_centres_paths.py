@@ -1,0 +1,103 @@
+"""Centres of intervals and paths of trainings: figures 5, 6 and 7 of Wang et al."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, inspection
+from crucial.errors import DataError, NotRankedError, ParameterError
+
+
+def rows(seed: int = 0):
+    random = np.random.default_rng(seed)
+    X = random.random((60, 3))
+    y = (X[:, 0] + 0.5 * X[:, 1] + 0.2 * random.normal(size=60)).argsort().argsort()
+    return X, y, np.repeat(np.arange(4), 15)
+
+
+def test_four_kinds_of_centre_of_one_query():
+    """Nine rows in three intervals: the third of an interval is one row."""
+    y = np.arange(9.0)
+    found = inspection.centres(10 * y[:, None], y, n_intervals=3)
+    assert found.values["mean"].tolist() == [[10.0, 40.0, 70.0]]
+    assert found.values["posterior"].tolist() == [[0.0, 30.0, 60.0]]
+    assert found.values["middle"].tolist() == [[10.0, 40.0, 70.0]]
+    assert found.values["prior"].tolist() == [[20.0, 50.0, 80.0]]
+    assert "prior" in str(found)
+    frame = found.to_frame()
+    assert list(frame["interval"]) == [1, 2, 3]
+    assert list(frame["prior"]) == [20.0, 50.0, 80.0]
+
+
+def test_an_interval_without_values_has_no_centre():
+    y = np.arange(9.0)
+    x = np.where(y < 3, np.nan, y)
+    found = inspection.centres(x[:, None], y, n_intervals=3, kinds=["mean"])
+    assert np.isnan(found.values["mean"][0, 0])
+    assert found.values["mean"][0, 1:].tolist() == [4.0, 7.0]
+    assert " - 4 7" in str(found)
+
+
+def test_centres_refuse():
+    X, y, qid = rows()
+    with pytest.raises(ParameterError, match="'n_intervals' parameter of centres must be at most"):
+        inspection.centres(X, y, qid=qid, n_intervals=16)
+    with pytest.raises(ParameterError, match="'kinds' parameter of centres"):
+        inspection.centres(X, y, qid=qid, kinds=["median"])
+    with pytest.raises(ParameterError, match=r"'features' parameter of centres .* \[0, 2\]"):
+        inspection.centres(X, y, qid=qid, features=[3])
+    with pytest.raises(DataError, match="needs a feature"):
+        inspection.centres(X, y, qid=qid, features=[])
+
+
+def test_paths_report_how_steadily_rankers_learned():
+    X, y, qid = rows()
+    fitted = {
+        "plain": FeatureRank(4, 3).fit(X, y, qid=qid),
+        "balanced": BLFeatureRank(4, 3).fit(X, y, qid=qid),
+        "diff": DiffRank(4, cycles=3, record_risks=True).fit(X, y, qid=qid),
+    }
+    found = inspection.training_paths(fitted)
+    path = found.paths["plain"]
+    assert path.cycles.tolist() == [3, 6]
+    rises = np.diff(path.kendall)
+    assert path.rises == np.sum(rises > 1e-12)
+    assert path.climbed == pytest.approx(rises[rises > 0].sum())
+    diff = found.paths["diff"]
+    assert (diff.wrong <= diff.loss).all()
+    assert (diff.loss <= diff.bound * (1 + 1e-12)).all()
+    assert len(found.to_frame()["step"]) == 27
+    lines = str(found).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["plain", "balanced", "diff"]
+
+
+def test_paths_refuse_what_has_none():
+    X, y, qid = rows()
+    with pytest.raises(NotRankedError, match="fit it first"):
+        inspection.training_paths({"a": FeatureRank()})
+    with pytest.raises(NotRankedError, match="record_risks=True"):
+        inspection.training_paths({"a": RankBoost(3).fit(X, y, qid=qid)})
+
+
+def test_figures_5_6_and_7_can_be_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    X, y, qid = rows()
+    axes = inspection.centres(X, y, qid=qid, n_intervals=5).plot()
+    assert len(axes) == 3
+    assert len(axes[0].lines) == 4
+    assert axes[0].lines[0].get_xdata().tolist() == [1, 2, 3, 4, 5]
+    fitted = {
+        "FeatureRank": FeatureRank(4, 2).fit(X, y, qid=qid),
+        "DiffRank": DiffRank(4, record_risks=True).fit(X, y, qid=qid),
+    }
+    paths = inspection.training_paths(fitted)
+    drawn = paths.plot()
+    assert drawn.lines[0].get_ydata().tolist() == paths.paths["FeatureRank"].kendall.tolist()
+    assert len(drawn.lines) == 3  # two curves and where the features begin again
+    bounds = paths.plot_bounds()
+    assert bounds.lines[3].get_ydata().tolist() == paths.paths["DiffRank"].loss.tolist()
+    plt.close("all")
