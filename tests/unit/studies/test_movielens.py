@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from crucial.errors import DataError, FileError
-from crucial.studies.movielens import PUBLISHED, Ratings, main, make_tasks, read_ratings, run
+from crucial.studies.movielens import (
+    PUBLISHED,
+    Ratings,
+    main,
+    make_tasks,
+    print_readings,
+    read_ratings,
+    run,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -93,6 +101,22 @@ def test_study_runs_and_goes_on_from_a_folder(tmp_path):
             value = found.value(measure, ranker, "task")
             assert 0.0 <= value <= 1.0
             assert value == again.value(measure, ranker, "task")
+
+
+def test_readings_of_the_rule_for_ndcg():
+    tasks, _ = make_tasks(film_club(), least=32)
+    said: list[str] = []
+    print_readings(tasks[:1], rounds=3, seed=0, write=said.append)
+    lines = "".join(said)
+    values = {
+        kept: [float(v) for v in re.findall(r"(0\.\d+) +[\d.]+ \[", line)]
+        for line in said
+        for kept in ("ndcg@5, largest", "ndcg@5, smallest")
+        if line.startswith(kept)
+    }
+    assert len(values["ndcg@5, largest"]) == len(values["ndcg@5, smallest"]) == 3
+    assert "[0.8019 7]" in lines
+    assert "ndcg_exp@5, smallest" in lines
 
 
 def test_error_is_one_line(tmp_path, capsys):
