@@ -23,6 +23,10 @@ from crucial.validation import check_integer, check_real, refuse
 __all__ = ["SVMMap"]
 
 
+#: Rows that weights may make of the given ones: beyond, memory ends.
+_MOST_ROWS = 1e8
+
+
 class SVMMap(ListRanker):
     """Rank by a margin that grows with what is lost in average precision (Yue et al. 2007).
 
@@ -43,7 +47,7 @@ class SVMMap(ListRanker):
         Which rows are relevant. None: labels are of two values in a query, and the higher is
         relevant. A number or a share: those among the first so many positions of their query by
         label, for grades and strict orders; rows of equal labels share the best of their
-        positions.
+        positions, and those of a query's lowest label are never relevant.
     tol : float, default=0.001
         How far above its minimum the objective may be left.
     max_iter : int, default=1000
@@ -125,6 +129,11 @@ class SVMMap(ListRanker):
                 "SVMMap: sample_weight must be whole numbers, since average precision counts "
                 f"rows. Row {row} is {weight[row]:g}. Use query_weight to weigh queries, or "
                 "ListMLE, which takes any weights."
+            )
+        if weight is not None and weight.sum() > _MOST_ROWS:
+            raise DataError(
+                f"SVMMap: sample_weight adds up to {weight.sum():g} rows, and rows are counted one "
+                f"by one, up to {_MOST_ROWS:g}. Use smaller weights, or ListMLE."
             )
         if self.top is None:
             return y

@@ -110,7 +110,7 @@ class CosineLists:
         values = self.centre(scores)
         square = self.sums(values * values)
         along = self.sums(self.labels * values)
-        live = square > 0
+        live = square > _FLAT**2 * self.sums(scores * scores)
         length = np.sqrt(np.where(live, square, 1.0))
         cosine = np.where(live, along / length, 0.0)
         value = 0.5 * float(np.dot(self.factor, 1.0 - cosine))
@@ -137,8 +137,9 @@ def add_features(lists: CosineLists, matrix: Any, rounds: int, tol: float) -> It
     """
     if not matrix.shape[1]:
         return
-    label_column = lists.products(lists.labels, matrix)  # g.h
     column_square = lists.squares(matrix)  # h.h
+    spread = column_square > 0.0  # (what else there is of a column in a query is rounding)
+    label_column = lists.products(lists.labels, matrix) * spread  # g.h
     scores = np.zeros(matrix.shape[0])
     loss = 0.5  # (a cosine of 0 everywhere)
     for _ in range(rounds):
@@ -148,7 +149,7 @@ def add_features(lists: CosineLists, matrix: Any, rounds: int, tol: float) -> It
             weights = np.sign(lists.factor @ _cosine(label_column, column_square))
             across = np.zeros_like(label_column)
         else:
-            across = lists.products(scores, matrix)  # H.h
+            across = lists.products(scores, matrix) * spread  # H.h
             weights = _weights(lists, square, scores, label_column, across, column_square)
         along = lists.sums(lists.labels * scores)[:, None]
         length = square[:, None] + 2.0 * weights * across + weights**2 * column_square

@@ -29,8 +29,8 @@ class Columns:
     Attributes
     ----------
     matrix : float64 array or sparse matrix of shape (n_rows, n_columns)
-        Sparse for sparse input; its columns are not moved, so that zeros stay: right up to a
-        constant a column, which no difference of scores sees.
+        Sparse for sparse input; standard columns are then not moved, so that zeros stay: right
+        up to a constant a column, which no difference of scores sees.
     rankers : tuple of ScaledFeature, one a column
     scale : array over the columns
         What a weight of the column is, times this, is the weight of its ranker.
@@ -61,7 +61,9 @@ class Columns:
             False leaves the columns in [0, 1].
         """
         mass = np.ones(len(rows)) if weight is None else weight / weight.max()
+        sparse = instances.is_sparse
         columns: list[Any] = []
+        dense = np.empty((len(rows), 0 if sparse else instances.n_features), order="F")
         rankers: list[ScaledFeature] = []
         scale: list[float] = []
         for j in range(instances.n_features):
@@ -77,21 +79,20 @@ class Columns:
             ranker = ScaledFeature(j, low, high, mean)
             unit[~there] = mean
             factor = 1.0 / spread if standard else 1.0
-            if instances.is_sparse:
-                # In [0, 1] but not from 0 on: what was 0 in the table is 0 here.
+            if not sparse:
+                dense[:, len(rankers)] = (unit - mean) * factor if standard else unit
+            elif not standard:
+                columns.append(sp.csc_array(unit[:, None]))
+            else:
+                # Of a range of 1, but not from 0 on: what was 0 in the table is 0 here.
                 half = ranker.unit
                 filled = np.where(there, values * half, low * half)
                 moved = filled / (high * half - low * half)
                 moved[~there] += mean
                 columns.append(sp.csc_array((moved * factor)[:, None]))
-            else:
-                columns.append((unit - mean) * factor if standard else unit)
             rankers.append(ranker)
             scale.append(factor)
-        if not columns:
-            return cls(np.zeros((len(rows), 0)), (), np.zeros(0))
-        sparse = instances.is_sparse
-        matrix = sp.hstack(columns, format="csr") if sparse else np.column_stack(columns)
+        matrix = sp.hstack(columns, format="csr") if columns else dense[:, : len(rankers)]
         return cls(matrix, tuple(rankers), np.array(scale))
 
 

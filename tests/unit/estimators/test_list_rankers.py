@@ -1,0 +1,214 @@
+"""ListMLE, RankCosine and SVMMap: what they learn, what changes nothing, and what they refuse."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+from crucial import ListMLE, RankCosine, SVMMap, evaluate, load_model
+from crucial.errors import DataError, MissingExtraError, NoProgressWarning, ParameterError
+
+RANDOM = np.random.default_rng(4)
+N = 120
+X = RANDOM.normal(size=(N, 4))
+HEIGHT = X @ [1.0, -0.5, 0.2, 0.0] + 0.7 * RANDOM.normal(size=N)
+QID = np.repeat(np.arange(8), 15)
+ORDER = np.concatenate([np.argsort(np.argsort(HEIGHT[q == QID])) for q in range(8)]) + 1.0
+ALL = [ListMLE(), RankCosine(), RankCosine(centred=False), SVMMap(top=5, tol=1e-8)]
+IDS = ["listmle", "rankcosine", "rankcosine-as-published", "svm-map"]
+
+every = pytest.mark.parametrize("ranker", ALL, ids=IDS)
+
+
+@every
+def test_strict_orders_are_learned(ranker: Any) -> None:
+    ranker.fit(X, ORDER, qid=QID)
+    assert ranker.score(X, ORDER, qid=QID) > 0.75
+    importances = ranker.feature_importances_
+    assert importances.argmax() == 0
+    assert importances[3] < 0.15
+    assert importances.sum() == pytest.approx(1.0)
+
+
+@every
+def test_scale_and_origin_of_a_feature_change_nothing(ranker: Any) -> None:
+    before = ranker.fit(X, ORDER, qid=QID).predict(X)
+    moved = X * [3.0, 1e-200, 1e200, 7.0] + [5.0, 0.0, 0.0, -9.0]
+    after = ranker.fit(moved, ORDER, qid=QID).predict(moved)
+    np.testing.assert_allclose(np.ptp(after - before), 0.0, atol=1e-4)
+
+
+@every
+def test_the_order_of_features_and_names_of_queries_change_nothing(ranker: Any) -> None:
+    before = ranker.fit(X, ORDER, qid=QID).predict(X)
+    names = np.array([f"query {7 - q}" for q in QID])
+    after = ranker.fit(X[:, ::-1], ORDER, qid=names).predict(X[:, ::-1])
+    np.testing.assert_allclose(after, before, atol=1e-4)
+
+
+@pytest.mark.parametrize("ranker", [ListMLE(), SVMMap(top=5)], ids=["listmle", "svm-map"])
+def test_only_the_order_of_labels_counts(ranker: Any) -> None:
+    before = ranker.fit(X, ORDER, qid=QID).predict(X)
+    after = ranker.fit(X, np.exp(ORDER) + 100.0 * QID, qid=QID).predict(X)
+    assert after.tobytes() == before.tobytes()
+
+
+@every
+def test_abstentions_count_as_the_mean(ranker: Any) -> None:
+    holes = X.copy()
+    holes[RANDOM.random(X.shape) < 0.2] = np.nan
+    holed = ranker.fit(holes, ORDER, qid=QID).predict(holes)
+    filled = np.where(np.isnan(holes), np.nanmean(holes, axis=0), holes)
+    assert ranker.predict(filled) == pytest.approx(holed, abs=1e-9)
+    assert ranker.score(holes, ORDER, qid=QID) > 0.65
+    nothing = ranker.predict(np.full((2, 4), np.nan))
+    assert nothing[0] == nothing[1]
+
+
+@every
+def test_sparse_input_is_the_same_ranker(ranker: Any) -> None:
+    table = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense = ranker.fit(table, ORDER, qid=QID).predict(table)
+    sparse = ranker.fit(sp.csr_array(table), ORDER, qid=QID).predict(sp.csr_array(table))
+    np.testing.assert_allclose(np.ptp(sparse - dense), 0.0, atol=1e-4)
+
+
+@every
+def test_a_query_weight_of_0_leaves_a_query_out(ranker: Any) -> None:
+    weights = {q: float(q != 3) for q in range(8)}
+    one = ranker.fit(X, ORDER, qid=QID, query_weight=weights).predict(X)
+    kept = QID != 3
+    two = ranker.fit(X[kept], ORDER[kept], qid=QID[kept]).predict(X)
+    np.testing.assert_allclose(one, two, atol=1e-6)
+    heavy = {q: 1.0 + 9.0 * (q == 3) for q in range(8)}
+    assert np.ptp(ranker.fit(X, ORDER, qid=QID, query_weight=heavy).predict(X) - one) > 1e-3
+
+
+@every
+def test_a_query_of_one_row_is_left_out(ranker: Any) -> None:
+    before = ranker.fit(X, ORDER, qid=QID).predict(X)
+    more = np.vstack([X, X[:1]])
+    ranker.fit(more, np.append(ORDER, 99.0), qid=np.append(QID, 77))
+    np.testing.assert_allclose(ranker.predict(X), before, atol=1e-9)
+    assert ranker.model_.training["queries"] == 8
+
+
+@every
+def test_constant_features_tell_nothing(ranker: Any) -> None:
+    with pytest.warns(NoProgressWarning, match="no feature tells any rows apart"):
+        ranker.fit(np.ones((N, 2)), ORDER, qid=QID)
+    assert not ranker.predict(np.ones((3, 2))).any()
+    assert not ranker.feature_importances_.any()
+
+
+@every
+def test_it_is_saved_with_what_made_it(ranker: Any, tmp_path: Any) -> None:
+    ranker.fit(X, ORDER, qid=QID).save(tmp_path / "model.json")
+    model = load_model(tmp_path / "model.json")
+    assert model.predict(X).tobytes() == ranker.predict(X).tobytes()
+    assert model.training["with_qid"] is True
+    assert "n_jobs" not in model.training["parameters"]
+
+
+def test_list_mle_says_when_it_did_not_end() -> None:
+    with pytest.warns(ConvergenceWarning, match="raise max_iter, l2 or tol"):
+        ListMLE(max_iter=1).fit(X, ORDER, qid=QID)
+    loose, tight = (ListMLE(l2).fit(X, ORDER, qid=QID) for l2 in (1e-4, 1.0))
+    assert np.abs(tight.model_.weights).sum() < np.abs(loose.model_.weights).sum()
+
+
+def test_rank_cosine_rounds_can_be_looked_at() -> None:
+    ranker = RankCosine(6, tol=0.0).fit(X, ORDER, qid=QID)
+    assert len(ranker.loss_curve_) == ranker.n_iter_ == 6
+    assert (np.diff(ranker.loss_curve_) < 0).all()
+    staged = list(ranker.staged_predict(X))
+    assert staged[-1].tobytes() == ranker.predict(X).tobytes()
+    assert staged[2].tobytes() == ranker.truncate(3).predict(X).tobytes()
+    # The cosine of centred scores and labels is their correlation.
+    by_query = [np.corrcoef(staged[-1][q == QID], ORDER[q == QID])[0, 1] for q in range(8)]
+    assert ranker.loss_curve_[-1] == pytest.approx(np.mean(0.5 - 0.5 * np.array(by_query)))
+
+
+def test_svm_map_minimises_what_average_precision_loses() -> None:
+    y = (ORDER > 10).astype(int)
+    ranker = SVMMap().fit(X, y, qid=QID)
+    reached = evaluate(y, ranker.predict(X), qid=QID, measures=["map"])["map"]
+    assert ranker.objective_ >= 1.0 - reached  # the hinge lies above the loss itself
+    assert 0.0 <= ranker.gap_ <= ranker.tol
+    assert SVMMap(top=5).fit(X, ORDER, qid=QID).predict(X).tobytes() == ranker.predict(X).tobytes()
+    share = SVMMap(top=1 / 3).fit(X, ORDER, qid=QID)
+    assert share.predict(X).tobytes() == ranker.predict(X).tobytes()
+    with pytest.warns(ConvergenceWarning, match="raise max_iter, l2 or tol"):
+        SVMMap(max_iter=2).fit(X, y, qid=QID)
+
+
+def test_svm_map_refuses_grades_with_a_way_out() -> None:
+    with pytest.raises(DataError, match=r"labels of query 0 are 1, 2, 3, 4, \.\.\.\. Set top="):
+        SVMMap().fit(X, ORDER, qid=QID)
+    with pytest.raises(DataError, match=r"the labels are 1, 2, 3, 4, \.\.\.\."):
+        SVMMap().fit(X[:15], ORDER[:15])
+
+
+def test_svm_map_counts_rows() -> None:
+    y = (ORDER > 10).astype(int)
+    with pytest.raises(DataError, match=r"whole numbers.* Row 2 is 0\.5"):
+        SVMMap().fit(X, y, qid=QID, sample_weight=[1.0, 2.0, 0.5] + [1.0] * (N - 3))
+    with pytest.raises(DataError, match="adds up to"):
+        SVMMap().fit(X, y, qid=QID, sample_weight=[1e9] * N)
+
+
+def test_svm_map_without_its_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    with pytest.raises(MissingExtraError, match=r"SVMMap needs clarabel.*crucial\[qp\]"):
+        SVMMap().fit(X, ORDER > 10, qid=QID)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "name"),
+    [
+        (ListMLE(0.0), "l2"),
+        (ListMLE(tol=-1.0), "tol"),
+        (ListMLE(max_iter=0), "max_iter"),
+        (ListMLE(n_jobs=0), "n_jobs"),
+        (RankCosine(0), "n_estimators"),
+        (RankCosine(centred=1), "centred"),  # type: ignore[arg-type]
+        (RankCosine(tol=float("nan")), "tol"),
+        (SVMMap(-1.0), "l2"),
+        (SVMMap(top=0), "top"),
+        (SVMMap(top=1.0), "top"),
+        (SVMMap(top=True), "top"),
+        (SVMMap(tol=0.0), "tol"),
+        (SVMMap(max_iter=1.5), "max_iter"),  # type: ignore[arg-type]
+        (SVMMap(n_jobs="2"), "n_jobs"),  # type: ignore[arg-type]
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_named(ranker: Any, name: str) -> None:
+    rule = f"The '{name}' parameter of {type(ranker).__name__} must be"
+    with pytest.raises(ParameterError, match=rule):
+        ranker.fit(X, ORDER, qid=QID)
+
+
+@every
+def test_bad_labels_are_named(ranker: Any) -> None:
+    with pytest.raises(DataError, match="row 4 is nan"):
+        ranker.fit(X, np.where(np.arange(N) == 4, np.nan, ORDER), qid=QID)
+    with pytest.raises(DataError, match="No comparable pair"):
+        ranker.fit(X, ORDER, qid=np.arange(N))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranker", [RankCosine(centred=False), SVMMap(top=3)], ids=str)
+def test_scikit_learns_checks_with_other_parameters(ranker: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(ranker, on_fail="raise", on_skip=None)
+    skipped = {one["check_name"] for one in results if one["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}

@@ -1,0 +1,202 @@
+"""The study of strictly ordered lists: what it reads, what it learns from, what it prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crucial.data.groups import Groups
+from crucial.errors import DataError, FileError, ParameterError
+from crucial.lab.tasks import Split
+from crucial.studies import strict_order
+from crucial.studies.strict_lists import (
+    SUBSTITUTES,
+    diabetes_lists,
+    digit_lists,
+    heights,
+    read_lists,
+    read_strict_folds,
+)
+from crucial.studies.strict_order import (
+    MEASURES,
+    PUBLISHED,
+    PUBLISHED_NDCG,
+    Graded,
+    main,
+    rankers,
+)
+
+LETOR = """\
+1008 qid:10 1:0.5 2:0.1 46:0.25 #docid = GX057-59-4044939 inc = 1 prob = 0.698286
+1007 qid:10 1:0.25 2:0.5 46:NULL #docid = GX235-84-0891544 inc = 1 prob = 0.567746
+1006 qid:10 1:0.125 2:0.0 46:0.5 #docid = GX016-48-5543459 inc = 0.01 prob = 0.9
+3 qid:18 1:0.5 2:0.1 46:0.25 #docid = GX1
+9 qid:18 1:0.75 2:0.1 46:0.25 #docid = GX2
+"""
+
+
+def test_reads_letor_with_the_largest_label_on_top(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text(LETOR)
+    data = read_lists(path)
+    assert data.y is not None
+    assert data.y.tolist() == [3.0, 2.0, 1.0, 1.0, 2.0]
+    assert data.qid is not None
+    assert data.qid.tolist() == [10, 10, 10, 18, 18]
+    assert data.X.shape == (5, 46)
+    assert np.isnan(np.asarray(data.X.todense() if hasattr(data.X, "todense") else data.X)[1, 45])
+    smallest = read_lists(path, "smallest").y
+    assert smallest is not None
+    assert smallest.tolist() == [1.0, 2.0, 3.0, 2.0, 1.0]
+
+
+def test_what_is_no_strict_order_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("2 qid:1 1:1\n1 qid:1 1:2\n2 qid:7 1:3\n0 qid:7 1:4\n2 qid:7 1:5\n")
+    said = r"train\.txt: a strict order was expected, and rows 3 and 5 of query 7 both .* label 2"
+    with pytest.raises(FileError, match=said):
+        read_lists(path)
+    path.write_text("2 1:1\n1 1:2\n")
+    with pytest.raises(FileError, match="no query ids"):
+        read_lists(path)
+    path.write_text("2 qid:1 1:x\n")
+    with pytest.raises(FileError, match="line 1"):
+        read_lists(path)
+    with pytest.raises(ParameterError, match="'best' parameter"):
+        heights(np.array([1.0, 2.0]), Groups.single(2), "highest")
+
+
+def folds(folder: Path, n_folds: int = 2, seed: int = 0, length: int = 14) -> Path:
+    """A small data set in LETOR's layout, with labels from 1000 down."""
+    random = np.random.default_rng(seed)
+    for fold in range(1, n_folds + 1):
+        (folder / f"Fold{fold}").mkdir(parents=True)
+        for number, (part, queries) in enumerate({"train": 6, "vali": 2, "test": 3}.items()):
+            lines = []
+            for q in range(queries):
+                X = random.normal(size=(length, 3))
+                order = np.argsort(
+                    np.argsort(X @ [1.0, 0.6, 0.0] + 0.3 * random.normal(size=length))
+                )
+                for x, place in zip(X, order):
+                    values = " ".join(f"{j}:{v:.4f}" for j, v in enumerate(x, start=1))
+                    lines.append(f"{1000 + place} qid:{fold}{number}{q} {values} #docid = D")
+            (folder / f"Fold{fold}" / f"{part}.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_folds_are_checked_and_can_be_turned_round(tmp_path: Path) -> None:
+    folder = folds(tmp_path / "lists")
+    task = read_strict_folds(folder)
+    parts = task.parts(Split("Fold1"))
+    for part in (parts.train, parts.test):
+        assert sorted(part.y[part.groups.order[:14]]) == list(range(1, 15))
+    turned = read_strict_folds(folder, "smallest")
+    assert (turned.parts(Split("Fold1")).test.y + parts.test.y == 15.0).all()
+    assert turned.digest() != task.digest()
+    file = folder / "Fold1" / "vali.txt"
+    file.write_text(re.sub(r"^10\d\d", "1001", file.read_text(), flags=re.MULTILINE))
+    with pytest.raises(FileError, match=r"vali\.txt: a strict order was expected"):
+        task.parts(Split("Fold1"))
+    with pytest.raises(FileError, match="this is no folder"):
+        read_strict_folds(tmp_path / "none")
+
+
+@pytest.mark.parametrize("task", [digit_lists(6, 30), diabetes_lists()], ids=SUBSTITUTES.keys())
+def test_substitutes_are_strict(task: Any) -> None:
+    assert heights(task.y, task.groups).tolist() == task.y.tolist()
+    assert (task.groups.sizes >= 20).all()
+    assert not np.isnan(task.X).any()
+    again = type(task)(task.name, task.X, task.y, task.qid)
+    assert again.digest() == task.digest()
+
+
+def test_digits_are_ordered_by_all_pixels() -> None:
+    """Distances by parts agree with the order, and none of them is the order."""
+    task = digit_lists(5, 60, seed=3)
+    for q in range(5):
+        rows = task.groups.order[task.groups.starts[q] : task.groups.starts[q + 1]]
+        agree = [np.corrcoef(task.X[rows, j], task.y[rows])[0, 1] for j in range(8)]
+        assert np.mean(agree) > 0.3
+        assert max(agree) < 0.99
+    assert digit_lists(5, 60, seed=3).digest() == task.digest()
+    assert digit_lists(5, 60, seed=4).digest() != task.digest()
+    with pytest.raises(ParameterError, match="'length' parameter of digit_lists"):
+        digit_lists(5, 1)
+    with pytest.raises(ParameterError, match="'length' parameter of diabetes_lists"):
+        diabetes_lists(200)
+
+
+def test_a_strict_order_is_cut_into_grades() -> None:
+    class Keeper:
+        def fit(self, X: Any, y: Any, *, qid: Any) -> None:
+            self.y = y
+
+    keeper = Keeper()
+    y = np.random.default_rng(0).permutation(62) + 1.0
+    Graded(keeper).fit(np.zeros((62, 1)), y, qid=np.zeros(62))
+    assert keeper.y.tolist() == np.floor((y - 1) / 2).tolist()
+    with pytest.raises(DataError, match="a strict order was expected"):
+        Graded(keeper).fit(np.zeros((3, 1)), [1, 1, 2], qid=[0, 0, 0])
+
+
+def test_all_systems_run_and_stand_beside_the_paper(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folds(tmp_path / "lists")
+    options = ["--rounds", "5", "--intervals", "4", "--relevant", "3", "--jobs", "1"]
+    assert main([str(folder), *options, "--report", str(tmp_path / "page.html")]) == 0
+    said = capsys.readouterr().out
+    assert "failed" not in said
+    assert "A substitute" not in said
+    table_1, table_2 = said[said.index("Table 1") :].split("Table 2")
+    for name, (kendall, persistence) in PUBLISHED.items():
+        line = next(one for one in table_1.splitlines() if one.startswith(f"{name} "))
+        values = [float(one) for one in re.findall(r"[\d.]+(?= \[)", line)]
+        assert f"[{kendall:.3f}]" in line
+        assert f"[{persistence:.3f}]" in line
+        assert 0.0 < values[0] < 0.45  # better than chance
+        assert 0.6 < values[1] <= 1.0
+        assert " ".join(f"[{v:.3f}]" for v in PUBLISHED_NDCG[name]) in table_2
+    assert "RankBoost" in table_1
+    assert "RankCosine centred" in table_2
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_a_substitute_says_that_it_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        strict_order, "find_spec", lambda name: None if name == "clarabel" else object()
+    )
+    only = ["--substitute", "diabetes", "--only", "ListMLE", "FeatureRank", "--jobs", "1"]
+    assert main([*only, "--folder", str(tmp_path / "cells")]) == 0
+    said = capsys.readouterr().out
+    assert "A substitute, not the paper's data" in said
+    assert "442 patients" in said
+    assert "SVM-map is left out: clarabel is not installed." in said
+    assert main([*only, "--folder", str(tmp_path / "cells")]) == 0
+    repeated = capsys.readouterr().out
+    assert repeated[repeated.index("Table 1") :] == said[said.index("Table 1") :]
+
+
+def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, wanted in (
+        ([str(tmp_path / "nothing")], "nothing"),
+        (["--substitute", "digit"], "did you mean 'digits'"),
+        (["--substitute", "diabetes", "--only", "ListMLS"], "did you mean 'ListMLE'"),
+    ):
+        assert main(arguments) == 2
+        said = capsys.readouterr()
+        assert said.err.count("\n") == 1
+        assert wanted in said.err
+
+
+def test_measures_and_systems_are_the_papers() -> None:
+    assert set(PUBLISHED) == set(PUBLISHED_NDCG) <= set(rankers())
+    assert len(MEASURES) == 12
+    assert all(len(one) == 10 for one in PUBLISHED_NDCG.values())
