@@ -47,9 +47,10 @@ class Words:
     def numbers_of(self, words: list[str]) -> NDArray[np.int32]:
         """Number words that are at hand as text."""
         raw = [word.encode("utf-8", "surrogatepass") for word in words]
-        ends = np.cumsum([len(one) for one in raw], dtype=np.int64)
+        lengths = np.array([len(one) for one in raw], np.int64)
+        ends = np.cumsum(lengths)
         text = np.frombuffer(b"".join(raw) + b"\n", np.uint8)
-        places = np.stack((np.concatenate(([0], ends[:-1])), ends), axis=1)
+        places = np.stack((ends - lengths, ends), axis=1)
         return self.numbers(text, places, 0)
 
     def _make_room(self, n_words: int, n_bytes: int) -> None:

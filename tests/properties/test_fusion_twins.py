@@ -1,0 +1,128 @@
+"""Fusions agree with their definitions; no order of anything changes them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import fusions
+
+from crucial.apps.fusion import Pool, fuse
+from crucial.apps.fusion.methods import METHODS, fused_scores
+from crucial.data.trec import Run
+from crucial.kernels.compiled.votes import sort_by_majority as compiled
+from crucial.kernels.plain.votes import NOT_RETURNED
+from crucial.kernels.plain.votes import sort_by_majority as plain
+
+quiet = settings(deadline=None, max_examples=60)
+scores = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e3, 1e3, width=16))
+lists = st.dictionaries(st.sampled_from("abcdefgh"), scores, max_size=6)
+# Two topics of three runs, some of them empty.
+problems = st.lists(st.tuples(lists, lists), min_size=2, max_size=4).filter(
+    lambda runs: all(any(run) for run in runs)
+)
+
+
+def as_runs(problem, topics=("1", "2")):
+    made = {}
+    for number, run in enumerate(problem):
+        rows = [(t, d, s) for t, one in zip(topics, run) for d, s in one.items()]
+        qid, doc, score = zip(*rows)
+        made[f"r{number}"] = Run(list(qid), list(doc), np.array(score), f"r{number}")
+    return made
+
+
+def by_topic(run):
+    out = {}
+    for qid, doc, score in zip(run.qid, run.doc, run.score):
+        out.setdefault(qid, {})[doc] = float(score)
+    return out
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "condorcet"])
+@quiet
+@given(problem=problems, how=st.sampled_from(["min-max", "z-score", "rank"]), k=st.floats(0, 99))
+def test_definitions(method, problem, how, k):
+    found = by_topic(fuse(as_runs(problem), method, k=k, normalise=how, depth=None))
+    for at, topic in enumerate(("1", "2")):
+        runs = [run[at] for run in problem]
+        if not any(runs):
+            continue
+        expected = fusions.fused(runs, method, k, how)
+        assert found[topic].keys() == expected.keys()
+        for doc, value in expected.items():
+            # (half precision numbers that are nearly equal have a spread of nearly nothing)
+            assert found[topic][doc] == pytest.approx(value, rel=1e-6, abs=1e-6)
+
+
+@quiet
+@given(problem=problems)
+def test_neighbours_in_condorcet_order_agree_with_the_majority(problem):
+    found = fuse(as_runs(problem), "condorcet", depth=None)
+    for at, topic in enumerate(("1", "2")):
+        runs = [run[at] for run in problem]
+        docs = [d for q, d in zip(found.qid, found.doc) if q == topic]
+        assert sorted(docs) == fusions.candidates(runs)
+        docs_scores = [s for q, s in zip(found.qid, found.score) if q == topic]
+        assert docs_scores == list(range(len(docs), 0, -1))
+        # The last comparison of every merge that put two neighbours together holds.
+        if all(
+            fusions.majority(runs, a, b) != 0 or a == b for a in docs for b in docs
+        ) and _transitive(runs, docs):
+            for i, a in enumerate(docs):
+                assert all(fusions.majority(runs, a, b) > 0 for b in docs[i + 1 :])
+
+
+def _transitive(runs, docs):
+    beats = {(a, b) for a in docs for b in docs if fusions.majority(runs, a, b) > 0}
+    return all((a, c) in beats for a, b in beats for c in docs if (b, c) in beats)
+
+
+@pytest.mark.kernels
+@quiet
+@given(data=st.data())
+def test_sorting_by_majority_compiled_and_plain(data):
+    sizes = data.draw(st.lists(st.integers(0, 9), min_size=1, max_size=4))
+    n, runs = sum(sizes), data.draw(st.integers(1, 5))
+    cell = st.one_of(st.integers(1, 6), st.just(int(NOT_RETURNED)))
+    table = data.draw(st.lists(cell, min_size=n * runs, max_size=n * runs))
+    positions = np.array(table, np.int32).reshape(n, runs)
+    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    first, second = np.arange(n), np.arange(n)
+    plain(positions, starts, first, np.empty_like(first))
+    compiled(positions, starts, second, np.empty_like(second))
+    assert first.tolist() == second.tolist()
+    for begin, end in pairwise(starts):
+        assert sorted(first[begin:end]) == list(range(begin, end))
+
+
+@quiet
+@given(problem=problems, seed=st.integers(0, 99))
+def test_the_order_of_rows_changes_nothing(problem, seed):
+    runs = as_runs(problem)
+    rng = np.random.default_rng(seed)
+    mixed = {}
+    for name, run in runs.items():
+        order = rng.permutation(len(run.score))
+        mixed[name] = Run(
+            [run.qid[i] for i in order], [run.doc[i] for i in order], run.score[order], name
+        )
+    for method in METHODS:
+        one, other = fuse(runs, method), fuse(mixed, method)
+        assert by_topic(one) == by_topic(other)
+
+
+@quiet
+@given(problem=problems)
+def test_a_part_of_the_topics_is_fused_as_the_whole(problem):
+    pool = Pool.of(as_runs(problem))
+    for topic in range(pool.n_topics):
+        wanted = np.arange(pool.n_topics) == topic
+        part = pool.of_topics(wanted)
+        rows = pool.topic_of_row == topic
+        assert part.doc.tolist() == pool.doc[rows].tolist()
+        for method in METHODS:
+            assert fused_scores(part, method).tolist() == fused_scores(pool, method)[rows].tolist()

@@ -1,0 +1,368 @@
+"""Learned fusions: what they learn, keep, refuse and fuse."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from crucial import evaluate_run, load_model
+from crucial.apps.fusion import FusionRanker, Pool, compare_fusions, fuse, learn_fusion
+from crucial.apps.fusion.judging import Judging
+from crucial.apps.fusion.learning import FEATURES, Learning, tuned_rrf
+from crucial.apps.fusion.methods import METHODS, Fusion
+from crucial.apps.fusion.plan import FusionPlan
+from crucial.data.trec import Qrels, Run
+from crucial.errors import DataError, DataWarning, ModelFileError, ParameterError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.file import save_model
+from crucial.model.weak import Stump
+
+QUICK = {"features": ["reciprocal", "positions"], "folds": 3, "rounds": 30}
+
+
+@pytest.fixture(scope="module")
+def learned(search):
+    runs, qrels = search
+    return learn_fusion(runs, qrels, **QUICK)
+
+
+@pytest.fixture(scope="module")
+def compared(search):
+    runs, qrels = search
+    return compare_fusions(runs, qrels, holdout=0.4, **QUICK)
+
+
+class TestLearning:
+    def test_beats_every_run(self, search, learned):
+        runs, qrels = search
+        best = max(evaluate_run(qrels, run, "map")["map"] for run in runs.values())
+        assert evaluate_run(qrels, learned.fuse(runs), "map")["map"] > best + 0.02
+
+    def test_what_was_tried_is_kept(self, learned):
+        said = learned.model.training["fusion"]
+        tried = [(t["features"], t["balance"], t["positive"]) for t in said["trials"]]
+        assert tried[:4] == [
+            ("reciprocal", b, p) for b in ("queries", "pairs") for p in (True, False)
+        ]
+        assert [one[0] for one in tried[4:]] == ["positions"]
+        assert said["setting"] in [
+            {key: value for key, value in trial.items() if key != "value"}
+            for trial in said["trials"]
+        ]
+        assert (said["topics"], said["measure"], said["longest"]) == (40, "map", [20] * 7)
+
+    def test_what_is_given_is_not_chosen(self, search):
+        runs, qrels = search
+        found = learn_fusion(
+            runs, qrels, features="positions", balance="pairs", positive=True, folds=2, rounds=10
+        )
+        said = found.model.training["fusion"]
+        assert len(said["trials"]) == 1
+        assert said["setting"]["balance"] == "pairs"
+        assert found.plan.columns == "positions"
+
+    def test_the_same_seed_gives_the_same_model(self, search, learned):
+        runs, qrels = search
+        again = learn_fusion(runs, qrels, **QUICK, n_jobs=1)
+        assert again.model == learned.model
+
+    @pytest.mark.parametrize("features", FEATURES)
+    def test_every_kind_of_features(self, search, features, tmp_path):
+        runs, qrels = search
+        found = learn_fusion(
+            runs, qrels, features=features, balance="queries", positive=True, folds=2, rounds=15
+        )
+        assert len(found.plan.feature_names) == found.model.n_features
+        assert sum(found.weights().values()) == pytest.approx(1.0)
+        assert set(runs) <= set(found.weights())
+        found.save(tmp_path / "fuse.json")
+        back = FusionRanker.load(tmp_path / "fuse.json")
+        assert (back.plan, back.model) == (found.plan, found.model)
+        pool = Pool.of(runs)
+        assert back.scores(pool).tolist() == found.scores(pool).tolist()
+
+    def test_positive_weights_never_punish_a_better_place(self, search):
+        runs, qrels = search
+        for features in ("reciprocal", "positions"):
+            found = learn_fusion(runs, qrels, features=features, positive=True, folds=2, rounds=40)
+            for name in runs:
+                adds = found.contribution(name, range(1, 21))
+                assert (np.diff(adds) <= 1e-12).all()
+                assert (adds >= 0.0).all()
+
+    def test_abstentions_may_be_learned(self, search):
+        runs, qrels = search
+        some = {**QUICK, "features": "positions", "default_rank": "learned", "positive": False}
+        found = learn_fusion(runs, qrels, **some)
+        fixed = learn_fusion(runs, qrels, **{**some, "default_rank": 0})
+        assert found.model.training["parameters"]["default_rank"] == "learned"
+        assert all(ranker.default == 0 for ranker in fixed.model.rankers)
+
+    def test_unjudged_and_negative_documents_are_not_relevant(self):
+        pool = Pool.of({"x": Run(["1"] * 3, ["a", "b", "c"], [3.0, 2.0, 1.0])})
+        judging = Judging.of(pool, Qrels(["1", "1", "1"], ["a", "b", "z"], np.array([2, -1, 1])))
+        assert judging.labels.tolist() == [2.0, 0.0, 0.0]
+        assert judging.is_judged.tolist() == [True, True, False]
+        # z is relevant and nobody returned it
+        assert judging.values("map", pool.lists[0]).tolist() == [0.5]
+        assert judging.unjudged(3, pool.lists[0]) == pytest.approx(1 / 3)
+
+    def test_judging_a_part_is_a_part_of_judging(self, search):
+        runs, qrels = search
+        whole = Judging.of(Pool.of(runs), qrels)
+        wanted = np.arange(40) % 3 == 0
+        part = whole.of_topics(wanted)
+        scores = Fusion("rrf").scores(whole.pool)
+        assert part.values("map", scores[wanted[whole.pool.topic_of_row]]).tolist() == (
+            whole.values("map", scores)[wanted].tolist()
+        )
+        run = Run(whole.pool.topics[whole.pool.topic_of_row], whole.pool.doc, scores)
+        expected = evaluate_run(qrels, run, "map").per_query
+        by_name = dict(zip(expected["qid"].tolist(), expected["map"].tolist()))
+        assert whole.values("map", scores).tolist() == pytest.approx(
+            [by_name[topic] for topic in whole.pool.topics]
+        )
+
+    def test_large_files_and_tables_are_learned_from_alike(self, search, tmp_path, monkeypatch):
+        from crucial.apps.fusion import inputs
+        from crucial.data.trec import write_run
+
+        runs, qrels = search
+        paths = []
+        for name, run in runs.items():
+            paths.append(tmp_path / f"{name}.run")
+            write_run(paths[-1], run)
+        monkeypatch.setattr(inputs, "_LARGE", 0)
+        pool = Pool.of(paths)
+        assert isinstance(pool.words, inputs.Words)
+        lost = Qrels(
+            np.append(qrels.qid, qrels.qid[0]), np.append(qrels.doc, "no run has it"),
+            np.append(qrels.relevance, 1),
+        )  # fmt: skip
+        one, other = Judging.of(pool, lost), Judging.of(Pool.of(runs), lost)
+        assert len(one.lost_topic) == 1
+        assert tuned_rrf(one) == tuned_rrf(other)
+        assert one.values("map", pool.lists[0]).tolist() == (
+            other.values("map", other.pool.lists[0]).tolist()
+        )
+
+    @pytest.mark.parametrize(
+        ("options", "match"),
+        [
+            ({"folds": 1}, "'folds' parameter of learn_fusion must be an int of at least 2"),
+            ({"features": "postions"}, "unknown features 'postions'; did you mean 'positions'"),
+            ({"features": []}, "'features' parameter of learn_fusion must be one or more names"),
+            ({"balance": "topics"}, "'balance' parameter of learn_fusion"),
+            ({"default_rank": 2}, "'default_rank' parameter of learn_fusion"),
+            ({"measure": "mapp"}, "unknown measure 'mapp'"),
+        ],
+    )
+    def test_parameters(self, search, options, match):
+        runs, qrels = search
+        with pytest.raises(ParameterError, match=match):
+            learn_fusion(runs, qrels, **options)
+
+    def test_judgements_of_no_use(self, search):
+        runs, qrels = search
+        other = Qrels(["x", "y"], ["1", "2"], np.array([1, 0]))
+        with pytest.raises(DataError, match="no topic of the runs is judged: the runs have topics"):
+            learn_fusion(runs, other)
+        nothing = Qrels(qrels.qid, qrels.doc, np.zeros(len(qrels.doc), int))
+        with pytest.raises(DataError, match="0 of the 40 judged topics have both a relevant and"):
+            learn_fusion(runs, nothing)
+        twice = Qrels(["0", "0"], ["1", "1"], np.array([1, 0]))
+        one = {"x": Run(["0"], ["1"], [1.0])}
+        with pytest.raises(DataError, match="the qrels have document '1' twice in a query"):
+            learn_fusion(one, twice)
+
+
+class TestChoosing:
+    def test_a_gain_must_be_above_its_standard_error(self):
+        how = Learning.checked()
+        plain = np.array([0.5, 0.5, 0.5, 0.5])
+        assert how.gain(plain + 0.1, plain) == pytest.approx(0.1)
+        assert how.gain(np.array([0.9, 0.5, 0.5, 0.5]), plain) == 0.0  # mean .1, error .1
+        assert how.gain(plain - 0.1, plain) == 0.0
+        assert how.gain(np.array([np.nan, 0.9, 0.8, 0.9]), plain) == pytest.approx(0.3667, abs=1e-4)
+        losses = Learning.checked(measure="r2")
+        assert losses.gain(plain - 0.1, plain) == pytest.approx(0.1)
+
+    @pytest.mark.parametrize(("relevant", "k"), [("ends", 1.0), ("middle", 60.0)])
+    def test_k_of_reciprocal_ranks(self, relevant, k):
+        # First and last place count more than twice the second for a small k, less for others.
+        lists = {"x": ["ends", "middle", "a", "b"], "y": ["c", "middle", "d", "ends"]}
+        topics = [str(topic) for topic in range(4) for _ in range(4)]
+        runs = {
+            name: Run(topics, docs * 4, np.array([4.0, 3.0, 2.0, 1.0] * 4))
+            for name, docs in lists.items()
+        }
+        qrels = Qrels(["0", "1", "2", "3"], [relevant] * 4, np.ones(4, int))
+        assert tuned_rrf(Judging.of(Pool.of(runs), qrels)).k == k
+
+
+class TestNewTopics:
+    def test_runs_are_matched_by_name_tag_or_order(self, search, learned):
+        runs, _ = search
+        expected = learned.fuse(runs)
+        backwards = dict(reversed(runs.items()))
+        by_name, by_tag = learned.fuse(backwards), learned.fuse(list(backwards.values()))
+        for found in (by_name, by_tag):
+            assert found.doc.tolist() == expected.doc.tolist()
+            assert found.score.tolist() == expected.score.tolist()
+        others = {f"new {name}": Run(r.qid, r.doc, r.score, "x") for name, r in runs.items()}
+        with pytest.warns(DataWarning, match="taken in the order given: top = new top, "):
+            assert learned.fuse(others).doc.tolist() == expected.doc.tolist()
+
+    def test_a_run_that_is_not_there_abstains(self, search, learned):
+        runs, _ = search
+        fewer = {name: run for name, run in runs.items() if name != "top"}
+        with pytest.warns(DataWarning, match="no run was given for top; the others decide alone"):
+            found = learned.fuse(fewer)
+        pool = Pool.of(fewer)
+        assert len(found.doc) == pool.n_rows
+
+    def test_runs_that_cannot_be_told(self, search, learned):
+        runs, _ = search
+        two = [Run(run.qid, run.doc, run.score, "same") for run in list(runs.values())[:2]]
+        with pytest.raises(DataError, match=r"the model fuses 7 runs .* and 2 were given"):
+            learned.fuse(two)
+
+    def test_blocks_of_topics_change_nothing(self, search, learned, monkeypatch):
+        from crucial.apps.fusion import pool as module
+
+        runs, _ = search
+        pool = Pool.of(runs)
+        expected = learned.scores(pool).tolist()
+        rules = {name: Fusion(name).scores(pool).tolist() for name in METHODS}
+        monkeypatch.setattr(module, "_CELLS", 1000)
+        assert len(list(pool.blocks())) > 10
+        assert learned.scores(pool).tolist() == expected
+        assert {name: Fusion(name).scores(pool).tolist() for name in METHODS} == rules
+
+    def test_contributions_of_a_run_nobody_knows(self, learned):
+        with pytest.raises(ParameterError, match="unknown run 'tpo'; did you mean 'top'"):
+            learned.contribution("tpo", [1])
+
+
+class TestFile:
+    def test_other_models_are_no_fusions(self, tmp_path):
+        save_model(AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0]), tmp_path / "m.json")
+        with pytest.raises(ModelFileError, match=r"m.json: this model does not fuse runs"):
+            FusionRanker.load(tmp_path / "m.json")
+
+    @pytest.mark.parametrize(
+        ("change", "match"),
+        [
+            ({"columns": "names"}, "its fusion is not described as it must be: Invalid enum"),
+            ({"runs": ["a", "a"]}, "runs of its fusion must have names of their own"),
+            ({"runs": [], "tags": []}, "runs of its fusion must have names of their own"),
+            ({"tags": ["a"]}, "tags or k are impossible"),
+            ({"k": -1.0}, "tags or k are impossible"),
+            ({"scores": "log"}, "it normalises scores by 'log'"),
+            ({"scores": "rank"}, "its fusion has 4 columns and its model 2"),
+            ({"extra": {"method": "x", "k": 1, "normalise": "rank"}}, "unknown fusion method 'x'"),
+            ({"extra": {"method": "rrf"}}, "its fusion is not described as it must be"),
+            ({"more": 1}, "its fusion is not described as it must be"),
+        ],
+    )
+    def test_a_plan_that_cannot_be_is_refused(self, tmp_path, change, match):
+        plan = {**FusionPlan(("a", "b"), ("", "")).to_plain(), **change}
+        training = {"fusion": {"plan": plan}}
+        model = AdditiveRanker(2, [Stump(0, -3.0, 0)], [1.0], ["a", "b"], training)
+        save_model(model, tmp_path / "m.json")
+        with pytest.raises(ModelFileError, match=match):
+            FusionRanker.load(tmp_path / "m.json")
+
+    def test_any_reader_of_models_reads_it(self, learned, tmp_path):
+        learned.save(tmp_path / "fuse.json")
+        model = load_model(tmp_path / "fuse.json")
+        assert model.feature_names == learned.plan.runs
+        assert json.loads((tmp_path / "fuse.json").read_text())["format"] == "crucial-model"
+
+
+class TestComparison:
+    def test_everything_is_in_the_table(self, search, compared):
+        runs, _ = search
+        names = [one.name for one in compared.systems]
+        assert names[:7] == list(runs)
+        assert names[-1] == "learned"
+        assert {"rrf(60)", "combsum(min-max)", "combmnz(min-max)"} <= set(names)
+        assert {"borda", "condorcet", "median"} <= set(names)
+        assert (len(compared.test_topics), len(compared.train_topics)) == (16, 24)
+        assert not set(compared.test_topics) & set(compared.train_topics)
+        assert compared.baseline in runs
+        assert "16 held-out topics" in str(compared)
+        assert [row["name"] for row in compared.to_rows()] == names
+
+    def test_values_are_those_of_evaluate_run(self, search, compared):
+        runs, qrels = search
+        held = set(compared.test_topics)
+
+        def part(table, **more):
+            rows = [i for i, topic in enumerate(table.qid) if topic in held]
+            return type(table)(table.qid[rows], table.doc[rows], *(v[rows] for v in more.values()))
+
+        judged = part(qrels, relevance=qrels.relevance)
+        cut = {name: part(run, score=run.score) for name, run in runs.items()}
+        for name, run in cut.items():
+            found = evaluate_run(judged, run, ["map", "ndcg@10"])
+            assert compared[name].values["map"] == pytest.approx(found["map"])
+            assert compared[name].values["ndcg@10"] == pytest.approx(found["ndcg@10"])
+            assert compared[name].unjudged == found.results["ndcg@10"].unjudged
+        rrf = evaluate_run(judged, fuse(cut, "rrf", depth=None), "map")["map"]
+        assert compared["rrf(60)"].values["map"] == pytest.approx(rrf)
+        learned = evaluate_run(judged, compared.fusion.fuse(cut, depth=None), "map")["map"]
+        assert compared.learned.values["map"] == pytest.approx(learned)
+        change, low, high = compared.learned.differences["map"]
+        base = compared[compared.baseline].values["map"]
+        assert change == pytest.approx(learned - base)
+        assert low <= change <= high
+
+    def test_the_learned_fusion_is_the_best(self, compared):
+        assert compared.learned.differences["map"][1] > 0.0  # (the interval is above 0)
+        assert compared.against_rrf["map"][0] > 0.0
+
+    def test_documents_that_one_run_alone_returned(self, search, compared):
+        runs, _ = search
+        held = set(compared.test_topics)
+        owners = {}
+        for name, run in runs.items():
+            for topic, doc in zip(run.qid, run.doc):
+                if topic in held:
+                    owners.setdefault((topic, doc), []).append(name)
+        alone = [names[0] for names in owners.values() if len(names) == 1]
+        assert compared.loners.share == pytest.approx(len(alone) / len(owners))
+        for name in runs:
+            assert compared.loners.by_run[name][0] == alone.count(name)
+
+    def test_held_out_topics_do_not_teach(self, search, compared):
+        runs, qrels = search
+        held = np.isin(qrels.qid.astype(str), compared.test_topics)
+        turned = Qrels(qrels.qid, qrels.doc, np.where(held, 1 - qrels.relevance, qrels.relevance))
+        other = compare_fusions(runs, turned, holdout=0.4, **QUICK)
+        assert other.fusion.model == compared.fusion.model
+        assert (other.baseline, other.rrf) == (compared.baseline, compared.rrf)
+
+    def test_the_split_goes_by_seed_and_not_by_order(self, search, compared):
+        runs, qrels = search
+        one = {"features": "reciprocal", "balance": "queries", "positive": True, "folds": 2,
+               "rounds": 5, "holdout": 0.4}  # fmt: skip
+        again = compare_fusions(dict(reversed(runs.items())), qrels, **one)
+        assert set(again.test_topics) == set(compared.test_topics)
+        other = compare_fusions(runs, qrels, random_state=1, **one)
+        assert set(other.test_topics) != set(compared.test_topics)
+
+    def test_too_few_topics(self):
+        run = Run(["1", "2", "3"], ["a", "a", "a"], np.ones(3))
+        qrels = Qrels(["1", "2", "3"], ["a", "a", "a"], np.ones(3, int))
+        with pytest.raises(DataError, match="3 judged topics are too few to hold out 2 of them"):
+            compare_fusions({"x": run, "y": run}, qrels)
+
+    def test_nothing_warns(self, search):
+        runs, qrels = search
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            learn_fusion(runs, qrels, features="reciprocal", folds=2, rounds=200, positive=True)

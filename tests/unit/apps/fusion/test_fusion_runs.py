@@ -1,0 +1,217 @@
+"""Runs as people have them, side by side."""
+
+from __future__ import annotations
+
+import gzip
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from crucial.apps.fusion import Pool, fuse, inputs
+from crucial.data.trec import Run
+from crucial.errors import DataError, DataTypeError, FileError, ParameterError
+
+BM25 = "1 Q0 a 1 9 bm25\n1 Q0 b 2 5 bm25\n1 Q0 c 3 1 bm25\n2 Q0 a 1 4 bm25\n"
+DENSE = "1 Q0 c 1 .9 dense\n1 Q0 a 2 .2 dense\n3 Q0 z 1 .5 dense\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    def make(**texts):
+        paths = []
+        for name, text in texts.items():
+            path = tmp_path / f"{name}.run"
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+            paths.append(path)
+        return paths
+
+    return make
+
+
+@pytest.fixture
+def anyway_large(monkeypatch):
+    """Read small files as large ones."""
+    monkeypatch.setattr(inputs, "_LARGE", 0)
+
+
+def lists(pool):
+    """Topic, document and position, of every run."""
+    return [
+        sorted(
+            (pool.topics[pool.topic_of_row[row]], pool.doc[row], int(at))
+            for row, at in zip(one.rows, one.position)
+        )
+        for one in pool.lists
+    ]
+
+
+SIDE_BY_SIDE = [
+    [("1", "a", 1), ("1", "b", 2), ("1", "c", 3), ("2", "a", 1)],
+    [("1", "a", 2), ("1", "c", 1), ("3", "z", 1)],
+]
+
+
+class TestFiles:
+    def test_fewer_documents_and_other_topics(self, files):
+        pool = Pool.of(files(one=BM25, two=DENSE))
+        assert pool.names == ("bm25", "dense")
+        assert pool.topics.tolist() == ["1", "2", "3"]
+        assert lists(pool) == SIDE_BY_SIDE
+        assert pool.n_returned.tolist() == [2, 1, 2, 1, 1]
+
+    def test_large_files_are_read_the_same(self, files, anyway_large):
+        pool = Pool.of(files(one=BM25, two=DENSE))
+        assert (pool.names, pool.tags) == (("bm25", "dense"),) * 2
+        assert isinstance(pool.words, inputs.Words)
+        assert lists(pool) == SIDE_BY_SIDE
+        assert fuse(pool).doc.tolist()[:3] == ["a", "c", "b"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            BM25.replace(" ", "\t"),
+            BM25.replace(" ", "   ").replace("\n", " \r\n"),
+            "\ufeff\n" + BM25,
+            gzip.compress(BM25.encode()),
+            # the rank column is never read
+            "1 Q0 b 1 5 bm25\n1 Q0 a 99 9 bm25\n2 Q0 a x 4 bm25\n1 Q0 c 1 1 bm25\n",
+        ],
+    )
+    @pytest.mark.parametrize("large", [False, True])
+    def test_forms(self, files, text, large, monkeypatch):
+        monkeypatch.setattr(inputs, "_LARGE", 0 if large else 10**9)
+        assert lists(Pool.of(files(one=text, two=DENSE))) == SIDE_BY_SIDE
+
+    @pytest.mark.parametrize("large", [False, True])
+    def test_ties_go_by_name_last_first_as_in_trec_eval(self, files, large, monkeypatch):
+        monkeypatch.setattr(inputs, "_LARGE", 0 if large else 10**9)
+        text = "1 Q0 b 1 2 x\n1 Q0 é 2 2 x\n1 Q0 a 3 2 x\n1 Q0 z 4 3 x\n"
+        pool = Pool.of(files(one=text, two=DENSE))
+        assert lists(pool)[0] == [("1", "a", 4), ("1", "b", 3), ("1", "z", 1), ("1", "é", 2)]
+
+    @pytest.mark.parametrize(
+        ("text", "match"),
+        [
+            (BM25 + "1 Q0 b 4 3 bm25\n", r"line 5: document 'b' occurs twice .* line 2 and in li"),
+            (BM25 + "1 Q0 d 4 nan bm25\n", r"line 5, column 10: the score must be a finite number"),
+            (BM25 + "1 Q0 d 4 3\n", r"line 5, column 1: expected 6 fields"),
+            ("", "there is no line in this file"),
+        ],
+    )
+    @pytest.mark.parametrize("large", [False, True])
+    def test_what_is_wrong_is_named(self, files, text, match, large, monkeypatch):
+        monkeypatch.setattr(inputs, "_LARGE", 0 if large else 10**9)
+        with pytest.raises(FileError, match=f"bad.run.*{match}"):
+            Pool.of(files(good=DENSE, bad=text))
+
+    @pytest.mark.parametrize("large", [False, True])
+    def test_a_missing_file(self, tmp_path, files, large, monkeypatch):
+        monkeypatch.setattr(inputs, "_LARGE", 0 if large else 10**9)
+        with pytest.raises(FileError, match=r"none.run: cannot be read: no such file"):
+            Pool.of([*files(one=BM25), tmp_path / "none.run"])
+
+    def test_files_of_the_same_tag_go_by_their_names(self, files):
+        assert Pool.of(files(one=BM25, two=BM25)).names == ("one", "two")
+
+    def test_names_of_files_that_are_the_same_get_numbers(self, tmp_path):
+        paths = [tmp_path / "x.run", tmp_path / "x.run.gz"]
+        for path in paths:
+            path.write_text(BM25)
+        assert Pool.of(paths).names == ("x", "x (2)")
+        assert Pool.of({"old": paths[0], "new": paths[1]}).names == ("old", "new")
+
+
+class TestTables:
+    @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+    @pytest.mark.parametrize("names", [("qid", "doc"), ("q_id", "docno"), ("query", "doc_id")])
+    def test_frames(self, library, names):
+        module = pytest.importorskip(library)
+        qid, doc = names
+        columns = {qid: [1, 1, 2], doc: ["a", "b", "a"], "score": [2.0, 3.0, 1.0]}
+        make = module.table if library == "pyarrow" else module.DataFrame
+        pool = Pool.of({"one": make(columns), "two": Run(["1"], ["b"], [1.0])})
+        assert lists(pool) == [[("1", "a", 2), ("1", "b", 1), ("2", "a", 1)], [("1", "b", 1)]]
+
+    @pytest.mark.parametrize(
+        ("change", "error", "match"),
+        [
+            ({"score": [np.nan, 1.0]}, DataError, "run 'one': scores must be finite. Got nan in r"),
+            ({"score": ["x", "y"]}, DataTypeError, "run 'one': scores must be numbers"),
+            ({"doc": ["a"]}, DataError, "run 'one': the columns must be of one length. Got 2 qid"),
+            ({"doc": ["a", "a"]}, DataError, "run 'one': document 'a' occurs twice in query '1'"),
+            ({"qid": [], "doc": [], "score": []}, DataError, "run 'one' is empty"),
+        ],
+    )
+    def test_what_is_wrong_is_named(self, change, error, match):
+        parts = {"qid": ["1", "1"], "doc": ["a", "b"], "score": [1.0, 2.0], **change}
+        with pytest.raises(error, match=match):
+            Pool.of({"one": SimpleNamespace(**parts)})
+
+    def test_no_columns_of_the_right_name(self):
+        pandas = pytest.importorskip("pandas")
+        with pytest.raises(DataError, match=r"run 'one': a frame must have a column 'qid' \(or"):
+            Pool.of({"one": pandas.DataFrame({"x": [1]})})
+
+    @pytest.mark.parametrize("runs", ["a.run", Run(["1"], ["a"], [1.0])])
+    def test_one_run_is_no_list(self, runs):
+        with pytest.raises(DataTypeError, match="runs must be a list of runs, or a mapping"):
+            Pool.of(runs)
+
+    def test_nothing_to_fuse(self):
+        with pytest.raises(DataError, match="there is no run to fuse"):
+            Pool.of([])
+        with pytest.raises(DataTypeError, match="run 'run 1' must be a path, a frame, or have"):
+            Pool.of([7])
+
+
+RUNS = {
+    "x": Run(["1"] * 3, ["a", "b", "c"], [3.0, 2.0, 1.0]),
+    "y": Run(["1"] * 2, ["b", "d"], [5.0, 1.0]),
+}
+
+
+class TestFuse:
+    @pytest.mark.parametrize(
+        ("method", "expected"),
+        [
+            ("rrf", {"b": 1 / 62 + 1 / 61, "a": 1 / 61, "d": 1 / 62, "c": 1 / 63}),
+            ("combsum", {"b": 1.5, "a": 1.0, "d": 0.0, "c": 0.0}),
+            ("combmnz", {"b": 3.0, "a": 1.0, "d": 0.0, "c": 0.0}),
+            ("borda", {"b": 7.0, "a": 5.5, "d": 4.0, "c": 3.5}),
+            ("condorcet", {"b": 4.0, "a": 3.0, "d": 2.0, "c": 1.0}),
+            # positions: a 1 and behind (2 + 1 + 4) / 2, b 2 and 1, c 3, d 4 and 2
+            ("median", {"b": -1.5, "a": -2.25, "d": -3.0, "c": -3.25}),
+        ],
+    )
+    def test_by_hand(self, method, expected):
+        run = fuse(RUNS, method)
+        assert run.doc.tolist() == list(expected)
+        assert run.score.tolist() == pytest.approx(list(expected.values()))
+        assert run.tag == method
+
+    def test_depth_and_tag(self):
+        run = fuse(RUNS, depth=2, tag="mine")
+        assert (run.doc.tolist(), run.tag) == (["b", "a"], "mine")
+        assert len(fuse(RUNS, depth=None).doc) == 4
+
+    @pytest.mark.parametrize("how", ["min-max", "z-score"])
+    def test_scores_as_large_as_floats_go(self, how):
+        large = Run(["1"] * 3, ["a", "b", "c"], [1.7e308, 0.0, -1.7e308])
+        found = fuse({"x": large, "y": large}, "combsum", normalise=how)
+        assert found.doc.tolist() == ["a", "b", "c"]
+        top = 2.0 if how == "min-max" else 2 * 1.5**0.5
+        assert found.score[0] == pytest.approx(top)
+
+    @pytest.mark.parametrize(
+        ("options", "match"),
+        [
+            ({"method": "rff"}, "unknown fusion method 'rff'; did you mean 'rrf'"),
+            ({"normalise": "minmax"}, "unknown normalisation 'minmax'; did you mean 'min-max'"),
+            ({"k": -1.0}, "The 'k' parameter of fuse must be a number in"),
+            ({"depth": 0}, "The 'depth' parameter of fuse must be an int of at least 1 or None"),
+        ],
+    )
+    def test_parameters(self, options, match):
+        with pytest.raises(ParameterError, match=match):
+            fuse(RUNS, **options)

@@ -1,0 +1,209 @@
+"""``crucial fuse``, and what other verbs do with runs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from crucial.data.problems.digits import load_digits_search
+from crucial.data.trec import Qrels, Run, read_run, write_qrels, write_run
+
+QUICK = ("--features", "reciprocal", "--balance", "queries", "--folds", 2, "--rounds", 20)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A folder with seven runs of thirty topics, and train.qrels."""
+    folder = tmp_path_factory.mktemp("runs")
+    problem = load_digits_search(n_queries=30, top=15)
+    for column, name in enumerate(problem.feature_names):
+        rows = np.flatnonzero(~np.isnan(problem.X[:, column]))
+        score = problem.X[rows, column].astype(float)
+        write_run(folder / f"{name}.run", Run(problem.qid[rows], problem.item[rows], score, name))
+    write_qrels(folder / "train.qrels", Qrels(problem.qid, problem.item, problem.y))
+    return folder
+
+
+def files(folder):
+    return sorted(folder.glob("*.run"))
+
+
+@pytest.fixture(scope="module")
+def fusion(runs, tmp_path_factory):
+    from click.testing import CliRunner
+
+    from crucial.cli.app import app
+
+    target = tmp_path_factory.mktemp("model") / "fuse.json"
+    words = ["fuse", *files(runs), "--qrels", runs / "train.qrels", "-o", target, *QUICK]
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.stderr
+    return target, done
+
+
+class TestLearned:
+    def test_the_table(self, fusion):
+        said = fusion[1].stdout
+        assert "9 held-out topics, 21 to learn from; ndcg with linear gain y" in said
+        for name in ("top ", "rrf(60)", "combsum(min-max)", "combmnz", "borda", "condorcet"):
+            assert f"\n{name}" in said
+        assert "unjudged@10" in said
+        assert "best run on training topics" in said
+        assert "learned against rrf(" in said
+        assert "documents that only one run returned" in said
+        assert "share of weight" in said
+        assert "learned: reciprocal, balance by queries, positive weights" in said
+        assert "learned from 30 topics" in fusion[1].stderr
+
+    def test_without_held_out_topics(self, runs, crucial, tmp_path):
+        target = tmp_path / "fuse.json"
+        done = crucial(
+            "fuse", *files(runs), "--qrels", runs / "train.qrels", "-o", target, *QUICK,
+            "--holdout", 0,
+        )  # fmt: skip
+        assert done.exit_code == 0, done.stderr
+        assert "held-out" not in done.stdout
+        assert "share of weight" in done.stdout
+
+    def test_the_model_of_the_table_can_be_kept(self, runs, crucial, tmp_path):
+        target = tmp_path / "fuse.json"
+        done = crucial(
+            "fuse", *files(runs), "--qrels", runs / "train.qrels", "-o", target, *QUICK,
+            "--keep-split", "--seed", 3,
+        )  # fmt: skip
+        assert "learned from 21 topics" in done.stderr
+        assert json.loads(target.read_text())["model"]["training"]["fusion"]["topics"] == 21
+
+    def test_topics_of_no_use_are_told(self, runs, crucial, tmp_path):
+        qrels = tmp_path / "some.qrels"
+        lines = (runs / "train.qrels").read_text().splitlines(keepends=True)
+        first = lines[0].split()[0]
+        kept = [line for line in lines if line.split()[0] != first]
+        qrels.write_text("".join(kept) + "none 0 x 1\n")
+        done = crucial("fuse", *files(runs), "--qrels", qrels, "-o", tmp_path / "m.json", *QUICK)
+        assert done.exit_code == 0, done.stderr
+        assert "1 topic of the runs without judgements and 1 judged topic in no run" in done.stderr
+
+
+class TestRank:
+    def test_fuses_runs(self, runs, crucial, fusion, tmp_path):
+        target = tmp_path / "fused.run"
+        done = crucial("rank", fusion[0], *files(runs), "-o", target, "--tag", "mine")
+        assert done.exit_code == 0, done.stderr
+        assert "in 30 topics" in done.stderr
+        run = read_run(target)
+        assert set(run.tag) == {"mine"}
+        shuffled = tmp_path / "again.run"
+        crucial("rank", fusion[0], *reversed(files(runs)), "-o", shuffled, "--tag", "mine")
+        again = read_run(shuffled)
+        assert sorted(zip(run.qid, run.doc, run.score)) == (
+            sorted(zip(again.qid, again.doc, again.score))
+        )
+
+    def test_depth_and_standard_output(self, runs, crucial, fusion):
+        done = crucial("rank", fusion[0], *files(runs), "-o", "-", "--depth", 2)
+        assert len(done.stdout.splitlines()) == 60
+        assert done.stdout.split()[1:2] == ["Q0"]
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (("--format", "tsv"), "fuses runs, and writes a run"),
+            (("--absent", "zero"), "--absent is for rows of features; these files are runs"),
+        ],
+    )
+    def test_options_of_no_use(self, runs, crucial, fusion, error_line, words, said):
+        assert said in error_line(crucial("rank", fusion[0], *files(runs), "-o", "-", *words))
+
+    def test_files_of_no_use(self, crucial, fusion, model, folder, error_line):
+        assert "the runs to fuse" in error_line(crucial("rank", fusion[0], "-o", "-"))
+        data = folder / "test.txt"
+        said = error_line(crucial("rank", model, data, data, "-o", "-"))
+        assert "ranks the rows of one file, and 2 were given" in said
+        said = error_line(crucial("rank", model, data, "-o", "-", "--depth", 3))
+        assert "--depth is for fused runs" in said
+        assert "Missing argument 'DATA'" in error_line(crucial("rank", model, "-o", "-"))
+
+
+class TestEvaluate:
+    def test_a_run_and_a_fusion(self, runs, crucial, fusion, tmp_path):
+        target = tmp_path / "fused.run"
+        crucial("rank", fusion[0], *files(runs), "-o", target)
+        words = ("--qrels", runs / "train.qrels", "-m", "map", "-m", "p@10", "--json")
+        one = json.loads(crucial("evaluate", target, *words).stdout)
+        other = json.loads(crucial("evaluate", fusion[0], *files(runs), *words).stdout)
+        assert one["measures"] == other["measures"]
+        assert one["measures"][1]["unjudged"] == 0.0
+        shown = crucial("evaluate", target, "--qrels", runs / "train.qrels", "-m", "map")
+        assert "unjudged" in shown.stdout
+
+    def test_topics_on_one_side(self, runs, crucial, tmp_path):
+        lines = (runs / "top.run").read_text().splitlines(keepends=True)
+        topics = list(dict.fromkeys(line.split()[0] for line in lines))
+        some = [line for line in lines if line.split()[0] not in topics[:2]]
+        (tmp_path / "some.run").write_text("".join(some) + "new Q0 x 1 1 top\n")
+        done = crucial("evaluate", tmp_path / "some.run", "--qrels", runs / "train.qrels")
+        assert "2 judged queries without a document, counted as empty lists" in done.stdout
+        assert "1 query without a judgement, left out" in done.stdout
+
+    def test_what_does_not_go_together(self, runs, crucial, fusion, folder, error_line):
+        said = error_line(crucial("evaluate", fusion[0], folder / "test.txt"))
+        assert "fuses runs: give them as DATA, and --qrels" in said
+        qrels = runs / "train.qrels"
+        said = error_line(crucial("evaluate", *files(runs), "--qrels", qrels))
+        assert "'crucial compare' measures several" in said
+        said = error_line(crucial("evaluate", fusion[0], "--qrels", qrels))
+        assert "the runs to fuse" in said
+
+
+class TestRules:
+    @pytest.mark.parametrize("method", ["rrf", "combmnz", "borda", "condorcet", "median"])
+    def test_a_fused_run(self, runs, crucial, tmp_path, method):
+        target = tmp_path / "fused.run.gz"
+        done = crucial("fuse", *files(runs), "--method", method, "-o", target, "--depth", 5)
+        assert done.exit_code == 0, done.stderr
+        run = read_run(target)
+        assert (len(run.doc), set(run.tag)) == (150, {method})
+
+    def test_standard_output(self, runs, crucial):
+        done = crucial("fuse", *files(runs), "--method", "rrf", "--k", 1, "-o", "-", "--depth", 1)
+        assert len(done.stdout.splitlines()) == 30
+        assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("A", "B", "-o", "X"), "give --qrels to learn a fusion, or --method to fuse by a rule"),
+        (("A", "B", "-o", "X", "--method", "learned"), "--method learned needs --qrels"),
+        (("A", "B", "-o", "X", "--method", "rrf", "--qrels", "Q"), "--method rrf learns nothing"),
+        (("A", "-o", "X", "--method", "rrf"), "there must be two runs or more"),
+        (("A", "B", "-o", "-", "--qrels", "Q"), "a model is written to a file"),
+        (("A", "B", "-o", "X", "--method", "rrf", "--tag", "a b"), "must be one word"),
+        (("A", "B", "-o", "A", "--method", "rrf"), "would be written over what is read"),
+        (("A", "B", "-o", "X/y", "--method", "rrf"), "its folder does not exist"),
+        (("A", "N", "-o", "X", "--method", "rrf"), "none.run: cannot be read: no such file"),
+        (("A", "Q", "-o", "X", "--method", "rrf"), "train.qrels, line 1, column 1: expected 6 fi"),
+        (("A", "B", "-o", "X", "--qrels", "A"), "top.run, line 1, column 1: expected 4 fields"),
+        (("A", "B", "-o", "X", "--qrels", "Q", "--features", "x"), "unknown features 'x'"),
+        (("A", "B", "-o", "X", "--qrels", "Q", "-m", "mapp"), "unknown measure 'mapp'"),
+        (("A", "B", "-o", "X", "--qrels", "O"), "other.qrels: no topic of the runs is judged"),
+    ],
+)
+def test_what_is_wrong_is_one_line(runs, crucial, error_line, tmp_path, words, said):
+    (tmp_path / "other.qrels").write_text("x 0 y 1\n")
+    names = {
+        "A": runs / "top.run",
+        "B": runs / "bottom.run",
+        "N": runs / "none.run",
+        "Q": runs / "train.qrels",
+        "O": tmp_path / "other.qrels",
+        "X": tmp_path / "x",
+        "X/y": tmp_path / "x" / "y",
+    }
+    before = (runs / "top.run").read_bytes()
+    assert said in error_line(crucial("fuse", *(names.get(word, word) for word in words)))
+    assert (runs / "top.run").read_bytes() == before
+    assert not (tmp_path / "x").exists()
