@@ -140,7 +140,8 @@ def feature_rank(X, y, qid, n_intervals, cycles=1, balanced=False):
                     E[q], a[q] = max(options, key=lambda one: one[0])
             top = sum(w[q] * float(1 + E[q]) for q in queries)
             bottom = sum(w[q] * float(1 - E[q]) for q in queries)
-            weight = 0.5 * math.log(top / bottom)
+            even = abs(top - bottom) < 1e-12 * (top + bottom)
+            weight = 0.0 if even else 0.5 * math.log(top / bottom)
             share = float(sum(a.values()) / len(a))
             for rows in ([i for i, p in enumerate(qid) if p == q] for q in set(qid)):
                 moved = (1 + weight * share) * H[rows] + weight * (1 - share) * h[rows]

@@ -11,8 +11,10 @@ from tests.naive import feature_ranks as naive
 
 from crucial import BLFeatureRank, DiffRank, FeatureRank
 from crucial.data.groups import Groups
+from crucial.kernels.compiled.ranks import interval_sums as compiled_sums
 from crucial.kernels.compiled.ranks import order_rows as compiled_order
 from crucial.kernels.compiled.ranks import rank_rows as compiled
+from crucial.kernels.plain.ranks import interval_sums as plain_sums
 from crucial.kernels.plain.ranks import order_rows as plain_order
 from crucial.kernels.plain.ranks import rank_rows as plain
 from crucial.model.quasi_knn import QuasiKNN
@@ -110,6 +112,38 @@ def test_rows_by_falling_score(problem):
         found.append(scores[out].tolist())
     expected = [sorted(part.tolist(), reverse=True) for part in np.split(scores, starts[1:-1])]
     assert found[0] == found[1] == [one for part in expected for one in part]
+
+
+@settings(max_examples=50)
+@given(problem=problems(), seed=st.integers(0, 99))
+def test_sums_of_intervals(problem, seed):
+    values, _, _, weight = problem
+    codes = np.random.default_rng(seed).integers(-1, 3, len(values))
+    mass = np.zeros(0) if weight is None else np.array(weight, float)
+    found = []
+    for kernel in (plain_sums, compiled_sums):
+        sums, counts = np.zeros(3), np.zeros(3)
+        top = kernel(values, codes, mass, 0.5, sums, counts)
+        found.append([top, *sums.tolist(), *counts.tolist()])
+    weights = np.ones(len(values)) if weight is None else mass
+    inside = [(codes == k) & ~np.isnan(values) for k in range(3)]
+    products = values * weights
+    expected = [float(np.abs(products[np.any(inside, axis=0)]).max(initial=0.0))]
+    expected += [float(0.5 * products[rows].sum()) for rows in inside]
+    expected += [float(weights[rows].sum()) for rows in inside]
+    assert found[0] == found[1] == expected
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 16, 17, 100, 1000])
+def test_long_queries_are_sorted_too(n):
+    random = np.random.default_rng(n)
+    scores = random.integers(0, max(1, n // 3), n).astype(float)
+    starts = np.array([0, n])
+    orders = [np.full(n, -1), np.full(n, -1)]
+    plain_order(scores, starts, 0, 1, orders[0])
+    compiled_order(scores, starts, 0, 1, orders[1])
+    assert sorted(orders[1].tolist()) == list(range(n))
+    assert scores[orders[0]].tolist() == scores[orders[1]].tolist()
 
 
 @pytest.mark.parametrize("ranker", [FeatureRank(4, 2), BLFeatureRank(4, 2), DiffRank(4, 5)])

@@ -61,6 +61,8 @@ def rank_weight(weights: Floats, agreement: Floats, smoothing: float) -> float:
     whole = float(weights.sum())
     right = float(np.dot(weights, 1.0 + agreement)) / (2.0 * whole)
     wrong = float(np.dot(weights, 1.0 - agreement)) / (2.0 * whole)
+    if abs(right - wrong) <= _EQUAL:
+        return 0.0  # (what rounding leaves of it would rank the rows that are equal so far)
     if right < SNAP or wrong < SNAP:
         right, wrong = right + smoothing, wrong + smoothing
     return 0.5 * math.log(right / wrong)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.cutting import is_small
 from crucial.errors import ParameterError
+from crucial.kernels.plain.ranks import interval_sums as plain_sums
 
 __all__ = ["CENTRES", "centres_of", "interval_codes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+# Sums of values up to this, over their number, are finite.
+_LARGE = 1e300
 
 #: Which rows of an interval make its centre (Wang et al., section 5.2).
 CENTRES = ("mean", "prior", "middle", "posterior")
@@ -127,15 +132,20 @@ def centres_of(
     values : array over rows; NaN where the feature abstains
     codes : as `interval_codes` gives them
     """
-    counts = np.where(np.isnan(values), -1, codes) + 1
-    mass = None if weight is None else weight
-    some = np.bincount(counts, mass, n_intervals + 1)[1:]
-    used = values if weight is None else values * weight
-    # Halved where sums could overflow.
-    top = float(np.abs(used[counts > 0]).max(initial=0.0))
-    scale = 1.0 if top < 1e300 / max(len(values), 1) else 2.0**-64
-    sums = np.bincount(counts, np.where(counts > 0, used, 0.0) * scale, n_intervals + 1)[1:]
+    weight = np.zeros(0) if weight is None else weight
+    interval_sums = plain_sums
+    if not is_small(len(values), 10):
+        from crucial.kernels.compiled.ranks import interval_sums as compiled_sums
+
+        interval_sums = compiled_sums
+    scale = 1.0
+    for _ in range(2):
+        sums, counts = np.zeros(n_intervals), np.zeros(n_intervals)
+        top = interval_sums(values, codes, weight, scale, sums, counts)
+        if top * scale < _LARGE / max(len(values), 1):
+            break
+        scale = 2.0**-64  # (else the sum could overflow)
     return tuple(
         float(total / count / scale) if count > 0 else None
-        for total, count in zip(sums, some, strict=True)
+        for total, count in zip(sums.tolist(), counts.tolist(), strict=True)
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from crucial.kernels.jit import kernel
 
-__all__ = ["order_rows", "rank_rows"]
+__all__ = ["interval_sums", "order_rows", "rank_rows"]
 
 
 @kernel
@@ -94,3 +94,18 @@ def order_rows(scores, starts, first_query, last_query, out):
         order = np.argsort(-scores[a:b])
         for k in range(b - a):
             out[a + k] = a + order[k]
+
+
+@kernel
+def interval_sums(values, codes, weight, scale, sums, counts):
+    """Sum and weight of the values of every interval; the largest absolute value met."""
+    weighted = len(weight) > 0
+    top = 0.0
+    for i in range(len(values)):
+        x = values[i]
+        if codes[i] >= 0 and x == x:
+            w = weight[i] if weighted else 1.0
+            top = max(top, abs(x * w))
+            sums[codes[i]] += x * w * scale
+            counts[codes[i]] += w
+    return top

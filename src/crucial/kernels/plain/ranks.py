@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["order_rows", "rank_rows"]
+__all__ = ["interval_sums", "order_rows", "rank_rows"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -97,3 +97,19 @@ def order_rows(scores: Floats, starts: Ints, first_query: int, last_query: int, 
     sizes = np.diff(starts[first_query : last_query + 1])
     query = np.repeat(np.arange(len(sizes)), sizes)
     out[begin:end] = begin + np.lexsort((-scores[begin:end], query))
+
+
+def interval_sums(
+    values: Floats, codes: Ints, weight: Floats, scale: float, sums: Floats, counts: Floats
+) -> float:
+    """Sum and weight of the values of every interval; the largest absolute value met.
+
+    Equivalent to: for every row with a value and a code that is not negative, add
+    ``weight * value * scale`` to ``sums[code]`` and ``weight`` to ``counts[code]``.
+    """
+    rows = np.flatnonzero((codes >= 0) & ~np.isnan(values))
+    mass = np.ones(len(rows)) if len(weight) == 0 else weight[rows]
+    found = values[rows] * mass
+    sums += np.bincount(codes[rows], found * scale, len(sums))
+    counts += np.bincount(codes[rows], mass, len(counts))
+    return float(np.abs(found).max(initial=0.0))
