@@ -21,6 +21,7 @@ VERBS = {
     "rank": "crucial.cli.rank",
     "evaluate": "crucial.cli.evaluate",
     "fuse": "crucial.cli.fuse",
+    "pairs": "crucial.cli.pairs",
     "compare": "crucial.cli.compare",
     "experiment": "crucial.cli.experiment",
     "show": "crucial.cli.show",

@@ -1,0 +1,117 @@
+"""The graph of comparisons: what hangs together, who always wins, what runs in circles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from crucial.data.comparisons import Comparisons
+
+__all__ = ["Circles", "always_winning", "circles", "circles_of_matrix", "parts_of", "strong_parts"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def _components(n: int, high: Ints, low: Ints, connection: Literal["weak", "strong"]) -> Ints:
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = csr_array((np.ones(len(high)), (high, low)), shape=(n, n))
+    _, labels = connected_components(graph, directed=True, connection=connection)
+    return np.asarray(labels, np.int64)
+
+
+def parts_of(n_items: int, high: Ints, low: Ints) -> Ints:
+    """Number of each item's part; items of different parts were never compared, not even
+    through others. The largest part is number 0.
+
+    Examples
+    --------
+    >>> parts_of(5, np.array([0, 2, 3]), np.array([1, 3, 4])).tolist()
+    [1, 1, 0, 0, 0]
+    """
+    labels = _components(n_items, high, low, "weak")
+    sizes = np.bincount(labels)
+    first = np.full(len(sizes), n_items)
+    np.minimum.at(first, labels, np.arange(n_items))
+    order = np.lexsort((first, -sizes))
+    place = np.empty(len(sizes), np.int64)
+    place[order] = np.arange(len(sizes))
+    return place[labels]
+
+
+def strong_parts(n_items: int, high: Ints, low: Ints) -> Ints:
+    """Number of each item's strong part: inside it, everyone has beaten everyone through
+    others; between two of them wins go one way only."""
+    return _components(n_items, high, low, "strong")
+
+
+def always_winning(n_items: int, high: Ints, low: Ints, part: Ints) -> bool:
+    """Whether in some part a group of items only ever won against the rest."""
+    return bool(strong_parts(n_items, high, low).max() > part.max())
+
+
+@dataclass(frozen=True)
+class Circles:
+    """Contradictions among comparisons.
+
+    Attributes
+    ----------
+    pairs : int
+        Different pairs of items compared.
+    contradicted : int
+        Pairs that both sides won (ties apart).
+    triads : int
+        Triples of items with a majority in each of their three pairs.
+    cyclic : int
+        Those of them in which a beats b, b beats c and c beats a.
+    """
+
+    pairs: int
+    contradicted: int
+    triads: int
+    cyclic: int
+
+    def __str__(self) -> str:
+        share = f" ({self.cyclic / self.triads:.1%})" if self.triads else ""
+        return (
+            f"{self.cyclic:,} of {self.triads:,} triples run in circles{share}; "
+            f"{self.contradicted:,} of {self.pairs:,} pairs were won by both sides"
+        )
+
+
+def circles(comparisons: Comparisons) -> Circles:
+    """Count the circles of three, and the pairs that contradict each other.
+
+    Examples
+    --------
+    >>> from crucial.data.comparisons import Comparisons
+    >>> circles(Comparisons.from_columns(["a", "b", "c"], ["b", "c", "a"]))
+    Circles(pairs=3, contradicted=0, triads=1, cyclic=1)
+    """
+    from scipy.sparse import csr_array
+
+    n = len(comparisons.items)
+    high, low, weight, row = comparisons.directed()
+    decided = ~comparisons.tie[row] & (weight > 0)
+    won = csr_array((weight[decided], (high[decided], low[decided])), shape=(n, n))
+    all_ = csr_array((weight, (high, low)), shape=(n, n))
+    return circles_of_matrix(won, all_)
+
+
+def circles_of_matrix(won: Any, compared: Any = None) -> Circles:
+    """The same from a matrix of wins (sparse), and one of all comparisons."""
+    net = (won - won.T).tocsr()
+    ahead = (net > 0).astype(np.int64)
+    either = ahead + ahead.T
+    cyclic = int((ahead @ ahead).multiply(ahead.T).sum()) // 3
+    triads = int((either @ either).multiply(either).sum()) // 6
+    both = ((won > 0).multiply(won.T > 0)).sum()
+    compared = won if compared is None else compared
+    pairs = ((compared > 0) + (compared.T > 0)).sum()
+    return Circles(int(pairs) // 2, int(both) // 2, triads, cyclic)

@@ -1,0 +1,301 @@
+"""One ranking for many: the centre of Mallows' model, which is Kemeny's ranking.
+
+Mallows (1957): a ranking at Kendall distance d from the centre has probability proportional to
+e^(-theta d). The most likely centre has the least summed distance, whatever theta is; finding
+it is hard in general, exact here where the circles among the majorities are small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.apps.preferences.graph import strong_parts
+from crucial.data.comparisons import Comparisons
+from crucial.data.preflib import Order, Rankings
+from crucial.errors import DataError
+from crucial.inspection.results import as_frame, new_axes, shown
+
+__all__ = ["Consensus", "consensus", "kendall_distance"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_EXACT = 15  # items of a circle that are put in order by looking at every subset
+_MOST_ITEMS = 5000
+_MOST_THETA = 50.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Consensus:
+    """What `consensus` found.
+
+    Attributes
+    ----------
+    items : tuple of str
+        The ranking, best first.
+    distance : float
+        Weight of all (voter, pair) that put a pair the other way; ties and unranked items
+        count for neither side.
+    lower_bound : float
+        No ranking has less; circles make it out of reach.
+    exact : bool
+        Whether no ranking has a smaller distance; else it is the best that moving single
+        items finds.
+    share : float
+        The distance as a share of all weight on pairs.
+    theta : float or None
+        Most likely concentration of Mallows' model: 0 is pure chance, infinity unanimity.
+        None of comparisons, and where rankings have ties other than at their end.
+    borda : tuple of str
+        Where the search began: the order of Borda's points.
+    """
+
+    items: tuple[str, ...]
+    distance: float
+    lower_bound: float
+    exact: bool
+    share: float
+    theta: float | None
+    borda: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Consensus({len(self.items)} items, distance={self.distance:g}, exact={self.exact})"
+
+    def to_frame(self) -> Any:
+        """Columns rank, item, borda_rank."""
+        place = {item: k + 1 for k, item in enumerate(self.borda)}
+        return as_frame(
+            {
+                "rank": list(range(1, len(self.items) + 1)),
+                "item": self.items,
+                "borda_rank": [place[item] for item in self.items],
+            }
+        )
+
+    def text(self) -> str:
+        """The ranking and what it costs, as lines."""
+        return str(self)
+
+    def __str__(self) -> str:
+        how = "the least possible" if self.exact else "the least found"
+        lines = [
+            f"distance {self.distance:g}, {how} (lower bound {self.lower_bound:g}); "
+            f"{self.share:.1%} of the opinions on pairs are against it"
+        ]
+        if self.theta is not None:
+            lines.append(f"Mallows: theta {self.theta:.3f}")
+        return "\n".join(
+            lines + [f"{k:>4}  {shown(item, 40).rstrip()}" for k, item in enumerate(self.items, 1)]
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw where Borda's order and the consensus differ."""
+        ax = new_axes(ax)
+        place = {item: k + 1 for k, item in enumerate(self.borda)}
+        for rank, item in enumerate(self.items, 1):
+            ax.plot([0, 1], [place[item], rank], marker="o", color="C0")
+            ax.annotate(item, (1.03, rank), va="center")
+        ax.set_xticks([0, 1], ["Borda", "consensus"])
+        ax.invert_yaxis()
+        ax.set_ylabel("rank")
+        return ax
+
+
+def consensus(data: Rankings | Comparisons) -> Consensus:
+    """The ranking with the least summed Kendall distance to all.
+
+    Items are cut into groups each of which beats the next by majority in every pair, which
+    every best ranking respects. A group of up to 15 items is ordered exactly by dynamic
+    programming over its subsets; a larger one by moving single items, from Borda's order,
+    until no move helps.
+
+    Parameters
+    ----------
+    data : Rankings or Comparisons
+        Full or partial rankings, or comparisons (a tie is half an opinion each way).
+
+    Returns
+    -------
+    Consensus
+
+    Examples
+    --------
+    >>> from crucial.data.preflib import Rankings
+    >>> found = consensus(Rankings.from_orders([["a", "b", "c"], ["b", "a"], ["b", "c", "a"]]))
+    >>> found.items, found.distance, found.exact
+    (('b', 'c', 'a'), 2.0, True)
+    """
+    if len(data.items) > _MOST_ITEMS:
+        raise DataError(f"a consensus of at most {_MOST_ITEMS} items can be found. "
+                        f"Got {len(data.items)}.")  # fmt: skip
+    above = data.above() if isinstance(data, Rankings) else _above(data)
+    borda = np.argsort(above.sum(axis=0) - above.sum(axis=1), kind="stable")
+    order, exact = kemeny_order(above, borda)
+    distance = float(np.triu(above[np.ix_(order, order)].T, 1).sum())
+    bound = float(np.triu(np.minimum(above, above.T), 1).sum())
+    total = float(above.sum())
+    theta = mallows_theta(data, order) if isinstance(data, Rankings) else None
+    return Consensus(
+        tuple(data.items[k] for k in order),
+        distance,
+        bound,
+        bool(exact or distance <= bound),
+        distance / total if total else 0.0,
+        theta,
+        tuple(data.items[k] for k in borda),
+    )
+
+
+def _above(data: Comparisons) -> Floats:
+    high, low, weight, _ = data.directed()
+    matrix = np.zeros((len(data.items), len(data.items)))
+    np.add.at(matrix, (high, low), weight)
+    return matrix
+
+
+def kendall_distance(first: Order, second: Order) -> int:
+    """Pairs that two orders put opposite ways; ties and unranked items count for neither.
+
+    Examples
+    --------
+    >>> kendall_distance(((0,), (2,), (1,)), ((0,), (1,), (2,)))
+    1
+    """
+    a = {item: k for k, group in enumerate(first) for item in group}
+    b = {item: k for k, group in enumerate(second) for item in group}
+    both = sorted(set(a) & set(b))
+    return sum((a[x] - a[y]) * (b[x] - b[y]) < 0 for k, x in enumerate(both) for y in both[k + 1 :])
+
+
+def kemeny_order(above: Floats, start: Ints) -> tuple[Ints, bool]:
+    """Order the items of a matrix of opinions; second, whether nothing is better."""
+    n = len(above)
+    # i must not stand below j in every best order unless j's majority reaches i: groups that
+    # lose to nobody outside come first.
+    high, low = np.nonzero((above >= above.T) & ~np.eye(n, dtype=bool))
+    group = strong_parts(n, high, low)
+    reach = np.zeros(int(group.max()) + 1, np.int64)
+    for k in range(len(reach)):
+        # (between two groups all majorities point one way, so one member tells the order)
+        member = int(np.flatnonzero(group == k)[0])
+        reach[k] = int((above[member] > above[:, member])[group != k].sum())
+    place = np.empty(n, np.int64)
+    place[start] = np.arange(n)
+    out: list[Ints] = []
+    exact = True
+    for k in np.argsort(-reach, kind="stable").tolist():
+        inside = np.flatnonzero(group == k)
+        inside = inside[np.argsort(place[inside], kind="stable")]
+        block = above[np.ix_(inside, inside)]
+        if len(inside) <= _EXACT:
+            out.append(inside[_by_subsets(block)])
+        else:
+            out.append(inside[_by_moves(block)])
+            exact = False
+    return np.concatenate(out), exact
+
+
+def _by_subsets(above: Floats) -> Ints:
+    """Best order by dynamic programming: the best way to put a subset first."""
+    n = len(above)
+    if n == 1:
+        return np.zeros(1, np.int64)
+    masks = np.arange(1 << n)
+    # against[i][mask]: opinions that item i should stand above members of the mask
+    against = np.zeros((n, 1 << n))
+    for j in range(n):
+        against[:, (masks >> j & 1) == 1] += above[:, j, None]
+    cost = np.zeros(1 << n)
+    last = np.zeros(1 << n, np.int8)
+    size = np.zeros(1 << n, np.int64)
+    for j in range(n):
+        size += masks >> j & 1
+    for count in range(1, n + 1):
+        some = masks[size == count]
+        best = np.full(len(some), np.inf)
+        pick = np.zeros(len(some), np.int8)
+        for j in range(n):
+            has = (some >> j & 1) == 1
+            rest = some[has] & ~(1 << j)
+            value = cost[rest] + against[j, rest]
+            better = value < best[has]
+            where = np.flatnonzero(has)[better]
+            best[where], pick[where] = value[better], j
+        cost[some], last[some] = best, pick
+    order = []
+    mask = (1 << n) - 1
+    while mask:
+        order.append(int(last[mask]))
+        mask &= ~(1 << order[-1])
+    return np.array(order[::-1], np.int64)
+
+
+def _by_moves(above: Floats) -> Ints:
+    """Move single items to their best place until no move helps."""
+    net = above.T - above  # net[i, j] > 0: opinions would rather have j above i
+    order = np.arange(len(above))
+    smallest = 1e-9 * float(np.abs(net).max(initial=1.0))
+    improved = True
+    while improved:
+        improved = False
+        for item in range(len(above)):
+            at = int(np.flatnonzero(order == item)[0])
+            rest = np.delete(order, at)
+            # cost of standing before rest[k:], less that of standing first
+            gains = np.concatenate(([0.0], np.cumsum(-net[item, rest])))
+            target = int(np.argmin(gains))
+            if gains[target] < gains[at] - smallest:
+                order = np.insert(rest, target, item)
+                improved = True
+    return order
+
+
+def mallows_theta(rankings: Rankings, centre: Ints) -> float | None:
+    """Most likely concentration around a centre; infinite where all agree with it.
+
+    A ranking is made by choosing one item after another from those it ranks; the item
+    chosen from m stands v places below the best of them in the centre, with probability
+    proportional to e^(-theta v) (Fligner & Verducci 1986). So the ties of a last group need
+    no order. Partial rankings are taken as rankings of the items they hold.
+    """
+    from scipy.optimize import brentq
+
+    if any(len(group) > 1 for order in rankings.orders for group in order[:-1]):
+        return None
+    place = np.empty(len(centre), np.int64)
+    place[centre] = np.arange(len(centre))
+    left_counts = np.zeros(len(centre) + 1)
+    distance = 0.0
+    for order, count in zip(rankings.orders, rankings.count.tolist()):
+        places = place[[item for group in order for item in group]]
+        chosen = len(order) - 1 if len(order[-1]) > 1 else len(order)
+        for k in range(chosen):
+            left_counts[len(places) - k] += count
+            distance += count * int((places[k + 1 :] < places[k]).sum())
+    m = np.flatnonzero(left_counts)
+    m = m[m > 1]
+    counts = left_counts[m]
+    if not len(m):
+        return None
+    if distance == 0:
+        return float("inf")
+
+    def excess(theta: float) -> float:
+        return float(counts @ _expected(theta, m)) - distance
+
+    if excess(0.0) <= 0:
+        return 0.0
+    if excess(_MOST_THETA) >= 0:
+        return _MOST_THETA
+    return float(brentq(excess, 0.0, _MOST_THETA, xtol=1e-12))
+
+
+def _expected(theta: float, m: Ints) -> Floats:
+    """Mean of v in 0..m-1 with weights e^(-theta v)."""
+    if theta < 1e-6:  # (where the formula below loses all its digits)
+        return np.asarray((m - 1) / 2 - theta * (m**2 - 1) / 12)
+    return np.asarray(1 / np.expm1(theta) - m / np.expm1(np.minimum(theta * m, 700)))

@@ -1,0 +1,59 @@
+"""Strengths by Hunter's (2004) MM algorithm, consensus by trying everything."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+
+def mm_strengths(n_items, choices, steps=20000):
+    """choices: list of (weight, chosen, members); maximum likelihood, mean 0."""
+    gamma = np.ones(n_items)
+    won = np.zeros(n_items)
+    for weight, chosen, _ in choices:
+        won[chosen] += weight
+    for _ in range(steps):
+        share = np.zeros(n_items)
+        for weight, _, members in choices:
+            share[members] += weight / gamma[members].sum()
+        new = won / share
+        new /= np.exp(np.mean(np.log(new)))
+        if np.abs(np.log(new / gamma)).max() < 1e-12:
+            break
+        gamma = new
+    return np.log(new)
+
+
+def kemeny_cost(above, order):
+    return sum(above[b][a] for k, a in enumerate(order) for b in order[k + 1 :])
+
+
+def kemeny(above):
+    """Least cost over all orders."""
+    return min(kemeny_cost(above, order) for order in permutations(range(len(above))))
+
+
+def cyclic_triads(ahead):
+    """ahead[i][j]: whether i beats j by majority."""
+    n = len(ahead)
+    triples = [(i, j, k) for i in range(n) for j in range(i) for k in range(j)]
+    decided = [
+        t for t in triples if all(ahead[a][b] or ahead[b][a] for a, b in zip(t, t[1:] + t[:1]))
+    ]
+    circle = [
+        (i, j, k)
+        for i, j, k in decided
+        if (ahead[i][j] and ahead[j][k] and ahead[k][i])
+        or (ahead[j][i] and ahead[k][j] and ahead[i][k])
+    ]
+    return len(decided), len(circle)
+
+
+def mallows_log_likelihood(theta, n, distances, counts):
+    """Complete rankings of n items, Z by listing all of them."""
+    z = 0.0
+    for order in permutations(range(n)):
+        d = sum(a > b for k, a in enumerate(order) for b in order[k + 1 :])
+        z += np.exp(-theta * d)
+    return sum(c * (-theta * d - np.log(z)) for d, c in zip(distances, counts))

@@ -1,0 +1,247 @@
+"""The leaderboard: ranks, ties, parts, judges, and rankers from features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from crucial.apps.preferences import (
+    judge_agreement,
+    judge_ranking,
+    leaderboard,
+    learn_preferences,
+)
+from crucial.apps.preferences.resampling import runs_of_ties
+from crucial.data.comparisons import Comparisons
+from crucial.data.preflib import Rankings
+from crucial.errors import DataError, ParameterError
+from crucial.model.file import load_model
+
+
+def judged(n=8, rows=300, seed=0, noise=(1.0, 1.0, 1.0)):
+    """Items i0 < i1 < ... by strength; judge k errs with temperature noise[k]."""
+    rng = np.random.default_rng(seed)
+    s = np.linspace(-2, 2, n)
+    a = rng.integers(0, n, rows)
+    b = (a + rng.integers(1, n, rows)) % n
+    judge = rng.integers(0, len(noise), rows)
+    wins = rng.random(rows) < 1 / (1 + np.exp((s[b] - s[a]) / np.array(noise)[judge]))
+    high, low = np.where(wins, a, b), np.where(wins, b, a)
+    return Comparisons.from_columns(
+        [f"i{k}" for k in high], [f"i{k}" for k in low], judge=[f"j{k}" for k in judge]
+    )
+
+
+def test_a_leaderboard_is_near_the_truth():
+    board = leaderboard(judged(rows=1500), n_bootstrap=100)
+    assert [one.item for one in board.standings] == [f"i{k}" for k in range(7, -1, -1)]
+    truth = np.linspace(2, -2, 8)
+    assert [one.strength for one in board.standings] == pytest.approx(truth, abs=0.4)
+    inside = [one.low <= t <= one.high for one, t in zip(board.standings, truth)]
+    assert sum(inside) >= 6
+    for k, one in enumerate(board.standings, 1):
+        assert one.rank == k
+        assert one.rank_low <= k <= one.rank_high
+        assert one.rank_high - one.rank_low <= len(one.tied_with)
+        for other in one.tied_with:
+            assert one.item in board[other].tied_with
+    assert board.n_parts == 1
+    assert "the comparisons connect all items" in board.notes
+    assert sum(one.wins for one in board.standings) == 1500
+    assert 0 < board.misordered < 0.35
+
+
+def test_nothing_depends_on_the_order_of_rows():
+    made = judged()
+    mixed = made.take(np.random.default_rng(1).permutation(len(made)))
+    one, other = (leaderboard(data, n_bootstrap=0) for data in (made, mixed))
+    assert [x.item for x in one.standings] == [x.item for x in other.standings]
+    assert [x.strength for x in one.standings] == pytest.approx(
+        [x.strength for x in other.standings], abs=1e-9
+    )
+    assert str(leaderboard(made, n_bootstrap=20)) == str(leaderboard(made, n_bootstrap=20))
+
+
+def test_weight_two_is_a_row_twice():
+    made = judged(rows=40)
+    twice = Comparisons.from_columns(
+        [made.items[k] for k in made.winner] * 2, [made.items[k] for k in made.loser] * 2
+    )
+    heavy = Comparisons.from_columns(
+        [made.items[k] for k in made.winner],
+        [made.items[k] for k in made.loser],
+        weight=[2.0] * 40,
+    )
+    a, b = (leaderboard(data, n_bootstrap=0).to_frame() for data in (twice, heavy))
+    assert a["item"].tolist() == b["item"].tolist()
+    assert a["strength"].tolist() == pytest.approx(b["strength"].tolist(), abs=1e-9)
+    assert a["wins"].tolist() == b["wins"].tolist()
+
+
+def test_parts_are_told_apart():
+    made = Comparisons.from_columns(["a", "b", "x", "c"], ["b", "a", "y", "a"])
+    board = leaderboard(made, n_bootstrap=50)
+    assert board.n_parts == 2
+    assert {one.item for one in board.standings if one.part == 1} == {"a", "b", "c"}
+    assert [one.rank for one in board.standings if one.part == 2] == [1, 2]
+    assert "fall into 2 parts (of 3, 2 items)" in board.notes[0]
+    assert "cannot be compared" in board.notes[0]
+    assert "only ever won" in board.notes[1]
+    assert "part 2 of 2" in board.text()
+    for one in board.standings:
+        assert all(board[other].part == one.part for other in one.tied_with)
+
+
+def test_an_item_nobody_compared_is_a_part_of_its_own():
+    made = Comparisons.from_columns(["a"], ["b"], items=["lonely"])
+    board = leaderboard(made, n_bootstrap=10)
+    assert board["lonely"].part == 2
+    assert board["lonely"].strength == 0
+
+
+def test_equal_items_share_a_rank():
+    board = leaderboard(Comparisons.from_columns(["a", "b"], ["b", "a"]), n_bootstrap=0)
+    assert [one.rank for one in board.standings] == [1, 1]
+    assert board.groups == ()
+    assert all(one.low != one.low for one in board.standings)
+    with pytest.raises(KeyError, match="c"):
+        board["c"]
+
+
+def test_a_sure_first_is_said():
+    sure = Comparisons.from_columns(["a"] * 60 + ["b", "c"] * 10, ["b", "c"] * 30 + ["c", "b"] * 10)
+    board = leaderboard(sure, n_bootstrap=60)
+    assert board.groups[0] == ("a",)
+    assert board.notes[-1] == "surely first: a"
+    assert board.groups[1] == ("b", "c")
+
+
+def test_ties_hang_together_along_the_order():
+    above = np.zeros((4, 4), bool)
+    above[0, 3] = above[1, 3] = True
+    assert runs_of_ties(np.arange(4), above) == [(0, 1, 2), (2, 3)]
+
+
+def test_judges_who_guess_are_found_out():
+    made = judged(rows=900, noise=(0.5, 0.5, 200.0))
+    found = judge_agreement(made)
+    assert found.left_out
+    assert found.with_others[2] < 0.6 < 0.7 < min(found.with_others[:2])
+    assert sum(found.n) == 900
+    weighed = judge_ranking(made)
+    assert weighed.shares[2] < 0.1
+    order = [int(item[1]) for item in weighed.to_frame()["item"]]
+    assert sorted(order[:3]) == [5, 6, 7]
+    board = leaderboard(made, n_bootstrap=0)
+    assert board.judge_shares.keys() == {"j0", "j1", "j2"}
+    assert board["i7"].boosted > board["i0"].boosted
+    assert "as the others" in found.text()
+
+
+def test_agreement_on_the_same_pair_is_counted_by_hand():
+    made = Comparisons.from_columns(
+        ["a", "a", "b", "a", "a"],
+        ["b", "b", "a", "c", "b"],
+        judge=["x", "y", "z", "x", "x"],
+        context=["p", "p", "p", "p", "q"],
+    )
+    found = judge_agreement(made)
+    assert (found.n_same_pair, found.same_pair) == (3, pytest.approx(1 / 3))
+    with pytest.raises(DataError, match="do not say who judged"):
+        judge_agreement(Comparisons.from_columns(["a"], ["b"]))
+
+
+def test_resampling_by_judge_is_less_sure():
+    """Judges who say the same many times: counting them as one makes intervals wider."""
+    rng = np.random.default_rng(0)
+    winner, loser, judge = [], [], []
+    for k in range(12):
+        first = rng.random() < 0.6
+        winner += ["a" if first else "b"] * 30
+        loser += ["b" if first else "a"] * 30
+        judge += [k] * 30
+    made = Comparisons.from_columns(winner, loser, judge=judge)
+    single = leaderboard(made, n_bootstrap=60)
+    whole = leaderboard(made, n_bootstrap=60, resample_by="judge")
+    width = [b["a"].high - b["a"].low for b in (single, whole)]
+    assert width[1] > 2 * width[0]
+    with pytest.raises(DataError, match="no column of contexts to resample by"):
+        leaderboard(made, resample_by="context")
+
+
+def test_rankings_make_a_leaderboard():
+    orders = [["a", "b", "c"]] * 8 + [["b", "a", "c"]] * 4 + [["c", "b"]] * 2
+    board = leaderboard(Rankings.from_orders(orders), n_bootstrap=50)
+    assert [one.item for one in board.standings] == ["a", "b", "c"]
+    assert board.circles is None
+    many = Rankings.from_orders([["a", "b", "c"], ["b", "a", "c"], ["c", "b"]], [8, 4, 2])
+    same = leaderboard(many, n_bootstrap=50)
+    assert [x.strength for x in same.standings] == pytest.approx(
+        [x.strength for x in board.standings]
+    )
+    for one, other in zip(board.standings, same.standings):
+        assert one.high - one.low == pytest.approx(other.high - other.low, rel=0.6)
+
+
+def test_parameters():
+    made = judged(rows=20)
+    with pytest.raises(ParameterError, match="'prior' parameter of leaderboard"):
+        leaderboard(made, prior=-1)
+    with pytest.raises(ParameterError, match="'resample_by' parameter of leaderboard"):
+        leaderboard(made, resample_by="day")
+    with pytest.raises(DataError, match="resampling needs a prior above 0"):
+        leaderboard(made, prior=0)
+
+
+def test_features_rank_items_nobody_compared(tmp_path):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 3))
+    s = 2 * X[:, 1]
+    a = rng.integers(0, 40, 400)
+    b = (a + rng.integers(1, 40, 400)) % 40
+    wins = rng.random(400) < 1 / (1 + np.exp(s[b] - s[a]))
+    made = Comparisons.from_columns(
+        [f"i{k}" for k in np.where(wins, a, b)],
+        [f"i{k}" for k in np.where(wins, b, a)],
+        tie=rng.random(400) < 0.1,
+    )
+    learned = learn_preferences(made, X, [f"i{k}" for k in range(60)], n_estimators=100)
+    assert learned.accuracy > 0.7
+    assert learned.n_held_out == int((~made.tie).sum())
+    unseen = learned.predict(X[40:])
+    right = np.sign(unseen[:, None] - unseen) == np.sign(s[40:, None] - s[40:])
+    assert right.mean() > 0.75
+    assert learned.to_frame()["feature"][0] == "feature 1"
+    assert "held out come out right" in learned.text()
+    learned.save(tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").predict(X[40:]).tolist() == unseen.tolist()
+
+
+def test_features_of_too_few_items_and_of_wrong_ones():
+    made = Comparisons.from_columns(["a", "b"], ["b", "c"])
+    learned = learn_preferences(made, [[3.0], [2.0], [1.0]], ["a", "b", "c"], n_estimators=10)
+    assert learned.n_held_out == 0
+    assert learned.accuracy != learned.accuracy
+    scores = learned.predict([[3.0], [2.0], [1.0]])
+    assert scores[0] > scores[1] > scores[2]
+    with pytest.raises(DataError, match=r"1 compared items have no row of features; .* 'c'"):
+        learn_preferences(made, [[3.0], [2.0]], ["a", "b"])
+    with pytest.raises(DataError, match="rows 0 and 1 are both of 'a'"):
+        learn_preferences(made, [[3.0], [2.0]], ["a", "a"])
+
+
+def test_results_draw_themselves():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from crucial.apps.preferences import consensus
+
+    made = judged(rows=60)
+    board = leaderboard(made, n_bootstrap=20)
+    assert [label.get_text() for label in board.plot().get_yticklabels()] == [
+        one.item for one in board.standings
+    ]
+    assert board.agreement.plot().get_xlim() == (0, 1)
+    assert len(consensus(made).plot().lines) == 8
+    pyplot.close("all")

@@ -1,0 +1,113 @@
+"""PrefLib's files, the present format and the old one."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from crucial.data.preflib import Rankings, read_preflib
+from crucial.errors import DataError, FileError
+
+HEAD = """\
+# FILE NAME: 00001-00000001.toi
+# TITLE: Drinks: hot or cold
+# DATA TYPE: {kind}
+# NUMBER ALTERNATIVES: 4
+# NUMBER VOTERS: 9
+# ALTERNATIVE NAME 1: tea
+# ALTERNATIVE NAME 2: milk: warm
+# ALTERNATIVE NAME 3: wine
+# ALTERNATIVE NAME 4:
+"""
+OLD = "3\n1,tea\n2,milk, warm\n3,tea\n5,5,2\n3,1,2,3\n2,2,{1,3}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "orders", "counts"),
+    [
+        ("soc", "4: 1,2,3,4\n5: 4,3,2,1\n", (((0,), (1,), (2,), (3,)), ((3,), (2,), (1,), (0,))),
+         [4, 5]),
+        ("soi", "7: 2\n2:3, 1\n", (((1,),), ((2,), (0,))), [7, 2]),
+        ("toc", "9: {3,1},2,{4}\n", (((0, 2), (1,), (3,)),), [9]),
+        ("toi", "1: {4, 2},1\n8: 1,2,{}\n", (((1, 3), (0,)), ((0,), (1,))), [1, 8]),
+    ],
+)  # fmt: skip
+def test_the_four_kinds(tmp_path, kind, body, orders, counts):
+    path = tmp_path / f"x.{kind}"
+    path.write_text(HEAD.format(kind=kind) + body)
+    read = read_preflib(path)
+    assert read.items == ("tea", "milk: warm", "wine", "4")
+    assert read.orders == orders
+    assert read.count.tolist() == counts
+    assert read.complete == kind.endswith("c")
+    assert read.strict == kind.startswith("so")
+    packed = tmp_path / f"x.{kind}.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_preflib(packed).orders == orders
+
+
+def test_the_old_format(tmp_path):
+    path = tmp_path / "x.toc"
+    path.write_text(OLD)
+    read = read_preflib(path)
+    assert read.items == ("tea (1)", "milk, warm", "tea (3)")
+    assert read.orders == (((0,), (1,), (2,)), ((1,), (0, 2)))
+    assert read.above().tolist() == [[0, 3, 3], [2, 0, 5], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "said"),
+    [
+        ("soc", "4: 1,2,3\n", "line 10: a .soc file ranks all 4 items; this order has 3"),
+        ("soc", "4: 1,{2,3},4\n", "line 10: there is a tie, and a .soc file has none"),
+        ("soi", "4: 1,5\n", "line 10: items go from 1 to 4. Got 5"),
+        ("soi", "4: 1,0\n", "line 10: items go from 1 to 4. Got 0"),
+        ("soi", "4: 1,1\n", "line 10: item 1 stands twice"),
+        ("toi", "4: {1,2},2\n", "line 10: item 2 stands twice"),
+        ("soi", "x: 1\n", "line 10: expected 'COUNT: ITEM,ITEM,...'. Got 'x: 1'"),
+        ("soi", "4: 1;2\n", "line 10: expected numbers of items with commas"),
+        ("toi", "4: {1,{2}}\n", "line 10: expected numbers of items"),
+        ("toi", "4: {}\n", "line 10: this order ranks nothing"),
+        ("soi", "0: 1\n", "counts must be finite, at least 0, and not all 0"),
+        ("soi", "", "there is no ranking"),
+        ("cat", "1: 1\n", "its data type is 'cat'; soc, soi, toc and toi are read"),
+    ],
+)
+def test_bad_orders(tmp_path, kind, body, said):
+    path = tmp_path / "x"
+    path.write_text(HEAD.format(kind=kind) + body)
+    with pytest.raises(FileError, match=said):
+        read_preflib(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("# TITLE: x\n1: 1\n", "does not say '# NUMBER ALTERNATIVES"),
+        ("# NUMBER ALTERNATIVES: many\n", "line 1: expected the number of alternatives. Got 'ma"),
+        ("# NUMBER ALTERNATIVES: 999999999\n", "must name alternatives 1 to 999999999"),
+        ("hello\n", "line 1: expected the number of alternatives, or '#'"),
+        ("2\n1,a\n3,b\n", "line 3: expected '2,NAME'. Got '3,b'"),
+        ("999999999\n1,a\n", "expected '2,NAME'"),
+        ("1\n1,a\nx\n", "line 3: expected the numbers of voters"),
+    ],
+)
+def test_bad_headings(tmp_path, text, said):
+    path = tmp_path / "x"
+    path.write_text(text)
+    with pytest.raises(FileError, match=said):
+        read_preflib(path)
+
+
+def test_rankings_of_names():
+    made = Rankings.from_orders([["b", "a"], [["a", "c"], "b"]], [2, 1])
+    assert made.items == ("a", "b", "c")
+    assert made.orders == (((1,), (0,)), ((0, 2), (1,)))
+    with pytest.raises(DataError, match=r"ranking 0 \(from 0\) has 'a' twice"):
+        Rankings.from_orders([["a", "b", "a"]])
+    with pytest.raises(DataError, match=r"ranking 0 \(from 0\) is empty"):
+        Rankings.from_orders([[]])
+    with pytest.raises(DataError, match="count must have a number for each of the 1 rankings"):
+        Rankings.from_orders([["a"]], [1, 2])
