@@ -109,8 +109,8 @@ if TYPE_CHECKING:
     from crucial.estimators.diff_rank import DiffRank as DiffRank
     from crucial.estimators.feature_rank import BLFeatureRank as BLFeatureRank
     from crucial.estimators.feature_rank import FeatureRank as FeatureRank
-    from crucial.estimators.label_ranker import LabelRanker as LabelRanker
     from crucial.estimators.infinite_push import InfinitePush as InfinitePush
+    from crucial.estimators.label_ranker import LabelRanker as LabelRanker
     from crucial.estimators.list_mle import ListMLE as ListMLE
     from crucial.estimators.logistic import LogisticRanker as LogisticRanker
     from crucial.estimators.pnorm_push import PNormPush as PNormPush

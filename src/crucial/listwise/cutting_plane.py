@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from crucial.errors import MissingExtraError
+from crucial.errors import CrucialError, MissingExtraError
 from crucial.feedback.layout import Layout
 from crucial.listwise.average_precision import most_violated
 
@@ -156,7 +156,14 @@ def _shares(solver: Any, slopes: Floats, heights: Floats, l2: float) -> Floats:
     problem = solver.DefaultSolver(
         sp.csc_matrix(curvature), cost, sp.csc_matrix(rows), -heights, cones, settings
     )
-    shares = np.maximum(np.asarray(problem.solve().z), 0.0)
+    answer = problem.solve()
+    shares = np.maximum(np.asarray(answer.z), 0.0)
+    # Any shares are a bound on the minimum, so it need not have ended well; but with numbers.
+    if not np.isfinite(shares).all() or not shares.sum() > 0:
+        raise CrucialError(
+            f"the quadratic problem of {n} planes was not solved ({answer.status}); raise l2, "
+            f"which is {l2:g}."
+        )
     return _polished(shares / shares.sum(), slopes, heights, l2)
 
 

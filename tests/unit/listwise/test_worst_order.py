@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from scipy.optimize import minimize
 from sklearn.metrics import average_precision_score
 
 from crucial.data.groups import Groups
-from crucial.errors import MissingExtraError
+from crucial.errors import CrucialError, MissingExtraError
 from crucial.feedback.labels import LabelFeedback
 from crucial.listwise import average_precision as module
+from crucial.listwise import cutting_plane
 from crucial.listwise.average_precision import average_precision, most_violated, relevant_above
 from crucial.listwise.cutting_plane import PrecisionMargins, load_solver, solve
 
@@ -146,3 +148,18 @@ def test_without_the_solver_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(MissingExtraError, match=r"pip install crucial\[qp\]"):
         load_solver()
+
+
+def test_a_solver_that_gives_up_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(load_solver(), name)
+
+        def DefaultSolver(self, *problem: Any) -> Any:
+            nothing = SimpleNamespace(z=np.full(2, np.nan), status="NumericalError")
+            return SimpleNamespace(solve=lambda: nothing)
+
+    plane, _, _ = margins()
+    monkeypatch.setattr(cutting_plane, "load_solver", Broken)
+    with pytest.raises(CrucialError, match=r"2 planes was not solved \(NumericalError\); raise l2"):
+        solve(plane, 2, 0.05, 1e-6, 10)
