@@ -136,7 +136,7 @@ class DiffRank(BoostedRanker):
     >>> X = np.array([[2.0, 9.0], [1.0, 7.0], [3.0, 8.0], [6.0, 6.0], [4.0, 2.0]])
     >>> ranker = DiffRank(n_intervals=2).fit(X, [5, 4, 3, 2, 1])
     >>> ranker.rank(X).tolist()
-    [1, 3, 2, 5, 4]
+    [1, 2, 3, 4, 5]
     """
 
     bounded_risk = "R1"

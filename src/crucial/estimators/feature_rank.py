@@ -101,7 +101,7 @@ class FeatureRank(Ranker):
     >>> X = np.array([[2.0, 9.0], [1.0, 7.0], [3.0, 8.0], [6.0, 6.0], [4.0, 2.0]])
     >>> ranker = FeatureRank(n_intervals=2).fit(X, [5, 4, 3, 2, 1])
     >>> ranker.predict(X).tolist()
-    [5.0, 3.0, 4.0, 2.0, 1.0]
+    [5.0, 4.0, 3.0, 2.0, 1.0]
     """
 
     model_: RankAdditionRanker  # type: ignore[assignment]
@@ -339,7 +339,7 @@ class BLFeatureRank(FeatureRank):
     >>> X = np.array([[2.0, 9.0], [1.0, 7.0], [3.0, 8.0], [6.0, 6.0], [4.0, 2.0]])
     >>> ranker = BLFeatureRank(n_intervals=2, cycles=2).fit(X, [5, 4, 3, 2, 1])
     >>> ranker.predict(X).tolist()
-    [5.0, 3.0, 4.0, 2.0, 1.0]
+    [5.0, 4.0, 3.0, 1.0, 2.0]
     """
 
     def __init__(

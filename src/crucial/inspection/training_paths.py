@@ -135,7 +135,7 @@ def training_paths(rankers: Mapping[str, Any]) -> TrainingPaths:
     >>> fitted = {one.__name__: one(2, 2).fit(X, [5, 4, 3, 2, 1])
     ...           for one in (FeatureRank, BLFeatureRank)}
     >>> {name: path.rises for name, path in training_paths(fitted).paths.items()}
-    {'FeatureRank': 0, 'BLFeatureRank': 0}
+    {'FeatureRank': 1, 'BLFeatureRank': 0}
     """
     return TrainingPaths({name: _path(name, ranker) for name, ranker in rankers.items()})
 
