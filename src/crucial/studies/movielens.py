@@ -14,20 +14,18 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.errors import CrucialError, DataError, FileError
+from crucial.data.ratings import Ratings, read_ratings
+from crucial.errors import CrucialError, DataError
 
 if TYPE_CHECKING:
     from crucial.lab.experiment_result import ExperimentResult
     from crucial.lab.tasks import Task
 
-__all__ = ["Ratings", "main", "make_tasks", "read_ratings", "run"]
+__all__ = ["main", "make_tasks", "run"]
 
 # Their figures, tables 1 and 3: average rank and median stopping round, then the mean.
 PUBLISHED: dict[str, dict[str, tuple[float, int, float]]] = {
@@ -40,38 +38,6 @@ PUBLISHED: dict[str, dict[str, tuple[float, int, float]]] = {
 MEASURES = tuple(PUBLISHED)
 
 
-@dataclass(frozen=True)
-class Ratings:
-    """Who rated what, and how."""
-
-    user: NDArray[np.int64]
-    item: NDArray[np.int64]
-    rating: NDArray[np.float64]
-
-
-def read_ratings(path: str | Path) -> Ratings:
-    """Read user, item and rating, the first three columns; a first line of names is left out."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, f"cannot be read as text: {error}") from error
-    if not lines:
-        raise FileError(path, "is empty; ratings were expected.")
-    separator = next((s for s in ("\t", "::", ",") if s in lines[0]), None)
-    header = not lines[0][:1].isdigit()
-    rows = []
-    for number, line in enumerate(lines[header:], start=1 + header):
-        cells = line.split(separator)
-        try:
-            rows.append((int(cells[0]), int(cells[1]), float(cells[2])))
-        except (ValueError, IndexError):
-            raise FileError(
-                path, f"user, item and rating were expected. Got {line[:60]!r}.", line=number
-            ) from None
-    user, item, rating = zip(*rows)
-    return Ratings(np.array(user), np.array(item), np.array(rating, np.float64))
-
-
 def make_tasks(ratings: Ratings, least: int = 100) -> tuple[list[Task], int]:
     """One task a user with at least so many ratings, and how many were without a feature.
 
@@ -80,10 +46,9 @@ def make_tasks(ratings: Ratings, least: int = 100) -> tuple[list[Task], int]:
     """
     from crucial.lab.tasks import Task
 
-    users, u = np.unique(ratings.user, return_inverse=True)
-    items, i = np.unique(ratings.item, return_inverse=True)
-    table = np.full((len(items), len(users)), np.nan)
-    table[i, u] = ratings.rating
+    users = ratings.users
+    table = np.full((len(ratings.items), len(users)), np.nan)
+    table[ratings.item_code, ratings.user_code] = ratings.rating
     known = ~np.isnan(table)
     lowest = ratings.rating.min() - 1.0
     tasks, empty = [], 0

@@ -10,49 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crucial.errors import DataError, FileError
+from crucial.data.ratings import Ratings
+from crucial.errors import DataError
 from crucial.studies.movielens import (
     PUBLISHED,
-    Ratings,
     main,
     make_tasks,
     print_readings,
-    read_ratings,
     run,
 )
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "7\t3\t4\t88\n7\t5\t1\t89\n9\t3\t2.5\t90\n",
-        "user_id:token\titem_id:token\trating:float\n7\t3\t4\n7\t5\t1\n9\t3\t2.5\n",
-        "userId,movieId,rating\n7,3,4\n7,5,1\n9,3,2.5\n",
-        "7::3::4::88\n7::5::1::89\n9::3::2.5::90\n",
-    ],
-    ids=["u.data", "inter", "csv", "dat"],
-)
-def test_reads_the_forms_that_movielens_comes_in(tmp_path, text):
-    path = tmp_path / "ratings"
-    path.write_text(text)
-    ratings = read_ratings(path)
-    assert ratings.user.tolist() == [7, 7, 9]
-    assert ratings.item.tolist() == [3, 5, 3]
-    assert ratings.rating.tolist() == [4.0, 1.0, 2.5]
-
-
-def test_a_bad_line_is_named(tmp_path):
-    path = tmp_path / "u.data"
-    path.write_text("1\t2\t3\n1\t2\n")
-    with pytest.raises(FileError, match=r"u\.data, line 2: user, item and rating were expected"):
-        read_ratings(path)
-    path.write_text("")
-    with pytest.raises(FileError, match="is empty"):
-        read_ratings(path)
-    with pytest.raises(FileError, match="cannot be read"):
-        read_ratings(tmp_path / "none")
 
 
 def film_club(n_users: int = 9, n_items: int = 40, seed: int = 0) -> Ratings:

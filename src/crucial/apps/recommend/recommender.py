@@ -1,0 +1,307 @@
+"""Recommend items to users by the opinions of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.apps.recommend.reasons import Reason, reasons_for
+from crucial.apps.recommend.taste import METHODS, BoostedTaste, Taste, learn_taste
+from crucial.data.opinions import Opinions
+from crucial.data.ratings import Ratings
+from crucial.errors import DataError, NotRankedError
+from crucial.kernels.threads import count_threads, run_all
+from crucial.model.additive import AdditiveRanker
+from crucial.validation import check_choice, check_integer
+
+__all__ = ["Pick", "Recommendations", "Recommender"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Users that a thread gets at a time, so that those who wait for results see some.
+_AT_A_TIME = 4
+
+
+@dataclass(frozen=True)
+class Pick:
+    """One recommended item.
+
+    Attributes
+    ----------
+    position : int
+        From 1.
+    item : id
+    title : str
+        What it is called; the id where no titles are known.
+    score : float
+        Comparable within one user's list.
+    raters : int
+        How many of the viewers learned from rated it.
+    """
+
+    position: int
+    item: Any
+    title: str
+    score: float
+    raters: int
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendations:
+    """The items for one user, best first.
+
+    Attributes
+    ----------
+    user : id or None
+        None for a new one.
+    picks : tuple of Pick
+    taste : Taste or None
+        What was learned; None where nothing could be.
+    problem : str or None
+        Why there are no picks.
+    """
+
+    user: Any
+    picks: tuple[Pick, ...]
+    taste: Taste | None = None
+    problem: str | None = None
+    _target: _Target | None = None
+
+    def __str__(self) -> str:
+        width = max((len(one.title) for one in self.picks), default=0)
+        lines = [f"{one.position:4}  {one.title:{width}}  {one.score:.4g}" for one in self.picks]
+        return "\n".join(lines) if lines else self.problem or "nothing to recommend"
+
+    @property
+    def model(self) -> AdditiveRanker:
+        """The user's model, where the method is RankBoost's."""
+        if not isinstance(self.taste, BoostedTaste):
+            raise NotRankedError("only the methods 'rankboost' and 'hybrid' leave a model.")
+        return self.taste.model
+
+    def why(self, pick: Pick, top: int = 3) -> tuple[Reason, ...]:
+        """Who speaks for a recommended item, the strongest first.
+
+        Parameters
+        ----------
+        pick : Pick
+            One of ``picks``.
+        top : int
+            So many reasons at most.
+        """
+        if not isinstance(self.taste, BoostedTaste) or self._target is None:
+            raise NotRankedError("only the methods 'rankboost' and 'hybrid' can say why.")
+        check_integer("why", "top", top, 1)
+        target = self._target
+        row = target.ratings.place_of_item(pick.item)
+        found = reasons_for(
+            self.taste, target.club, target.films, target.labels, target.viewers, row, top
+        )
+        items = target.ratings.items
+        return tuple(replace(one, films=tuple(items[list(one.films)].tolist())) for one in found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """Everything about the user that learning and reasons need."""
+
+    ratings: Ratings
+    films: Ints
+    labels: Floats
+    club: Opinions
+    viewers: NDArray[Any]
+    rated: Opinions
+
+
+class Recommender:
+    """Recommends items by the construction of Freund et al. (2003, section 6.2).
+
+    Every other user is a ranking feature: his or her ratings, and an abstention where there is
+    none. The feedback are the user's own ratings. RankBoost weighs the others, with weights that
+    stay positive and learned ranks for what they did not rate.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    method : str, default="rankboost"
+        One of `crucial.apps.recommend.METHODS`.
+    rounds : int, optional
+        Of boosting; by default 40 and one for every ten viewers, as in the paper.
+    max_viewers : int or None, default=2000
+        Learn from so many others at most, those who rated most of what the user did.
+    min_raters : int, default=5
+        Recommend only what so many of them rated. What nobody knows can stand anywhere in a
+        learned order: there is nothing to learn it from.
+    titles : mapping from item to str, optional
+        See `crucial.data.ratings.read_titles`.
+
+    Examples
+    --------
+    >>> users = ["ann"] * 3 + ["bob"] * 4 + ["cyd"] * 4
+    >>> items = ["alien", "antz", "heat"] + ["alien", "antz", "heat", "tron"] * 2
+    >>> stars = [5, 1, 4, 5, 2, 4, 5, 2, 4, 3, 1]
+    >>> club = Ratings.from_columns(users, items, stars)
+    >>> print(Recommender(club, min_raters=1).recommend("ann"))
+       1  tron  27.57
+    """
+
+    def __init__(
+        self,
+        ratings: Ratings,
+        method: str = "rankboost",
+        *,
+        rounds: int | None = None,
+        max_viewers: int | None = 2000,
+        min_raters: int = 5,
+        titles: Mapping[str, str] | None = None,
+    ) -> None:
+        check_choice("Recommender", "method", method, METHODS)
+        check_integer("Recommender", "rounds", rounds, 1, none=True)
+        check_integer("Recommender", "max_viewers", max_viewers, 1, none=True)
+        check_integer("Recommender", "min_raters", min_raters, 0)
+        self.ratings, self.method, self.rounds = ratings, method, rounds
+        self.max_viewers, self.min_raters = max_viewers, min_raters
+        self.titles = titles or {}
+        self._by_user = Opinions.from_entries(
+            ratings.item_code,
+            ratings.user_code,
+            ratings.rating,
+            len(ratings.items),
+            len(ratings.users),
+        )
+        self._by_item = self._by_user.transposed()
+
+    def title(self, item: Any) -> str:
+        """What an item is called."""
+        return self.titles.get(str(item), str(item))
+
+    def rated_by(self, user: Any) -> dict[Any, float]:
+        """The ratings of a user."""
+        films, labels = self._own(self.ratings.place_of_user(user))
+        return dict(zip(self.ratings.items[films].tolist(), labels.tolist()))
+
+    def recommend(self, user: Any, top: int = 20) -> Recommendations:
+        """Recommend items that a user has not rated yet.
+
+        Raises
+        ------
+        DataError
+            There is no such user, or the ratings say nothing about preferences.
+        """
+        check_integer("recommend", "top", top, 1)
+        place = self.ratings.place_of_user(user)
+        return self._recommend(self._user(place), place, *self._own(place), top)
+
+    def recommend_new(self, rated: Mapping[Any, float], top: int = 20) -> Recommendations:
+        """Recommend items to somebody who is not among the users.
+
+        Parameters
+        ----------
+        rated : mapping from item to rating
+            At least two different ratings.
+        top : int
+        """
+        check_integer("recommend_new", "top", top, 1)
+        films = np.array([self.ratings.place_of_item(item) for item in rated], np.int64)
+        labels = np.array(list(rated.values()), np.float64)
+        if not np.isfinite(labels).all():
+            raise DataError("ratings must be finite numbers.")
+        return self._recommend(None, -1, films, labels, top)
+
+    def recommend_all(
+        self, top: int = 20, *, users: Iterable[Any] | None = None, n_jobs: int | None = None
+    ) -> Iterator[Recommendations]:
+        """Recommend to every user, in parallel; a user without preferences has a ``problem``.
+
+        Parameters
+        ----------
+        top : int
+        users : iterable of ids, optional
+            All by default.
+        n_jobs : int, optional
+            Threads; None for all cores. The results are the same for any number.
+        """
+        check_integer("recommend_all", "top", top, 1)
+        everybody = self.ratings.users if users is None else list(users)
+        places = [self.ratings.place_of_user(user) for user in everybody]
+        threads = count_threads(n_jobs)
+        step = threads * _AT_A_TIME
+        for begin in range(0, len(places), step):
+            some = places[begin : begin + step]
+            yield from run_all(threads, [partial(self._attempt, place, top) for place in some])
+
+    def to_rate(self, number: int) -> list[Any]:
+        """Items that say most about somebody new: many know them and opinions differ."""
+        count, spread = self._by_item.count, self._by_item.spread
+        order = np.argsort(-(count * spread), kind="stable")
+        return list(self.ratings.items[order[:number]].tolist())
+
+    def _attempt(self, place: int, top: int) -> Recommendations:
+        user = self._user(place)
+        try:
+            found = self._recommend(user, place, *self._own(place), top)
+        except DataError as error:
+            return Recommendations(user, (), problem=str(error))
+        return Recommendations(user, found.picks)  # (thousands of tastes would fill the memory)
+
+    def _user(self, place: int) -> Any:
+        return self.ratings.users[place : place + 1].tolist()[0]
+
+    def _own(self, place: int) -> tuple[Ints, Floats]:
+        a, b = self._by_user.start[place], self._by_user.start[place + 1]
+        return self._by_user.row[a:b], self._by_user.value[a:b]
+
+    def _target(self, user: Any, place: int, films: Ints, labels: Floats) -> _Target:
+        who = "you" if user is None else f"user {str(user)!r}"
+        if len(labels) == 0 or (labels == labels[0]).all():
+            said = f"the same rating, {labels[0]:g}, to all {len(labels)} items" * (len(labels) > 1)
+            raise DataError(
+                f"{who} gave {said or f'{len(labels)} ratings'}, which says nothing about what is "
+                "preferred to what: two different ratings are needed."
+            )
+        shared = self._by_item.take_columns(films)
+        count = np.bincount(shared.row, minlength=len(self.ratings.users))
+        if place >= 0:
+            count[place] = 0
+        viewers = np.flatnonzero(count)
+        if not len(viewers):
+            raise DataError(f"nobody else rated what {who} did.")
+        if self.max_viewers is not None and len(viewers) > self.max_viewers:
+            most = np.argsort(-count[viewers], kind="stable")[: self.max_viewers]
+            viewers = np.sort(viewers[most])
+        slot = np.full(len(count), -1, np.int64)
+        slot[viewers] = np.arange(len(viewers))
+        kept = slot[shared.row] >= 0
+        rated = Opinions.from_entries(
+            shared.column[kept], slot[shared.row[kept]], shared.value[kept],
+            len(films), len(viewers),
+        )  # fmt: skip
+        club = self._by_user.take_columns(viewers)
+        return _Target(self.ratings, films, labels, club, self.ratings.users[viewers], rated)
+
+    def _recommend(
+        self, user: Any, place: int, films: Ints, labels: Floats, top: int
+    ) -> Recommendations:
+        target = self._target(user, place, films, labels)
+        taste = learn_taste(
+            self.method, target.club, films, labels, target.viewers, self.rounds, target.rated
+        )
+        raters = np.bincount(target.club.row, minlength=target.club.n_rows)
+        offered = raters >= self.min_raters
+        offered[films] = False
+        rows = np.flatnonzero(offered)
+        # Of equals those that more have rated, then the first.
+        order = rows[np.lexsort((rows, -raters[rows], -taste.scores[rows]))][:top]
+        items = self.ratings.items[order].tolist()
+        picks = tuple(
+            Pick(k, item, self.title(item), float(taste.scores[row]), int(raters[row]))
+            for k, (item, row) in enumerate(zip(items, order.tolist()), 1)
+        )
+        problem = None if picks else f"there is no item left that {self.min_raters} others rated"
+        return Recommendations(user, picks, taste, problem, target)
