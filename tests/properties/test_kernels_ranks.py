@@ -134,7 +134,37 @@ def test_sums_of_intervals(problem, seed):
     assert found[0] == found[1] == expected
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 16, 17, 100, 1000])
+@pytest.mark.parametrize("kind", ["plain", "float32", "signs", "huge", "missing", "one"])
+def test_many_rows_are_ranked_as_few_are(kind):
+    """Enough rows for the sort by digits; queries of one row to many."""
+    random = np.random.default_rng(11)
+    sizes = np.concatenate(([1, 6000, 2], random.integers(1, 60, 60)))
+    values = random.normal(size=sizes.sum()).round(3)
+    if kind == "float32":
+        values = values.astype(np.float32).astype(np.float64)
+    elif kind == "signs":
+        values = random.choice([-1.0, -0.0, 0.0, 1.0, 5e-324, -5e-324], len(values))
+    elif kind == "huge":
+        values = values * 10.0 ** random.integers(-300, 300, len(values))
+    elif kind == "missing":
+        values[random.random(len(values)) < 0.3] = np.nan
+        values[-int(sizes[-1]) :] = np.nan
+    elif kind == "one":
+        values[:] = 2.5
+    weight = random.integers(1, 4, len(values)).tolist()
+    given_ = (values, sizes, [-1.0, 0.5, None, 0.25, 0.0])
+    for mass in (None, weight):
+        expected = positions(plain, *given_, mass)
+        assert positions(compiled, *given_, mass).tobytes() == expected.tobytes()
+    scores = np.nan_to_num(values)
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    orders = [np.full(len(scores), -1), np.full(len(scores), -1)]
+    plain_order(scores, starts, 0, len(sizes), orders[0])
+    compiled_order(scores, starts, 0, len(sizes), orders[1])
+    assert scores[orders[0]].tolist() == scores[orders[1]].tolist()
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 100, 1000, 5000])
 def test_long_queries_are_sorted_too(n):
     random = np.random.default_rng(n)
     scores = random.integers(0, max(1, n // 3), n).astype(float)

@@ -8,6 +8,101 @@ from crucial.kernels.jit import kernel
 
 __all__ = ["interval_sums", "order_rows", "rank_rows"]
 
+# From so many rows on, all of them are sorted at once, digit by digit, and dealt out to their
+# queries: that is linear, where comparing is not. Fewer would not fill the tables of digits.
+_DIGITS_FROM = 4096
+_DIGIT = np.uint64(11)
+_MASK = np.uint64(2047)
+_PASSES = 6
+_SIGN = np.uint64(63)
+_ONE = np.uint64(1)
+
+
+@kernel
+def _sort_keys(keys, rows, n):
+    """Sort the first n keys, rows along with them; the sorted rows."""
+    counts = np.zeros((_PASSES, 2049), np.int64)
+    for i in range(n):
+        key = keys[i]
+        for p in range(_PASSES):
+            counts[p, np.int64(key & _MASK) + 1] += 1
+            key >>= _DIGIT
+    other_keys = np.empty(n, np.uint64)
+    other_rows = np.empty(n, np.int32)
+    for p in range(_PASSES):
+        place = counts[p]
+        if place.max() == n:
+            continue  # (all keys have the same digit, as low ones of float32 numbers do)
+        for k in range(2048):
+            place[k + 1] += place[k]
+        shift = np.uint64(p) * _DIGIT
+        for i in range(n):
+            digit = np.int64((keys[i] >> shift) & _MASK)
+            at = place[digit]
+            place[digit] = at + 1
+            other_keys[at] = keys[i]
+            other_rows[at] = rows[i]
+        keys, other_keys = other_keys, keys
+        rows, other_rows = other_rows, rows
+    return rows
+
+
+@kernel
+def _deal_sorted(values, starts, first_query, last_query, out, ends):
+    """Rows of every query that have a value, by rising value, through one sort of them all.
+
+    Query ``q`` gets ``out[starts[q] - begin:ends[q - first_query]]``, with begin the first
+    row of the range.
+    """
+    begin = starts[first_query]
+    size = starts[last_query] - begin
+    bits = values.view(np.uint64)
+    keys = np.empty(size, np.uint64)
+    rows = np.empty(size, np.int32)
+    query = np.empty(size, np.int32)
+    n = 0
+    for q in range(first_query, last_query):
+        ends[q - first_query] = starts[q] - begin
+        for i in range(starts[q], starts[q + 1]):
+            query[i - begin] = q - first_query
+            if values[i] == values[i]:
+                # As unsigned numbers, bits of floats rise with them, once negative ones are
+                # turned over and the others put above them.
+                one = bits[i]
+                negative = (one >> _SIGN) == _ONE
+                keys[n] = ~one if negative else one | (_ONE << _SIGN)
+                rows[n] = i - begin
+                n += 1
+    ordered = _sort_keys(keys, rows, n)
+    for k in range(n):
+        row = ordered[k]
+        q = query[row]
+        out[ends[q]] = begin + row
+        ends[q] += 1
+
+
+@kernel
+def _sorted_rows(values, starts, first_query, last_query, out, ends):
+    """The same, by whichever way is faster."""
+    begin = starts[first_query]
+    if starts[last_query] - begin >= _DIGITS_FROM:
+        _deal_sorted(values, starts, first_query, last_query, out, ends)
+        return
+    keys = np.empty(starts[last_query] - begin)
+    for q in range(first_query, last_query):
+        n = 0
+        base = starts[q] - begin
+        for i in range(starts[q], starts[q + 1]):
+            if values[i] == values[i]:
+                keys[n] = values[i]
+                out[base + n] = i
+                n += 1
+        rows = out[base : base + n].copy()
+        order = np.argsort(keys[:n])
+        for k in range(n):
+            out[base + k] = rows[order[k]]
+        ends[q - first_query] = base + n
+
 
 @kernel
 def rank_rows(
@@ -26,46 +121,45 @@ def rank_rows(
     n_regions = len(by_interval)
     mass = np.empty(n_regions)
     offset = np.empty(n_regions)
-    longest = 0
+    begin = starts[first_query]
+    rows = np.empty(starts[last_query] - begin, np.int64)
+    ends = np.empty(last_query - first_query, np.int64)
+    # One sort by value; every region is a stretch of it.
+    _sorted_rows(values, starts, first_query, last_query, rows, ends)
     for q in range(first_query, last_query):
-        longest = max(longest, starts[q + 1] - starts[q])
-    rows = np.empty(longest, np.int64)
-    keys = np.empty(longest)
-    for q in range(first_query, last_query):
-        n = 0
-        missing = 0.0
-        for i in range(starts[q], starts[q + 1]):
-            if values[i] == values[i]:
-                keys[n] = values[i]
-                rows[n] = i
-                n += 1
-            else:
-                missing += weight[i] if weighted else 1.0
-        # One sort by value; every region is a stretch of it.
-        order = np.argsort(keys[:n])
+        first = starts[q] - begin
+        end = ends[q - first_query]
         mass[:] = 0.0
         region = 0
-        for k in range(n):
-            while region < len(cuts) and keys[order[k]] > cuts[region]:
+        for k in range(first, end):
+            while region < len(cuts) and values[rows[k]] > cuts[region]:
                 region += 1
-            mass[region] += weight[rows[order[k]]] if weighted else 1.0
+            mass[region] += weight[rows[k]] if weighted else 1.0
         present = 0.0
         for k in range(n_regions):
             offset[by_interval[k]] = present
             present += mass[by_interval[k]]
         half = present / 2.0
+        missing = 0.0
+        if end - first < starts[q + 1] - starts[q]:
+            for i in range(starts[q], starts[q + 1]):
+                if values[i] != values[i]:
+                    missing += weight[i] if weighted else 1.0
+            for i in range(starts[q], starts[q + 1]):
+                if values[i] != values[i]:
+                    out[i] = (present + missing) / 2.0
         region = 0
         before = 0.0
-        k = 0
-        while k < n:
-            value = keys[order[k]]
+        k = first
+        while k < end:
+            value = values[rows[k]]
             while region < len(cuts) and value > cuts[region]:
                 region += 1
                 before = 0.0
             same = 0.0
             last = k
-            while last < n and keys[order[last]] == value:
-                same += weight[rows[order[last]]] if weighted else 1.0
+            while last < end and values[rows[last]] == value:
+                same += weight[rows[last]] if weighted else 1.0
                 last += 1
             below = offset[region]
             width = same
@@ -79,21 +173,20 @@ def rank_rows(
             above = min(max((below + width - half) / width, 0.0), 1.0)
             middle = below + width / 2.0 + missing * above
             for j in range(k, last):
-                out[rows[order[j]]] = middle
+                out[rows[j]] = middle
             k = last
-        for i in range(starts[q], starts[q + 1]):
-            if values[i] != values[i]:
-                out[i] = (present + missing) / 2.0
 
 
 @kernel
 def order_rows(scores, starts, first_query, last_query, out):
     """Rows of every query by falling score, for a range of queries."""
+    begin = starts[first_query]
+    rows = np.empty(starts[last_query] - begin, np.int64)
+    ends = np.empty(last_query - first_query, np.int64)
+    _sorted_rows(scores, starts, first_query, last_query, rows, ends)
     for q in range(first_query, last_query):
-        a, b = starts[q], starts[q + 1]
-        order = np.argsort(-scores[a:b])
-        for k in range(b - a):
-            out[a + k] = a + order[k]
+        for k in range(starts[q], starts[q + 1]):
+            out[starts[q + 1] - 1 - (k - starts[q])] = rows[k - begin]
 
 
 @kernel
