@@ -15,6 +15,7 @@ from crucial.measures.extremes import AverageRank, Coverage, ReciprocalRank, Top
 from crucial.measures.linear import NDCG, Persistence, Precision, RankBiasedPrecision, Recall
 from crucial.measures.pairs import PairMeasure
 from crucial.measures.precision import AveragePrecision
+from crucial.measures.top_losses import TopLoss
 
 __all__ = ["MEASURES", "Family", "Option", "whole_number"]
 
@@ -109,6 +110,7 @@ _LABEL = partial(_number, low=0.0, high=1000.0, low_open=True, high_open=False)
 _REL = {"rel": Option("relevance", _relevance, "a label or 'top'")}
 _PAIRS = {"pool": _flag("aggregate_as", "pool"), **_REL}
 _DISCOUNT = {"b": Option("base", _ABOVE_1, "a number above 1"), "letor": _flag("base", 2.0)}
+_STANDARD = {"standard": _flag("standard", True)}
 _TOP = Relevance(top=True)
 _WRONG = partial(PairMeasure, title="share of pairs in the wrong order")
 _KENDALL = {
@@ -149,6 +151,15 @@ MEASURES: dict[str, Family] = {
     ),
     "persistence": Family(
         Persistence, "share of the k highest-labelled items found in the first k", "must"
+    ),
+    "weak_loss": Family(
+        TopLoss, "2/n times the best k items that are missed in the first k", "must", _STANDARD
+    ),
+    "localised_loss": Family(
+        partial(TopLoss, ordered=True),
+        "weak loss and the discordant pairs among the first k",
+        "must",
+        _STANDARD,
     ),
     "auc": Family(
         partial(PairMeasure, kind="right", title="share of pairs in the right order"),

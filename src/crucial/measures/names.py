@@ -13,6 +13,7 @@
     kendall(tied=0)          a pair with equal scores counts 0, 0.5 or 1 as discordant
     kendall(tau)             the coefficient, concordant minus discordant, in [-1, 1]
     persistence@10           share of the true first 10 found in the first 10
+    weak_loss@10(standard)   divided by its largest value, in [0, 1]
     top@5(count)             number of queries (else: share)
     avg_rank(cap=31)         no rank is worse than this
 

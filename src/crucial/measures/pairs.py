@@ -19,12 +19,12 @@ from crucial.measures.judged import Judged, Ranking
 from crucial.measures.ragged import Floats, Ints, runs
 from crucial.measures.ranking import Blocks
 
-__all__ = ["PairMeasure"]
+__all__ = ["PairMeasure", "levels_of"]
 
 _TIED = {0.0: "not at all", 0.5: "half", 1.0: "in full"}
 
 
-def _levels(judged: Judged, y: Floats) -> Ints:
+def levels_of(judged: Judged, y: Floats) -> Ints:
     """Labels as 0, 1, 2, ... inside each query."""
     blocks = judged.sort(y)
     first = runs(blocks.query)
@@ -84,7 +84,7 @@ class PairMeasure(Measure):
         """Keep the levels of the labels and the weight of the pairs of each query."""
         n, threads = judged.n_queries, count_threads(None)
         y = judged.y if self.relevance is None else self.relevance.of(judged).astype(float)
-        level, weight, scale = _levels(judged, y), judged.weight, np.ones(n)
+        level, weight, scale = levels_of(judged, y), judged.weight, np.ones(n)
         if weight is not None:
             # Each query on its own scale, so that no product overflows.
             np.maximum.at(most := np.zeros(n), judged.codes, weight)

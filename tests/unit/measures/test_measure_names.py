@@ -37,6 +37,9 @@ EXAMPLES = [
     "top@5(count)",
     "avg_rank",
     "avg_rank(cap=11)",
+    "weak_loss@10",
+    "weak_loss@10(standard)",
+    "localised_loss@5",
 ]
 
 
