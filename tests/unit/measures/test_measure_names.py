@@ -153,6 +153,9 @@ def test_direction_and_pooling() -> None:
         "kendall",
         "kendall(tied=0)",
         "disagreement",
+        "weak_loss@10",
+        "weak_loss@10(standard)",
+        "localised_loss@5",
         "avg_rank",
         "avg_rank(cap=11)",
     }
