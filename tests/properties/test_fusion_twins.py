@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import fusions
 
 from crucial.apps.fusion import Pool, fuse
 from crucial.apps.fusion.methods import METHODS, fused_scores
@@ -16,8 +15,9 @@ from crucial.data.trec import Run
 from crucial.kernels.compiled.votes import sort_by_majority as compiled
 from crucial.kernels.plain.votes import NOT_RETURNED
 from crucial.kernels.plain.votes import sort_by_majority as plain
+from naive import fusions
 
-quiet = settings(deadline=None, max_examples=60)
+quiet = settings(deadline=None)
 scores = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e3, 1e3, width=16))
 lists = st.dictionaries(st.sampled_from("abcdefgh"), scores, max_size=6)
 # Two topics of three runs, some of them empty.

@@ -13,7 +13,7 @@ from crucial.data._run_blocks import Words, read_coded_run
 from crucial.data.trec import read_run
 from crucial.errors import FileError
 
-quiet = settings(deadline=None, max_examples=150)
+quiet = settings(deadline=None)
 
 fields = st.sampled_from(
     [b"1", b"Q0", b"a", b"bb", b"2.5", b"-1e-3", b"1e400", b"nan", b"inf", b"1_0", b"9" * 25,

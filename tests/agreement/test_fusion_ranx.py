@@ -1,0 +1,50 @@
+"""Fusions give what ranx gives, where it has them.
+
+Not held against it: Condorcet (its order depends on that of a Python set, and it counts a run
+without either document as a vote for the second), median rank (it has the median of scores).
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from agreement.ranx_values import RECORD, by_ranx, make_runs
+from crucial.apps.fusion import fuse
+from crucial.data.trec import Run
+
+RECORDED = json.loads(RECORD.read_text())
+
+
+def ours(name):
+    method, norm = name.split()
+    runs = {}
+    for number, topics in enumerate(make_runs()):
+        rows = [(q, d, s) for q, docs in topics.items() for d, s in docs.items()]
+        qid, doc, score = zip(*rows)
+        runs[f"r{number}"] = Run(list(qid), list(doc), np.array(score))
+    run = fuse(runs, method, k=20, normalise=norm)
+    found = {}
+    for qid, doc, score in zip(run.qid, run.doc, run.score):
+        found.setdefault(qid, {})[doc] = float(score)
+    return found
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_as_recorded(name):
+    found = ours(name)
+    assert found.keys() == RECORDED[name].keys()
+    for topic, docs in RECORDED[name].items():
+        assert found[topic] == pytest.approx(docs, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_the_record_is_what_ranx_says():
+    pytest.importorskip("ranx")
+    said = by_ranx()
+    assert said.keys() == RECORDED.keys()
+    for name, topics in said.items():
+        for topic, docs in topics.items():
+            assert RECORDED[name][topic] == pytest.approx(docs, rel=1e-12, abs=1e-12)
