@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from crucial.data._words import BOM, as_objects
 from crucial.data.files import PathLike, open_bytes
 
-__all__ = ["CodedRun", "Words", "read_coded_run"]
+__all__ = ["CodedRun", "Words", "read_coded_runs"]
 
 _QID, _DOC, _TAG = 0, 2, 5
 
@@ -100,11 +102,17 @@ class CodedRun:
     tag: str
 
 
-def read_coded_run(path: PathLike, topics: Words, docs: Words) -> CodedRun | None:
-    """Read a run fast; None where anything about it is unusual, for `read_run` to see to.
+@dataclass
+class _Lines:
+    """The lines of a file, cut into fields."""
 
-    Documents that occur twice are not looked for.
-    """
+    text: NDArray[np.uint8]
+    places: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+def _cut(path: PathLike) -> _Lines | None:
+    """Cut a file into fields; None where anything about it is unusual."""
     from crucial.kernels.run_text import FIELDS, split_lines
 
     with open_bytes(path) as source:
@@ -126,11 +134,28 @@ def read_coded_run(path: PathLike, topics: Words, docs: Words) -> CodedRun | Non
     places, scores = places[:n_rows], scores[:n_rows].copy()
     for row in odd[:n_odd].tolist():
         scores[row] = float(raw[places[row, 8] : places[row, 9]])
-    if not np.isfinite(scores).all():
-        return None
-    tags = Words()
-    tags.numbers(text, places, _TAG)
-    tag = str(tags[np.zeros(1, np.int64)][0]) if len(tags) == 1 else ""
-    return CodedRun(
-        topics.numbers(text, places, _QID), docs.numbers(text, places, _DOC), scores, tag
-    )
+    return _Lines(text, places, scores) if np.isfinite(scores).all() else None
+
+
+def read_coded_runs(paths: Sequence[PathLike], topics: Words, docs: Words) -> list[CodedRun] | None:
+    """Read runs fast; None where anything about one is unusual, for `read_run` to see to.
+
+    Documents that occur twice are not looked for.
+    """
+    runs = []
+    with ThreadPoolExecutor(1) as ahead:
+        # (the next file is cut while the words of this one are numbered)
+        upcoming = ahead.submit(_cut, paths[0])
+        for following in (*paths[1:], None):
+            lines = upcoming.result()
+            if lines is None:
+                return None
+            if following is not None:
+                upcoming = ahead.submit(_cut, following)
+            tags = Words()
+            tags.numbers(lines.text, lines.places, _TAG)
+            tag = str(tags[np.zeros(1, np.int64)][0]) if len(tags) == 1 else ""
+            qid = topics.numbers(lines.text, lines.places, _QID)
+            doc = docs.numbers(lines.text, lines.places, _DOC)
+            runs.append(CodedRun(qid, doc, lines.scores, tag))
+    return runs

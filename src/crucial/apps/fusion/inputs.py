@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data._run_blocks import CodedRun, Words, read_coded_run
+from crucial.data._run_blocks import Words, read_coded_runs
 from crucial.data._words import as_objects
 from crucial.data.trec import Qrels, Run, read_qrels, read_run
 from crucial.errors import DataError, DataTypeError
@@ -140,6 +140,8 @@ class CodedRuns:
     columns : list of (topic, doc)
         Two int arrays a run.
     scores : list of float64 arrays
+    paths : list of paths
+        The files they are from, if documents that occur twice were not looked for.
     """
 
     names: tuple[str, ...]
@@ -148,6 +150,7 @@ class CodedRuns:
     words: Any
     columns: list[tuple[NDArray[Any], NDArray[Any]]]
     scores: list[NDArray[np.float64]]
+    paths: Sequence[str | os.PathLike[str]] = ()
 
 
 def coded_runs(runs: Any) -> CodedRuns:
@@ -186,13 +189,9 @@ def _large_files(runs: Any) -> CodedRuns | None:
     if len(paths) < len(items) or sum(map(_size, paths)) < _LARGE:
         return None
     topics, docs = Words(), Words()
-    found = []
-    for path in paths:
-        run = read_coded_run(path, topics, docs)
-        if run is None or _has_twice(run):
-            # Rows, and what is wrong with them, are the careful reader's business.
-            return None
-        found.append(run)
+    found = read_coded_runs(paths, topics, docs)
+    if found is None:  # what is unusual about them is the careful reader's business
+        return None
     names = [str(name) for name, _ in items]
     if not isinstance(runs, Mapping):
         names = _names(paths, found)
@@ -203,6 +202,7 @@ def _large_files(runs: Any) -> CodedRuns | None:
         docs,
         [(run.qid, run.doc) for run in found],
         [run.score for run in found],
+        paths,
     )
 
 
@@ -212,12 +212,6 @@ def _size(path: str | os.PathLike[str]) -> int:
         return os.stat(path).st_size * (4 if os.fspath(path).endswith(".gz") else 1)
     except (OSError, ValueError):
         return 0
-
-
-def _has_twice(run: CodedRun) -> bool:
-    keys = run.qid.astype(np.int64) << 32 | run.doc
-    keys.sort()
-    return bool((keys[1:] == keys[:-1]).any())
 
 
 def tag_of(run: Any) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from crucial.apps.fusion.inputs import CodedRuns, coded_runs
 from crucial.data._run_blocks import Words
 from crucial.data._words import shown
-from crucial.data.trec import Run
+from crucial.data.trec import Run, read_run
 from crucial.errors import DataError
 
 __all__ = ["Listing", "Pool"]
@@ -261,6 +261,8 @@ def _refuse_twice(name: str, runs: CodedRuns, rows: Ints, topic: Any, doc: Any) 
     """Refuse a document that a run returns twice for a topic."""
     twice = np.flatnonzero(np.bincount(rows) > 1)
     if len(twice):
+        if runs.paths:  # (the careful reader says in which lines)
+            read_run(runs.paths[runs.names.index(name)])
         first, second = np.flatnonzero(rows == twice[0])[:2].tolist()
         raise DataError(
             f"run {name!r}: document {shown(runs.words[doc[[first]]][0])} occurs twice in query "
