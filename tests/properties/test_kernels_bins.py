@@ -34,12 +34,17 @@ def binned(draw, max_features=4):
     return codes, n, pi, first, missing
 
 
+def sums(codes, first):
+    """The NumPy twin for all features."""
+    return plain.FeatureSums(codes, np.arange(len(codes)), first, np.zeros(len(codes), bool), -1)
+
+
 @holds_for(binned(), **REACH)
 def test_histograms_of_one_byte_codes(drawn):
     codes, n, pi, first, _ = drawn
     features = np.arange(len(codes))
     found = np.full(first[-1], np.nan)
-    plain.histogram(codes[:, :n], features, pi, first, found)
+    sums(codes[:, :n], first).histogram(pi, found)
     again = np.full(first[-1], np.nan)
     words = codes.view(np.uint64)
     for one in range(0, len(codes), 2):
@@ -56,7 +61,7 @@ def test_histograms_of_wider_codes(drawn, dtype):
     codes, n, pi, first, _ = drawn
     codes = codes.astype(dtype)
     found, again = np.full(first[-1], np.nan), np.full(first[-1], np.nan)
-    plain.histogram(codes[:, :n], np.arange(len(codes)), pi, first, found)
+    sums(codes[:, :n], first).histogram(pi, found)
     for f in range(len(codes)):
         compiled.histogram_wide(codes[f, :n], pi, again[first[f] : first[f + 1]])
         for b in range(first[f + 1] - first[f]):
@@ -70,12 +75,11 @@ def test_slopes_of_all_stumps(drawn, fixed_default, signed):
     codes, n, pi, first, missing = drawn
     features = np.arange(len(codes))
     hist = np.zeros(first[-1])
-    plain.histogram(codes[:, :n], features, pi, first, hist)
-    made = []
-    for slopes in (plain.slopes, compiled.slopes):
-        slope, peak = np.full((2, first[-1]), np.nan), np.full(len(codes), np.nan)
-        slopes(hist, first, missing, features, fixed_default, signed, slope, peak)
-        made.append((slope, peak))
+    in_numpy = plain.FeatureSums(codes[:, :n], features, first, missing, fixed_default)
+    in_numpy.histogram(pi, hist)
+    made = [(np.full((2, first[-1]), np.nan), np.full(len(codes), np.nan)) for _ in range(2)]
+    in_numpy.slopes(hist, signed, *made[0])
+    compiled.slopes(hist, first, missing, features, fixed_default, signed, *made[1])
     assert made[0][0].tobytes() == made[1][0].tobytes()
     assert made[0][1].tobytes() == made[1][1].tobytes()
     slope, peak = made[0]

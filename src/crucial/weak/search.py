@@ -67,6 +67,14 @@ class SlopeSearch:
         self._words = bins.codes.view(np.uint64) if bins.codes.dtype == np.uint8 else None
         self._everything = np.arange(n_features)
         self.offered = self._offers()
+        if self.small:
+            self._sums = plain.FeatureSums(
+                bins.codes[:, : bins.n_rows],
+                self._everything,
+                self.first,
+                bins.has_missing,
+                fixed_default,
+            )
 
     def _offers(self) -> NDArray[np.bool_]:
         """Which stumps are not constant, and have the default asked for."""
@@ -97,25 +105,11 @@ class SlopeSearch:
         """Renew slopes and peaks of the features."""
         if not len(features):
             return
-        if self.small:
-            plain.histogram(
-                self.bins.codes[:, : self.bins.n_rows],
-                features,
-                self._potentials.pi,
-                self.first,
-                self._hist,
-            )
+        if self.small:  # (all features at once cost hardly more than one)
+            features = self._everything
+            self._sums.histogram(self._potentials.pi, self._hist)
             self._hist *= self._potentials.scale
-            plain.slopes(
-                self._hist,
-                self.first,
-                self.bins.has_missing,
-                features,
-                self._fixed,
-                self._signed,
-                self.slope,
-                self.peak,
-            )
+            self._sums.slopes(self._hist, self._signed, self.slope, self.peak)
         else:
             run_all(self._threads, self._tasks(features))
         self.drift[features] = 0.0

@@ -1,6 +1,7 @@
 """The training kernels in NumPy, for problems too small to be worth compiling.
 
-Every function has the name and meaning of its twin in ``compiled``; sums run in the
+Every function has the name and meaning of its twin in ``compiled`` (`FeatureSums` has two in
+one, with what they share kept from round to round); sums run in the
 same order there (``np.bincount`` and ``np.cumsum`` add one after the other), so the
 bytes are the same wherever no transcendental function is involved.
 
@@ -13,10 +14,9 @@ inside it. Segment ``s`` (one label level of one query) is rows
 from __future__ import annotations
 
 from crucial.kernels.plain.features import (
+    FeatureSums,
     drop_bounds,
     drops,
-    histogram,
-    slopes,
 )
 from crucial.kernels.plain.pairs import (
     advance_binary,
@@ -32,17 +32,16 @@ from crucial.kernels.plain.pairs import (
 )
 
 __all__ = [
+    "FeatureSums",
     "advance_binary",
     "binary_weights",
     "drop_bounds",
     "drops",
-    "histogram",
     "log_potentials",
     "log_shift",
     "misordered",
     "moments",
     "potentials",
-    "slopes",
     "sums_above",
     "sums_below",
     "wrong_weights",

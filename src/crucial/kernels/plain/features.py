@@ -9,85 +9,104 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 __all__ = [
+    "FeatureSums",
     "drop_bounds",
     "drops",
-    "histogram",
-    "slopes",
 ]
 
 
-def histogram(
-    codes: NDArray[np.unsignedinteger],
-    features: Ints,
-    pi: Floats,
-    first: Ints,
-    out: Floats,
-) -> None:
-    """Sum of potentials per bin, for the features asked for.
-
-    ``out[first[f] + b]`` becomes the sum of ``pi`` over rows with code ``b`` in feature
-    ``f``. One-byte codes are added up in four interleaved parts, as in ``compiled``.
-    """
-    n = codes.shape[1]
-    parts = 4 if codes.dtype == np.uint8 else 1
-    widths = first[features + 1] - first[features]
-    starts = np.append(0, np.cumsum(widths))
-    size = int(starts[-1])
-    # All features in one count, each in its own stretch; rows are still added in their order.
-    place = codes[features] + starts[:-1, None]
-    place += np.arange(n) % parts * size
-    values = np.broadcast_to(pi[:n], place.shape)
-    table = np.bincount(place.ravel(), values.ravel(), parts * size).reshape(parts, size)
-    total = table[0]
-    for other in table[1:]:
-        total = total + other
-    out[np.arange(size) + np.repeat(first[features] - starts[:-1], widths)] = total
-
-
-def slopes(
-    hist: Floats,
-    first: Ints,
-    has_missing: NDArray[np.bool_],
-    features: Ints,
-    fixed_default: int,
-    signed: bool,
-    slope: Floats,
-    peak: Floats,
-) -> None:
-    """Slope r of every candidate stump of the features, and the best of each feature.
+class FeatureSums:
+    """Histograms and slopes of the same features, round after round.
 
     Parameters
     ----------
-    hist : array of shape (first[-1],)
-        Normalised potentials per bin; the last bin of a feature holds its abstentions.
+    codes : array of shape (n_features, n_rows)
+    features : int array
+        Those asked for.
+    first : int array of shape (n_features + 1,)
+        Where the bins of a feature begin; its last bin holds its abstentions.
+    has_missing : bool array of shape (n_features,)
     fixed_default : int
         Rank of abstentions, 0 or 1, or -1 where both are to be tried.
-    signed : bool
-        Whether only the largest r counts, or the largest magnitude.
-    slope : array of shape (2, first[-1])  # OUT
-        ``slope[d, first[f] + k]``: ones are codes of k and more, abstentions rank d.
-        0 where that stump is constant or not asked for. A feature that never abstains
-        has its stumps in row 0.
-    peak : array of shape (n_features,)  # OUT
-        At least 0.
     """
-    # One row a feature, as wide as the widest; what is beyond its bins is 0 and adds nothing.
-    start = first[features][:, None]
-    n_bins = first[features + 1][:, None] - start - 1
-    missing = has_missing[features][:, None]
-    k = np.arange(int(n_bins.max(initial=0)) + 1)
-    inside, ranked = k <= n_bins, k < n_bins
-    at = np.where(inside, start + k, 0)
-    total = np.where(ranked, hist[at], 0.0)
-    total = np.cumsum(total[:, ::-1], axis=1)[:, ::-1]
-    zeros = ranked & ((k > 0) | missing) & (~missing | (fixed_default != 1))
-    ones = inside & (k > 0) & missing & (fixed_default != 0)
-    low = np.where(zeros, total, 0.0)
-    high = np.where(ones, total + hist[start + n_bins], 0.0)
-    slope[0, at[inside]], slope[1, at[inside]] = low[inside], high[inside]
-    if not signed:
-        low, high = np.abs(low), np.abs(high)
-    peak[features] = np.maximum(low.max(axis=1), high.max(axis=1)).clip(min=0.0)
+
+    def __init__(
+        self,
+        codes: NDArray[np.unsignedinteger],
+        features: Ints,
+        first: Ints,
+        has_missing: NDArray[np.bool_],
+        fixed_default: int,
+    ) -> None:
+        self._features = features
+        self._plan_histogram(codes, features, first)
+        # One row a feature, as wide as the widest; what is beyond its bins is 0 and adds nothing.
+        start = first[features][:, None]
+        n_bins = first[features + 1][:, None] - start - 1
+        missing = has_missing[features][:, None]
+        k = np.arange(int(n_bins.max(initial=0)) + 1)
+        self._inside, self._ranked = k <= n_bins, k < n_bins
+        self._at = np.where(self._inside, start + k, 0)
+        self._absent = (start + n_bins)[:, 0]
+        self._low = self._ranked & ((k > 0) | missing) & (~missing | (fixed_default != 1))
+        self._high = self._inside & (k > 0) & missing & (fixed_default != 0)
+        self._written = self._at[self._inside]
+
+    def _plan_histogram(
+        self, codes: NDArray[np.unsignedinteger], features: Ints, first: Ints
+    ) -> None:
+        n = codes.shape[1]
+        self._parts = 4 if codes.dtype == np.uint8 else 1
+        widths = first[features + 1] - first[features]
+        starts = np.append(0, np.cumsum(widths))
+        self._size = int(starts[-1])
+        # All features in one count, each in its own stretch; rows are still added in their order.
+        place = codes[features] + starts[:-1, None]
+        place += np.arange(n) % self._parts * self._size
+        self._place = place.ravel()
+        self._out = np.arange(self._size) + np.repeat(first[features] - starts[:-1], widths)
+
+    def histogram(self, pi: Floats, out: Floats) -> None:
+        """Sum of potentials per bin.
+
+        ``out[first[f] + b]`` becomes the sum of ``pi`` over rows with code ``b`` in feature
+        ``f``. One-byte codes are added up in four interleaved parts, as in ``compiled``.
+        """
+        if not self._size:
+            return
+        n = len(self._place) // len(self._features)
+        values = np.tile(pi[:n], len(self._features))
+        table = np.bincount(self._place, values, self._parts * self._size)
+        total = table[: self._size]
+        for part in range(1, self._parts):
+            total = total + table[part * self._size : (part + 1) * self._size]
+        out[self._out] = total
+
+    def slopes(self, hist: Floats, signed: bool, slope: Floats, peak: Floats) -> None:
+        """Slope r of every candidate stump of the features, and the best of each feature.
+
+        Parameters
+        ----------
+        hist : array of shape (first[-1],)
+            Normalised potentials per bin.
+        signed : bool
+            Whether only the largest r counts, or the largest magnitude.
+        slope : array of shape (2, first[-1])  # OUT
+            ``slope[d, first[f] + k]``: ones are codes of k and more, abstentions rank d.
+            0 where that stump is constant or not asked for. A feature that never abstains
+            has its stumps in row 0.
+        peak : array of shape (n_features,)  # OUT
+            At least 0.
+        """
+        values = np.where(self._ranked, hist[self._at], 0.0)
+        total = np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+        low = np.where(self._low, total, 0.0)
+        high = np.where(self._high, total + hist[self._absent][:, None], 0.0)
+        slope[0, self._written], slope[1, self._written] = low[self._inside], high[self._inside]
+        if not signed:
+            low, high = np.abs(low), np.abs(high)
+        best = np.maximum(low.max(axis=1, initial=0.0), high.max(axis=1, initial=0.0))
+        peak[self._features] = best
 
 
 def drop_bounds(
