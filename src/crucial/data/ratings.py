@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data._words import BOM, as_ids, shown, to_number
-from crucial.data.files import PathLike, open_bytes
+from crucial.data.files import PathLike, atomic_write, open_bytes
 from crucial.errors import DataError, FileError
 from crucial.validation import check_choice
 
-__all__ = ["Ratings", "read_ratings", "read_titles"]
+__all__ = ["Ratings", "read_own_ratings", "read_ratings", "read_titles", "write_own_ratings"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -147,6 +147,10 @@ class Ratings:
     def place_of_item(self, item: Any) -> int:
         """Place of an item in ``items``; an unknown one is answered with the close ones."""
         return self._place("item", item)
+
+    def has_item(self, item: Any) -> bool:
+        """Whether anybody rated an item."""
+        return str(item) in self._places["item"]
 
     def _place(self, what: str, wanted: Any) -> int:
         places = self._places[what]
@@ -402,3 +406,43 @@ def read_titles(path: PathLike) -> dict[str, str]:
         if not header:
             titles[cells[0].strip()] = cells[1].strip()
     return titles
+
+
+def read_own_ratings(path: PathLike) -> dict[str, float]:
+    """Read one person's ratings: lines of item and rating; a later line counts.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "mine.csv")
+    ...     with open(name, "w") as file:
+    ...         _ = file.write("item,rating\\nalien,5\\nantz,2\\n")
+    ...     read_own_ratings(name)
+    {'alien': 5.0, 'antz': 2.0}
+    """
+    own: dict[str, float] = {}
+    first = True
+    for number, cells in _cells(path):
+        value = to_number(cells[1].strip()) if len(cells) > 1 else None
+        header = first and value is None and _plain_name(cells[0]) in _CALLED["item"]
+        first = False
+        if header:
+            continue
+        if value is None or not np.isfinite(value) or not cells[0].strip():
+            said = shown("\t".join(cells), 60)
+            raise FileError(path, f"an item and a finite rating were expected. Got {said}.", number)
+        own[cells[0].strip()] = value
+    return own
+
+
+def write_own_ratings(path: PathLike, own: Mapping[str, float]) -> None:
+    """Write a file that `read_own_ratings` reads back; whole or not at all."""
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["item", "rating"])
+    writer.writerows((item, repr(float(rating))) for item, rating in own.items())
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())

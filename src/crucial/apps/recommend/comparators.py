@@ -190,10 +190,14 @@ class VectorSimilarity(_ViewerRanker):
         return np.divide(product, self._length, out=np.zeros_like(product), where=there)
 
     def _scores(self, opinions: Opinions) -> Floats:
+        return self._user_mean + _row_sums(opinions, self.added(opinions))
+
+    def added(self, opinions: Opinions) -> Floats:
+        """What every opinion adds to the score of its film."""
         column = opinions.column
-        added = self.similarity_[column] * (opinions.value - self._mean[column])
         total = np.abs(self.similarity_).sum()
-        return self._user_mean + _row_sums(opinions, added) / (total if total > 0.0 else 1.0)
+        apart = opinions.value - self._mean[column]
+        return np.asarray(self.similarity_[column] * apart / (total if total > 0.0 else 1.0))
 
     def scores_left_out(self, X: Any, y: Any) -> Floats:
         """Score each film of the user as if he or she had not rated this one.

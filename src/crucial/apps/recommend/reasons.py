@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.apps.recommend.neighbours import learn_defaults
-from crucial.apps.recommend.taste import BoostedTaste
-from crucial.data.instances import Instances
+from crucial.apps.recommend.taste import Voices
 from crucial.data.opinions import Opinions
-from crucial.inspection.parts import feature_parts
 
 __all__ = ["Reason", "reasons_for"]
 
@@ -53,34 +51,29 @@ class Reason:
 
 
 def reasons_for(
-    taste: BoostedTaste,
+    voices: Voices,
     club: Opinions,
     films: Ints,
     labels: Floats,
     viewers: NDArray[Any],
-    row: int,
     top: int,
 ) -> tuple[Reason, ...]:
-    """The strongest reasons for the item in a row of the club; ``films`` are rows too."""
-    parts = feature_parts(taste.model, Instances(taste.table))
-    adds = parts.added[row] - parts.added.mean(axis=0)
-    said = parts.columns[row]
-    shapes = taste.model.shapes()
+    """The strongest of those who speak for an item; ``films`` of a reason are rows of the club.
+
+    An abstention may add to a score too, but it is no argument and is left out.
+    """
+    pro = np.flatnonzero((voices.adds > 0.0) & ~np.isnan(voices.said))
     reasons: list[Reason] = []
-    for at in np.argsort(-adds, kind="stable").tolist():
-        if not adds[at] > 0.0 or len(reasons) == top:
-            break
-        if np.isnan(said[at]):  # (an abstention may add to the score, but it is no argument)
-            continue
-        column = int(taste.used[parts.features[at]])
-        rating, more = float(said[at]), float(adds[at])
+    for at in pro[np.argsort(-voices.adds[pro], kind="stable")][:top].tolist():
+        column = int(voices.column[at])
+        rating, adds = float(voices.said[at]), float(voices.adds[at])
         if column == club.n_columns:
-            reasons.append(Reason(None, rating, more, False, 0, float("nan"), ()))
+            reasons.append(Reason(None, rating, adds, False, 0, float("nan"), ()))
             continue
-        flat = np.ptp(shapes[int(parts.features[at])].values) == 0.0
         shared, agreement, both = _in_common(club.take_columns(np.array([column])), films, labels)
         viewer = viewers[column : column + 1].tolist()[0]
-        reasons.append(Reason(viewer, rating, more, bool(flat), shared, agreement, both))
+        flat = bool(voices.seen_only[at])
+        reasons.append(Reason(viewer, rating, adds, flat, shared, agreement, both))
     return tuple(reasons)
 
 

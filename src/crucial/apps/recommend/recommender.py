@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ class Recommendations:
     def model(self) -> AdditiveRanker:
         """The user's model, where the method is RankBoost's."""
         if not isinstance(self.taste, BoostedTaste):
-            raise NotRankedError("only the methods 'rankboost' and 'hybrid' leave a model.")
+            raise NotRankedError("only RankBoost leaves a model (method='rankboost' or 'hybrid').")
         return self.taste.model
 
     def why(self, pick: Pick, top: int = 3) -> tuple[Reason, ...]:
@@ -95,14 +95,16 @@ class Recommendations:
         top : int
             So many reasons at most.
         """
-        if not isinstance(self.taste, BoostedTaste) or self._target is None:
-            raise NotRankedError("only the methods 'rankboost' and 'hybrid' can say why.")
         check_integer("why", "top", top, 1)
         target = self._target
-        row = target.ratings.place_of_item(pick.item)
-        found = reasons_for(
-            self.taste, target.club, target.films, target.labels, target.viewers, row, top
-        )
+        if self.taste is None or target is None:
+            raise NotRankedError("lists for all users do not say why; ask for one user.")
+        voices = self.taste.voices(target.ratings.place_of_item(pick.item))
+        if voices is None:
+            raise NotRankedError(
+                "the methods 'auto', 'rankboost', 'hybrid' and 'vsim' can say why, and no other."
+            )
+        found = reasons_for(voices, target.club, target.films, target.labels, target.viewers, top)
         items = target.ratings.items
         return tuple(replace(one, films=tuple(items[list(one.films)].tolist())) for one in found)
 
@@ -124,12 +126,13 @@ class Recommender:
 
     Every other user is a ranking feature: his or her ratings, and an abstention where there is
     none. The feedback are the user's own ratings. RankBoost weighs the others, with weights that
-    stay positive and learned ranks for what they did not rate.
+    stay positive and learned ranks for what they did not rate. From few ratings, where the paper
+    finds its rival better, VSIM is taken instead.
 
     Parameters
     ----------
     ratings : Ratings
-    method : str, default="rankboost"
+    method : str, default="auto"
         One of `crucial.apps.recommend.METHODS`.
     rounds : int, optional
         Of boosting; by default 40 and one for every ten viewers, as in the paper.
@@ -147,14 +150,14 @@ class Recommender:
     >>> items = ["alien", "antz", "heat"] + ["alien", "antz", "heat", "tron"] * 2
     >>> stars = [5, 1, 4, 5, 2, 4, 5, 2, 4, 3, 1]
     >>> club = Ratings.from_columns(users, items, stars)
-    >>> print(Recommender(club, min_raters=1).recommend("ann"))
+    >>> print(Recommender(club, "rankboost", min_raters=1).recommend("ann"))
        1  tron  27.57
     """
 
     def __init__(
         self,
         ratings: Ratings,
-        method: str = "rankboost",
+        method: str = "auto",
         *,
         rounds: int | None = None,
         max_viewers: int | None = 2000,
@@ -181,6 +184,16 @@ class Recommender:
         """What an item is called."""
         return self.titles.get(str(item), str(item))
 
+    def _row(self, item: Any) -> int:
+        """Place of an item, named by its id or, where no id is so, by its title."""
+        if self.ratings.has_item(item):
+            return self.ratings.place_of_item(item)
+        return self.ratings.place_of_item(self._items_by_title.get(str(item).casefold(), item))
+
+    @cached_property
+    def _items_by_title(self) -> dict[str, str]:
+        return {title.casefold(): item for item, title in reversed(list(self.titles.items()))}
+
     def rated_by(self, user: Any) -> dict[Any, float]:
         """The ratings of a user."""
         films, labels = self._own(self.ratings.place_of_user(user))
@@ -203,12 +216,14 @@ class Recommender:
 
         Parameters
         ----------
-        rated : mapping from item to rating
+        rated : mapping from item (its id or title) to rating
             At least two different ratings.
         top : int
         """
         check_integer("recommend_new", "top", top, 1)
-        films = np.array([self.ratings.place_of_item(item) for item in rated], np.int64)
+        films = np.array([self._row(item) for item in rated], np.int64)
+        if len(np.unique(films)) < len(films):
+            raise DataError("an item is rated twice, by its id and by its title.")
         labels = np.array(list(rated.values()), np.float64)
         if not np.isfinite(labels).all():
             raise DataError("ratings must be finite numbers.")

@@ -16,17 +16,28 @@ from crucial.apps.recommend.comparators import (
     VectorSimilarity,
 )
 from crucial.boosting.opinions import boost_opinions
+from crucial.data.instances import Instances
 from crucial.data.opinions import Opinions
+from crucial.inspection.parts import feature_parts
 from crucial.model.additive import AdditiveRanker
 from crucial.validation import lookup
 
-__all__ = ["METHODS", "BoostedTaste", "Taste", "learn_taste", "rounds_for"]
+__all__ = [
+    "METHODS",
+    "BoostedTaste",
+    "SimilarTaste",
+    "Taste",
+    "Voices",
+    "learn_taste",
+    "rounds_for",
+]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: What a recommendation may be learned by.
 METHODS: dict[str, str] = {
+    "auto": "vsim for a user with fewer than 50 ratings, else rankboost",
     "rankboost": "RankBoost over the viewers' ratings (Freund et al. 2003, section 6.2)",
     "hybrid": "the same, with the score of vsim as one more opinion",
     "vsim": "viewers weighed by the cosine of their ratings with the user's",
@@ -51,6 +62,10 @@ _COMPARATORS: dict[str, Any] = {
 #: The opinion that is no viewer's.
 VSIM = "vsim"
 
+# Below, vsim orders better, above RankBoost: figure 7 of the paper, which says 20, and the same
+# figure on MovieLens (crucial.studies.films).
+_FEW = 50
+
 
 def rounds_for(n_viewers: int) -> int:
     """Rounds that Freund et al. (2003, section 6.2.2) take for so many features.
@@ -63,8 +78,33 @@ def rounds_for(n_viewers: int) -> int:
     return 40 + n_viewers // 10
 
 
+@dataclass(frozen=True, eq=False)
+class Voices:
+    """Who says what of one film, and what it adds to its score.
+
+    Attributes
+    ----------
+    column : int array
+        Viewers, among those learned from; the column after the last is VSIM's.
+    said : array
+        Their ratings; NaN where one abstains.
+    adds : array
+        Above what each adds to the average film.
+    seen_only : bool array
+        Whether it counts only that the viewer rated the film.
+    """
+
+    column: Ints
+    said: Floats
+    adds: Floats
+    seen_only: NDArray[np.bool_]
+
+
 class Taste(Protocol):
-    """Scores every film of the club."""
+    """Scores every film of the club, and says whose opinions a score is made of."""
+
+    def voices(self, row: int) -> Voices | None:
+        """Those who speak of a film; None where the score is no sum of opinions."""
 
     @property
     def scores(self) -> Floats:
@@ -76,6 +116,26 @@ class PlainTaste:
     """What a comparator says."""
 
     scores: Floats
+
+    def voices(self, row: int) -> Voices | None:
+        """None: how the score is made up is not told."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarTaste:
+    """What VSIM says."""
+
+    scores: Floats
+    ranker: VectorSimilarity
+    club: Opinions
+
+    def voices(self, row: int) -> Voices | None:
+        """Those who rated the film, by similarity and distance from their means."""
+        entries = np.flatnonzero(self.club.row == row)
+        column, said = self.club.column[entries], self.club.value[entries]
+        adds = self.ranker.added(self.club)[entries]
+        return Voices(column, said, adds, np.zeros(len(column), bool))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +157,15 @@ class BoostedTaste:
     model: AdditiveRanker
     used: Ints
     table: Floats
+
+    def voices(self, row: int) -> Voices | None:
+        """All viewers of the model."""
+        parts = feature_parts(self.model, Instances(self.table))
+        shapes = self.model.shapes()
+        features = parts.features.tolist()
+        flat = np.array([np.ptp(shapes[one].values) == 0.0 for one in features], bool)
+        adds = parts.added[row] - parts.added.mean(axis=0)
+        return Voices(self.used[parts.features], parts.columns[row], adds, flat)
 
 
 def learn_taste(
@@ -128,9 +197,13 @@ def learn_taste(
         ``club.take_rows(films)``, where it is known.
     """
     lookup(METHODS, method, "method")
+    if method == "auto":
+        method = "vsim" if len(films) < _FEW else "rankboost"
     rated = club.take_rows(films) if rated is None else rated
     if method in _COMPARATORS:
         ranker = _COMPARATORS[method]().fit(rated, labels, club=club)
+        if isinstance(ranker, VectorSimilarity):
+            return SimilarTaste(ranker.predict(club), ranker, club)
         return PlainTaste(ranker.predict(club))
     vsim = None
     if method == "hybrid":

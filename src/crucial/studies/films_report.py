@@ -1,0 +1,76 @@
+"""The film study as tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crucial.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from crucial.studies.films import Point
+
+__all__ = ["draw", "write_table"]
+
+
+def write_table(
+    title: str,
+    points: Sequence[Point],
+    rankers: Sequence[str],
+    measures: Sequence[str],
+    write: Callable[[str], None],
+) -> None:
+    """One block a measure, one line a ranker, one column a point; the best is starred."""
+    write(f"\n{title}")
+    users = "  ".join(f"{p.label}: {sum(p.n_targets) / len(p.n_targets):.0f}" for p in points)
+    write(f"target users a split: {users}")
+    width = max(map(len, rankers)) + 2
+    for measure in measures:
+        write(f"{measure:{width}}" + "".join(f"{point.label:>10}" for point in points))
+        best = []
+        for point in points:
+            values = [point.mean(name, measure) for name in rankers]
+            best.append(min(values) if measure == "disagreement" else max(values))
+        for name in rankers:
+            cells = []
+            for point, top in zip(points, best):
+                value = point.mean(name, measure)
+                cells.append(f"{value:.3f}{'*' if value == top else ' '}".rjust(10))
+            write(f"  {name:{width - 2}}" + "".join(cells))
+
+
+def draw(
+    title: str,
+    varied: str,
+    points: Sequence[Point],
+    rankers: Sequence[str],
+    measures: Sequence[str],
+    folder: str,
+) -> Path:
+    """Four panels, a line a ranker, as a PNG in the folder."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError(
+            "figures need matplotlib, which is not installed: pip install 'crucial[plots]'."
+        ) from error
+    figure = Figure(figsize=(10, 7), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(2, 2)
+    for panel, measure in zip(panels.ravel(), measures):
+        for name in rankers:
+            values = [point.mean(name, measure) for point in points]
+            dashed = "--" if name == "random" else "-"
+            panel.plot([point.x for point in points], values, dashed, marker="o", label=name)
+        panel.set_title(measure)
+        panel.set_xlabel(varied)
+    figure.suptitle(title)
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center")
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / f"{title.split(':')[0].lower().replace(' ', '_')}.png"
+    figure.savefig(path, dpi=120)
+    return path
