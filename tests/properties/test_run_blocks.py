@@ -41,6 +41,7 @@ texts = st.one_of(
 
 
 @pytest.mark.kernels
+@pytest.mark.filterwarnings("ignore:overflow")  # (hashes overflow; without the JIT NumPy says so)
 @quiet
 @given(text=texts, earlier=texts)
 def test_the_same_as_the_careful_reader_or_left_to_it(tmp_path_factory, text, earlier):
@@ -78,6 +79,7 @@ def _is_text(raw):
 
 
 @pytest.mark.kernels
+@pytest.mark.filterwarnings("ignore:overflow")  # (hashes overflow; without the JIT NumPy says so)
 @quiet
 @given(st.lists(st.lists(st.text("ab\xe9", max_size=3), max_size=40), min_size=1, max_size=6))
 def test_words_get_the_numbers_a_dict_gives(batches):
