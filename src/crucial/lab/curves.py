@@ -63,7 +63,7 @@ def curve(measure: Measure, part: Part, scores: Floats) -> Floats:
     prepared = measure.prepare(np.tile(part.y, n_rounds), many)
     values = prepared.per_query(scores.ravel()).reshape(n_rounds, n_groups)
     weights = prepared.bound.weights
-    if weights is None and measure.aggregate == "mean" and not np.isnan(values).any():
+    if measure.aggregate == "mean" and not np.isnan(values).any():
         return np.asarray(values.mean(axis=1))  # (the same as below, at once)
     inside = None if weights is None else weights[:n_groups]
     return np.array([summarise(row, inside, measure.aggregate, "skip")[0] for row in values])
