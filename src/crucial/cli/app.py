@@ -22,6 +22,7 @@ VERBS = {
     "evaluate": "crucial.cli.evaluate",
     "fuse": "crucial.cli.fuse",
     "pairs": "crucial.cli.pairs",
+    "prefer": "crucial.cli.prefer",
     "recommend": "crucial.cli.recommend",
     "compare": "crucial.cli.compare",
     "experiment": "crucial.cli.experiment",

@@ -9,6 +9,8 @@
     From the features of items: a ranker for items nobody has compared.
 ``judge_agreement``, ``judge_ranking``
     How judges agree, and RankBoost on their opinions.
+``PreferenceSession``
+    Ask a person, pair by pair, whatever tells most; ``crucial prefer`` shows it in a browser.
 
 Names are imported on first use.
 """
@@ -25,6 +27,7 @@ _HOME = {
     "JudgeRanking": "crucial.apps.preferences.judges",
     "Leaderboard": "crucial.apps.preferences.standings",
     "PreferenceRanker": "crucial.apps.preferences.learning",
+    "PreferenceSession": "crucial.apps.preferences.session",
     "Rankings": "crucial.data.preflib",
     "consensus": "crucial.apps.preferences.mallows",
     "judge_agreement": "crucial.apps.preferences.judges",
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from crucial.apps.preferences.learning import learn_preferences as learn_preferences
     from crucial.apps.preferences.mallows import Consensus as Consensus
     from crucial.apps.preferences.mallows import consensus as consensus
+    from crucial.apps.preferences.session import PreferenceSession as PreferenceSession
     from crucial.apps.preferences.standings import Leaderboard as Leaderboard
     from crucial.apps.preferences.standings import leaderboard as leaderboard
     from crucial.data.comparisons import Comparisons as Comparisons

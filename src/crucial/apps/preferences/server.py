@@ -1,0 +1,324 @@
+"""A closed local page: this machine only, this token only, these routes only.
+
+Every request must name the address the server listens at (``Host``), which shuts out names
+that were made to point at this machine; must not come from another page (``Origin``,
+``Sec-Fetch-Site``); and must carry the token that was made at the start, as the first part of
+its path. Routes are a fixed list; a path is never taken apart, decoded or joined to a folder.
+Pictures are known by number, and are those the table names. What the page may do is limited
+to its own script, style, pictures and routes.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import re
+import secrets
+import socket
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, cast
+
+from crucial.apps.preferences.items import Item
+from crucial.apps.preferences.journal import ANSWERS
+from crucial.apps.preferences.session import PreferenceSession, StaleQuestionError
+from crucial.data.comparisons import comparisons_csv
+from crucial.errors import CrucialError, DataError, FileError
+
+__all__ = ["PreferenceServer"]
+
+LARGEST_BODY = 4096
+_SHOWN = 200  # places of the ranking on the page
+_CELLS = 40
+_PICTURE = re.compile(r"image/(0|[1-9][0-9]{0,3})")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+_ASSETS = {
+    "": ("page.html", "text/html; charset=utf-8"),
+    "page.css": ("page.css", "text/css; charset=utf-8"),
+    "icon.svg": ("icon.svg", "image/svg+xml"),
+    "page.js": ("page.js", "text/javascript; charset=utf-8"),
+}
+
+
+class _Refused(Exception):
+    """Ends a request with a status and a sentence."""
+
+    def __init__(self, status: HTTPStatus, said: str) -> None:
+        super().__init__(said)
+        self.status, self.said = status, said
+
+
+class PreferenceServer(ThreadingHTTPServer):
+    """Show a session in a browser on this machine.
+
+    Parameters
+    ----------
+    session : PreferenceSession
+    port : int
+        0 for one that is free.
+    title : str
+        Heading of the page.
+
+    Attributes
+    ----------
+    url : str
+        Where the page is, with the token.
+    """
+
+    daemon_threads = True
+    # (a port that is in use must be refused, not shared)
+    allow_reuse_port = False
+
+    def __init__(self, session: PreferenceSession, *, port: int = 0, title: str = "") -> None:
+        self.session, self.title = session, title
+        self.token = secrets.token_urlsafe(32)
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except (OSError, OverflowError) as error:
+            said = getattr(error, "strerror", None) or str(error)
+            raise DataError(f"port {port} cannot be used: {said}. Choose another.") from error
+        self.port = int(self.server_address[1])
+        self.hosts = frozenset((f"127.0.0.1:{self.port}", f"localhost:{self.port}"))
+        self.url = f"http://127.0.0.1:{self.port}/{self.token}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that broke is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "crucial"
+    sys_version = ""
+    timeout = 20  # seconds a connection may keep silent
+
+    def do_GET(self) -> None:
+        self._answered(self._get)
+
+    def do_POST(self) -> None:
+        self._answered(self._post)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library refuses by itself, in our form."""
+        self.close_connection = True
+        status = HTTPStatus(code)
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            status = HTTPStatus.METHOD_NOT_ALLOWED
+        self._send(status, json.dumps({"error": status.phrase}).encode(), "application/json")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests hold the token: they are not written down."""
+
+    @property
+    def _own(self) -> PreferenceServer:
+        return cast(PreferenceServer, self.server)
+
+    # Who may ask
+
+    def _route(self) -> str:
+        """The path behind the token; refuse what does not come from our own page."""
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) != 1 or hosts[0].lower() not in self._own.hosts:
+            raise _Refused(HTTPStatus.FORBIDDEN, "This is not the name of this page.")
+        origins = self.headers.get_all("Origin") or []
+        allowed = f"http://{hosts[0].lower()}"
+        if len(origins) > 1 or any(one.lower() != allowed for one in origins):
+            raise _Refused(HTTPStatus.FORBIDDEN, "Another page may not ask.")
+        if self.command != "GET" and not origins:
+            raise _Refused(HTTPStatus.FORBIDDEN, "It is not said which page asks.")
+        if (self.headers.get("Sec-Fetch-Site") or "none") not in ("none", "same-origin"):
+            raise _Refused(HTTPStatus.FORBIDDEN, "Another page may not ask.")
+        first, slash, route = self.path.removeprefix("/").partition("/")
+        right = hmac.compare_digest(first.encode("utf-8", "replace"), self._own.token.encode())
+        if not self.path.startswith("/") or not right or not slash:
+            raise _Refused(HTTPStatus.FORBIDDEN, "The address lacks its token; use the whole one.")
+        return route
+
+    def _body(self) -> dict[str, Any]:
+        lengths = self.headers.get_all("Content-Length") or []
+        if self.headers.get("Transfer-Encoding") is not None or len(lengths) != 1:
+            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "A body needs its length.")
+        if not re.fullmatch(r"[0-9]{1,18}", lengths[0]):
+            raise _Refused(HTTPStatus.BAD_REQUEST, "The length is no number.")
+        if int(lengths[0]) > LARGEST_BODY:
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
+        kind = (self.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body must be JSON.")
+        raw = self.rfile.read(int(lengths[0]))
+        if len(raw) < int(lengths[0]):
+            raise _Refused(HTTPStatus.BAD_REQUEST, "The body is cut short.")
+        try:
+            body = json.loads(raw)
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            raise _Refused(HTTPStatus.BAD_REQUEST, "The body must be a JSON object.")
+        return body
+
+    # What is answered
+
+    def _answered(self, action: Callable[[str], None]) -> None:
+        try:
+            action(self._route())
+        except _Refused as refused:
+            # (a body that was not read must not be taken for the next request)
+            self.close_connection = True
+            self._say(refused.status, {"error": refused.said})
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True
+
+    def _get(self, route: str) -> None:
+        if self.headers.get("Content-Length") not in (None, "0") or (
+            self.headers.get("Transfer-Encoding") is not None
+        ):
+            raise _Refused(HTTPStatus.BAD_REQUEST, "This takes no body.")
+        if route in _ASSETS:
+            name, kind = _ASSETS[route]
+            page = (files("crucial.apps.preferences") / "page" / name).read_bytes()
+            self._send(HTTPStatus.OK, page, kind)
+        elif route == "state":
+            self._say(HTTPStatus.OK, self._state())
+        elif route == "answers.csv":
+            self._export()
+        elif found := _PICTURE.fullmatch(route):
+            self._picture(int(found.group(1)))
+        elif route in ("answer", "undo"):
+            raise _Refused(HTTPStatus.METHOD_NOT_ALLOWED, "This is changed by POST.")
+        else:
+            raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing here.")
+
+    def _post(self, route: str) -> None:
+        if route not in ("answer", "undo"):
+            status = HTTPStatus.NOT_FOUND
+            if route in _ASSETS or route in ("state", "answers.csv") or _PICTURE.fullmatch(route):
+                status = HTTPStatus.METHOD_NOT_ALLOWED
+            raise _Refused(status, "Nothing is changed here.")
+        body = self._body()
+        number, answer = body.get("number"), body.get("answer")
+        if type(number) is not int or (route == "answer" and answer not in ANSWERS):
+            raise _Refused(HTTPStatus.BAD_REQUEST, "This is no answer.")
+        session = self._own.session
+        try:
+            if route == "answer":
+                session.answer(cast(str, answer), number=number)
+            else:
+                session.undo(number=number)
+        except FileError as error:
+            self._say(HTTPStatus.INSUFFICIENT_STORAGE, {"error": f"Not kept: {error}"})
+        except StaleQuestionError as error:
+            self._say(HTTPStatus.CONFLICT, {**self._state(), "error": str(error)})
+        except CrucialError as error:
+            self._say(HTTPStatus.CONFLICT, {**self._state(), "error": str(error)})
+        else:
+            self._say(HTTPStatus.OK, self._state())
+
+    def _state(self) -> dict[str, Any]:
+        session = self._own.session
+        with session.lock:
+            left, right = session.question
+            places = session.ranking()
+            return {
+                "title": self._own.title,
+                "number": session.n_events,
+                "answers": session.n_answers,
+                "items": len(session.names),
+                "settled": session.settled(),
+                "left": _shown(left, session.items[left]),
+                "right": _shown(right, session.items[right]),
+                "ranking": [vars(one) for one in places[:_SHOWN]],
+            }
+
+    def _export(self) -> None:
+        try:
+            text = comparisons_csv(self._own.session.comparisons())
+        except DataError:
+            text = "winner,loser,tie,weight\n"
+        self._send(
+            HTTPStatus.OK,
+            text.encode("utf-8", "replace"),
+            "text/csv; charset=utf-8",
+            {"Content-Disposition": 'attachment; filename="answers.csv"'},
+        )
+
+    def _picture(self, number: int) -> None:
+        items = self._own.session.items
+        picture = items[number].picture if number < len(items) else None
+        if picture is None:
+            raise _Refused(HTTPStatus.NOT_FOUND, "There is no such picture.")
+        try:
+            # What was a picture at the start may have become a link since: not followed.
+            handle = os.open(picture.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with open(handle, "rb") as file:
+                if os.path.realpath(picture.path) != picture.path:
+                    raise OSError("moved")
+                data = file.read()
+        except OSError:
+            raise _Refused(HTTPStatus.NOT_FOUND, "The picture cannot be read.") from None
+        more = {"Content-Security-Policy": _PICTURE_POLICY}
+        self._send(HTTPStatus.OK, data, picture.kind, more)
+
+    # How
+
+    def _say(self, status: HTTPStatus, data: dict[str, Any]) -> None:
+        text = json.dumps(data, ensure_ascii=True, allow_nan=False)
+        self._send(status, text.encode(), "application/json")
+
+    def _send(
+        self, status: HTTPStatus, data: bytes, kind: str, more: dict[str, str] | None = None
+    ) -> None:
+        headers = {
+            "Content-Type": kind,
+            "Content-Length": str(len(data)),
+            "Content-Security-Policy": _POLICY,
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cache-Control": "no-store",
+            **(more or {}),
+        }
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if getattr(self, "command", None) != "HEAD":
+            self.wfile.write(data)
+        if self.close_connection:
+            self._drain()
+
+    def _drain(self) -> None:
+        """Take in a little of what was not read, or the refusal may not arrive."""
+        try:
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(0.2)
+            for _ in range(16):
+                if not self.connection.recv(65536):
+                    return
+        except OSError:
+            pass
+
+
+def _shown(number: int, item: Item) -> dict[str, Any]:
+    """An item as the page shows it."""
+    return {
+        "item": number,
+        "name": _text(item.name),
+        "text": _text(item.text),
+        "image": None if item.picture is None else f"image/{number}",
+        "cells": [[_text(name), _text(cell)] for name, cell in item.cells[:_CELLS]],
+    }
+
+
+def _text(text: str) -> str:
+    return text if len(text) <= 20_000 else text[:20_000] + " …"

@@ -1,0 +1,311 @@
+"""Ask a person pair by pair, learn after every answer, keep every answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from crucial.apps.preferences.asking import next_pair
+from crucial.apps.preferences.items import MOST_ITEMS, Item, Items
+from crucial.apps.preferences.journal import ANSWERS, Answer, Journal
+from crucial.apps.preferences.posterior import Posterior, learn_posterior, prior_precision
+from crucial.data._words import shown
+from crucial.data.comparisons import Comparisons
+from crucial.data.files import PathLike
+from crucial.errors import DataError, FileError
+from crucial.inspection.results import as_frame
+from crucial.validation import check_choice, check_integer
+
+__all__ = ["Place", "PreferenceSession", "StaleQuestionError"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class StaleQuestionError(DataError):
+    """An answer to a question that is no longer asked."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an item stands so far.
+
+    Attributes
+    ----------
+    item : int
+        Its number.
+    name : str
+    rank, rank_low, rank_high : int
+        Rank, and the ranks that are left open (90%).
+    strength, low, high : float
+        Log-odds against the average, and where they are with 90%.
+    asked : int
+        Answers it took part in.
+    """
+
+    item: int
+    name: str
+    rank: int
+    rank_low: int
+    rank_high: int
+    strength: float
+    low: float
+    high: float
+    asked: int
+
+
+class PreferenceSession:
+    """Find a person's ranking of items with few questions.
+
+    Strengths are Bradley and Terry's with a normal prior (and alike for items with like
+    features); after every answer they are learned anew, and the pair that tells most is asked.
+
+    Parameters
+    ----------
+    items : Items, or sequence of names
+    path : str or path, optional
+        Where answers are kept; a file that is there is gone on with. None keeps them in memory.
+    features : array of shape (n_items, n_features), optional
+        Numbers to learn from, NaN where missing.
+    judge : str, optional
+        Name of the person, for the comparisons.
+    random_state : int, default=0
+        Breaks ties between pairs and chooses sides; the same answers lead to the same questions.
+
+    Examples
+    --------
+    >>> session = PreferenceSession(["tea", "milk", "wine"])
+    >>> while session.n_answers < 3:
+    ...     left, right = session.question
+    ...     session.answer("left" if session.names[left] < session.names[right] else "right")
+    >>> [one.name for one in session.ranking()]
+    ['milk', 'tea', 'wine']
+    """
+
+    def __init__(
+        self,
+        items: Items | Sequence[str],
+        path: PathLike | None = None,
+        *,
+        features: Any = None,
+        judge: str | None = None,
+        random_state: int = 0,
+    ) -> None:
+        check_integer("PreferenceSession", "random_state", random_state, 0)
+        if not isinstance(items, Items):
+            items = Items(tuple(Item(str(name)) for name in items))
+        self.items, self.judge, self._seed = items.items, judge, random_state
+        self.names = items.names
+        n = len(self.names)
+        if len(set(self.names)) != n or not 2 <= n <= MOST_ITEMS:
+            raise DataError(f"items must be 2 to {MOST_ITEMS} different names. Got {n}, "
+                            f"{len(set(self.names))} different.")  # fmt: skip
+        X = items.features if features is None else np.asarray(features, np.float64)
+        if X is not None and (X.ndim != 2 or len(X) != n or np.isinf(X).any()):
+            raise DataError(f"features must be a table of finite numbers with {n} rows.")
+        self.lock = threading.RLock()
+        self._threads = ThreadpoolController()
+        self._precision = prior_precision(n, X)
+        self._place = {name: k for k, name in enumerate(self.names)}
+        self._journal = None if path is None else Journal(path)
+        self._answers: list[Answer] = []
+        self._events = 0
+        if self._journal is not None:
+            try:
+                self._check_names(self._journal)
+            except BaseException:
+                self._journal.close()
+                raise
+            self._answers, self._events = self._journal.answers, self._journal.n_events
+        self._learn()
+
+    def _check_names(self, journal: Journal) -> None:
+        for one in journal.answers:
+            for name in (one.left, one.right):
+                if name not in self._place:
+                    raise FileError(
+                        journal.path,
+                        f"answer {one.n} is about {shown(name)}, which is not among the items. "
+                        "Is this the file of another table?",
+                    )
+
+    # What is known
+
+    @property
+    def torn(self) -> bool:
+        """Whether an answer that was cut short was found in the file, and taken off."""
+        return self._journal is not None and self._journal.torn
+
+    @property
+    def n_answers(self) -> int:
+        """Answers that stand, skips among them."""
+        return len(self._answers)
+
+    @property
+    def n_events(self) -> int:
+        """Answers and undos so far: the number of the question."""
+        return self._events
+
+    @property
+    def posterior(self) -> Posterior:
+        """Strengths and how sure they are."""
+        return self._found
+
+    @property
+    def question(self) -> tuple[int, int]:
+        """The items to compare now, left and right."""
+        return self._question
+
+    def settled(self) -> float:
+        """Expected share of pairs in their right order."""
+        return self._found.settled()
+
+    def ranking(self) -> list[Place]:
+        """All items, best first."""
+        with self.lock, self._threads.limit(limits=1):
+            found = self._found
+            low, high = found.ranks()
+            reach = 1.645 * np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
+            order = np.argsort(-found.mean, kind="stable").tolist()
+            return [
+                Place(
+                    k,
+                    self.names[k],
+                    rank,
+                    min(int(low[k]), rank),
+                    max(int(high[k]), rank),
+                    float(found.mean[k]),
+                    float(found.mean[k] - reach[k]),
+                    float(found.mean[k] + reach[k]),
+                    int(self._counts[k]),
+                )
+                for rank, k in enumerate(order, 1)
+            ]
+
+    def to_frame(self) -> Any:
+        """The ranking as a frame."""
+        places = self.ranking()
+        return as_frame(
+            {
+                name: [getattr(one, name) for one in places]
+                for name in Place.__dataclass_fields__
+                if name != "item"
+            }
+        )
+
+    def comparisons(self) -> Comparisons:
+        """The answers as comparisons; skips say nothing.
+
+        Raises
+        ------
+        DataError
+            There is none yet.
+        """
+        with self.lock:
+            told = [one for one in self._answers if one.answer != "skip"]
+        if not told:
+            raise DataError("there is no comparison yet.")
+        swapped = [one.answer == "right" for one in told]
+        return Comparisons.from_columns(
+            [one.right if swap else one.left for one, swap in zip(told, swapped)],
+            [one.left if swap else one.right for one, swap in zip(told, swapped)],
+            tie=[one.answer == "tie" for one in told],
+            judge=None if self.judge is None else [self.judge] * len(told),
+        )
+
+    # What is said
+
+    def answer(self, answer: str, *, number: int | None = None) -> None:
+        """Take the answer to the question, durably where there is a file.
+
+        Parameters
+        ----------
+        answer : {"left", "right", "tie", "skip"}
+        number : int, optional
+            The `n_events` the question was asked at; another answer meanwhile is refused.
+
+        Raises
+        ------
+        StaleQuestionError
+            The question has changed since; nothing was taken.
+        """
+        check_choice("answer", "answer", answer, ANSWERS)
+        with self.lock:
+            self._check_number(number)
+            left, right = (self.names[k] for k in self._question)
+            if self._journal is not None:
+                self._journal.append(left, right, answer)
+            else:
+                self._answers.append(Answer(self._events + 1, left, right, answer))
+            self._events += 1
+            self._learn()
+
+    def undo(self, *, number: int | None = None) -> None:
+        """Take back the last answer that stands.
+
+        Raises
+        ------
+        DataError
+            There is none.
+        """
+        with self.lock:
+            self._check_number(number)
+            if not self._answers:
+                raise DataError("there is no answer to take back.")
+            if self._journal is not None:
+                last = self._journal.undo()
+            else:
+                last = self._answers.pop()
+            self._events += 1
+            self._learn()
+            # The same question again, as it was.
+            self._question = (self._place[last.left], self._place[last.right])
+
+    def _check_number(self, number: int | None) -> None:
+        if number is not None and number != self._events:
+            raise StaleQuestionError("another answer was taken meanwhile; look at the page anew.")
+
+    def _learn(self) -> None:
+        n = len(self.names)
+        asked = np.zeros((n, n), np.int64)
+        counts = np.zeros(n, np.int64)
+        wins: list[tuple[int, int, float]] = []
+        for one in self._answers:
+            left, right = self._place[one.left], self._place[one.right]
+            asked[left, right] += 1
+            asked[right, left] += 1
+            if one.answer == "skip":
+                continue
+            counts[[left, right]] += 1
+            share = {"left": 1.0, "right": 0.0, "tie": 0.5}[one.answer]
+            wins += [(left, right, share)] if share else []
+            wins += [(right, left, 1 - share)] if share < 1 else []
+        # (the matrices are small: threads that wait for each other cost more than they save)
+        with self._threads.limit(limits=1):
+            self._fit(wins, asked, counts)
+
+    def _fit(self, wins: list[tuple[int, int, float]], asked: Ints, counts: Ints) -> None:
+        high, low = (np.array([w[k] for w in wins], np.int64) for k in (0, 1))
+        weight = np.array([w[2] for w in wins], np.float64)
+        self._counts = counts
+        self._found = learn_posterior(high, low, weight, self._precision)
+        rng = np.random.default_rng([self._seed, len(self._answers)])
+        self._question = next_pair(self._found, asked, rng)
+
+    def close(self) -> None:
+        """Close the file; no more answers are taken."""
+        with self.lock:
+            if self._journal is not None:
+                self._journal.close()
+
+    def __enter__(self) -> PreferenceSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
