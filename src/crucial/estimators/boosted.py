@@ -285,7 +285,6 @@ class BoostedRanker(Ranker):
         whole = self.best_round_ == len(made.rankers)
         self.model_ = self.ensemble_ if whole else self.ensemble_.truncate(self.best_round_)
         self._look_back(made)
-        self._look_back(made)
         self._classes = None
         if not with_qid and isinstance(feedback, LabelFeedback) and feedback.two_classes():
             known = whole and len(made.scores) == len(feedback.rows)
@@ -293,9 +292,6 @@ class BoostedRanker(Ranker):
             if not known:
                 scores = self.model_.predict(instances, feedback.groups)[feedback.rows]
             self._classes = ClassSums.of(feedback, scores)
-
-    def _look_back(self, made: Boosted) -> None:
-        """Further attributes and warnings of an estimator, once all else is set."""
 
     def _look_back(self, made: Boosted) -> None:
         """Further attributes and warnings of an estimator, once all else is set."""
