@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.loop import Boosted, Progress, boost
@@ -17,11 +15,12 @@ from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import DataError, DataWarning, NoProgressWarning, ParameterError
+from crucial.errors import DataError, ParameterError
 from crucial.estimators.base import Floats, Ranker
 from crucial.estimators.classifier import ClassSums, make_classifier
 from crucial.estimators.eval_set import eval_groups, eval_pair, make_watch, set_aside, split_rows
 from crucial.estimators.fingerprint import fingerprint
+from crucial.estimators.fit_notes import plain_parameters, seed_of, warn_of
 from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
@@ -32,7 +31,7 @@ from crucial.objectives.base import Objective
 from crucial.validation import check_choice, check_flag, check_integer, check_real, refuse
 from crucial.weak.base import Constraints, Material, StepRule, WeakLearner
 
-__all__ = ["BoostedRanker", "plain_parameters"]
+__all__ = ["BoostedRanker"]
 
 
 class BoostedRanker(Ranker):
@@ -194,7 +193,7 @@ class BoostedRanker(Ranker):
     ) -> Self:
         groups = Groups.from_qid(qid, instances.n_rows)
         weights = check_weights(sample_weight, instances.n_rows)
-        seed = _seed(self.random_state)
+        seed = seed_of(self.random_state)
         watch, aside = self._watch(instances, labels, groups, qid, eval_set, eval_qid, seed)
         if aside is not None:
             weights = np.ones(instances.n_rows) if weights is None else weights.copy()
@@ -259,7 +258,7 @@ class BoostedRanker(Ranker):
         with_qid: bool,
     ) -> None:
         """Set the fitted attributes."""
-        _warn_of(made, instances, self.n_estimators)
+        warn_of(made, instances, self.n_estimators)
         self.trace_ = made.trace
         self.best_round_ = len(made.rankers) if watch is None else watch.best_round
         self.fitted_with_qid_ = with_qid
@@ -409,52 +408,3 @@ class BoostedRanker(Ranker):
         """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""
         check_is_fitted(self, "model_")
         self.model_.save(path)
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError:
-        rule = "a whole number of at least 0, a RandomState or None"
-        raise refuse("a ranker", "random_state", rule, random_state) from None
-
-
-def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON can hold them; objects by their name, never by their address."""
-    simple = (str, int, float, bool, type(None))
-    return {
-        name: value if isinstance(value, simple) else _said(value)
-        for name, value in parameters.items()
-        if name not in ("n_jobs", "verbose", "warm_start")  # (they make no other model)
-    }
-
-
-def _said(value: object) -> str:
-    nameless = type(value).__repr__ is object.__repr__
-    return type(value).__qualname__ if nameless else repr(value)
-
-
-def _warn_of(made: Boosted, instances: Instances, rounds: int) -> None:
-    """Say what had no use."""
-    bins = made.bins
-    if bins is not None:
-        for what, unused in (
-            ("abstain on every row", bins.all_missing),
-            ("are constant", bins.constant),
-        ):
-            if unused:
-                names = ", ".join(instances.name(j) for j in unused[:5])
-                more = f" and {len(unused) - 5} more" if len(unused) > 5 else ""
-                warnings.warn(
-                    f"{len(unused)} features {what} and are ignored: {names}{more}.",
-                    DataWarning,
-                    stacklevel=5,
-                )
-    if not made.rankers:
-        warnings.warn(
-            f"no round could be made ({made.trace.stopped}); all scores are 0.",
-            NoProgressWarning,
-            stacklevel=5,
-        )

@@ -20,9 +20,9 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.base import Floats, Ranker
-from crucial.estimators.boosted import plain_parameters
 from crucial.estimators.diff_rank import check_intervals, warn_useless
 from crucial.estimators.eval_set import eval_groups, eval_pair, make_watch
+from crucial.estimators.fit_notes import plain_parameters
 from crucial.feedback.agreement import Agreement
 from crucial.feedback.labels import check_labels
 from crucial.feedback.top import TopFeedback
