@@ -54,6 +54,7 @@ _AS_OPTIONS = {
     "choose the columns with features=[...]": "leave it out with --ignore ''",
     "format='svmlight' or format='table'": "--input-format svmlight or --input-format table",
     "by='row'": "--pairs-by row",
+    "duplicates='last'": "--duplicates last",
 }
 
 

@@ -50,6 +50,9 @@ METHODS = (
     "mean",
     "popularity",
 )
+# A group of fewer users says nothing about its density.
+_FEWEST = 10
+
 #: Chance, and a peer of another package.
 RANDOM, FACTORS = "random", "implicit"
 
@@ -153,7 +156,7 @@ class Study:
             targets, pool = self._cut(users)
             for low, high in DENSITIES:
                 some = pool[(self.count[pool] >= low) & (self.count[pool] <= high)][:1000]
-                if len(some) < 10:
+                if len(some) < _FEWEST:
                     continue
                 label = _label(low, high)
                 density = float(self.count[some].mean())
@@ -171,7 +174,7 @@ class Study:
             for low, high in DENSITIES:
                 inside = (self.count[rest] >= low) & (self.count[rest] <= high)
                 targets = rest[inside][: self.most_targets]
-                if len(targets) < 10:
+                if len(targets) < _FEWEST:
                     continue
                 label = _label(low, high)
                 point = points.setdefault(label, Point(label, float(self.count[targets].mean())))
@@ -279,6 +282,9 @@ def _study(given: argparse.Namespace) -> None:
         began = time.perf_counter()
         points = run(study, figure, given.splits, given.seed)
         title = f"Figure {figure}: {FIGURES[figure][0]}"
+        if not points:
+            write(f"\n{title}: no group has {_FEWEST} users")
+            continue
         write_table(title, points, study.rankers, MEASURES, write)
         write(f"({time.perf_counter() - began:.0f} s)")
         if given.plots is not None:

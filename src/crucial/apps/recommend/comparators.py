@@ -131,8 +131,8 @@ class NearestNeighbours(_ViewerRanker):
 
     Near is a small ranking loss over the user's pairs, ties counting half (equation 21). What a
     viewer is taken to say of films that he or she did not rate, ``q_def``, is chosen to make the
-    loss small too. Where several values are equally good, the one nearest to the viewer's mean is
-    taken; that is the mean itself for a viewer who rated all films of the user, as in the paper.
+    loss small too. Where several values are equally good, one near the viewer's mean is taken; for
+    a viewer who rated all films of the user, the mean itself, as in the paper.
 
     Parameters
     ----------

@@ -102,7 +102,9 @@ def learn_defaults(opinions: Opinions, labels: Floats, club: Opinions) -> Defaul
     order = np.lexsort((place_k, away, loss, place_column))
     best = order[np.searchsorted(place_column[order], np.arange(n_columns))]
     n_pairs = float((_level_counts(labels) * _lower(_level_counts(labels))).sum())
-    return Defaults(value[best], loss[best] / max(n_pairs, 1.0))
+    # Nothing to learn from for a viewer who rated all: the mean, as in the paper.
+    default = np.where(missing.sum(axis=1) > 0, value[best], club.mean)
+    return Defaults(default, loss[best] / max(n_pairs, 1.0))
 
 
 def _level_counts(labels: Floats) -> Floats:

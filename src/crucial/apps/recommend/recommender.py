@@ -263,7 +263,8 @@ class Recommender:
             found = self._recommend(user, place, *self._own(place), top)
         except DataError as error:
             return Recommendations(user, (), problem=str(error))
-        return Recommendations(user, found.picks)  # (thousands of tastes would fill the memory)
+        # (without the taste: thousands of them would fill the memory)
+        return Recommendations(user, found.picks, problem=found.problem)
 
     def _user(self, place: int) -> Any:
         return self.ratings.users[place : place + 1].tolist()[0]
@@ -274,11 +275,13 @@ class Recommender:
 
     def _target(self, user: Any, place: int, films: Ints, labels: Floats) -> _Target:
         who = "you" if user is None else f"user {str(user)!r}"
-        if len(labels) == 0 or (labels == labels[0]).all():
-            said = f"the same rating, {labels[0]:g}, to all {len(labels)} items" * (len(labels) > 1)
+        if len(np.unique(labels)) < 2:
+            said = f"{len(labels)} rating{'' if len(labels) == 1 else 's'}"
+            if len(labels) > 1:
+                said = f"the same rating, {labels[0]:g}, to all {len(labels)} items"
             raise DataError(
-                f"{who} gave {said or f'{len(labels)} ratings'}, which says nothing about what is "
-                "preferred to what: two different ratings are needed."
+                f"{who} gave {said}, which says nothing about what is preferred to what: two "
+                "different ratings are needed."
             )
         shared = self._by_item.take_columns(films)
         count = np.bincount(shared.row, minlength=len(self.ratings.users))

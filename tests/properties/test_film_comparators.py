@@ -1,0 +1,126 @@
+"""The rankers that RankBoost is compared with, held to their words in plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial.apps.recommend import NearestNeighbours, Popularity, Regression, VectorSimilarity
+from crucial.data.opinions import Opinions
+from crucial.errors import DataError
+from naive.films import (
+    best_default_loss,
+    mean_of,
+    neighbour_scores,
+    ranking_loss,
+    ratings_of,
+    regression_table,
+    vsim_scores,
+)
+
+CELL = st.one_of(st.none(), st.none(), st.integers(0, 5).map(float))
+
+
+@st.composite
+def clubs(draw):
+    """A table with gaps and a user who rated some films, not all the same."""
+    n_films, n_viewers = draw(st.integers(3, 9)), draw(st.integers(1, 5))
+    row = st.lists(CELL, min_size=n_viewers, max_size=n_viewers)
+    table = draw(st.lists(row, min_size=n_films, max_size=n_films))
+    films = draw(st.lists(st.integers(0, n_films - 1), min_size=2, max_size=n_films, unique=True))
+    stars = [float(draw(st.integers(1, 5))) for _ in films]
+    if len(set(stars)) == 1:
+        stars[0] = stars[0] % 5 + 1
+    return table, dict(zip(films, stars))
+
+
+def arrays(table, rated):
+    club = np.array([[np.nan if cell is None else cell for cell in row] for row in table])
+    films = np.array(list(rated))
+    return club, films, np.array(list(rated.values()))
+
+
+@given(clubs())
+@settings(max_examples=60, deadline=None)
+def test_vsim(case):
+    table, rated = case
+    club, films, y = arrays(table, rated)
+    ranker = VectorSimilarity().fit(club[films], y, club=club)
+    np.testing.assert_allclose(ranker.predict(club), vsim_scores(table, rated), atol=1e-12)
+    # A film's own rating has no part in its score if it is left out.
+    left = ranker.scores_left_out(club[films], y)
+    for at, film in enumerate(rated):
+        others = {one: stars for one, stars in rated.items() if one != film}
+        expected = vsim_scores(table, others)[film] - mean_of(others) + mean_of(rated)
+        assert left[at] == pytest.approx(expected, abs=1e-12)
+
+
+@given(clubs(), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_nearest_neighbours(case, k):
+    table, rated = case
+    club, films, y = arrays(table, rated)
+    ranker = NearestNeighbours(k).fit(club[films], y, club=club)
+    for viewer in range(len(table[0])):
+        assert ranker.loss_[viewer] == pytest.approx(best_default_loss(table, viewer, rated))
+        scores = neighbour_scores(table, viewer, ranker.default_[viewer])
+        assert ranking_loss(scores, rated) == pytest.approx(ranker.loss_[viewer])
+        said = ratings_of(table, viewer)
+        if set(rated) <= set(said):
+            assert ranker.default_[viewer] == pytest.approx(mean_of(said))
+    near = sorted(range(len(table[0])), key=lambda v: ranker.loss_[v])[:k]
+    assert ranker.neighbours_.tolist() == near
+    parts = [neighbour_scores(table, v, ranker.default_[v]) for v in near]
+    np.testing.assert_allclose(ranker.predict(club), np.mean(parts, axis=0), atol=1e-12)
+
+
+@given(clubs(), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_regression(case, normalise):
+    table, rated = case
+    club, films, y = arrays(table, rated)
+    ranker = Regression(normalise).fit(club[films], y, club=club)
+    filled = np.array(regression_table(table, normalise))
+    wanted = (y - y.mean()) / y.std() if normalise else y
+    shortest = np.linalg.pinv(filled[films], rcond=1e-10) @ wanted
+    np.testing.assert_allclose(ranker.weight_, shortest, atol=1e-8)
+    np.testing.assert_allclose(ranker.predict(club), filled @ shortest, atol=1e-7)
+
+
+@given(clubs())
+@settings(max_examples=20, deadline=None)
+def test_popularity(case):
+    table, rated = case
+    club, films, y = arrays(table, rated)
+    counts = [sum(cell is not None for cell in row) for row in table]
+    popular = Popularity().fit(club[films], y, club=club)
+    assert popular.predict(club).tolist() == counts
+    means = [mean_of(ratings_of(table, v)) for v in range(len(table[0]))]
+    above = [sum(c - m for c, m in zip(row, means) if c is not None) for row in table]
+    damped = Popularity("mean", damping=2.0).fit(club[films], y, club=club)
+    expected = [a / (n + 2.0) for a, n in zip(above, counts)]
+    np.testing.assert_allclose(damped.predict(club), expected, atol=1e-12)
+
+
+def test_dense_and_sparse_are_one():
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 6, (20, 8)).astype(float)
+    X[rng.random(X.shape) < 0.5] = np.nan
+    y = rng.integers(1, 6, 20).astype(float)
+    for ranker in (Regression(), NearestNeighbours(3), VectorSimilarity(), Popularity()):
+        dense = ranker.fit(X, y).predict(X)
+        some = Opinions.from_dense(X)
+        assert ranker.fit(some, y).predict(some).tolist() == dense.tolist()
+
+
+def test_other_viewers_are_refused():
+    X = np.array([[1.0, 2.0], [2.0, 1.0]])
+    ranker = VectorSimilarity().fit(X, [1, 2])
+    with pytest.raises(DataError, match=r"there must be 2 viewers.*Got 3"):
+        ranker.predict(np.ones((1, 3)))
+    with pytest.raises(DataError, match=r"there must be 2 viewers.*Got 1"):
+        ranker.fit(X, [1, 2], club=np.ones((4, 1)))
+    with pytest.raises(DataError, match="contains infinity"):
+        ranker.predict(np.array([[1.0, np.inf]]))

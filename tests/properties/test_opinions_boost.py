@@ -1,0 +1,101 @@
+"""Boosting sparse opinions is RankBoost on the dense table, round by round."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial import RankBoost, make_film_club
+from crucial.boosting.opinions import boost_opinions
+from crucial.data.opinions import Opinions
+from crucial.errors import DataError, ParameterError
+
+
+def dense_rounds(X, y, rounds, rate=1.0):
+    ranker = RankBoost.preset(
+        "rankboost.3.cum", n_estimators=rounds, learning_rate=rate, max_bins=None, n_jobs=1
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ranker.fit(X, y)
+
+
+def assert_same(X, y, rounds, rate=1.0):
+    made = boost_opinions(Opinions.from_dense(X), np.asarray(y, float), rounds, rate)
+    fitted = dense_rounds(X, y, rounds, rate)
+    assert made.rankers == list(fitted.ensemble_.rankers)
+    np.testing.assert_allclose(made.weights, fitted.ensemble_.weights, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(made.slopes, [one.r for one in fitted.trace_], atol=1e-12)
+
+
+@st.composite
+def tables(draw):
+    n_rows, n_columns = draw(st.integers(2, 8)), draw(st.integers(1, 4))
+    cell = st.one_of(st.just(float("nan")), st.integers(0, 3).map(float))
+    row = st.lists(cell, min_size=n_columns, max_size=n_columns)
+    X = np.array(draw(st.lists(row, min_size=n_rows, max_size=n_rows)))
+    y = draw(st.lists(st.integers(0, 3), min_size=n_rows, max_size=n_rows))
+    y[0] += 4  # (two labels at least)
+    return X, y
+
+
+@pytest.mark.kernels
+@given(tables(), st.sampled_from([1.0, 0.3]))
+@settings(max_examples=40, deadline=None)
+def test_small_tables(case, rate):
+    assert_same(*case, rounds=8, rate=rate)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_film_club(seed):
+    problem = make_film_club(n_viewers=60, n_films=200, n_rated=40, seed=seed)
+    assert_same(problem.X, problem.y, rounds=60)
+
+
+def test_scores_far_apart_stay_finite():
+    made = boost_opinions(Opinions.from_dense([[1.0], [2.0], [3.0]]), np.array([0.0, 1, 2]), 400)
+    assert len(made.rankers) == 400
+    assert np.isfinite(made.weights).all()
+    assert (made.weights > 0).any()
+
+
+def test_weights_stay_positive_together():
+    problem = make_film_club(n_viewers=80, n_films=200, n_rated=50)
+    made = boost_opinions(Opinions.from_dense(problem.X), problem.y.astype(float), 200)
+    total: dict[object, float] = {}
+    for ranker, weight in zip(made.rankers, made.weights):
+        total[ranker] = total.get(ranker, 0.0) + weight
+        assert total[ranker] > 0.0
+
+
+def test_what_cannot_be_learned_from():
+    some = Opinions.from_dense([[1.0], [2.0]])
+    with pytest.raises(DataError, match="all labels are equal"):
+        boost_opinions(some, np.ones(2), 5)
+    with pytest.raises(DataError, match=r"a label for each of 2 rows. Got 3"):
+        boost_opinions(some, np.arange(3.0), 5)
+    with pytest.raises(ParameterError, match="'rounds' parameter"):
+        boost_opinions(some, np.arange(2.0), 0)
+    nobody = Opinions.from_dense(np.full((2, 3), np.nan))
+    assert boost_opinions(nobody, np.arange(2.0), 5).rankers == []
+
+
+def test_opinions_are_a_table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(7, 5))
+    X[rng.random(X.shape) < 0.4] = np.nan
+    some = Opinions.from_dense(X)
+    np.testing.assert_array_equal(some.to_dense(), X)
+    np.testing.assert_array_equal(some.transposed().to_dense(), X.T)
+    np.testing.assert_array_equal(some.take_rows(np.array([4, 0, 6])).to_dense(), X[[4, 0, 6]])
+    np.testing.assert_array_equal(some.take_columns(np.array([3, 1])).to_dense(), X[:, [3, 1]])
+    more = np.array([1.0, np.nan, 2.0, 3.0, np.nan, 0.0, 5.0])
+    np.testing.assert_array_equal(some.with_column(more).to_dense(), np.column_stack((X, more)))
+    np.testing.assert_allclose(some.mean, np.nanmean(X, axis=0))
+    np.testing.assert_allclose(some.spread, np.nanstd(X, axis=0))
+    with pytest.raises(DataError, match="Expected 2D array"):
+        Opinions.from_dense([1.0])

@@ -1,0 +1,131 @@
+"""``crucial recommend``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from crucial.cli.app import app
+from crucial.data.problems.synthetic import make_film_club
+from crucial.data.ratings import read_own_ratings
+from crucial.model.file import load_model
+
+
+@pytest.fixture(scope="module")
+def club(tmp_path_factory):
+    """A folder with ratings.csv and movies.csv; user 0 rated 60 films of 70 that are known."""
+    folder = tmp_path_factory.mktemp("club")
+    problem = make_film_club(30, 120, 70)
+    lines = [f"0,{item},{stars}" for item, stars in zip(problem.item[:60], problem.y)]
+    for row, viewer in np.argwhere(~np.isnan(problem.X)):
+        lines.append(f"{viewer + 1},{problem.item[row]},{problem.X[row, viewer]:g}")
+    (folder / "ratings.csv").write_text("user,item,rating\n" + "\n".join(lines) + "\n")
+    titles = [f'{item},"Film, No. {item}"' for item in problem.item]
+    (folder / "movies.csv").write_text("movieId,title\n" + "\n".join(titles) + "\n")
+    return folder
+
+
+def typed(text, *words):
+    return CliRunner().invoke(app, [str(word) for word in words], input=text)
+
+
+def test_a_list_with_reasons(crucial, club):
+    done = crucial("recommend", club / "ratings.csv", "--user", 0, "--top", 4, "--reasons", 2,
+                   "--titles", club / "movies.csv", "--min-raters", 1)  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.count("Film, No. ") >= 4
+    assert "because" in done.stdout
+    assert "agrees with you on" in done.stdout
+    plain = crucial("recommend", club / "ratings.csv", "--user", 0, "--method", "neighbours")
+    assert plain.exit_code == 0
+    assert "because" not in plain.stdout
+
+
+def test_a_table_and_a_model(crucial, club, tmp_path):
+    words = ("recommend", club / "ratings.csv", "--user", 0, "--top", 3, "--method", "hybrid")
+    target, model = tmp_path / "list.tsv", tmp_path / "model.json"
+    done = crucial(*words, "-o", target, "--model", model, "--titles", club / "movies.csv")
+    assert done.exit_code == 0, done.stderr
+    lines = target.read_text().splitlines()
+    assert lines[0] == "user\tposition\titem\tscore\ttitle"
+    assert [line.split("\t")[:2] for line in lines[1:]] == [["0", "1"], ["0", "2"], ["0", "3"]]
+    assert lines[1].split("\t")[4] == f"Film, No. {lines[1].split(chr(9))[2]}"
+    assert load_model(model).feature_names[0].startswith("viewer ")
+
+
+def test_for_all(crucial, club, tmp_path):
+    words = ("recommend", club / "ratings.csv", "--all", "--top", 2, "--rounds", 5)
+    target = tmp_path / "all.tsv"
+    done = crucial(*words, "-o", target, "--jobs", 2)
+    assert done.exit_code == 0, done.stderr
+    users = {line.split("\t")[0] for line in target.read_text().splitlines()[1:]}
+    assert {"0", "1", "30"} <= users
+    assert f"lists for {len(users)} users" in done.stderr
+    again = crucial(*words, "-o", "-", "--jobs", 1)
+    assert again.stdout == target.read_text()
+
+
+def test_rate_a_few_and_go_on_later(club, tmp_path):
+    mine = tmp_path / "mine.csv"
+    words = ("recommend", club / "ratings.csv", "--rate", "--mine", mine, "--top", 2)
+    first = typed("5\n\n77\nwhat\n0\n3\nq\n", *words)
+    assert first.exit_code == 0, first.stderr
+    assert "Rate 10 films, 0 to 5" in first.stderr
+    assert first.stderr.count("a number from 0 to 5, Enter or q.") == 2
+    assert list(read_own_ratings(mine).values()) == [5.0, 0.0, 3.0]
+    second = typed("4\n", *words, "--questions", 9)  # (and the input ends)
+    assert second.exit_code == 0, second.stderr
+    assert len(read_own_ratings(mine)) == 4
+    assert "4 ratings of yours, kept in" in second.stderr
+    third = typed("", *words[:2], "--mine", mine, "--top", 2, "-o", "-")
+    assert third.exit_code == 0, third.stderr
+    assert [line.split("\t")[0] for line in third.stdout.splitlines()] == ["user", "", ""]
+    enough = typed("1\n2\n3\n", "recommend", club / "ratings.csv", "--rate", "--questions", 2)
+    assert "2 ratings of yours" in enough.stderr
+
+
+def test_nothing_said_is_an_error(club):
+    done = typed("", "recommend", club / "ratings.csv", "--rate")
+    assert done.exit_code == 2
+    assert "two different ratings are needed" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "say for whom"),
+        (("--user", 0, "--all", "-o", "x"), "say for whom"),
+        (("--user", 300), "there is no user '300'; close are '30'"),
+        (("--all",), "--all needs -o"),
+        (("--all", "-o", "-", "--model", "m.json"), "--model is of one user"),
+        (("--user", 0, "--model", "m.json"), "--model is for --method rankboost or hybrid"),
+        (("--user", 0, "--reasons", 2, "--method", "mean"), "--reasons are for the methods auto"),
+        (("--user", 0, "--reasons", 2, "-o", "-"), "--reasons are for the terminal"),
+        (("--user", 0, "--columns", "a,b"), "three names"),
+        (("--user", 0, "--columns", "a,b,c"), "there is no column 'a'"),
+        (("--user", 0, "--titles", "none.csv"), "none.csv: cannot be read"),
+        (("--mine", "none.csv"), "none.csv: cannot be read"),
+        (("--user", 0, "-o", "no/such/folder.tsv"), "its folder does not exist"),
+    ],
+)
+def test_one_line_says_what_is_wrong(crucial, club, error_line, words, said):
+    assert said in error_line(crucial("recommend", club / "ratings.csv", *words))
+
+
+def test_it_writes_over_nothing_that_it_reads(crucial, club, error_line):
+    path = club / "ratings.csv"
+    before = path.read_text()
+    error_line(crucial("recommend", path, "--user", 0, "-o", path))
+    error_line(crucial("recommend", path, "--rate", "--mine", path))
+    assert path.read_text() == before
+
+
+def test_duplicates(crucial, tmp_path, error_line):
+    path = tmp_path / "twice.csv"
+    path.write_text("1,a,1\n1,b,2\n2,a,3\n2,b,5\n2,c,4\n1,a,2\n")
+    said = error_line(crucial("recommend", path, "--user", 1))
+    assert "line 6: user '1' rated item 'a' in line 1 already" in said
+    assert "--duplicates last" in said
+    words = ("--user", 2, "--duplicates", "last", "--min-raters", 0)
+    assert crucial("recommend", path, *words).exit_code == 0

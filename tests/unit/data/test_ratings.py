@@ -1,0 +1,145 @@
+"""Files of ratings: the forms they come in, and what is wrong with others."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from crucial.data.ratings import (
+    Ratings,
+    read_own_ratings,
+    read_ratings,
+    read_titles,
+    write_own_ratings,
+)
+from crucial.errors import DataError, FileError, ParameterError
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "7\t3\t4\t88\n7\t5\t1\t89\n9\t3\t2.5\t90\n",
+        "user_id:token\titem_id:token\trating:float\n7\t3\t4\n7\t5\t1\n9\t3\t2.5\n",
+        "userId,movieId,rating\n7,3,4\n7,5,1\n9,3,2.5\n",
+        "7::3::4::88\n7::5::1::89\n9::3::2.5::90\n",
+        "\n7,3,4\r\n\r\n 7 , 5,1\n9,3,2.5",
+        "rating;film;viewer\n4;3;7\n1;5;7\n2.5;3;9\n",
+        '\ufeffa,b,c\n"7",3,4\n7,"5",1\n9,3,2.5\n',
+    ],
+    ids=["u.data", "inter", "csv", "dat", "spaces", "named", "unknown names"],
+)
+def test_forms(tmp_path, text):
+    path = tmp_path / "ratings"
+    path.write_text(text, encoding="utf-8")
+    packed = tmp_path / "ratings.gz"
+    packed.write_bytes(gzip.compress(text.encode()))
+    for one in (path, packed):
+        ratings = read_ratings(one)
+        assert ratings.user.tolist() == [7, 7, 9]
+        assert ratings.item.tolist() == [3, 5, 3]
+        assert ratings.rating.tolist() == [4.0, 1.0, 2.5]
+    assert repr(ratings) == "Ratings(3 by 2 users of 2 items)"
+
+
+def test_names_and_chosen_columns(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("who,when,what,liked\nann,1,alien,5\nbob,2,antz,3\n")
+    ratings = read_ratings(path, columns=["who", "what", "liked"])
+    assert ratings.user.tolist() == ["ann", "bob"]
+    assert ratings.items.tolist() == ["alien", "antz"]
+    with pytest.raises(
+        FileError, match=r"r\.csv, line 1: there is no column 'x'; there are: 'who'"
+    ):
+        read_ratings(path, columns=["x", "what", "liked"])
+    path.write_text("ann,alien,5\n")
+    assert read_ratings(path).user.tolist() == ["ann"]
+    with pytest.raises(FileError, match="line 1: the first line names no columns"):
+        read_ratings(path, columns=["who", "what", "liked"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", r"ratings: is empty"),
+        ("user,item,rating\n", r"ratings: there is no rating"),
+        ("1\t2\t3\n1\t2\n", r"line 2: user, item and rating were expected. Got '1\\t2'"),
+        ("1,2,3\n1,3,four\n", r"line 2: user, item and rating were expected. Got '1\\t3\\tfour'"),
+        ("1,2,3\n\n,3,4\n", r"line 3: user, item and rating were expected"),
+        ("1,2,3\n1,3,nan\n", r"line 2: a rating must be a finite number. Got nan"),
+        ("1,2,3\n1,3,1e999\n", r"line 2: a rating must be a finite number. Got inf"),
+        ("1,2,3\n2,2,4\n1,2,5\n", r"line 3: user '1' rated item '2' in line 1 already"),
+        ("1,2,3\n1,\0,3\n", r"line 2: there is a NUL byte"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path, text, said):
+    path = tmp_path / "ratings"
+    path.write_text(text)
+    with pytest.raises(FileError, match=said):
+        read_ratings(path)
+
+
+def test_the_last_of_duplicates_counts_if_asked(tmp_path):
+    path = tmp_path / "ratings"
+    path.write_text("1,2,3\n2,2,4\n1,2,5\n1,3,1\n1,2,2\n")
+    ratings = read_ratings(path, duplicates="last")
+    assert ratings.rating.tolist() == [4.0, 1.0, 2.0]
+    with pytest.raises(ParameterError, match="'duplicates' parameter"):
+        read_ratings(path, duplicates="first")
+    with pytest.raises(DataError, match=r"row 1 \(from 0\): user 'a' rated item 'x' in row 0"):
+        Ratings.from_columns(["a", "a"], ["x", "x"], [1, 2])
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(FileError, match="cannot be read: no such file"):
+        read_ratings(tmp_path / "none")
+
+
+def test_frames_and_columns():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"user": ["b", "a"], "item": [2, 1], "rating": [3, 4.5]})
+    ratings = Ratings.from_frame(frame)
+    assert ratings.users.tolist() == ["a", "b"]
+    assert ratings.user_code.tolist() == [1, 0]
+    assert ratings.items.tolist() == [1, 2]
+    with pytest.raises(DataError, match="the frame has no column 'stars'; there are: 'user'"):
+        Ratings.from_frame(frame, rating="stars")
+    with pytest.raises(DataError, match=r"row 0.*lacks the id"):
+        Ratings.from_columns([None], [1], [1])
+    with pytest.raises(DataError, match="of one length"):
+        Ratings.from_columns([1, 2], [1], [1])
+    with pytest.raises(DataError, match=r"finite number. Got nan"):
+        Ratings.from_columns([1], [1], [np.nan])
+
+
+def test_unknown_ids_are_answered_with_close_ones():
+    ratings = Ratings.from_columns(["anna", "bob"], ["alien", "antz"], [1, 2])
+    assert ratings.place_of_user("bob") == 1
+    with pytest.raises(DataError, match="there is no user 'ana'; close are 'anna'"):
+        ratings.place_of_user("ana")
+    with pytest.raises(DataError, match="no item 'zzz'; the first of 2 are 'alien', 'antz'"):
+        ratings.place_of_item("zzz")
+
+
+def test_titles(tmp_path):
+    path = tmp_path / "u.item"
+    path.write_bytes("1|Les Misérables (1995)|x\n2|Heat|y\n".encode("latin-1"))
+    assert read_titles(path) == {"1": "Les Misérables (1995)", "2": "Heat"}
+    path.write_text('movieId,title,genres\n3,"Net, The",Drama\n')
+    assert read_titles(path) == {"3": "Net, The"}
+    path.write_text("1::Heat::Action\n")
+    assert read_titles(path) == {"1": "Heat"}
+    path.write_text("1\n")
+    with pytest.raises(FileError, match="line 1: an item and its title were expected"):
+        read_titles(path)
+
+
+def test_own_ratings_come_back(tmp_path):
+    path = tmp_path / "mine.csv"
+    own = {"alien, the first": 4.5, "3": 1.0}
+    write_own_ratings(path, own)
+    assert read_own_ratings(path) == own
+    path.write_text("alien,5\nalien,four\n")
+    with pytest.raises(FileError, match="line 2: an item and a finite rating were expected"):
+        read_own_ratings(path)
