@@ -16,6 +16,7 @@ ALL = [
     "feature_rank",
     "plus",
     "fusion",
+    "recommend",
     "defaults",
 ]
 
