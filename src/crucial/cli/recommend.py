@@ -26,6 +26,9 @@ _METHODS = [
     "regression-normalised", "popularity", "mean",
 ]  # fmt: skip
 
+# A share of agreement over fewer films is no share.
+_ENOUGH = 10
+
 # Those whose scores are sums of opinions.
 _TELL = ("auto", "rankboost", "hybrid", "vsim")
 
@@ -232,8 +235,9 @@ def _said(recommender: Recommender, reason: Any) -> str:
     if reason.viewer is None:
         return f"those like you would give it {reason.rating:.2f} (vsim)"
     text = "rated it" if reason.seen_only else f"gave it {reason.rating:g}"
-    known = not math.isnan(reason.agreement)
-    more = f"agrees with you on {reason.agreement:.0%}" if known else ""
+    more = f"you both rated {counted(reason.shared, 'film', 'films')}"
+    if reason.shared >= _ENOUGH and not math.isnan(reason.agreement):
+        more = f"agrees with you on {reason.agreement:.0%}"
     both = ", ".join(recommender.title(film) for film in reason.films)
     liked = f"both like {both}" if both else ""
     rest = "; ".join(part for part in (more, liked) if part)
