@@ -245,3 +245,25 @@ def test_results_draw_themselves():
     assert board.agreement.plot().get_xlim() == (0, 1)
     assert len(consensus(made).plot().lines) == 8
     pyplot.close("all")
+
+
+def test_very_many_judges():
+    made = judged(rows=1200, noise=[1.0] * 150)
+    found = judge_agreement(made)
+    assert not found.left_out
+    board = leaderboard(made, n_bootstrap=0)
+    decided = made.weight[~made.tie].sum()
+    n = np.array(found.n)
+    right = np.nansum(n * np.array(found.with_others)) / decided
+    assert right == pytest.approx(1 - board.misordered)
+    weighed = judge_ranking(made)
+    assert len(weighed.judges) == 100
+    assert min(n[made.judges.index(name)] for name in weighed.judges) >= np.sort(n)[-100]
+
+
+def test_a_judge_of_items_nobody_else_connects_is_not_held_against_them():
+    made = Comparisons.from_columns(
+        ["a", "b", "a", "x", "x"], ["b", "a", "b", "y", "y"], judge=["1", "2", "2", "3", "3"]
+    )
+    # 1: the others are undecided about a and b. 2: half as 1 has it. 3: nobody else knows x, y.
+    assert judge_agreement(made).with_others == pytest.approx([np.nan, 0.5, np.nan], nan_ok=True)

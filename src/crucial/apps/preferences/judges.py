@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.apps.preferences.graph import parts_of
 from crucial.apps.preferences.strengths import choices_of_comparisons, fit_strengths
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, shown
@@ -19,6 +20,7 @@ __all__ = ["JudgeAgreement", "JudgeRanking", "judge_agreement", "judge_ranking"]
 
 Floats = NDArray[np.float64]
 
+_HEARD = 100  # judges that are features; the others have their say as feedback
 _LEFT_OUT = 100  # judges up to which each is held against a ranking made without them
 
 
@@ -107,22 +109,27 @@ def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgr
     left_out = n_judges <= _LEFT_OUT
     choices = choices_of_comparisons(comparisons)
     whole = fit_strengths(choices, prior=max(prior, 1e-6))
-    shares = []
-    for number in range(n_judges):
-        s = whole
-        if left_out:
-            others = (judge != number).astype(np.float64)
-            s = np.zeros_like(whole)
-            if (comparisons.weight * others).any():
-                s = fit_strengths(choices, prior=max(prior, 1e-6), times=others, start=whole)
-        mine = (judge == number) & ~comparisons.tie
-        d = s[comparisons.winner[mine]] - s[comparisons.loser[mine]]
-        w = comparisons.weight[mine] * (np.abs(d) > 1e-9)
-        shares.append(float(w[d > 0].sum() / w.sum()) if w.sum() > 0 else float("nan"))
+    right, said = np.zeros(n_judges), np.zeros(n_judges)
+    for number in range(n_judges) if left_out else [-1]:
+        others = (judge != number).astype(np.float64)
+        mine = ~comparisons.tie & ((judge == number) | (not left_out))
+        part = parts_of(choices.n_items, *choices.edges(choices.weights(others)))
+        s = fit_strengths(
+            choices, prior=max(prior, 1e-6), times=others, start=whole, part=part, tol=1e-6
+        )
+        high, low = comparisons.winner[mine], comparisons.loser[mine]
+        d = s[high] - s[low]
+        # (about items that the others do not connect, and equal ones, they say nothing)
+        w = comparisons.weight[mine] * (np.abs(d) > 1e-9) * (part[high] == part[low])
+        right += np.bincount(judge[mine], w * (d > 0), minlength=n_judges)
+        said += np.bincount(judge[mine], w, minlength=n_judges)
+    shares = np.divide(right, said, out=np.full(n_judges, np.nan), where=said > 0)
     same, total = _same_pair(comparisons)
     counts = np.bincount(judge, minlength=n_judges).tolist()
     rate = same / total if total else float("nan")
-    return JudgeAgreement(comparisons.judges, tuple(counts), tuple(shares), left_out, rate, total)
+    return JudgeAgreement(
+        comparisons.judges, tuple(counts), tuple(shares.tolist()), left_out, rate, total
+    )
 
 
 def _judges_of(comparisons: Comparisons) -> NDArray[np.int64]:
@@ -138,19 +145,21 @@ def _same_pair(comparisons: Comparisons) -> tuple[int, int]:
     up = (comparisons.winner < comparisons.loser)[decided]
     a = np.minimum(comparisons.winner, comparisons.loser)[decided]
     b = np.maximum(comparisons.winner, comparisons.loser)[decided]
-    where = np.zeros(len(a), np.int64) if comparisons.context is None else (
-        comparisons.context[decided]
-    )  # fmt: skip
-    _, key = np.unique(np.column_stack((where, a, b)), axis=0, return_inverse=True)
+    n = len(comparisons.items)
+    pair = a * n + b
+    if comparisons.context is not None:
+        pair = comparisons.context[decided] * n**2 + pair
+    _, key = np.unique(pair, return_inverse=True)
     # Counts of ups and downs by pair and judge; couples of one judge are taken off again.
-    _, cell = np.unique(np.column_stack((key.ravel(), judge[decided])), axis=0, return_inverse=True)
+    by_judge = key.ravel() * len(comparisons.judges) + judge[decided]
+    _, cell = np.unique(by_judge, return_inverse=True)
     same = total = 0
     for group, sign in ((key.ravel(), 1), (cell.ravel(), -1)):
         ups = np.bincount(group, up).astype(np.int64)
-        n = np.bincount(group)
-        downs = n - ups
+        all_ = np.bincount(group)
+        downs = all_ - ups
         same += sign * int((ups * (ups - 1) + downs * (downs - 1)).sum()) // 2
-        total += sign * int((n * (n - 1)).sum()) // 2
+        total += sign * int((all_ * (all_ - 1)).sum()) // 2
     return same, total
 
 
@@ -194,26 +203,29 @@ def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> Judge
     judge's own comparisons alone (prior 1), abstaining on items the judge never saw. The
     feedback is everybody's comparisons, a tie half a pair each way; weights are positive.
     Judges who contradict the others get little weight. A judge's own comparisons are both
-    opinion and feedback, so the weights tell who is in tune, not who is right.
+    opinion and feedback, so the weights tell who is in tune, not who is right. Of very many
+    judges the hundred with most comparisons are features; all are feedback.
     """
     from crucial.estimators.rankboost import RankBoost
 
     judge = _judges_of(comparisons)
     n = len(comparisons.items)
-    X = np.full((n, len(comparisons.judges)), np.nan)
-    for number in range(len(comparisons.judges)):
+    counts = np.bincount(judge, minlength=len(comparisons.judges))
+    heard = np.sort(np.argsort(-counts, kind="stable")[:_HEARD])
+    X = np.full((n, len(heard)), np.nan)
+    for column, number in enumerate(heard.tolist()):
         own = comparisons.take(judge == number)
         if not own.weight.any():
             continue
         seen = np.unique(np.concatenate((own.winner, own.loser)))
-        X[seen, number] = fit_strengths(choices_of_comparisons(own), prior=1.0)[seen]
+        X[seen, column] = fit_strengths(choices_of_comparisons(own), prior=1.0, tol=1e-6)[seen]
     high, low, weight, _ = comparisons.directed()
     ranker = RankBoost(n_estimators, positive_weights="cumulative", n_jobs=1)
     ranker.fit_pairs(X, np.column_stack((high, low)), pair_weight=weight)
     return JudgeRanking(
         comparisons.items,
         np.asarray(ranker.predict(X), np.float64),
-        comparisons.judges,
+        tuple(comparisons.judges[number] for number in heard),
         np.asarray(ranker.feature_importances_),
         ranker,
     )

@@ -11,6 +11,8 @@ from crucial.apps.preferences.strengths import Choices, fit_strengths
 
 __all__ = ["Resampled", "resample", "runs_of_ties"]
 
+_ENOUGH = 1e-6  # (far below what resampling moves a strength by)
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -77,7 +79,9 @@ def resample(
             total = copies.sum()
             drawn = rng.multinomial(max(1, round(total)), copies / total)
             times = np.divide(drawn, copies, out=np.zeros(n), where=copies > 0)
-        draws[k] = fit_strengths(choices, prior=prior, times=times, start=best, part=part)
+        draws[k] = fit_strengths(
+            choices, prior=prior, times=times, start=best, part=part, tol=_ENOUGH
+        )
     return Resampled(draws, level)
 
 

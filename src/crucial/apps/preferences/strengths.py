@@ -30,9 +30,8 @@ __all__ = ["Choices", "choices_of_comparisons", "choices_of_rankings", "fit_stre
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_DENSE = 1500  # items up to which the Newton system is a full matrix
+_DENSE = 300  # items up to which the Newton system is a full matrix
 _MOST_STEPS = 100
-_STEP_END = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +65,7 @@ class Choices:
         """Weight of every choice, observation k counted ``times[k]`` times."""
         each = self.weight if times is None else self.weight * times
         n = len(self.chosen)
-        sums = np.bincount(self.choice, self.share * each[self.source], minlength=n)
-        return sums.astype(np.float64)
+        return _sums(self.choice, self.share * each[self.source], n)
 
     def edges(self, weight: Floats | None = None) -> tuple[Ints, Ints]:
         """Pairs (chosen, left) of all choices that weigh something."""
@@ -136,6 +134,7 @@ def fit_strengths(
     times: Floats | None = None,
     start: Floats | None = None,
     part: Ints | None = None,
+    tol: float = 1e-10,
 ) -> Floats:
     """The most likely strengths, of mean 0 in every part of the graph that hangs together.
 
@@ -152,6 +151,8 @@ def fit_strengths(
         Strengths to begin at.
     part : int array, optional
         Each item's part of the graph, where it is known already and there is a prior.
+    tol : float
+        Where to stop: largest change of a strength, as a share of the largest strength.
 
     Returns
     -------
@@ -168,7 +169,8 @@ def fit_strengths(
                 "the most likely strengths are infinite: some items only ever won against the "
                 "rest. Give a prior above 0."
             )
-    model = _Likelihood(choices, weight, prior, part)
+    paired = len(choices.members) == 2 * len(choices.chosen)
+    model = (_PairLikelihood if paired else _Likelihood)(choices, weight, prior, part)
     s = np.zeros(choices.n_items) if start is None else np.array(start, np.float64)
     value = model.value(s)
     for _ in range(_MOST_STEPS):
@@ -182,9 +184,14 @@ def fit_strengths(
                 break
             scale /= 2
         s, value = s + scale * step, moved
-        if size <= _STEP_END * (1.0 + float(np.abs(s).max(initial=0.0))):
+        if size <= tol * (1.0 + float(np.abs(s).max(initial=0.0))):
             break
     return centred(s, part)
+
+
+def _sums(where: Ints, values: Floats, n: int) -> Floats:
+    """Sums of values by place."""
+    return np.bincount(where, values, minlength=n).astype(np.float64)
 
 
 def centred(s: Floats, part: Ints) -> Floats:
@@ -194,42 +201,48 @@ def centred(s: Floats, part: Ints) -> Floats:
 
 
 class _Likelihood:
-    """Log-likelihood of the choices, its gradient and curvature."""
+    """Log-likelihood of choices from sets of any size, its gradient and curvature."""
 
     def __init__(self, choices: Choices, weight: Floats, prior: float, part: Ints) -> None:
         self.n, self.prior, self.part = choices.n_items, prior, part
         self.weight, self.starts, self.members = weight, choices.starts, choices.members
         self.sizes = np.diff(choices.starts)
-        self.taken = np.bincount(choices.chosen, weight, minlength=self.n)
-
-    def _sums(self, s: Floats) -> tuple[Floats, Floats]:
-        """Scores of the members, less the largest of their set; log of each set's sum."""
-        scores = s[self.members]
-        top = np.maximum.reduceat(scores, self.starts[:-1])
-        shifted = scores - np.repeat(top, self.sizes)
-        return shifted, top + np.log(np.add.reduceat(np.exp(shifted), self.starts[:-1]))
+        self.taken = _sums(choices.chosen, weight, self.n)
 
     def value(self, s: Floats) -> float:
-        _, sums = self._sums(s)
         drawn = self.prior * (0.5 * s - np.logaddexp(0.0, s)).sum()
-        return float(self.taken @ s - self.weight @ sums + drawn)
+        return float(self.taken @ s - self._logs(s) + drawn)
 
     def newton_step(self, s: Floats) -> Floats:
-        from scipy.sparse import csr_array, diags_array
+        from scipy.sparse import diags_array
 
-        shifted, _ = self._sums(s)
-        share = np.exp(shifted)
-        share /= np.repeat(np.add.reduceat(share, self.starts[:-1]), self.sizes)
-        weighted = share * np.repeat(self.weight, self.sizes)
-        expected = np.bincount(self.members, weighted, minlength=self.n)
+        expected, crossed = self._expected(s)
         p = 1.0 / (1.0 + np.exp(-np.clip(s, -700, 700)))
         slope = self.taken - expected + self.prior * (0.5 - p)
         diagonal = expected + self.prior * p * (1.0 - p)
+        return self._solved(diags_array(diagonal) - crossed, slope, diagonal)
+
+    def _shares(self, s: Floats) -> tuple[Floats, Floats]:
+        """Probability of every member of every set; log of each set's sum."""
+        scores = s[self.members]
+        top = np.maximum.reduceat(scores, self.starts[:-1])
+        share = np.exp(scores - np.repeat(top, self.sizes))
+        total = np.add.reduceat(share, self.starts[:-1])
+        return share / np.repeat(total, self.sizes), top + np.log(total)
+
+    def _logs(self, s: Floats) -> float:
+        return float(self.weight @ self._shares(s)[1])
+
+    def _expected(self, s: Floats) -> tuple[Floats, Any]:
+        """How often each item should have been chosen; sums of products of probabilities."""
+        from scipy.sparse import csr_array
+
+        share, _ = self._shares(s)
+        weighted = share * np.repeat(self.weight, self.sizes)
         shape = (len(self.weight), self.n)
         P = csr_array((share, self.members, self.starts), shape=shape)
         W = csr_array((weighted, self.members, self.starts), shape=shape)
-        curve = diags_array(diagonal) - P.T @ W
-        return self._solved(curve, slope, diagonal)
+        return _sums(self.members, weighted, self.n), P.T @ W
 
     def _solved(self, curve: Any, slope: Floats, diagonal: Floats) -> Floats:
         """Solve the Newton system; without a prior a part may move as a whole, and does not."""
@@ -240,8 +253,8 @@ class _Likelihood:
             from scipy.linalg import solve
 
             matrix = curve.toarray()
-            same = self.part[:, None] == self.part[None, :]
-            matrix += same * free[self.part][:, None]
+            if self.prior == 0:
+                matrix += (self.part[:, None] == self.part) * free[self.part]
             matrix[np.diag_indices(self.n)] += tiny
             return np.asarray(solve(matrix, slope, assume_a="sym"), np.float64)
         from scipy.sparse.linalg import LinearOperator, cg
@@ -255,3 +268,34 @@ class _Likelihood:
         inverse = 1.0 / (diagonal + tiny)
         rough = LinearOperator(shape, matvec=lambda x: inverse * x, dtype=np.float64)
         return np.asarray(cg(operator, slope, rtol=1e-10, maxiter=2000, M=rough)[0], np.float64)
+
+
+class _PairLikelihood(_Likelihood):
+    """The same where every set is a pair; both directions of a pair are one set."""
+
+    def __init__(self, choices: Choices, weight: Floats, prior: float, part: Ints) -> None:
+        super().__init__(choices, weight, prior, part)
+        pair = np.sort(self.members.reshape(-1, 2), axis=1)
+        keys, where = np.unique(pair[:, 0] * self.n + pair[:, 1], return_inverse=True)
+        self.first, self.second = keys // self.n, keys % self.n
+        self.weight = _sums(where.ravel(), weight, len(keys))
+
+    def _logs(self, s: Floats) -> float:
+        return float(self.weight @ np.logaddexp(s[self.first], s[self.second]))
+
+    def _expected(self, s: Floats) -> tuple[Floats, Any]:
+        from scipy.sparse import coo_array
+
+        d = np.clip(s[self.first] - s[self.second], -700, 700)
+        p = 1.0 / (1.0 + np.exp(-d))
+        a, b, both = self.weight * p, self.weight * (1 - p), self.weight * p * (1 - p)
+        ends = np.concatenate((self.first, self.second))
+        expected = _sums(ends, np.concatenate((a, b)), self.n)
+        own = _sums(ends, np.concatenate((a * p, b * (1 - p))), self.n)
+        every = np.arange(self.n)
+        rows = np.concatenate((self.first, self.second, every))
+        columns = np.concatenate((self.second, self.first, every))
+        crossed = coo_array(
+            (np.concatenate((both, both, own)), (rows, columns)), shape=(self.n, self.n)
+        )
+        return expected, crossed.tocsr()
