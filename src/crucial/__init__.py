@@ -41,7 +41,6 @@ _HOME = {
     "RankBoostPlus": "crucial.estimators.rankboost_plus",
     "RankCosine": "crucial.estimators.rank_cosine",
     "Ratings": "crucial.data.ratings",
-    "Recommender": "crucial.apps.recommend.recommender",
     "Run": "crucial.data.trec",
     "SVMMap": "crucial.estimators.svm_map",
     "SmoothMarginRanker": "crucial.estimators.smooth_margin",
@@ -65,7 +64,7 @@ _HOME = {
     "read_folds": "crucial.lab.given_folds",
     "read_pairs": "crucial.data.pairs",
     "read_qrels": "crucial.data.trec",
-    "read_ratings": "crucial.data.ratings",
+    "read_ratings": "crucial.data.rating_files",
     "read_run": "crucial.data.trec",
     "read_svmlight": "crucial.data.svmlight",
     "read_table": "crucial.data.tables",
@@ -85,7 +84,6 @@ __all__ = ["__version__", *sorted([*_HOME, *_MODULES])]
 if TYPE_CHECKING:
     from crucial import bounds as bounds
     from crucial import inspection as inspection
-    from crucial.apps.recommend.recommender import Recommender as Recommender
     from crucial.data.bins import Bins as Bins
     from crucial.data.dataset import Dataset as Dataset
     from crucial.data.groups import Groups as Groups
@@ -97,8 +95,8 @@ if TYPE_CHECKING:
     from crucial.data.problems.synthetic import make_bipartite as make_bipartite
     from crucial.data.problems.synthetic import make_film_club as make_film_club
     from crucial.data.problems.synthetic import make_letor as make_letor
+    from crucial.data.rating_files import read_ratings as read_ratings
     from crucial.data.ratings import Ratings as Ratings
-    from crucial.data.ratings import read_ratings as read_ratings
     from crucial.data.reading import read_data as read_data
     from crucial.data.svmlight import read_svmlight as read_svmlight
     from crucial.data.svmlight import write_svmlight as write_svmlight

@@ -23,7 +23,7 @@ def own_ratings(recommender: Recommender, path: str | None, questions: int) -> d
     Questions end with the answers wanted, with ``q``, with the end of the input, or when there
     is nothing left to ask. The file is written after every answer.
     """
-    from crucial.data.ratings import read_own_ratings, write_own_ratings
+    from crucial.data.rating_files import read_own_ratings, write_own_ratings
 
     own: dict[str, float] = {}
     if path is not None and (os.path.exists(path) or not questions):

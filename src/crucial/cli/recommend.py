@@ -148,7 +148,7 @@ def _check(given: dict[str, Any]) -> None:
 
 def _recommender(path: str, given: dict[str, Any]) -> Recommender:
     from crucial.apps.recommend import Recommender
-    from crucial.data.ratings import read_ratings, read_titles
+    from crucial.data.rating_files import read_ratings, read_titles
 
     columns = None if given["columns"] is None else given["columns"].split(",")
     titles = None if given["titles"] is None else read_titles(given["titles"])

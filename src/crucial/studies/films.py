@@ -1,7 +1,7 @@
 """The film study of Freund, Iyer, Schapire & Singer (2003, section 6.2), on MovieLens.
 
 ``python -m crucial.studies.films RATINGS`` where RATINGS is ``u.data``, ``ml-100k.inter``,
-``ratings.csv`` or any table that `crucial.data.ratings.read_ratings` takes;
+``ratings.csv`` or any table that `crucial.read_ratings` takes;
 ``scripts/movielens.py`` fetches one. (The paper's EachMovie data are no longer given out.)
 
 Half of the films of each target user are learned from, half are ranked. Three experiments vary
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from crucial.apps.recommend.taste import learn_taste
 from crucial.data.opinions import Opinions
-from crucial.data.ratings import Ratings, read_ratings
+from crucial.data.rating_files import read_ratings
+from crucial.data.ratings import Ratings
 from crucial.errors import CrucialError, DataError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.measures.evaluation import evaluate

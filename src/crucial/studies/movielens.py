@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crucial.data.ratings import Ratings, read_ratings
+from crucial.data.rating_files import read_ratings
+from crucial.data.ratings import Ratings
 from crucial.errors import CrucialError, DataError
 
 if TYPE_CHECKING:

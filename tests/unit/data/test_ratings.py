@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from crucial.data.ratings import (
-    Ratings,
+from crucial.data.rating_files import (
     read_own_ratings,
     read_ratings,
     read_titles,
     write_own_ratings,
 )
+from crucial.data.ratings import Ratings
 from crucial.errors import DataError, FileError, ParameterError
 
 
@@ -143,3 +146,39 @@ def test_own_ratings_come_back(tmp_path):
     path.write_text("alien,5\nalien,four\n")
     with pytest.raises(FileError, match="line 2: an item and a finite rating were expected"):
         read_own_ratings(path)
+
+
+CHANGED = [HealthCheck.function_scoped_fixture]
+ANY = st.one_of(st.binary(max_size=60), st.text('12ab,;|\t:."\n\r -e', max_size=60).map(str.encode))
+NAMES = st.text('abc,"| ;', min_size=1).map(str.strip).filter(bool)
+
+
+@given(ANY)
+@settings(max_examples=150, deadline=None, suppress_health_check=CHANGED)
+def test_any_bytes_are_read_or_refused(tmp_path, raw):
+    path = tmp_path / "any"
+    path.write_bytes(raw)
+    for read in (read_ratings, read_titles, read_own_ratings):
+        said = ""
+        try:
+            found = read(path)
+        except FileError as error:
+            said = str(error)
+        assert said.startswith(str(path)) or len(found) > 0 or read is not read_ratings
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(0, 9), NAMES), st.floats(-1e6, 1e6), min_size=1, max_size=8
+    )
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=CHANGED)
+def test_what_is_written_as_csv_comes_back(tmp_path, cells):
+    path = tmp_path / "ratings.csv"
+    with open(path, "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["user", "item", "rating"])
+        out.writerows([user, item, repr(stars)] for (user, item), stars in cells.items())
+    ratings = read_ratings(path)
+    again = zip(ratings.user.tolist(), map(str, ratings.item.tolist()), ratings.rating.tolist())
+    assert {(user, item): stars for user, item, stars in again} == cells

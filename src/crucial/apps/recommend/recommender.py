@@ -142,7 +142,7 @@ class Recommender:
         Recommend only what so many of them rated. What nobody knows can stand anywhere in a
         learned order: there is nothing to learn it from.
     titles : mapping from item to str, optional
-        See `crucial.data.ratings.read_titles`.
+        See `crucial.data.rating_files.read_titles`.
 
     Examples
     --------
