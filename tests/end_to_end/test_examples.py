@@ -18,6 +18,7 @@ SAID = {
     "cross_validation": "GridSearchCV, mean share of pairs in the right order:",
     "experiment": "r2: average rank over 20 tasks; critical difference 0.7411 at 0.05",
     "fuse_runs": "learned           map 0.8722  ndcg@10 0.9650  +0.5275 [+0.4769, +0.5705]",
+    "leaderboard": "asked what tells most: the right order after 9 of 15 pairs",
     "margins_of_ranking": "smooth margin  0.36341 after 100, 0.37228 after 2,000, 0.37419",
     "meta_search_digits": "What a document gains by its place in an engine's list:",
     "monotone_and_shapes": "held to the rules             0.000          0.000",

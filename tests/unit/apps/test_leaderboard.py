@@ -86,7 +86,7 @@ def test_parts_are_told_apart():
     assert [one.rank for one in board.standings if one.part == 2] == [1, 2]
     assert "fall into 2 parts (of 3, 2 items)" in board.notes[0]
     assert "cannot be compared" in board.notes[0]
-    assert "only ever won" in board.notes[1]
+    assert "in 2 places those above only ever won" in board.notes[1]
     assert "part 2 of 2" in board.text()
     for one in board.standings:
         assert all(board[other].part == one.part for other in one.tied_with)

@@ -202,7 +202,8 @@ def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> Judge
     A judge is a feature, as in Freund et al. (2003): the strengths that follow from the
     judge's own comparisons alone (prior 1), abstaining on items the judge never saw. The
     feedback is everybody's comparisons, a tie half a pair each way; weights are positive.
-    Judges who contradict the others get little weight. A judge's own comparisons are both
+    Judges who contradict the others get little weight, and so do those who add nothing to what
+    another has said already. A judge's own comparisons are both
     opinion and feedback, so the weights tell who is in tune, not who is right. Of very many
     judges the hundred with most comparisons are features; all are feedback.
     """

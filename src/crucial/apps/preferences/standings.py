@@ -344,10 +344,11 @@ def _notes(
         notes.append("the comparisons connect all items")
     strong = strong_parts(choices.n_items, *choices.edges())
     if int(strong.max()) + 1 > n_parts:
-        lone = int(strong.max()) + 1 - n_parts
+        cuts = int(strong.max()) + 1 - n_parts
+        where = "1 place" if cuts == 1 else f"{cuts} places"
         notes.append(
-            f"some items only ever won, or only ever lost, against the rest ({lone} such "
-            "boundaries): their order is clear, how far they are apart is the prior's word"
+            f"in {where} those above only ever won against those below: the order is clear, how "
+            "far they are apart is the prior's word"
         )
     if groups and len(groups[0]) > 1:
         names = ", ".join(groups[0][:6]) + (", ..." if len(groups[0]) > 6 else "")
