@@ -130,11 +130,12 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
         slope[0, at] = now_right - now_wrong + off
         z.append(new[stump == 0].sum() + 2 * math.sqrt(now_right * now_wrong))
     shrink = np.full(len(stumps), (factor / np.sum(d * factor)).min())
-    fall = np.full(len(stumps), 0.5 * np.abs(new - d).sum())
+    grow = np.full(len(stumps), (factor / np.sum(d * factor)).max())
+    move = np.full(len(stumps), 0.5 * np.abs(new - d).sum())
     reaches = []
     for bounds in (plain.drop_bounds, compiled.drop_bounds):
         reach = np.full(len(stumps), np.nan)
-        arrays = (slope, offered, drift, wrong, right, shrink, fall, first)
+        arrays = (slope, offered, drift, wrong, right, shrink, grow, move, first)
         bounds(*arrays, np.arange(len(stumps)), reach)
         reaches.append(reach)
     np.testing.assert_allclose(*reaches, rtol=1e-12)
@@ -142,13 +143,13 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
     # It is of use: with nothing changed and nothing off, it is Z itself.
     reach = np.full(len(stumps), np.nan)
     still = np.zeros(len(stumps))
-    arrays = (right - wrong, offered, still, wrong, right, still + 1, still, first)
+    arrays = (right - wrong, offered, still, wrong, right, still + 1, still + 1, still, first)
     compiled.drop_bounds(*arrays, np.arange(len(stumps)), reach)
     at = first[:-1] + 1
     exact = 1 - right[0, at] - wrong[0, at] + 2 * np.sqrt(right[0, at] * wrong[0, at])
     np.testing.assert_allclose(reach, exact, atol=2e-6)
     offered[:] = False
-    arrays = (slope, offered, still, wrong, right, shrink, fall, first)
+    arrays = (slope, offered, still, wrong, right, shrink, grow, move, first)
     compiled.drop_bounds(*arrays, np.arange(len(stumps)), reach)
     assert np.isinf(reach).all()
 

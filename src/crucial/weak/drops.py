@@ -66,15 +66,16 @@ class DropSearch:
         self.z = np.full_like(slopes.slope, np.inf)
         n_features = len(slopes.peak)
         self._reach = np.empty(n_features)
-        # Since a feature was last scanned, no weight can have fallen below _shrink times
-        # itself, nor by more than _fall.
+        # Since a feature was last scanned, no weight can have come below _shrink or above
+        # _grow times itself, nor have moved by more than _move.
         self._shrink = np.zeros(n_features)
-        self._fall = np.full(n_features, np.inf)
+        self._grow = np.ones(n_features)
+        self._move = np.full(n_features, np.inf)
         self._lowest = np.full(n_features, np.inf)  # Z when last scanned
 
     def forget(self) -> None:
         """Other pairs count from now on: nothing is known of their weights."""
-        self._shrink[:], self._fall[:] = 0.0, np.inf
+        self._shrink[:], self._grow[:], self._move[:] = 0.0, 1.0, np.inf
 
     def stepped(self, weights: tuple[float, float], alpha: float) -> None:
         """Take note of a step: how far it can have changed any weight."""
@@ -85,7 +86,8 @@ class DropSearch:
         factors /= float(shares @ factors)
         # A little more than rounding could make of it.
         self._shrink *= float(factors.min()) * (1.0 - 1e-12)
-        self._fall += 0.5 * float(shares @ abs(factors - 1.0)) + 1e-15
+        self._grow *= float(factors.max()) * (1.0 + 1e-12)
+        self._move += 0.5 * float(shares @ abs(factors - 1.0)) + 1e-15
 
     def weights(self, position: int, default: int) -> tuple[float, float]:
         """W+ and W- of a stump that was scanned."""
@@ -139,7 +141,8 @@ class DropSearch:
             self.wrong,
             self.right,
             self._shrink,
-            self._fall,
+            self._grow,
+            self._move,
             slopes.first,
             features,
             self._reach,
@@ -173,7 +176,7 @@ class DropSearch:
         """Renew the weights of all stumps of a feature; the best Z of them."""
         slopes = self._slopes
         a, b = int(slopes.first[feature]), int(slopes.first[feature + 1])
-        self._shrink[feature], self._fall[feature] = 1.0, 0.0
+        self._shrink[feature], self._grow[feature], self._move[feature] = 1.0, 1.0, 0.0
         lowest = math.inf
         codes = slopes.bins.codes[feature]
         for default in (0, 1):

@@ -22,7 +22,7 @@ __all__ = [
 
 
 @kernel
-def drop_bounds(slope, offered, drift, wrong, right, shrink, fall, first, features, reach):
+def drop_bounds(slope, offered, drift, wrong, right, shrink, grow, move, first, features, reach):
     """Lower bound of the Z that the stumps of the features can reach."""
     for f in features:
         if drift[f] == np.inf:
@@ -32,15 +32,20 @@ def drop_bounds(slope, offered, drift, wrong, right, shrink, fall, first, featur
         for d in range(2):
             for k in range(first[f], first[f + 1]):
                 if offered[d, k]:
-                    w = max(wrong[d, k] * shrink[f], wrong[d, k] - fall[f], 0.0)
-                    v = max(right[d, k] * shrink[f], right[d, k] - fall[f], 0.0)
+                    w = max(wrong[d, k] * shrink[f], wrong[d, k] - move[f], 0.0)
+                    v = max(right[d, k] * shrink[f], right[d, k] - move[f], 0.0)
                     up = slope[d, k] + drift[f]
+                    down = drift[f] - slope[d, k]
+                    if drift[f] > 0.0 and move[f] < np.inf:
+                        most = right[d, k] + 1e-13
+                        up = min(up, min(most * grow[f], most + move[f]) - w + 1e-13)
+                        most = wrong[d, k] + 1e-13
+                        down = min(down, min(most * grow[f], most + move[f]) - v + 1e-13)
                     z = 1.0
                     if up > 0.0:
                         low = max(w - 1e-13, v - up - 1e-13, 0.0)
                         root = np.sqrt(low + up) - np.sqrt(low)
                         z = min(z, 1.0 - root * root)
-                    down = drift[f] - slope[d, k]
                     if down > 0.0:
                         low = max(v - 1e-13, w - down - 1e-13, 0.0)
                         root = np.sqrt(low + down) - np.sqrt(low)

@@ -116,7 +116,8 @@ def drop_bounds(
     wrong: Floats,
     right: Floats,
     shrink: Floats,
-    fall: Floats,
+    grow: Floats,
+    move: Floats,
     first: Ints,
     features: Ints,
     reach: Floats,
@@ -125,15 +126,15 @@ def drop_bounds(
 
     ``Z = 1 - (sqrt(W+) - sqrt(W-))^2`` with ``W+ - W- = r``: it is smallest where r is as
     large and the smaller of the two weights as small as they may be. r may be off by
-    ``drift``; W- and W+ were ``wrong`` and ``right`` when the feature was last scanned,
-    and can since have fallen neither below ``shrink`` times that nor by more than
-    ``fall``.
+    ``drift``, but by no more than W+ and W- can be: these were ``right`` and ``wrong`` when
+    the feature was last scanned, and are since neither below ``shrink`` nor above ``grow``
+    times that, nor further away than ``move``.
 
     Parameters
     ----------
     slope, offered, wrong, right : arrays of shape (2, first[-1])
-    drift, shrink, fall : arrays of shape (n_features,)
-        An infinite drift says that nothing is known.
+    drift, shrink, grow, move : arrays of shape (n_features,)
+        An infinite drift, or move, says that nothing is known.
     reach : array of shape (n_features,)  # OUT
         Infinite where the feature has no stump on offer.
     """
@@ -142,13 +143,17 @@ def drop_bounds(
         if np.isinf(drift[f]):
             reach[f] = -np.inf
             continue
-        w = np.maximum(np.maximum(wrong[part] * shrink[f], wrong[part] - fall[f]), 0.0)
-        v = np.maximum(np.maximum(right[part] * shrink[f], right[part] - fall[f]), 0.0)
+        w = np.maximum(np.maximum(wrong[part] * shrink[f], wrong[part] - move[f]), 0.0)
+        v = np.maximum(np.maximum(right[part] * shrink[f], right[part] - move[f]), 0.0)
+        up, down = drift[f] + slope[part], drift[f] - slope[part]
+        if drift[f] > 0.0 and move[f] < np.inf:
+            # (a weight that was taken for 0 may have been a little more)
+            most = right[part] + 1e-13
+            up = np.minimum(up, np.minimum(most * grow[f], most + move[f]) - w + 1e-13)
+            most = wrong[part] + 1e-13
+            down = np.minimum(down, np.minimum(most * grow[f], most + move[f]) - v + 1e-13)
         z = np.ones_like(w)
-        for least, other, gain in (
-            (w, v, drift[f] + slope[part]),
-            (v, w, drift[f] - slope[part]),
-        ):
+        for least, other, gain in ((w, v, up), (v, w, down)):
             # A root makes 1e-8 of a rounding of 1e-16: stay clear of it.
             low = np.maximum(np.maximum(least, other - gain) - 1e-13, 0.0)
             root = np.sqrt(low + np.maximum(gain, 0.0)) - np.sqrt(low)
