@@ -10,7 +10,6 @@ the same as if it had been.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from types import ModuleType
 
@@ -32,8 +31,9 @@ Floats = NDArray[np.float64]
 SNAP = 1e-13
 # What a square root makes of such a 0 in a bound on Z.
 _ROOT = 5e-8
-# Features that are looked at for a first guess of the best Z.
+# Features that are looked at for a first good Z, and how many of them are scanned for it.
 _FIRST_LOOK = 8
+_FIRST_SCANS = 2
 # Features scanned before the best is looked at again.
 _TOGETHER = 16
 
@@ -96,15 +96,12 @@ class DropSearch:
     def scan_contenders(
         self,
         potentials: Potentials,
-        output: Callable[[int, int], NDArray[np.uint8]],
         everything: bool,
     ) -> NDArray[np.int64]:
         """Find Z of every stump that can be the best or tie with it; the features scanned.
 
         Parameters
         ----------
-        output : function of position and default
-            Gives the scores of a stump.
         everything : bool
             Leave nothing out: constraints may forbid the best.
         """
@@ -115,7 +112,9 @@ class DropSearch:
         if slopes.small or everything:
             slopes.scan_all()
         self._renew_bounds(np.arange(len(self._reach)))
-        best = np.inf if everything else self._guess(potentials, output)
+        first = [] if everything else self._promising()
+        best = self._scan_all(first, potentials, np.inf)
+        fresh[first] = True
         while True:
             limit = np.inf if everything else best * (1.0 + TIE) + _ROOT
             left = np.flatnonzero(~fresh & (self._reach <= limit) & (self._reach < np.inf))
@@ -126,10 +125,9 @@ class DropSearch:
                 slopes.scan(stale)
                 self._renew_bounds(stale)
                 continue
-            # The guess is mostly the best already, so that all of these must be scanned.
+            # The first is mostly the best already, so that all of these must be scanned.
             chunk = left[np.argsort(self._reach[left], kind="stable")][:_TOGETHER]
-            work = [partial(self._scan, int(f), potentials) for f in chunk]
-            best = min(best, *run_all(self._threads, work))
+            best = self._scan_all(chunk.tolist(), potentials, best)
             fresh[chunk] = True
 
     def _renew_bounds(self, features: NDArray[np.int64]) -> None:
@@ -148,29 +146,28 @@ class DropSearch:
             self._reach,
         )
 
-    def _guess(
-        self, potentials: Potentials, output: Callable[[int, int], NDArray[np.uint8]]
-    ) -> float:
-        """Z of a stump that promises to be the best: an upper bound of the best."""
+    def _promising(self) -> list[int]:
+        """Features that hold the best Z more often than not: scanned first, they spare others."""
         slopes = self._slopes
         # Features by the Z they had when last scanned; at the start none was.
         known = np.isfinite(self._lowest).any()
         look = np.argsort(self._lowest if known else self._reach, kind="stable")[:_FIRST_LOOK]
         slopes.scan(look[slopes.drift[look] > 0])
         self._renew_bounds(look)
-        lowest, place = np.inf, (0, 0)
+        likely = []
         for f in look:
             a, b = int(slopes.first[f]), int(slopes.first[f + 1])
             r = slopes.slope[:, a:b]
-            w = np.maximum(self.wrong[:, a:b], np.maximum(-r, 0.0))
-            z = np.where(slopes.offered[:, a:b], _z(w + r, w), np.inf)
-            if z.min() < lowest:
-                default, k = np.unravel_index(int(z.argmin()), z.shape)
-                lowest, place = float(z.min()), (a + int(k), int(default))
-        if not np.isfinite(lowest):
-            return np.inf
-        weights = np.array(potentials.pairs.binary_weights(output(*place)))
-        return float(_z(weights[0], weights[1]))
+            wrong = np.maximum(self.wrong[:, a:b], np.maximum(-r, 0.0))
+            z = 1.0 - r - 2.0 * wrong + 2.0 * np.sqrt((wrong + r) * wrong)
+            likely.append(np.where(slopes.offered[:, a:b], z, np.inf).min())
+        best = np.argsort(likely, kind="stable")[:_FIRST_SCANS]
+        return [int(look[i]) for i in best if self._reach[look[i]] < np.inf]
+
+    def _scan_all(self, features: list[int], potentials: Potentials, best: float) -> float:
+        """Scan features on all threads; the best Z of them, if it is better than what was."""
+        work = [partial(self._scan, f, potentials) for f in features]
+        return min([best, *run_all(self._threads, work)]) if work else best
 
     def _scan(self, feature: int, potentials: Potentials) -> float:
         """Renew the weights of all stumps of a feature; the best Z of them."""
@@ -195,9 +192,3 @@ class DropSearch:
             lowest = min(lowest, found)
         self._lowest[feature] = lowest
         return lowest
-
-
-def _z(right: Floats, wrong: Floats) -> Floats:
-    """Z of the best step along a {0, 1} ranker."""
-    root: Floats = np.sqrt(right * wrong)
-    return np.maximum(1.0 - right - wrong + 2.0 * root, 0.0)

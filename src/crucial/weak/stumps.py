@@ -226,11 +226,7 @@ class StumpLearner:
 
     def _largest_drop(self, potentials: Potentials) -> Candidate | None:
         """The stump with the smallest Z below 1."""
-
-        def output(position: int, default: int) -> NDArray[Any]:
-            return self.candidate(position, default, 0.0).output
-
-        scanned = self.drops.scan_contenders(potentials, output, self._constraints.any)
+        scanned = self.drops.scan_contenders(potentials, self._constraints.any)
         first = self.search.first
         criterion = np.zeros_like(self.search.slope)
         for f in scanned:
