@@ -176,9 +176,7 @@ def _read_alike(
     return train, judge, final
 
 
-def read_for_model(
-    path: str, model: Model, given: Mapping[str, Any], *, labels: bool
-) -> Dataset:
+def read_for_model(path: str, model: Model, given: Mapping[str, Any], *, labels: bool) -> Dataset:
     """Read rows to be scored, as the model's training rows were read."""
     known = model.training.get("data")
     how = Reading.of_options(path, given, known if isinstance(known, Mapping) else None)
