@@ -1,4 +1,8 @@
-"""Fuse the results of several search engines: by a rule, and as judgements teach.
+"""
+Fusing runs
+===========
+
+Fuse the results of several search engines: by a rule, and as judgements teach.
 
 Seven engines look for handwritten digits, each through a view of its own. Their results are
 runs as TREC has them: topic, document, score. Half of the topics are judged and learned from;

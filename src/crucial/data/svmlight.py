@@ -37,8 +37,9 @@ def read_svmlight(
     group_sizes: PathLike | None = None,
     n_jobs: int | None = None,
 ) -> Dataset:
-    """Read a file of lines ``label [qid:Q] index:value ... [# comment]``, plain or gzip.
+    """Read svmlight or LETOR lines, plain or gzip.
 
+    A line is ``label [qid:Q] index:value ... [# comment]``.
     Numbers are read as Python's ``float()`` reads them. ``nan`` and ``null`` (in any
     case) are missing values; infinite values and labels that are not finite are refused.
     Indices must ascend in a line. Either every line has a qid or none. Empty lines and

@@ -90,7 +90,7 @@ class RankBoostPlus(BoostedRanker):
         What happened in every round; its loss is E2, and it has ``delta``, ``e1``, ``e2``.
     basis_ : tuple of weak rankers
         The independent set after the last round.
-    eta_ : array of shape (len(basis_),)
+    eta_ : array, one number a member of the basis
         Their cumulative weights: E2 is F2 of these.
     static_round_ : int or None
         First round in which the set was static.

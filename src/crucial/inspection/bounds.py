@@ -224,7 +224,7 @@ def margin_bound(
     crucial_share : float
         E: crucial pairs over the m (m - 1) ordered pairs of instances, in (0, 1/2].
     n_rankers : int
-        |H|: number of different weak rankers there are to choose from.
+        ``|H|``: number of different weak rankers there are to choose from.
     theta : float
         Margin, in (0, 1].
     delta : float
@@ -285,7 +285,7 @@ def finite_class_bound(
     m, crucial_share, delta
         As in `margin_bound`.
     n_functions : number
-        |F|: number of rankers in the class.
+        ``|F|``: number of rankers in the class.
     below : float
         Share of training pairs that the ranker misorders, or that have a margin of at most
         theta, for any theta.
