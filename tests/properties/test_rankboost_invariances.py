@@ -248,7 +248,7 @@ class Forgetful(Counting):
 
     def propose(self, potentials):
         self.search.drift[:] = np.inf
-        self.drops._shrink[:], self.drops._fall[:] = 0.0, np.inf
+        self.drops.forget()
         return super().propose(potentials)
 
 
