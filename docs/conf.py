@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import crucial
 
@@ -50,7 +51,7 @@ suppress_warnings = ["config.cache"]
 warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown.*")
 
 
-def skip(app, what, name, obj, skip, options):  # type: ignore[no-untyped-def]
+def skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what scikit-learn makes for metadata routing: its docs explain it."""
     routing = name == "get_metadata_routing" or (
         name.startswith("set_") and name.endswith("_request")
@@ -58,6 +59,6 @@ def skip(app, what, name, obj, skip, options):  # type: ignore[no-untyped-def]
     return True if routing else None
 
 
-def setup(app):  # type: ignore[no-untyped-def]
+def setup(app: Any) -> None:
     """Connect the above."""
     app.connect("autodoc-skip-member", skip)

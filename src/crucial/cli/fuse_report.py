@@ -60,8 +60,9 @@ def _print_loners(screen: Console, found: FusionComparison) -> None:
         f"learned fusion, {alone.first_ten_rrf:.1%} of {found.rrf}."
     )
     shown = table()
-    for name, side in (("run", "left"), ("alone", "right"), ("relevant", "right")):
-        shown.add_column(name, justify=side, no_wrap=True)  # type: ignore[arg-type]
+    shown.add_column("run", no_wrap=True)
+    shown.add_column("alone", justify="right", no_wrap=True)
+    shown.add_column("relevant", justify="right", no_wrap=True)
     shown.add_column("in the first ten", justify="right")
     for name, (n, relevant, top) in alone.by_run.items():
         shown.add_row(one_line(name), f"{n:,}", f"{relevant:,}", f"{top:,}")

@@ -166,4 +166,5 @@ def _write_run(output: str, rows: Dataset, scores: NDArray[np.float64], tag: str
     from crucial.data.trec import Run
 
     qid: Any = ["1"] * rows.n_rows if rows.qid is None else rows.qid
-    write_run_to(output, Run(qid, _names(rows), scores, tag))  # type: ignore[arg-type]
+    names: Any = _names(rows)
+    write_run_to(output, Run(qid, names, scores, tag))

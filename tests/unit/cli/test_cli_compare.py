@@ -150,7 +150,7 @@ def test_experiment_refuses_in_one_line(
 
 def test_experiment_tells_failures(folder: Path, crucial, monkeypatch) -> None:
     monkeypatch.chdir(folder)
-    from crucial.lab.peers import BestFeature
+    from crucial.lab.baselines import BestFeature
 
     def broken(self, X, y, *, qid=None):
         raise RuntimeError("out of luck")

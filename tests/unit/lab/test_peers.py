@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 
 from crucial.errors import DataError, MissingExtraError
+from crucial.lab.baselines import BestFeature, RandomOrder
 from crucial.lab.experiment import Experiment
-from crucial.lab.peers import (
-    PEERS,
-    BestFeature,
-    CatBoostPeer,
-    LightGBMPeer,
-    RandomOrder,
-    XGBoostPeer,
-    make_peer,
-)
+from crucial.lab.peers import PEERS, CatBoostPeer, LightGBMPeer, XGBoostPeer, make_peer
 from crucial.lab.rankers import as_contenders
 from crucial.measures.names import get_measure
 

@@ -154,10 +154,10 @@ class Journal:
                 return False
             self.answers.pop()
         else:
-            texts = [event.get(name) for name in ("left", "right", "answer", "at")]
+            texts: list[Any] = [event.get(name) for name in ("left", "right", "answer", "at")]
             if not all(isinstance(text, str) for text in texts) or texts[2] not in ANSWERS:
                 return False
-            self.answers.append(Answer(event["n"], *texts))  # type: ignore[arg-type]
+            self.answers.append(Answer(event["n"], *texts))
         self.n_events += 1
         return True
 
