@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.timing import THREADS, interleaved, table
 from crucial import RankBoost, Ratings, make_film_club
 from crucial.apps.recommend import Recommender
-from crucial.boosting.opinions import boost_opinions
+from crucial.apps.recommend.boosting import boost_opinions
 from crucial.data.opinions import Opinions
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from crucial.data import _blocks as blocks
-from crucial.data.svmlight import read_svmlight
+from crucial.data.formats import blocks as blocks
+from crucial.data.formats.svmlight import read_svmlight
 
 
 @pytest.mark.parametrize("zero_based", [True, False])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from crucial import LabelRanker
-from crucial.boosting.labels import boost_labels
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
-from crucial.objectives.labels import LABEL_OBJECTIVES
-from crucial.weak.label_stumps import LabelStumpSearch
+from crucial.label_ranking.boosting import boost_labels
+from crucial.label_ranking.losses import LABEL_OBJECTIVES
+from crucial.label_ranking.stumps import LabelStumpSearch
 
 
 def noisy(n=300, n_labels=4, seed=0):

@@ -10,13 +10,13 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import LabelRanker
-from crucial.boosting.labels import boost_labels
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.kernels.compiled import labels as compiled
 from crucial.kernels.plain import labels as plain
-from crucial.objectives.labels import LABEL_OBJECTIVES
-from crucial.weak.label_stumps import LabelStumpSearch
+from crucial.label_ranking.boosting import boost_labels
+from crucial.label_ranking.losses import LABEL_OBJECTIVES
+from crucial.label_ranking.stumps import LabelStumpSearch
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for
 

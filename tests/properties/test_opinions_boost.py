@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial import RankBoost, make_film_club
-from crucial.boosting.opinions import boost_opinions
+from crucial.apps.recommend.boosting import boost_opinions
 from crucial.data.opinions import Opinions
 from crucial.errors import DataError, ParameterError
 

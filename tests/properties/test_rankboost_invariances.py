@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from crucial import Instances, LabelFeedback, RankBoost, make_letor
 from crucial.boosting.loop import boost
-from crucial.boosting.steps import STEPS, smoothing_of
+from crucial.boosting.steps import STEPS
 from crucial.data.groups import Groups
+from crucial.feedback.base import smoothing_of
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.weak.base import Constraints, Material
 from crucial.weak.stumps import StumpLearner

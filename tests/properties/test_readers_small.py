@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crucial.data.formats.reading import read_data
 from crucial.data.pairs import PairTable, read_pairs, write_pairs
-from crucial.data.reading import read_data
 from crucial.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
 from crucial.errors import FileError
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.data._run_blocks import Words, read_coded_runs
+from crucial.data.formats.run_blocks import Words, read_coded_runs
 from crucial.data.trec import read_run
 from crucial.errors import FileError
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.data import _blocks as blocks
-from crucial.data._svmlight_blocks import parse_compiled, read_pieces
-from crucial.data._svmlight_lines import Rules, first_row, parse_lines
 from crucial.data.dataset import Dataset
-from crucial.data.svmlight import read_svmlight, write_svmlight
+from crucial.data.formats import blocks as blocks
+from crucial.data.formats.svmlight import read_svmlight, write_svmlight
+from crucial.data.formats.svmlight_blocks import parse_compiled, read_pieces
+from crucial.data.formats.svmlight_lines import Rules, first_row, parse_lines
 from crucial.errors import FileError
 from crucial.kernels.text_rules import FINE
 

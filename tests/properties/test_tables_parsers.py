@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.data import _blocks as blocks
-from crucial.data._columns import assign_roles
-from crucial.data._csv import Layout, Part, parse_compiled, parse_plain, read_csv
 from crucial.data.dataset import Dataset
-from crucial.data.tables import read_table, write_table
+from crucial.data.formats import blocks as blocks
+from crucial.data.formats.columns import assign_roles
+from crucial.data.formats.csv_lines import Layout, Part, parse_compiled, parse_plain, read_csv
+from crucial.data.formats.tables import read_table, write_table
 from crucial.errors import FileError
 
 quiet = settings(deadline=None)

@@ -12,18 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.boosting.trace import Round, Trace
 from crucial.feedback.agreement import Agreement
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
+from crucial.types import Floats, Ints
 from crucial.weak.drops import SNAP
 from crucial.weak.quasi_knn import FeatureRankings, RankedQueries, best_first
 
 __all__ = ["Added", "RankAddition", "Share", "balanced_share", "rank_weight"]
 
-Floats = NDArray[np.float64]
 
 # Sums of E up to this are 0, and agreements this close are equal.
 _ZERO = 1e-9
@@ -89,7 +88,7 @@ def balanced_share(
     before: Floats,
     past: Floats,
     ranking: Floats,
-    sizes: NDArray[np.int64],
+    sizes: Ints,
 ) -> Share:
     """Balance control: the best of h, h'' and H in every query (Wang et al., equation 13).
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
@@ -17,6 +16,7 @@ from crucial.feedback.base import Feedback, exp_or_inf
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective
+from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, Material, StepRule, WeakLearner
 
 __all__ = ["Boosted", "boost"]
@@ -44,7 +44,7 @@ class Boosted:
     weights: list[float] = field(default_factory=list)
     trace: Trace = field(default_factory=Trace)
     bins: Bins | None = None
-    scores: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    scores: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 def boost(

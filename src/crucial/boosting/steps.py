@@ -27,27 +27,12 @@ __all__ = [
     "log_z_along",
     "newton_root",
     "smoothed",
-    "smoothing_of",
 ]
 
 # Beyond this a step has no finite optimum: its wrong pairs weigh less than what is 0.
 _FAR = -0.5 * math.log(SNAP)
 # Slopes of ln Z below this are 0 but for rounding.
 _FLAT = 1e-15
-
-
-def smoothing_of(total: float) -> float:
-    """Share of the weight that a perfect round adds to both sides.
-
-    Half a pair, so that weights and repeated rows are smoothed alike; within
-    [1e-12, 1e-2] whatever the weights are.
-
-    Examples
-    --------
-    >>> smoothing_of(1000.0)
-    0.0005
-    """
-    return min(max(0.5 / total if total > 0 else 1.0, 1e-12), 1e-2)
 
 
 class Step:

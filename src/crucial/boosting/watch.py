@@ -12,10 +12,9 @@ from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.model.weak import Constant, Presence, Stump, Vote, WeakRankerLike
+from crucial.types import Floats
 
 __all__ = ["Watch"]
-
-Floats = NDArray[np.float64]
 
 
 class Watch:

@@ -11,27 +11,27 @@ from typing import Any
 import click
 
 from crucial import __version__
-from crucial.cli.guard import guarded
+from crucial.cli.shared.guard import guarded
 
 __all__ = ["VERBS", "app"]
 
 #: Verb and the module whose ``command`` it is.
 VERBS = {
-    "train": "crucial.cli.train",
-    "rank": "crucial.cli.rank",
-    "evaluate": "crucial.cli.evaluate",
-    "fuse": "crucial.cli.fuse",
-    "pairs": "crucial.cli.pairs",
-    "prefer": "crucial.cli.prefer",
-    "recommend": "crucial.cli.recommend",
-    "compare": "crucial.cli.compare",
-    "experiment": "crucial.cli.experiment",
-    "show": "crucial.cli.show",
-    "report": "crucial.cli.report",
-    "demo": "crucial.cli.demo",
-    "measures": "crucial.cli.listings",
-    "rankers": "crucial.cli.listings",
-    "presets": "crucial.cli.listings",
+    "train": "crucial.cli.verbs.train",
+    "rank": "crucial.cli.verbs.rank",
+    "evaluate": "crucial.cli.verbs.evaluate",
+    "fuse": "crucial.cli.verbs.fuse",
+    "pairs": "crucial.cli.verbs.pairs",
+    "prefer": "crucial.cli.verbs.prefer",
+    "recommend": "crucial.cli.verbs.recommend",
+    "compare": "crucial.cli.verbs.compare",
+    "experiment": "crucial.cli.verbs.experiment",
+    "show": "crucial.cli.verbs.show",
+    "report": "crucial.cli.verbs.report",
+    "demo": "crucial.cli.demo.command",
+    "measures": "crucial.cli.verbs.listings",
+    "rankers": "crucial.cli.verbs.listings",
+    "presets": "crucial.cli.verbs.listings",
 }
 
 _EPILOG = """\

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data._memory import free_memory
 from crucial.data.cutting import Cutter, over_features
 from crucial.data.instances import Instances
+from crucial.data.memory import free_memory
 from crucial.errors import DataError
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Bins"]
 
@@ -39,22 +40,22 @@ class Bins:
         Features with one value and no abstention.
     """
 
-    features: NDArray[np.int64]
-    thresholds: tuple[NDArray[np.float64], ...]
+    features: Ints
+    thresholds: tuple[Floats, ...]
     codes: NDArray[np.unsignedinteger[Any]]
-    has_missing: NDArray[np.bool_]
+    has_missing: Bools
     n_rows: int
     n_features: int
     all_missing: tuple[int, ...] = ()
     constant: tuple[int, ...] = ()
 
     @property
-    def n_bins(self) -> NDArray[np.int64]:
+    def n_bins(self) -> Ints:
         """Bins of every kept feature, the one for abstentions not counted."""
         return np.array([len(t) + 1 for t in self.thresholds], np.int64)
 
     @property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> Ints:
         """Where each feature begins when all bins (abstentions too) are laid end to end."""
         return np.concatenate(([0], np.cumsum(self.n_bins + 1))).astype(np.int64)
 
@@ -63,7 +64,7 @@ class Bins:
         cls,
         instances: Instances,
         rows: NDArray[np.integer],
-        weight: NDArray[np.float64] | None = None,
+        weight: Floats | None = None,
         max_bins: int | None = 255,
         threads: int = 1,
     ) -> Bins:
@@ -85,7 +86,7 @@ class Bins:
         bytes_fit = max_bins is not None and max_bins <= 255
         codes = np.zeros((len(live) if bytes_fit else 0, -(-n // 8) * 8), np.uint8)
 
-        def cut_and_code(place: int, cutter: Cutter) -> tuple[NDArray[np.float64], int]:
+        def cut_and_code(place: int, cutter: Cutter) -> tuple[Floats, int]:
             cuts, missing = cutter.cut(int(live[place]), weight, max_bins)
             if bytes_fit and (len(cuts) or 0 < missing < n):
                 cutter.code(cuts, codes[place])
@@ -137,16 +138,14 @@ class Bins:
         over_features(instances, self.features, rows, threads, code)
 
 
-def _live(instances: Instances) -> NDArray[np.int64]:
+def _live(instances: Instances) -> Ints:
     """Features that may vary: in sparse input, those with anything stored."""
     if instances.is_sparse:
         return np.flatnonzero(np.diff(instances.table.indptr)).astype(np.int64)
     return np.arange(instances.n_features)
 
 
-def _constant(
-    live: NDArray[np.int64], found: list[tuple[NDArray[np.float64], int]], n_features: int
-) -> tuple[int, ...]:
+def _constant(live: Ints, found: list[tuple[Floats, int]], n_features: int) -> tuple[int, ...]:
     varies = np.zeros(n_features, bool)
     varies[live] = [len(cuts) > 0 or missing > 0 for cuts, missing in found]
     return tuple(np.flatnonzero(~varies).tolist())

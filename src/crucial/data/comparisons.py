@@ -7,19 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.data._words import shown, to_number
 from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.formats.tables import _cell
+from crucial.data.formats.text_tables import TextTable, frame_columns, read_text_table
+from crucial.data.formats.words import shown, to_number
 from crucial.data.pairs import read_pairs
-from crucial.data.tables import _cell
-from crucial.data.text_tables import TextTable, frame_columns, read_text_table
 from crucial.errors import DataError, FileError
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Comparisons", "read_comparisons", "write_comparisons"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _YES = frozenset(("1", "true", "yes", "y", "t", "tie"))
 _NO = frozenset(("", "0", "false", "no", "n", "f"))
@@ -48,7 +46,7 @@ class Comparisons:
     items: tuple[str, ...]
     winner: Ints
     loser: Ints
-    tie: NDArray[np.bool_]
+    tie: Bools
     weight: Floats
     judge: Ints | None = None
     judges: tuple[str, ...] = ()

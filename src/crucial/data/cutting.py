@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.data.quantiles import cut_points
 from crucial.kernels.threads import run_all
+from crucial.types import Floats, Ints
 
 __all__ = ["PLAIN_CELLS", "Cutter", "is_small", "over_features"]
 
@@ -32,7 +33,7 @@ def is_small(n_rows: int, n_features: int) -> bool:
 
 def over_features(
     instances: Instances,
-    features: NDArray[np.int64],
+    features: Ints,
     rows: NDArray[np.integer],
     threads: int,
     work: Callable[[int, Cutter], T],
@@ -47,7 +48,7 @@ def over_features(
     # Neighbours stay together, since they are fetched together.
     blocks = np.array_split(np.arange(len(features)), n_cutters)
 
-    def run(places: NDArray[np.int64]) -> None:
+    def run(places: Ints) -> None:
         cutter = Cutter(instances, features[places], rows)
         for place in places.tolist():
             results[place] = work(place, cutter)
@@ -68,9 +69,7 @@ class Cutter:
         The rows, in the order in which they are wanted.
     """
 
-    def __init__(
-        self, instances: Instances, features: NDArray[np.int64], rows: NDArray[np.integer]
-    ) -> None:
+    def __init__(self, instances: Instances, features: Ints, rows: NDArray[np.integer]) -> None:
         self._instances, self._rows = instances, rows
         self._small = is_small(len(rows), instances.n_features)
         table = instances.table
@@ -105,9 +104,7 @@ class Cutter:
         self._values = self._block[feature - self._fetched.start]
         return self._values
 
-    def cut(
-        self, feature: int, weight: NDArray[np.float64] | None, max_bins: int | None
-    ) -> tuple[NDArray[np.float64], int]:
+    def cut(self, feature: int, weight: Floats | None, max_bins: int | None) -> tuple[Floats, int]:
         """Thresholds of a feature and the number of its abstentions."""
         values = self.fetch(feature)
         if weight is not None or self._small:
@@ -133,7 +130,7 @@ class Cutter:
         compiled.sort_bits(ranked.view(kind), spare, sign, kind(2047), shifts)
         return cut_points(ranked, None, max_bins), len(values) - count
 
-    def code(self, thresholds: NDArray[np.float64], out: NDArray[Any]) -> None:
+    def code(self, thresholds: Floats, out: NDArray[Any]) -> None:
         """Write the codes of the feature that was fetched last."""
         values = self._values
         absent = len(thresholds) + 1

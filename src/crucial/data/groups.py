@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
+from crucial.types import Ints
 
 __all__ = ["Groups", "as_array"]
 
@@ -85,8 +86,8 @@ class Groups:
     """
 
     labels: NDArray[Any]
-    starts: NDArray[np.int64]
-    permutation: NDArray[np.int64] | None = None
+    starts: Ints
+    permutation: Ints | None = None
 
     @classmethod
     def single(cls, n_rows: int) -> Groups:
@@ -112,7 +113,7 @@ class Groups:
         return cls(labels, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), order)
 
     @property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Ints:
         """Row numbers, query after query; inside a query in the order they came."""
         return np.arange(self.n_rows) if self.permutation is None else self.permutation
 
@@ -127,12 +128,12 @@ class Groups:
         return len(self.labels)
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Rows in each query."""
         return np.diff(self.starts)
 
     @property
-    def codes(self) -> NDArray[np.int64]:
+    def codes(self) -> Ints:
         """Number of the query of every row, in the order the rows came."""
         codes = np.empty(self.n_rows, np.int64)
         codes[self.order] = np.repeat(np.arange(self.n_groups), self.sizes)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data._memory import free_memory
 from crucial.data.groups import as_array
+from crucial.data.memory import free_memory
 from crucial.errors import DataError, DataTypeError
+from crucial.types import Floats
 
 __all__ = ["Instances"]
 
@@ -159,7 +160,7 @@ def _checked_array(X: NDArray[Any]) -> NDArray[Any]:
     return X
 
 
-def _numbers_from_objects(X: NDArray[Any]) -> NDArray[np.float64]:
+def _numbers_from_objects(X: NDArray[Any]) -> Floats:
     if X.dtype.kind in "mM":  # (NumPy would count ticks, and take NaT for a large number)
         raise DataTypeError(f"Input X of dtype {X.dtype} cannot be read as numbers.")
     try:

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data._fields import field_error, filled_lines, finite_number
-from crucial.data._words import as_ids, decode, shown
 from crucial.data.files import PathLike, atomic_write
+from crucial.data.formats.fields import field_error, filled_lines, finite_number
+from crucial.data.formats.words import as_ids, decode, shown
 from crucial.errors import DataError, FileError
+from crucial.types import Floats, Ints
 from crucial.validation import check_choice
 
 __all__ = ["PairTable", "read_pairs", "write_pairs"]
@@ -34,11 +35,11 @@ class PairTable:
 
     winner: NDArray[Any]
     loser: NDArray[Any]
-    weight: NDArray[np.float64] | None = None
+    weight: Floats | None = None
 
     def rows(
         self, n_rows: int, item: Any = None, *, by: Literal["auto", "row", "item"] = "auto"
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         """Give the pairs as row numbers of a table.
 
         Parameters
@@ -68,7 +69,7 @@ class PairTable:
             return self._by_number(n_rows)
         return self._by_item(n_rows, item)
 
-    def _by_number(self, n_rows: int) -> NDArray[np.int64]:
+    def _by_number(self, n_rows: int) -> Ints:
         table = np.column_stack([self.winner, self.loser])
         if table.dtype.kind not in "iu":
             text = next(name for name in table.ravel() if isinstance(name, str))
@@ -84,7 +85,7 @@ class PairTable:
             )
         return table.astype(np.int64)
 
-    def _by_item(self, n_rows: int, item: Any) -> NDArray[np.int64]:
+    def _by_item(self, n_rows: int, item: Any) -> Ints:
         if len(item) != n_rows:
             raise DataError(f"item must have an id for each of the {n_rows} rows. Got {len(item)}.")
         places: dict[str, list[int]] = {}

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.data._fields import filled_lines
-from crucial.data._words import decode, shown
 from crucial.data.files import PathLike
+from crucial.data.formats.fields import filled_lines
+from crucial.data.formats.words import decode, shown
 from crucial.errors import DataError, FileError
+from crucial.types import Floats
 
 __all__ = ["Rankings", "read_preflib"]
 
@@ -41,7 +41,7 @@ class Rankings:
 
     items: tuple[str, ...]
     orders: tuple[Order, ...]
-    count: NDArray[np.float64]
+    count: Floats
 
     def __repr__(self) -> str:
         return (
@@ -108,7 +108,7 @@ class Rankings:
                 raise DataError(f"ranking {number} (from 0) has {shown(items[twice])} twice.")
         return cls(items, tuple(orders), counts)
 
-    def above(self) -> NDArray[np.float64]:
+    def above(self) -> Floats:
         """Voters who put item i above item j, as a matrix."""
         n = len(self.items)
         matrix = np.zeros((n, n))

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.types import Floats, Ints
+
 __all__ = ["between", "cut_points"]
 
 # Masses that should be equal may differ by rounding; a cut must not depend on that.
 _SLACK = 1e-12
 
 
-def between(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+def between(low: Floats, high: Floats) -> Floats:
     """Thresholds with ``low <= threshold < high``, in the middle where there is one.
 
     Examples
@@ -33,12 +35,12 @@ def between(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.f
 class _Ranked:
     """Sorted values and the mass (count or weight) up to each of them."""
 
-    def __init__(self, values: NDArray[Any], mass: NDArray[np.float64] | None) -> None:
+    def __init__(self, values: NDArray[Any], mass: Floats | None) -> None:
         self.values = values
         self.mass = mass
         self.total = float(mass[-1]) if mass is not None else float(len(values))
 
-    def before(self, position: NDArray[np.int64]) -> NDArray[np.float64]:
+    def before(self, position: Ints) -> Floats:
         """Mass of the values before each position."""
         if self.mass is None:
             return position.astype(np.float64)
@@ -55,9 +57,7 @@ class _Ranked:
         return found
 
 
-def cut_points(
-    values: NDArray[Any], mass: NDArray[np.float64] | None, max_bins: int | None
-) -> NDArray[np.float64]:
+def cut_points(values: NDArray[Any], mass: Floats | None, max_bins: int | None) -> Floats:
     """Thresholds that cut sorted values into at most ``max_bins`` bins.
 
     Every distinct value gets a bin if there are few enough. Otherwise a value that holds

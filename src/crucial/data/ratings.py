@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data._words import as_ids
 from crucial.data.files import PathLike
+from crucial.data.formats.words import as_ids
 from crucial.errors import DataError, FileError
+from crucial.types import Floats, Ints
 from crucial.validation import check_choice
 
 __all__ = ["Ratings", "checked_ratings"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data._fields import check_word, field_error, filled_lines, finite_number
-from crucial.data._words import as_objects, decode, shown
 from crucial.data.files import PathLike, atomic_write
+from crucial.data.formats.fields import check_word, field_error, filled_lines, finite_number
+from crucial.data.formats.words import as_objects, decode, shown
 from crucial.errors import DataError, FileError
+from crucial.types import Floats, Ints
 
 __all__ = ["Qrels", "Run", "read_qrels", "read_run", "write_qrels", "write_run"]
 
@@ -36,7 +37,7 @@ class Run:
 
     qid: NDArray[Any]
     doc: NDArray[Any]
-    score: NDArray[np.float64]
+    score: Floats
     tag: NDArray[Any] | str = "crucial"
 
 
@@ -54,7 +55,7 @@ class Qrels:
 
     qid: NDArray[Any]
     doc: NDArray[Any]
-    relevance: NDArray[np.int64]
+    relevance: Ints
 
 
 def _rows(path: PathLike, form: str) -> Iterator[tuple[int, bytes, list[bytes], str, str]]:

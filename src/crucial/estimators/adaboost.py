@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 from sklearn.utils import ClassifierTags
 
-from crucial.boosting.steps import ExactStep, smoothing_of
+from crucial.boosting.steps import ExactStep
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import LabelFeedback
 from crucial.objectives.base import Objective
 from crucial.objectives.classification import ClassificationLoss

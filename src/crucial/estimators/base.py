@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,14 +15,13 @@ from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
+from crucial.types import Floats, Ints
 from crucial.validation import check_choice
 
 __all__ = ["Ranker", "TableEstimator", "positions"]
 
-Floats = NDArray[np.float64]
 
-
-def positions(scores: Floats, groups: Groups, ties: str = "min") -> NDArray[np.int64]:
+def positions(scores: Floats, groups: Groups, ties: str = "min") -> Ints:
     """Position of every row in its query, 1 for the highest score.
 
     Parameters
@@ -132,7 +130,7 @@ class Ranker(TableEstimator):
         groups = Groups.from_qid(qid, n_rows)
         return groups if model.needs_query else None
 
-    def rank(self, X: Any, qid: Any = None, *, ties: str = "min") -> NDArray[np.int64]:
+    def rank(self, X: Any, qid: Any = None, *, ties: str = "min") -> Ints:
         """Position of every row in its query, 1 for the best.
 
         Parameters

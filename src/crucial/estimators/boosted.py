@@ -16,7 +16,7 @@ from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
-from crucial.estimators.base import Floats, Ranker
+from crucial.estimators.base import Ranker
 from crucial.estimators.classifier import ClassSums, make_classifier
 from crucial.estimators.eval_set import eval_groups, eval_pair, make_watch, set_aside, split_rows
 from crucial.estimators.fingerprint import fingerprint
@@ -28,6 +28,7 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.objectives.base import Objective
+from crucial.types import Floats
 from crucial.validation import check_choice, check_flag, check_integer, check_real, refuse
 from crucial.weak.base import Constraints, Material, StepRule, WeakLearner
 

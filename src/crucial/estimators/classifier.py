@@ -15,11 +15,10 @@ from crucial.errors import DataError, NotRankedError
 from crucial.estimators.targets import read_targets
 from crucial.feedback.bipartite import log_class_sums
 from crucial.feedback.labels import LabelFeedback, check_weights
+from crucial.types import Floats, Ints
 from crucial.validation import check_choice, refuse
 
 __all__ = ["ClassSums", "RankingClassifier", "make_classifier"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         return chosen
 
 
-def _two_classes(y: Any, owner: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _two_classes(y: Any, owner: str) -> tuple[NDArray[Any], Ints]:
     """The two classes and which of them every row has; in scikit-learn's words if not two."""
     column, kind = read_targets(y, owner)
     if kind != "binary":

@@ -10,19 +10,18 @@ import numpy as np
 
 from crucial.boosting.diff_rank import DiffRankStep
 from crucial.boosting.loop import Boosted
-from crucial.boosting.steps import smoothing_of
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataWarning, NotRankedError
-from crucial.estimators.base import Floats
 from crucial.estimators.boosted import BoostedRanker
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.top import TopFeedback
 from crucial.model.quasi_knn import MAX_INTERVALS
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
+from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, check_real, refuse
 from crucial.weak.base import Constraints, StepRule, WeakLearner
 from crucial.weak.intervals import CENTRES

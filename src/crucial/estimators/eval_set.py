@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
@@ -14,10 +13,9 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.labels import check_labels
 from crucial.measures.names import get_measure
+from crucial.types import Floats, Ints
 
 __all__ = ["eval_pair", "make_watch", "set_aside", "split_rows"]
-
-Floats = NDArray[np.float64]
 
 
 def eval_pair(eval_set: Any) -> tuple[Any, Any]:
@@ -42,7 +40,7 @@ def eval_groups(eval_qid: Any, n_rows: int) -> Groups:
 
 
 def set_aside(
-    instances: Instances, labels: Floats, groups: Groups, rows: NDArray[np.int64]
+    instances: Instances, labels: Floats, groups: Groups, rows: Ints
 ) -> tuple[Instances, Floats, Groups]:
     """Some rows of the training set, as an eval set."""
     table = instances.table.tocsr()[rows] if instances.is_sparse else instances.table[rows]
@@ -80,8 +78,8 @@ def make_watch(
 
 
 def split_rows(
-    y: NDArray[np.float64], groups: Groups, fraction: float, seed: int, has_qid: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    y: Floats, groups: Groups, fraction: float, seed: int, has_qid: bool
+) -> tuple[Ints, Ints]:
     """Rows to learn from and rows to set aside.
 
     Whole queries are set aside. Where there are none (no qid), rows are, label by label.

@@ -13,21 +13,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.feature_rank import Added, RankAddition
 from crucial.boosting.progress import progress_bar
-from crucial.boosting.steps import smoothing_of
 from crucial.boosting.trace import Trace
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
-from crucial.estimators.base import Floats, Ranker
+from crucial.estimators.base import Ranker
 from crucial.estimators.diff_rank import check_intervals, warn_useless
 from crucial.estimators.eval_set import eval_groups, eval_pair, make_watch
 from crucial.estimators.fit_notes import plain_parameters
 from crucial.feedback.agreement import Agreement
+from crucial.feedback.base import smoothing_of
 from crucial.feedback.labels import check_labels
 from crucial.feedback.top import TopFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.rank_addition import RankAdditionRanker
+from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, refuse
 from crucial.weak.base import Material
 from crucial.weak.quasi_knn import FeatureRankings, RankedQueries

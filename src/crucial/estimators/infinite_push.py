@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NoProgressWarning
-from crucial.estimators.base import Floats, Ranker
+from crucial.estimators.base import Ranker
 from crucial.feedback.labels import LabelFeedback, check_labels
 from crucial.feedback.layout import LabelledRows
 from crucial.linear.design import Design
-from crucial.linear.top import TopProblem, solve
+from crucial.linear.infinite_push import TopProblem, solve
 from crucial.model.additive import AdditiveRanker
+from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, check_real, refuse
 
 __all__ = ["InfinitePush"]

@@ -10,22 +10,20 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.labels import boost_labels
 from crucial.data.bins import Bins
 from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.base import TableEstimator
 from crucial.estimators.targets import read_targets
 from crucial.feedback.labels import check_weights
 from crucial.kernels.threads import count_threads
-from crucial.model.labels import LabelModel
-from crucial.objectives.labels import LABEL_OBJECTIVES, LabelObjective
+from crucial.label_ranking.boosting import boost_labels
+from crucial.label_ranking.losses import LABEL_OBJECTIVES, LabelObjective
+from crucial.label_ranking.model import LabelModel
+from crucial.label_ranking.stumps import LabelStumpSearch
+from crucial.types import Bools, Floats
 from crucial.validation import check_choice, check_integer, check_real, refuse
-from crucial.weak.label_stumps import LabelStumpSearch
 
 __all__ = ["LabelRanker"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class LabelRanker(ClassifierMixin, TableEstimator):

@@ -7,8 +7,8 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 
 from crucial.estimators.listwise import Learned, ListRanker, Lists
-from crucial.listwise.likelihood import ListLikelihood, maximise
-from crucial.listwise.standard import Columns
+from crucial.linear.likelihood import ListLikelihood, maximise
+from crucial.linear.standard import Columns
 from crucial.validation import check_integer, check_real
 
 __all__ = ["ListMLE"]

@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
-from crucial.estimators.base import Floats, Ranker
+from crucial.estimators.base import Ranker
 from crucial.feedback.labels import LabelFeedback, check_labels
 from crucial.feedback.layout import Layout
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature
+from crucial.types import Floats, Ints
 from crucial.validation import refuse
 
 __all__ = ["Learned", "ListRanker", "Lists"]
@@ -46,7 +45,7 @@ class Lists:
         return self.feedback.laid_out().layout
 
     @property
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> Ints:
         """Row numbers, in the order of the layout."""
         return self.feedback.rows
 

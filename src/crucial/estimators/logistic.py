@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from crucial.boosting.line_steps import LineStep
-from crucial.boosting.steps import BoundStep, smoothing_of
+from crucial.boosting.steps import BoundStep
 from crucial.estimators.stump_boosted import StumpBoostedRanker
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, smoothing_of
 from crucial.objectives.base import Objective
 from crucial.objectives.logistic import LogisticLoss
 from crucial.weak.base import StepRule, WeakLearner

@@ -6,10 +6,10 @@ from numbers import Real
 from typing import Any
 
 from crucial.boosting.line_steps import LineStep, ShortBoundStep
-from crucial.boosting.steps import STEPS, smoothing_of
+from crucial.boosting.steps import STEPS
 from crucial.errors import ParameterError
 from crucial.estimators.stump_boosted import StumpBoostedRanker
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, smoothing_of
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.push import PNormLoss

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.estimators.base import Floats
 from crucial.estimators.listwise import Learned, ListRanker, Lists
-from crucial.listwise.cosine import CosineLists, add_features
-from crucial.listwise.standard import Columns
+from crucial.linear.cosine import CosineLists, add_features
+from crucial.linear.standard import Columns
 from crucial.model.additive import AdditiveRanker
+from crucial.types import Floats
 from crucial.validation import check_flag, check_integer, check_real
 
 __all__ = ["RankCosine"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from crucial.boosting.steps import STEPS, smoothing_of
+from crucial.boosting.steps import STEPS
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.monotone import monotone_signs
 from crucial.estimators.presets import PRESETS
 from crucial.estimators.weak_learners import check_weak, named_learner
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, smoothing_of
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.validation import check_choice, check_integer, check_real, lookup

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from crucial.boosting.loop import Boosted, Progress
-from crucial.boosting.plus import PlusBoosted, PlusRules, boost_plus
+from crucial.boosting.plus.algorithm import PlusBoosted, PlusRules, boost_plus
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.estimators.boosted import BoostedRanker
 from crucial.feedback.base import Feedback
 from crucial.model.weak import WeakRankerLike
+from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, check_real
 from crucial.weak.base import Material
 
@@ -173,7 +171,7 @@ class RankBoostPlus(BoostedRanker):
         self.verbose = verbose
 
     basis_: tuple[WeakRankerLike, ...]
-    eta_: NDArray[np.float64]
+    eta_: Floats
     static_round_: int | None
     n_pairs_: int
 

@@ -7,13 +7,12 @@ from typing import Any
 
 from crucial.boosting.loop import Boosted
 from crucial.boosting.smooth_margin import SmoothMarginStep
-from crucial.boosting.steps import smoothing_of
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.monotone import monotone_signs
 from crucial.estimators.weak_learners import check_weak, named_learner
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, smoothing_of
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.validation import check_choice, check_integer, check_real

@@ -11,13 +11,13 @@ from sklearn.utils import ClassifierTags
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError
-from crucial.estimators.base import Floats
 from crucial.estimators.listwise import Learned, ListRanker, Lists
 from crucial.feedback.labels import check_weights
 from crucial.feedback.layout import Layout
 from crucial.feedback.top import top_labels
-from crucial.listwise.cutting_plane import PrecisionMargins, load_solver, solve
-from crucial.listwise.standard import Columns
+from crucial.linear.cutting_plane import PrecisionMargins, load_solver, solve
+from crucial.linear.standard import Columns
+from crucial.types import Floats
 from crucial.validation import check_integer, check_real, refuse
 
 __all__ = ["SVMMap"]

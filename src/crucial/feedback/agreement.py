@@ -6,14 +6,13 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.cutting import is_small
-from crucial.feedback.base import Floats
 from crucial.feedback.layout import Layout
 from crucial.kernels.inversions import count_pairs
 from crucial.kernels.plain.ranks import order_rows
 from crucial.kernels.threads import run_all
+from crucial.types import Floats, Ints
 
 __all__ = ["Agreement"]
 
@@ -62,7 +61,7 @@ class Agreement:
         right, wrong, tied = self.counts(scores).T
         return right - wrong, right + wrong + tied
 
-    def _order(self, scores: Floats) -> NDArray[np.int64]:
+    def _order(self, scores: Floats) -> Ints:
         out = np.empty(len(scores), np.int64)
         starts, last = self._starts, len(self._starts) - 1
         if is_small(len(scores), 10):

@@ -15,10 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
+from crucial.types import Bytes, Floats, Ints
 
-__all__ = ["Feedback", "Floats", "PairState", "exp_or_inf", "finite_total", "power_of_two_scale"]
-
-Floats = NDArray[np.float64]
+__all__ = [
+    "Feedback",
+    "PairState",
+    "exp_or_inf",
+    "finite_total",
+    "power_of_two_scale",
+    "smoothing_of",
+]
 
 
 class PairState(Protocol):
@@ -46,7 +52,7 @@ class PairState(Protocol):
     def advance(self, output: NDArray[Any], alpha: float) -> None:
         """Let ``H += alpha * output``; an output of uint8 is 0 or 1."""
 
-    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+    def binary_weights(self, output: Bytes) -> tuple[float, float]:
         """W+ and W-: weight of the pairs that a {0, 1} ranker orders right, and wrong."""
 
     def moments(self, output: Floats) -> tuple[float, float]:
@@ -91,14 +97,14 @@ class Feedback:
     """
 
     n_rows: int
-    rows: NDArray[np.int64]
+    rows: Ints
     weight: Floats | None
     n_pairs: int
     total: float
     n_queries: int
     n_skipped: int
 
-    def state(self, rows: NDArray[np.int64] | None = None, threads: int = 1) -> PairState:
+    def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
         """Begin at scores of 0, for rows in the given order (default: ``self.rows``)."""
         raise NotImplementedError
 
@@ -187,3 +193,17 @@ def exp_or_inf(value: float) -> float:
         return math.exp(value)
     except OverflowError:
         return math.inf
+
+
+def smoothing_of(total: float) -> float:
+    """Share of the weight that a perfect round adds to both sides.
+
+    Half a pair, so that weights and repeated rows are smoothed alike; within
+    [1e-12, 1e-2] whatever the weights are.
+
+    Examples
+    --------
+    >>> smoothing_of(1000.0)
+    0.0005
+    """
+    return min(max(0.5 / total if total > 0 else 1.0, 1e-12), 1e-2)

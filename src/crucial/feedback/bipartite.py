@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from crucial.data.cutting import is_small
 from crucial.errors import DataError
-from crucial.feedback.base import Floats, power_of_two_scale
+from crucial.feedback.base import power_of_two_scale
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import plain
 from crucial.kernels.threads import run_all
+from crucial.types import Bools, Bytes, Floats
 
 __all__ = ["BipartiteState", "log_class_sums"]
 
@@ -67,7 +68,7 @@ class BipartiteState:
         self._base, self._offset = np.zeros(n), 0.0
         self._mass, self._shift = self._given.copy(), np.zeros(2)
         self._moved = 0.0
-        self._drawn: NDArray[np.bool_] | None = None
+        self._drawn: Bools | None = None
         self._start = math.log(float(self._mass.sum()))
         self._factor = np.ones(2)  # on the masses of the classes that count, to sum to 1
         self.net = 0.0
@@ -181,7 +182,7 @@ class BipartiteState:
             tables[c] *= self._factor[c]
         return tables
 
-    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+    def binary_weights(self, output: Bytes) -> tuple[float, float]:
         """W+ and W-: weight of the rows on which a vote is right, and wrong."""
         bad, good = self._sum_by(output, 2)
         return float(bad[0] + good[1]), float(bad[1] + good[0])

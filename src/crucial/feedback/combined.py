@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, Floats, PairState, finite_total
+from crucial.feedback.base import Feedback, PairState, finite_total
+from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["SumFeedback"]
 
@@ -66,7 +67,7 @@ class SumFeedback(Feedback):
         self.n_queries = sum(p.n_queries for p in parts)
         self.n_skipped = sum(p.n_skipped for p in parts)
 
-    def state(self, rows: NDArray[np.int64] | None = None, threads: int = 1) -> PairState:
+    def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
         """Begin at scores of 0."""
         wanted = self.rows if rows is None else rows
         states = [part.state(wanted, threads) for part in self.parts]
@@ -118,7 +119,7 @@ class SumState:
         for state in self._states:
             state.advance(output, alpha)
 
-    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+    def binary_weights(self, output: Bytes) -> tuple[float, float]:
         """W+ and W- of a {0, 1} ranker."""
         right, wrong = np.dot(self._now, [s.binary_weights(output) for s in self._states])
         return float(right), float(wrong)

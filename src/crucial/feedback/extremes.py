@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.feedback.layout import Layout
+from crucial.types import Floats
 
 __all__ = ["log_lightest_pairs", "margin_range"]
-
-Floats = NDArray[np.float64]
 
 
 def _largest_below(values: Floats, layout: Layout) -> Floats:

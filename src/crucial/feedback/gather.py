@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.feedback.base import Floats, PairState
+from crucial.feedback.base import PairState
+from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["GatheredState"]
 
@@ -24,7 +25,7 @@ class GatheredState:
         Row numbers of the state, and of the outside; ``rows`` contains ``own``.
     """
 
-    def __init__(self, inner: PairState, own: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+    def __init__(self, inner: PairState, own: Ints, rows: Ints) -> None:
         size = int(max(own.max(initial=-1), rows.max(initial=-1))) + 1
         where = np.full(size, -1, np.int64)
         where[rows] = np.arange(len(rows))
@@ -45,7 +46,7 @@ class GatheredState:
         self.scores += alpha * output[:n]
         self._inner.advance(output[self._at], alpha)
 
-    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+    def binary_weights(self, output: Bytes) -> tuple[float, float]:
         """W+ and W- of a {0, 1} ranker."""
         return self._inner.binary_weights(output[self._at])
 

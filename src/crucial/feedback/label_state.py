@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.feedback.base import Floats
 from crucial.feedback.label_sums import LabelSums
 from crucial.feedback.layout import Layout
 from crucial.kernels import plain
+from crucial.types import Bytes, Floats
 
 __all__ = ["LabelState"]
 
@@ -150,7 +150,7 @@ class LabelState:
             self._linear = up, down, self._coefficient * share
         return self._linear
 
-    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+    def binary_weights(self, output: Bytes) -> tuple[float, float]:
         """W+ and W- of a {0, 1} ranker: O(n)."""
         right, wrong = self._sums.binary_weights(*self._current(), output)
         return right / self._total, wrong / self._total

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.feedback.base import Floats
 from crucial.feedback.layout import Layout
 from crucial.kernels import plain
 from crucial.kernels.threads import run_all
+from crucial.types import Bytes, Floats
 
 __all__ = ["LabelSums"]
 
@@ -88,7 +88,7 @@ class LabelSums:
         pi[:n] = factor * (np.exp(pi[:n] - shift) - np.exp(negative - shift))
 
     def binary_weights(
-        self, up: Floats, down: Floats, coefficient: Floats, output: NDArray[np.uint8]
+        self, up: Floats, down: Floats, coefficient: Floats, output: Bytes
     ) -> tuple[float, float]:
         """Weight of the pairs that a {0, 1} ranker orders right, and wrong."""
         given = (up, down, self.gap, coefficient, output, *self._shape)
@@ -167,7 +167,7 @@ class LabelSums:
 
     def advance_binary(
         self,
-        output: NDArray[np.uint8],
+        output: Bytes,
         alpha: float,
         factors: tuple[float, float],
         scores: Floats,

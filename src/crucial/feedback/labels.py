@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.cutting import is_small
 from crucial.data.groups import Groups, as_array
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, Floats, PairState, finite_total, power_of_two_scale
+from crucial.feedback.base import Feedback, PairState, finite_total, power_of_two_scale
 from crucial.feedback.extremes import log_lightest_pairs, margin_range
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.label_state import LabelState
 from crucial.feedback.layout import LabelledRows, Layout
 from crucial.kernels import plain
+from crucial.types import Bools, Floats, Ints
 from crucial.validation import check_choice, lookup
 
 __all__ = ["GAINS", "LabelFeedback", "check_labels", "check_weights"]
@@ -233,7 +233,7 @@ class LabelFeedback(Feedback):
         low, high = layout.values.tolist()
         return low, high, int(layout.level_start[1])
 
-    def state(self, rows: NDArray[np.int64] | None = None, threads: int = 1) -> PairState:
+    def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
         """Begin at scores of 0."""
         made = LabelState(
             self._layout,
@@ -310,9 +310,7 @@ def _factors(query_weight: Any, groups: Groups) -> Floats | None:
     return per_group
 
 
-def _kept(
-    weights: Floats | None, factor: Floats | None, groups: Groups
-) -> NDArray[np.bool_] | None:
+def _kept(weights: Floats | None, factor: Floats | None, groups: Groups) -> Bools | None:
     """Rows that weigh anything; None where all do."""
     keep = None if weights is None else weights > 0
     if factor is not None and not factor.all():
@@ -321,7 +319,7 @@ def _kept(
     return keep
 
 
-def _no_pair(labels: Floats, groups: Groups, keep: NDArray[np.bool_] | None) -> str:
+def _no_pair(labels: Floats, groups: Groups, keep: Bools | None) -> str:
     if len(labels) == 1:
         return (
             "No comparable pair: n_samples = 1, and it takes two rows with different labels to "

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["LabelledRows", "Layout"]
 
@@ -30,14 +31,14 @@ class Layout:
         Number of the query among all groups.
     """
 
-    rows: NDArray[np.int64]
-    level_start: NDArray[np.int64]
-    query_first: NDArray[np.int64]
-    values: NDArray[np.float64]
-    queries: NDArray[np.int64]
+    rows: Ints
+    level_start: Ints
+    query_first: Ints
+    values: Floats
+    queries: Ints
 
     @classmethod
-    def of(cls, y: NDArray[np.float64], groups: Groups, keep: NDArray[np.bool_] | None) -> Layout:
+    def of(cls, y: Floats, groups: Groups, keep: Bools | None) -> Layout:
         """Sort the rows; ``keep`` leaves out rows of weight 0."""
         rows = groups.permutation
         query = np.repeat(np.arange(groups.n_groups, dtype=np.int32), groups.sizes)
@@ -77,7 +78,7 @@ class Layout:
         return len(self.queries)
 
     @property
-    def row_start(self) -> NDArray[np.int64]:
+    def row_start(self) -> Ints:
         """First row of every query."""
         return self.level_start[self.query_first]
 
@@ -115,13 +116,13 @@ class LabelledRows:
     """
 
     layout: Layout
-    weight: NDArray[np.float64] | None
-    gains: NDArray[np.float64]
-    coefficient: NDArray[np.float64]
+    weight: Floats | None
+    gains: Floats
+    coefficient: Floats
     balanced: bool
 
     @property
-    def gap(self) -> NDArray[np.float64]:
+    def gap(self) -> Floats:
         """Gain of a level minus that of the level below it in its query; empty without gains."""
         if not len(self.gains):
             return self.gains

@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, Floats
+from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
+from crucial.types import Floats, Ints
 
 __all__ = ["pairs_at"]
-
-Ints = NDArray[np.int64]
 
 
 def pairs_at(feedback: Feedback, numbers: Ints) -> tuple[Ints, Ints, Floats]:

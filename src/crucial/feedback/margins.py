@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.feedback.base import Floats
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.margins import count_margins
+from crucial.types import Floats, Ints
 
 __all__ = ["LabelMargins", "MarginCounts", "PairMargins", "quantiles"]
 
@@ -120,13 +119,13 @@ def quantiles(counts: MarginCounts, q: Floats) -> Floats:
     return _number(high) + 0.0  # (no negative zero)
 
 
-def _place(values: Floats) -> NDArray[np.int64]:
+def _place(values: Floats) -> Ints:
     """Whole numbers in the order of the floating point numbers, next to next."""
     bits = values.view(np.int64)
     return np.where(bits < 0, np.int64(np.iinfo(np.int64).min) - bits, bits)
 
 
-def _number(places: NDArray[np.int64]) -> Floats:
+def _number(places: Ints) -> Floats:
     """The inverse of `_place`."""
     bits = np.where(places < 0, np.int64(np.iinfo(np.int64).min) - places, places)
     return bits.view(np.float64)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import as_array
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, Floats, PairState, finite_total, power_of_two_scale
+from crucial.feedback.base import Feedback, PairState, finite_total, power_of_two_scale
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.labels import check_weights
+from crucial.types import Bools, Bytes, Floats, Ints
 from crucial.validation import check_choice
 
 __all__ = ["PairFeedback"]
@@ -66,14 +67,14 @@ class PairFeedback(Feedback):
         with np.errstate(over="ignore"):
             self.total = finite_total(float(self._weight.sum() / scale))
 
-    def state(self, rows: NDArray[np.int64] | None = None, threads: int = 1) -> PairState:
+    def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
         """Begin at scores of 0."""
         made = ExplicitState(self._high, self._low, self._weight, len(self.rows))
         if rows is None or rows is self.rows:
             return made
         return GatheredState(made, self.rows, rows)
 
-    def listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    def listed(self) -> tuple[Ints, Ints, Floats]:
         """Winner and loser, as places in ``rows``, and weight of every distinct pair."""
         return self._high, self._low, self._weight
 
@@ -98,7 +99,7 @@ class PairFeedback(Feedback):
         return float(found.min()), float(found.max())
 
 
-def _checked_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
+def _checked_pairs(pairs: Any, n_rows: int) -> Ints:
     table = as_array(pairs, "pairs")
     if table.size == 0:
         raise DataError("pairs is empty: give at least one (winner, loser) pair of row numbers.")
@@ -131,8 +132,8 @@ def _checked_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
 
 
 def _added_up(
-    table: NDArray[np.int64], weight: Floats, n_rows: int, contradictions: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    table: Ints, weight: Floats, n_rows: int, contradictions: str
+) -> tuple[Ints, Ints, Floats]:
     """Distinct pairs with the sum of their weights, the way contradictions are treated."""
     key, inverse = np.unique(table[:, 0] * n_rows + table[:, 1], return_inverse=True)
     with np.errstate(over="ignore"):
@@ -152,15 +153,13 @@ def _added_up(
 class ExplicitState:
     """See `crucial.feedback.base.PairState`; every question costs O(pairs)."""
 
-    def __init__(
-        self, high: NDArray[np.int64], low: NDArray[np.int64], weight: Floats, n_rows: int
-    ) -> None:
+    def __init__(self, high: Ints, low: Ints, weight: Floats, n_rows: int) -> None:
         self.scores = np.zeros(n_rows)
         self._high, self._low = high, low
         with np.errstate(divide="ignore"):  # (far smaller than the largest: 0)
             self._log_weight = np.log(weight)
         self._weight = weight
-        self._drawn: NDArray[np.bool_] | None = None
+        self._drawn: Bools | None = None
         self._start = math.log(float(weight.sum()))
         self._d = weight / weight.sum()
 
@@ -194,7 +193,7 @@ class ExplicitState:
         self.scores += alpha * output[: len(self.scores)]
         self._update()
 
-    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+    def binary_weights(self, output: Bytes) -> tuple[float, float]:
         """W+ and W- of a {0, 1} ranker."""
         high, low = output[self._high], output[self._low]
         return float(self._d[high > low].sum()), float(self._d[high < low].sum())

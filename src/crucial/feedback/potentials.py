@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from crucial.feedback.base import PairState
+from crucial.types import Floats
 
 __all__ = ["Potentials"]
 
@@ -37,7 +35,7 @@ class Potentials:
         (2009), where a weak ranker and its opposite are two.
     """
 
-    pi: NDArray[np.float64]
+    pi: Floats
     scale: float
     log_loss: float
     pairs: PairState

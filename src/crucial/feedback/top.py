@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
-from crucial.feedback.base import Floats
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
+from crucial.types import Floats, Ints
 
 __all__ = ["TopFeedback", "top_labels"]
 
@@ -100,6 +99,6 @@ class TopFeedback(LabelFeedback):
         self.labels = given[self.rows]
 
     @property
-    def row_start(self) -> NDArray[np.int64]:
+    def row_start(self) -> Ints:
         """First row of every query, and the number of rows."""
         return self._layout.row_start

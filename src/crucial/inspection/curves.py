@@ -9,23 +9,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.importance import default_measure
-from crucial.inspection.margins import margins
+from crucial.inspection.pair_margins import margins
 from crucial.inspection.parts import checked_rows
 from crucial.inspection.results import as_frame, new_axes
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import sparkline
+from crucial.types import Floats, Ints
 from crucial.validation import check_integer
 
 __all__ = ["LearningCurve", "has_pairs", "learning_curve", "stages_of"]
 
-Floats = NDArray[np.float64]
 
 #: Quantiles of the margins of pairs that are followed.
 QUANTILES = {"5%": 0.05, "25%": 0.25, "50%": 0.5, "75%": 0.75}
@@ -61,12 +60,12 @@ class LearningCurve:
         Why the training ended.
     """
 
-    rounds: NDArray[np.int64]
+    rounds: Ints
     training: Mapping[str, Floats]
     watched: tuple[str, ...]
-    stages: NDArray[np.int64]
+    stages: Ints
     measured: Mapping[str, Floats]
-    margin_stages: NDArray[np.int64]
+    margin_stages: Ints
     margins: Mapping[str, Floats]
     best_round: int
     stopped: str = ""
@@ -129,13 +128,13 @@ def _line(name: str, values: Floats) -> str:
     )
 
 
-def _spread(rounds: NDArray[np.int64], at: NDArray[np.int64], values: Floats) -> list[float]:
+def _spread(rounds: Ints, at: Ints, values: Floats) -> list[float]:
     out = np.full(len(rounds), math.nan)
     out[np.searchsorted(rounds, at)] = values
     return out.tolist()
 
 
-def stages_of(n_rounds: int, count: int) -> NDArray[np.int64]:
+def stages_of(n_rounds: int, count: int) -> Ints:
     """Rounds to look after: all if they are few, else closer together at the start.
 
     Examples
@@ -196,7 +195,7 @@ def learning_curve(
             "have the trace of its training."
         )
     rounds, training, watched = _of_trace(trace)
-    at: NDArray[np.int64] = np.zeros(0, np.int64)
+    at: Ints = np.zeros(0, np.int64)
     measured: dict[str, Floats] = {}
     margin_at, of_pairs = at, measured
     directions: dict[str, bool] = {}
@@ -223,7 +222,7 @@ def learning_curve(
     )
 
 
-def _of_trace(trace: Any) -> tuple[NDArray[np.int64], dict[str, Floats], tuple[str, ...]]:
+def _of_trace(trace: Any) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
     if trace is None or not len(trace):
         return np.zeros(0, np.int64), {}, ()
     columns = {
@@ -241,7 +240,7 @@ def _staged(
     qid: Any,
     metrics: Any,
     count: int,
-) -> tuple[NDArray[np.int64], dict[str, Floats], dict[str, bool]]:
+) -> tuple[Ints, dict[str, Floats], dict[str, bool]]:
     """Measure the model after some of its rounds."""
     if y is None:
         raise DataError("learning_curve needs the labels of the rows: y.")
@@ -265,7 +264,7 @@ def _staged(
 
 def _margins_by_round(
     model: AdditiveRanker | RankAdditionRanker, X: Any, y: Any, qid: Any, count: int
-) -> tuple[NDArray[np.int64], dict[str, Floats]]:
+) -> tuple[Ints, dict[str, Floats]]:
     """Quantiles of the margins after some of the rounds; none where there is no pair."""
     labels, codes = np.asarray(y, np.float64), Groups.from_qid(qid, len(y)).codes
     if count == 0 or not has_pairs(labels, codes):
@@ -279,7 +278,7 @@ def _margins_by_round(
     return at, dict(zip(QUANTILES, found.T))
 
 
-def has_pairs(y: Floats, codes: NDArray[np.int64]) -> bool:
+def has_pairs(y: Floats, codes: Ints) -> bool:
     """Whether some query has two different labels."""
     order = np.lexsort((y, codes))
     same = codes[order][1:] == codes[order][:-1]

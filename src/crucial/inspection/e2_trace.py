@@ -6,11 +6,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.boosting.plus_pairs import list_pairs
-from crucial.boosting.plus_span import Span
-from crucial.boosting.plus_weights import PairWeights
+from crucial.boosting.plus.pairs import list_pairs
+from crucial.boosting.plus.span import Span
+from crucial.boosting.plus.weights import PairWeights
 from crucial.data.cutting import is_small
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
@@ -21,11 +20,10 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
+from crucial.types import Bytes, Floats
 from crucial.validation import check_integer
 
 __all__ = ["e2_trace"]
-
-Floats = NDArray[np.float64]
 
 
 def e2_trace(
@@ -141,7 +139,7 @@ class _Expressed:
         """Whether a ranker was met before."""
         return self._key(ranker) in self._seen
 
-    def learn(self, ranker: WeakRankerLike, output: NDArray[np.uint8]) -> None:
+    def learn(self, ranker: WeakRankerLike, output: Bytes) -> None:
         """Find what a ranker is a combination of, itself if of no others."""
         number = len(self._seen)
         self._seen[self._key(ranker)] = number

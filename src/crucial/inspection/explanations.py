@@ -13,11 +13,11 @@ from crucial.data.instances import Instances
 from crucial.inspection.parts import Parts, additive_model, checked_rows, feature_parts
 from crucial.inspection.results import as_frame, feature_name, new_axes, shown
 from crucial.model.additive import AdditiveRanker
+from crucial.types import Floats
 from crucial.validation import check_integer
 
 __all__ = ["Comparison", "Contributions", "contributions", "why"]
 
-Floats = NDArray[np.float64]
 
 _TOP = 12  # features drawn or printed; the others are added up
 

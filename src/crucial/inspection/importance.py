@@ -18,11 +18,11 @@ from crucial.inspection.results import as_frame, feature_name, new_axes, shown
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.rank_addition import RankAdditionRanker
+from crucial.types import Floats
 from crucial.validation import check_choice, check_integer
 
 __all__ = ["Importances", "default_measure", "importances", "in_form_of", "predictor"]
 
-Floats = NDArray[np.float64]
 
 KINDS = ("weight", "drop", "permutation")
 _MEANINGS = {

@@ -15,10 +15,10 @@ from crucial.model.inputs import check_columns, check_finite, check_names
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import Shape
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
+from crucial.types import Floats, Ints
 
 __all__ = ["Parts", "additive_model", "checked_rows", "feature_parts", "step_of"]
 
-Floats = NDArray[np.float64]
 
 _ALTERNATIVE = "importances(ranker, X, y, kind='permutation') works for every ranker that predicts"
 
@@ -65,7 +65,7 @@ def checked_rows(model: AdditiveRanker | RankAdditionRanker, X: Any) -> Instance
     return instances
 
 
-def step_of(shape: Shape, column: NDArray[Any]) -> NDArray[np.int64]:
+def step_of(shape: Shape, column: NDArray[Any]) -> Ints:
     """Number of the step that each value is on; one after the last where it is missing.
 
     Examples
@@ -93,7 +93,7 @@ class Parts:
         last bit. The intercept of constants, the same for all rows, is not among it.
     """
 
-    features: NDArray[np.int64]
+    features: Ints
     columns: Floats
     added: Floats
 

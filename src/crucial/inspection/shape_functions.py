@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.inspection.parts import additive_model, checked_rows, step_of
 from crucial.inspection.results import as_frame, axes_grid, feature_name, shown
 from crucial.model.describe import Ramp, describe
 from crucial.model.shape import Shape, sparkline
+from crucial.types import Floats
 from crucial.validation import check_integer
 
 __all__ = ["FeatureShape", "Shapes", "shapes"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.kernels.decimals import BROKEN, FOR_PYTHON, parse_number
 from crucial.kernels.jit import kernel
+from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["parse_cells"]
 
@@ -15,14 +15,14 @@ _TAB, _NEWLINE, _RETURN, _SPACE = 9, 10, 13, 32
 
 @kernel
 def parse_cells(
-    text: NDArray[np.uint8],
+    text: Bytes,
     start: int,
     stop: int,
     sep: int,
-    slots: NDArray[np.int64],
-    numbers: NDArray[np.float64],
-    places: NDArray[np.int64],
-    left_over: NDArray[np.int64],
+    slots: Ints,
+    numbers: Floats,
+    places: Ints,
+    left_over: Ints,
 ) -> tuple[int, int]:
     """Parse lines of cells ``text[start:stop]``, none of them quoted.
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.jit import kernel
+from crucial.types import Bytes, Ints
 
 __all__ = ["BROKEN", "EXACT", "FOR_PYTHON", "MISSING", "parse_number"]
 
@@ -29,7 +30,7 @@ _WHOLE = np.uint64(2**53)  # up to here every whole number is a double
 _Q = 64
 
 
-def _powers_of_ten() -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _powers_of_ten() -> tuple[NDArray[np.uint64], Ints]:
     heads, shifts = [], []
     for q in range(-_Q, _Q + 1):
         if q >= 0:
@@ -81,7 +82,7 @@ def _bracket(w: np.uint64, q: np.int64) -> tuple[float, bool]:
 
 
 @kernel
-def _word_for_missing(text: NDArray[np.uint8], at: int) -> int:
+def _word_for_missing(text: Bytes, at: int) -> int:
     """Return the length of "nan" or "null" (in any case) at this place, 0 if neither is there."""
     # Each look goes one byte on only where the one before was a letter: a line end stops it.
     if text[at] | 32 != 110:
@@ -95,7 +96,7 @@ def _word_for_missing(text: NDArray[np.uint8], at: int) -> int:
 
 
 @kernel
-def parse_number(text: NDArray[np.uint8], at: int) -> tuple[float, int, int]:
+def parse_number(text: Bytes, at: int) -> tuple[float, int, int]:
     """Read the number that begins at ``text[at]``; somewhere after it there is a line end.
 
     ``[+-] digits [. digits] [e [+-] digits]`` with a digit before or after the point; or

@@ -19,14 +19,12 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.kernels.threads import run_all
+from crucial.types import Floats, Ints
 
 __all__ = ["COMPILE_FROM", "count_pairs", "count_pairs_compiled", "count_pairs_plain"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Rows from which compiling costs less than it saves.
 COMPILE_FROM = 20_000

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.jit import kernel
+from crucial.types import Floats, Ints
 
 __all__ = ["add_steps"]
 
@@ -20,11 +21,11 @@ def add_steps(
     row_stride: int,
     column_stride: int,
     first: int,
-    features: NDArray[np.int64],
-    thresholds: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    values: NDArray[np.float64],
-    scores: NDArray[np.float64],  # OUT
+    features: Ints,
+    thresholds: Floats,
+    starts: Ints,
+    values: Floats,
+    scores: Floats,  # OUT
 ) -> None:
     """Sum the step functions of all features for consecutive rows.
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from crucial.kernels.decimals import EXACT, FOR_PYTHON, parse_number
 from crucial.kernels.jit import kernel
+from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["FIELDS", "number_words", "place_words", "split_lines"]
 
@@ -26,10 +27,10 @@ def _is_space(byte: int) -> bool:
 
 @kernel
 def split_lines(
-    text: NDArray[np.uint8],
-    places: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    odd: NDArray[np.int64],
+    text: Bytes,
+    places: Ints,
+    scores: Floats,
+    odd: Ints,
 ) -> tuple[int, int]:
     """Find the fields of every line, and read its score.
 
@@ -85,7 +86,7 @@ def split_lines(
 
 
 @kernel
-def _hash(text: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
+def _hash(text: Bytes, begin: int, end: int) -> np.uint64:
     """FNV-1a, with its bits mixed once more at the end."""
     value = _BASIS
     for at in range(begin, end):
@@ -96,10 +97,10 @@ def _hash(text: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
 
 @kernel
 def _same(
-    text: NDArray[np.uint8],
+    text: Bytes,
     begin: int,
     end: int,
-    other: NDArray[np.uint8],
+    other: Bytes,
     other_begin: int,
     other_end: int,
 ) -> bool:
@@ -125,13 +126,13 @@ def place_words(hashes: NDArray[np.uint64], n_words: int, slots: NDArray[np.int3
 
 @kernel
 def number_words(
-    text: NDArray[np.uint8],
-    places: NDArray[np.int64],
+    text: Bytes,
+    places: Ints,
     field: int,
     codes: NDArray[np.int32],
     slots: NDArray[np.int32],
-    arena: NDArray[np.uint8],
-    starts: NDArray[np.int64],
+    arena: Bytes,
+    starts: Ints,
     hashes: NDArray[np.uint64],
     n_words: int,
 ) -> int:

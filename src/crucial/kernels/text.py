@@ -20,6 +20,7 @@ from crucial.kernels.text_rules import (
     QID_UNEXPECTED,
     VALUE,
 )
+from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["count_marks", "fill_dense", "parse_lines"]
 
@@ -29,7 +30,7 @@ _DOCID = tuple(b"docid")
 
 
 @kernel
-def count_marks(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int]:
+def count_marks(text: Bytes, start: int, stop: int) -> tuple[int, int]:
     """Count the line ends and the colons of ``text[start:stop]``: bounds of what is in it."""
     lines, colons = 0, 0
     for i in range(start, stop):
@@ -44,7 +45,7 @@ def _is_space(byte: int) -> bool:
 
 
 @kernel
-def _skip_spaces(text: NDArray[np.uint8], at: int) -> int:
+def _skip_spaces(text: Bytes, at: int) -> int:
     """Go to the next byte that is not a space inside a line."""
     while _is_space(text[at]) and text[at] != _NEWLINE:
         at += 1
@@ -57,7 +58,7 @@ def _ends_token(byte: int) -> bool:
 
 
 @kernel
-def _begins(text: NDArray[np.uint8], at: int, stop: int, word: tuple[int, ...]) -> bool:
+def _begins(text: Bytes, at: int, stop: int, word: tuple[int, ...]) -> bool:
     """Say whether ``text[at:stop]`` begins with these bytes."""
     for byte in word:
         if at >= stop or text[at] != byte:
@@ -67,7 +68,7 @@ def _begins(text: NDArray[np.uint8], at: int, stop: int, word: tuple[int, ...]) 
 
 
 @kernel
-def _item_place(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int]:
+def _item_place(text: Bytes, start: int, stop: int) -> tuple[int, int]:
     """Find the item id in the comment ``text[start:stop]``.
 
     TOKEN of ``docid = TOKEN ...``, else the whole comment without the spaces around it.
@@ -94,13 +95,13 @@ def _item_place(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, in
 
 @kernel
 def _parse_features(
-    text: NDArray[np.uint8],
+    text: Bytes,
     at: int,
     bounds: tuple[int, int],
     limit: float,
     entries: int,
     indices: NDArray[np.int32],
-    values: NDArray[np.float64],
+    values: Floats,
 ) -> tuple[int, int, int]:
     """Parse ``index:value ...`` up to a comment or the line end.
 
@@ -140,18 +141,18 @@ def _parse_features(
 
 @kernel
 def parse_lines(
-    text: NDArray[np.uint8],
+    text: Bytes,
     start: int,
     stop: int,
     with_qid: bool,
     bounds: tuple[int, int],
     limit: float,
-    labels: NDArray[np.float64],
-    row_starts: NDArray[np.int64],
+    labels: Floats,
+    row_starts: Ints,
     indices: NDArray[np.int32],
-    values: NDArray[np.float64],
-    qids: NDArray[np.int64],
-    places: NDArray[np.int64],
+    values: Floats,
+    qids: Ints,
+    places: Ints,
 ) -> tuple[int, int, int, int, int]:
     """Parse the lines ``text[start:stop]``, the last of which ends in a line end.
 
@@ -245,7 +246,7 @@ def parse_lines(
 
 @kernel
 def fill_dense(
-    row_starts: NDArray[np.int64],
+    row_starts: Ints,
     indices: NDArray[np.int32],
     values: NDArray[Any],
     base: int,

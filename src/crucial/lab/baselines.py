@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.labels import LabelFeedback, check_labels
+from crucial.types import Floats
 
 __all__ = ["BestFeature", "RandomOrder"]
-
-Floats = NDArray[np.float64]
 
 
 class BestFeature(BaseEstimator):  # type: ignore[misc]

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.measures.base import Aggregate, summarise
 from crucial.measures.intervals import bootstrap_interval
+from crucial.types import Floats
 
 __all__ = ["UNITS", "Blocks"]
 
-Floats = NDArray[np.float64]
 
 #: What a block is, and how many of them are called.
 UNITS = {"query": "queries", "fold": "folds", "task": "tasks"}

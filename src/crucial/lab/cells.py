@@ -23,10 +23,10 @@ from crucial.lab.tasks import Part, Parts, Split
 from crucial.lab.tidy import plain
 from crucial.measures.base import Measure
 from crucial.measures.judged import as_numbers
+from crucial.types import Floats
 
 __all__ = ["Job", "forget_parts", "run_job", "run_job_beside"]
 
-Floats = NDArray[np.float64]
 
 #: The last split that was read in this process: several rankers in turn need it.
 _LAST: list[tuple[Any, str, Parts]] = []

@@ -20,6 +20,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 
 from crucial.errors import DataError, ParameterError
+from crucial.types import Floats
 from crucial.validation import refuse
 
 __all__ = ["Handover", "fit", "scores_of"]
@@ -102,9 +103,7 @@ def fit(
         estimator.fit(X, y, **{name: beside[name] for name in handover.to_fit})
 
 
-def scores_of(
-    estimator: Any, X: Any, handover: Handover, beside: dict[str, Any]
-) -> NDArray[np.float64]:
+def scores_of(estimator: Any, X: Any, handover: Handover, beside: dict[str, Any]) -> Floats:
     """One score a row: predictions, or how sure a classifier is of a high label."""
     with handover.allowed():
         # (what is not scikit-learn's own has no tags to say that it classifies)
@@ -114,7 +113,7 @@ def scores_of(
         return np.asarray(estimator.predict(X, **passed), np.float64)
 
 
-def _grades(classifier: Any, X: Any) -> NDArray[np.float64]:
+def _grades(classifier: Any, X: Any) -> Floats:
     """Decision value of the higher of two labels; of more labels the expected one."""
     if hasattr(classifier, "decision_function") and len(classifier.classes_) <= 2:
         return np.asarray(classifier.decision_function(X), np.float64)

@@ -8,7 +8,6 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import DataError
 from crucial.inspection.results import new_axes
@@ -20,10 +19,10 @@ from crucial.lab.statistics import (
 )
 from crucial.lab.tidy import frame_of
 from crucial.model.text import printable
+from crucial.types import Floats
 
 __all__ = ["RankSummary", "summarise_ranks"]
 
-Floats = NDArray[np.float64]
 
 _TRACK = 50  # signs of the axis in the text form
 

@@ -23,6 +23,7 @@ from crucial.lab.folds import Fold, make_folds
 from crucial.measures.base import Measure
 from crucial.measures.judged import as_numbers
 from crucial.measures.names import get_measure
+from crucial.types import Floats, Ints
 from crucial.validation import check_flag, check_integer, refuse
 
 __all__ = ["cross_validate"]
@@ -130,7 +131,7 @@ def cross_validate(
 class _Done:
     """What comes back from a fold."""
 
-    scores: NDArray[np.float64]
+    scores: Floats
     fit_seconds: float
     predict_seconds: float
     estimator: Any
@@ -171,7 +172,7 @@ def _warn_once(done: list[_Done]) -> None:
         warnings.warn(f"{text} (In {count} of {len(done)} folds.)", category, stacklevel=3)
 
 
-def _part(beside: dict[str, NDArray[Any] | None], rows: NDArray[np.int64]) -> dict[str, Any]:
+def _part(beside: dict[str, NDArray[Any] | None], rows: Ints) -> dict[str, Any]:
     return {name: None if array is None else array[rows] for name, array in beside.items()}
 
 
@@ -184,7 +185,7 @@ def _table(X: Any) -> Any:
     return X if hasattr(X, "shape") else np.asarray(X)
 
 
-def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
+def take_rows(X: Any, rows: Ints) -> Any:
     """Rows of an array, a sparse matrix, or a frame, which stays a frame."""
     if isinstance(X, Instances):
         return Instances(take_rows(X.table, rows), X.names)
@@ -195,7 +196,7 @@ def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
     return nw.from_native(X, eager_only=True)[rows].to_native()
 
 
-def _targets(y: Any, labels: NDArray[np.float64]) -> NDArray[Any]:
+def _targets(y: Any, labels: Floats) -> NDArray[Any]:
     """Labels as they came where they are whole numbers, which classifiers want."""
     given = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     return given.reshape(len(labels)) if given.dtype.kind in "iub" else labels

@@ -16,11 +16,11 @@ from crucial.measures.base import Measure, summarise
 from crucial.measures.evaluation import MeasureResult
 from crucial.measures.intervals import bootstrap_interval
 from crucial.measures.names import get_measure
+from crucial.types import Floats, Ints
 from crucial.validation import check_choice
 
 __all__ = ["CrossValidation", "FoldReport", "summarise_folds"]
 
-Floats = NDArray[np.float64]
 
 LEVEL = 0.95
 
@@ -210,7 +210,7 @@ def _value(values: Floats, weights: Floats | None, part: NDArray[Any], measure: 
 
 
 def _describe(
-    reports: Sequence[FoldReport], names: NDArray[Any], codes: NDArray[np.int64], has_qid: bool
+    reports: Sequence[FoldReport], names: NDArray[Any], codes: Ints, has_qid: bool
 ) -> dict[str, NDArray[Any]]:
     """Size and time of every fold."""
     columns: dict[str, NDArray[Any]] = {"fold": names}
@@ -226,7 +226,7 @@ def _describe(
 
 
 def _interval_of_queries(
-    values: Floats, weights: Floats | None, query_of: NDArray[np.int64], measure: Measure, seed: int
+    values: Floats, weights: Floats | None, query_of: Ints, measure: Measure, seed: int
 ) -> tuple[float, float] | None:
     """Bootstrap over queries; one that was held out more than once is drawn as a whole."""
     _, query = np.unique(query_of, return_inverse=True)

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from crucial.data.groups import Groups
@@ -16,10 +15,10 @@ from crucial.lab.tasks import Part
 from crucial.measures.base import Measure, summarise
 from crucial.measures.custom import CustomMeasure
 from crucial.measures.judged import as_numbers
+from crucial.types import Floats
 
 __all__ = ["curve", "curves", "stages"]
 
-Floats = NDArray[np.float64]
 
 #: Scores held at a time.
 _AT_ONCE = 1_000_000

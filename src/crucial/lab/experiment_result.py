@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.files import PathLike
 from crucial.errors import DataError, FileError
@@ -18,11 +17,11 @@ from crucial.lab.critical_difference import RankSummary, summarise_ranks
 from crucial.lab.store import ResultFolder
 from crucial.lab.tidy import frame_of, write_rows
 from crucial.model.text import printable
+from crucial.types import Floats
 from crucial.validation import check_choice, lookup
 
 __all__ = ["ExperimentResult", "load_experiment"]
 
-Floats = NDArray[np.float64]
 Key = tuple[str, str, str]
 
 LEVEL = 0.95

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
+from crucial.types import Floats, Ints
 from crucial.validation import refuse
 
 __all__ = ["Fold", "deal", "make_folds"]
 
-Rows = NDArray[np.int64]
 
 _RULE = (
     "an int of at least 2, a splitter of scikit-learn's, one fold number a row, or pairs of "
@@ -39,13 +39,13 @@ class Fold:
     """
 
     name: Any
-    train: Rows
-    test: Rows
+    train: Ints
+    test: Ints
 
 
 def make_folds(
     cv: Any,
-    y: NDArray[np.float64],
+    y: Floats,
     groups: Groups,
     has_qid: bool,
     random: np.random.Generator,
@@ -90,20 +90,18 @@ def make_folds(
 
 def deal(
     n_folds: int,
-    y: NDArray[np.float64],
+    y: Floats,
     groups: Groups,
     has_qid: bool,
     random: np.random.Generator,
-) -> Rows:
+) -> Ints:
     """Number of the fold of every row, from 0: whole queries, or without any the rows."""
     if has_qid:
         return _deal_queries(n_folds, y, groups, random)
     return _deal_rows(n_folds, y, random)
 
 
-def _deal_queries(
-    n_folds: int, y: NDArray[np.float64], groups: Groups, random: np.random.Generator
-) -> Rows:
+def _deal_queries(n_folds: int, y: Floats, groups: Groups, random: np.random.Generator) -> Ints:
     """Fold of every row: whole queries, those with something to tell apart spread evenly."""
     if n_folds > groups.n_groups:
         advice = (
@@ -122,10 +120,10 @@ def _deal_queries(
     return fold[groups.codes]
 
 
-def _deal_rows(n_folds: int, y: NDArray[np.float64], random: np.random.Generator) -> Rows:
+def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:
     """Fold of every row, such that each fold has its share of every label.
 
-    Rows are lined up by label and dealt out in that order, a round of all folds at a
+    Ints are lined up by label and dealt out in that order, a round of all folds at a
     time, each round in an order of its own. Two labels and real numbers are one case.
     """
     if n_folds > len(y):
@@ -186,7 +184,7 @@ def _from_pair(number: int, pair: Any, n_rows: int) -> Fold:
     return Fold(number, train, test)
 
 
-def _rows(number: int, what: str, rows: Any, n_rows: int) -> Rows:
+def _rows(number: int, what: str, rows: Any, n_rows: int) -> Ints:
     """Row numbers, given as such or as a mask."""
     found = np.asarray(rows)
     if found.dtype.kind == "b" and found.shape == (n_rows,):

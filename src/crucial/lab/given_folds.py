@@ -13,7 +13,7 @@ import numpy as np
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike, open_bytes
-from crucial.data.reading import find_format, read_data
+from crucial.data.formats.reading import find_format, read_data
 from crucial.errors import FileError
 from crucial.lab.tasks import Part, Parts, Split
 

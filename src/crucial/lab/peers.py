@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from crucial.data.groups import Groups
@@ -19,6 +18,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, MissingExtraError
 from crucial.feedback.labels import check_labels
 from crucial.lab.baselines import BestFeature, RandomOrder
+from crucial.types import Floats, Ints
 
 __all__ = [
     "PEERS",
@@ -27,8 +27,6 @@ __all__ = [
     "XGBoostPeer",
     "make_peer",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def _package(name: str) -> Any:
@@ -55,7 +53,7 @@ def _rows_of(X: Any) -> Any:
     return table.tocsr() if hasattr(table, "tocsr") else table
 
 
-def _whole_labels(name: str, y: Floats, highest: int) -> NDArray[np.int64]:
+def _whole_labels(name: str, y: Floats, highest: int) -> Ints:
     bad = (y < 0) | (y > highest) | (y != np.floor(y))
     if bad.any():
         raise DataError(

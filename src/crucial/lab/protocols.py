@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.lab.folds import deal
 from crucial.lab.tasks import Split, Task
 from crucial.measures.names import get_measure
+from crucial.types import Ints
 from crucial.validation import check_integer, check_real, lookup, refuse
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "as_protocol",
 ]
 
-Rows = NDArray[np.int64]
 Chooser = str | Mapping[str, str]
 
 
@@ -278,7 +277,7 @@ def _random(task: Task, seed: int, stream: int) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(task.name.encode("utf-8", "replace")), stream])
 
 
-def _dealt(task: Task, n_folds: int, seed: int) -> Rows:
+def _dealt(task: Task, n_folds: int, seed: int) -> Ints:
     try:
         return deal(n_folds, task.y, task.groups, task.qid is not None, _random(task, seed, 0))
     except DataError as error:
@@ -287,8 +286,8 @@ def _dealt(task: Task, n_folds: int, seed: int) -> Rows:
 
 
 def _set_aside(
-    task: Task, train: Rows, share: float, random: np.random.Generator
-) -> tuple[Rows, Rows | None]:
+    task: Task, train: Ints, share: float, random: np.random.Generator
+) -> tuple[Ints, Ints | None]:
     """Part the training rows: whole queries, or without any single rows."""
     if not share:
         return train, None
@@ -306,8 +305,8 @@ def _set_aside(
 
 
 def _cut_lists(
-    rows: Rows, groups: Groups, share: float, random: np.random.Generator
-) -> tuple[Rows, Rows]:
+    rows: Ints, groups: Groups, share: float, random: np.random.Generator
+) -> tuple[Ints, Ints]:
     """Part the rows of every list; the second part has the share, rounded down, at least 1."""
     order = np.lexsort((random.random(len(rows)), groups.codes))
     place = np.arange(len(rows)) - np.repeat(groups.starts[:-1], groups.sizes)

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import DataError
 from crucial.measures.paired import SAME
+from crucial.types import Floats
 from crucial.validation import check_integer, check_real
 
 __all__ = ["FriedmanTest", "average_ranks", "critical_difference", "friedman_test", "ranks_of"]
-
-Floats = NDArray[np.float64]
 
 
 def ranks_of(values: Any, higher_is_better: bool = True) -> Floats:

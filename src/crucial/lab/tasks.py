@@ -16,10 +16,9 @@ from crucial.data.files import PathLike
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.labels import check_labels
+from crucial.types import Floats, Ints
 
 __all__ = ["Part", "Parts", "Split", "Task", "as_tasks"]
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +35,12 @@ class Part:
     """
 
     X: Any
-    y: NDArray[np.float64]
+    y: Floats
     groups: Groups
     qid: NDArray[Any] | None
 
     @classmethod
-    def of(cls, X: Any, y: NDArray[np.float64], qid: NDArray[Any] | None) -> Part:
+    def of(cls, X: Any, y: Floats, qid: NDArray[Any] | None) -> Part:
         """Sort the rows into queries."""
         return cls(X, y, Groups.from_qid(qid, len(y)), qid)
 
@@ -66,9 +65,9 @@ class Split:
     """
 
     name: str
-    train: Rows | None = None
-    valid: Rows | None = None
-    test: Rows | None = None
+    train: Ints | None = None
+    valid: Ints | None = None
+    test: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +113,7 @@ class Task:
     @classmethod
     def from_file(cls, path: PathLike, name: str | None = None, **options: Any) -> Task:
         """Read one from a file; options as in `crucial.read_data`."""
-        from crucial.data.reading import read_data
+        from crucial.data.formats.reading import read_data
 
         data = read_data(path, **options)
         if data.y is None:
@@ -133,7 +132,7 @@ class Task:
         valid = None if split.valid is None else self._take(split.valid)
         return Parts(self._take(split.train), valid, self._take(split.test))
 
-    def _take(self, rows: Rows) -> Part:
+    def _take(self, rows: Ints) -> Part:
         from crucial.lab.cross_validation import take_rows
 
         qid = None if self.qid is None else self.qid[rows]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.model.weak import Presence, ScaledFeature, WeakRanker
+from crucial.types import Ints
 
 __all__ = ["Design"]
 
@@ -33,7 +33,7 @@ class Design:
     rankers: tuple[WeakRanker, ...]
 
     @classmethod
-    def of(cls, instances: Instances, rows: NDArray[np.int64]) -> Design:
+    def of(cls, instances: Instances, rows: Ints) -> Design:
         """The columns of some rows; sparse for sparse input.
 
         Features that say nothing on these rows are left out.

@@ -11,7 +11,7 @@ import numpy as np
 
 from crucial.errors import DataError, ParameterError
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
-from crucial.measures.ragged import Bools, Floats
+from crucial.types import Bools, Floats
 from crucial.validation import check_choice
 
 __all__ = [

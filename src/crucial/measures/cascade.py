@@ -9,8 +9,9 @@ import numpy as np
 
 from crucial.measures.base import Bound, Measure
 from crucial.measures.judged import Judged, Ranking
-from crucial.measures.ragged import Floats, Ints, runs, size_classes, slots
+from crucial.measures.ragged import runs, size_classes, slots
 from crucial.measures.ranking import Blocks
+from crucial.types import Floats, Ints
 
 __all__ = ["ExpectedReciprocalRank", "stopping_places"]
 

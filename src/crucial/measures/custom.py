@@ -11,7 +11,7 @@ import numpy as np
 
 from crucial.measures.base import Bound, Measure
 from crucial.measures.judged import Judged, Ranking
-from crucial.measures.ragged import Floats
+from crucial.types import Floats
 
 __all__ = ["CustomMeasure"]
 

@@ -14,7 +14,7 @@ from crucial.measures.intervals import bootstrap_interval
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
 from crucial.measures.linear import weighted_sum
 from crucial.measures.names import get_measure
-from crucial.measures.ragged import Floats
+from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, check_real
 
 __all__ = ["Evaluation", "MeasureResult", "evaluate", "measure_ranking"]

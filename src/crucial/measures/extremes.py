@@ -15,8 +15,9 @@ import numpy as np
 
 from crucial.measures.base import RELEVANT, Aggregate, Bound, Measure, Relevance
 from crucial.measures.judged import Judged, Ranking
-from crucial.measures.ragged import Floats, Ints, runs, size_classes, slots
+from crucial.measures.ragged import runs, size_classes, slots
 from crucial.measures.ranking import Blocks
+from crucial.types import Floats, Ints
 
 __all__ = ["AverageRank", "Coverage", "ReciprocalRank", "TopHits", "first_place"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from crucial.measures.base import Aggregate
-from crucial.measures.ragged import Floats
+from crucial.types import Floats
 
 __all__ = ["bootstrap_interval"]
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataTypeError
-from crucial.measures.ragged import Bools, Floats, Ints, size_classes, slots
+from crucial.measures.ragged import size_classes, slots
 from crucial.measures.ranking import Blocks, Table, sort_into_blocks
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["TIES", "Judged", "Ranking", "as_numbers"]
 

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import DataError
 from crucial.measures.base import Aggregate, summarise
 from crucial.measures.intervals import bootstrap_interval
+from crucial.types import Floats
 from crucial.validation import check_choice, check_integer
 
 __all__ = ["SAME", "TESTS", "PairedTest", "holm", "paired_test", "win_tie_loss"]
 
-Floats = NDArray[np.float64]
 
 TESTS = ("permutation", "t")
 

@@ -16,8 +16,9 @@ from crucial.kernels.inversions import count_pairs
 from crucial.kernels.threads import count_threads
 from crucial.measures.base import Aggregate, Bound, Measure, Relevance
 from crucial.measures.judged import Judged, Ranking
-from crucial.measures.ragged import Floats, Ints, runs
+from crucial.measures.ragged import runs
 from crucial.measures.ranking import Blocks
+from crucial.types import Floats, Ints
 
 __all__ = ["PairMeasure", "levels_of"]
 

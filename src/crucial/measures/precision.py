@@ -8,8 +8,8 @@ import numpy as np
 
 from crucial.measures.base import RELEVANT, Bound, Measure, Relevance
 from crucial.measures.judged import Judged, Ranking
-from crucial.measures.ragged import Floats
 from crucial.measures.ranking import Blocks
+from crucial.types import Floats
 
 __all__ = ["AveragePrecision", "expected_precisions"]
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Bools", "Floats", "Ints", "runs", "size_classes", "slots"]
+from crucial.types import Bools, Ints
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["runs", "size_classes", "slots"]
 
 
 def size_classes(sizes: Ints) -> list[Ints]:

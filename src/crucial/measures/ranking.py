@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.measures.ragged import Bools, Floats, Ints, runs, slots
+from crucial.measures.ragged import runs, slots
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Blocks", "Table", "sort_into_blocks"]
 

@@ -12,7 +12,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, DataWarning
 from crucial.measures.evaluation import Evaluation, Measures, measure_ranking
 from crucial.measures.judged import Judged, as_numbers
-from crucial.measures.ragged import Bools, Floats, Ints
+from crucial.types import Bools, Floats, Ints
 from crucial.validation import check_choice
 
 __all__ = ["evaluate_run", "judge_run"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.kernels.inversions import count_pairs
 from crucial.kernels.threads import count_threads
@@ -17,8 +16,9 @@ from crucial.measures.base import Bound, Measure
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.linear import weighted_sum
 from crucial.measures.pairs import levels_of
-from crucial.measures.ragged import Floats, Ints, runs
+from crucial.measures.ragged import runs
 from crucial.measures.ranking import Blocks
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["TopLoss"]
 
@@ -118,9 +118,7 @@ def _discordant(blocks: Blocks, level: Ints, k: int, n_queries: int, threads: in
     return np.asarray(wrong + tied / 2 + drawn * more_wrong + drawn_pair * more_tied / 2)
 
 
-def _counts(
-    blocks: Blocks, level: Ints, kept: NDArray[np.bool_], n_queries: int, threads: int
-) -> Floats:
+def _counts(blocks: Blocks, level: Ints, kept: Bools, n_queries: int, threads: int) -> Floats:
     """Concordant, discordant and tied pairs of the items in the blocks that are kept."""
     found = np.zeros((n_queries, 3))
     query = blocks.query[kept]

@@ -26,6 +26,7 @@ from crucial.model.weak import (
     Vote,
     WeakRankerLike,
 )
+from crucial.types import Floats, Ints
 from crucial.validation import check_integer
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_FEATURES", "AdditiveRanker"]
 
-Floats = NDArray[np.float64]
 
 MAX_FEATURES = 2**31 - 1
 
@@ -139,7 +139,7 @@ class AdditiveRanker:
         return total
 
     @cached_property
-    def _compact(self) -> tuple[NDArray[np.int64], AdditiveRanker]:
+    def _compact(self) -> tuple[Ints, AdditiveRanker]:
         """The columns that are looked at, and the same model over these alone."""
         own = (Stump, Presence, ScaledFeature, Vote, Constant, QuasiKNN)
         known = [ranker for ranker in self.rankers if isinstance(ranker, own)]

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crucial.types import Floats
 from crucial.validation import refuse
 
 __all__ = ["check_ranker", "plain_names", "plain_summary", "plain_weights"]
@@ -85,7 +85,7 @@ def _plain(value: Any, place: str, depth: int, owner: str) -> Any:
 
 
 def plain_weights(
-    weights: Sequence[float] | NDArray[np.float64],
+    weights: Sequence[float] | Floats,
     n_rankers: int,
     owner: str = "AdditiveRanker",
     name: str = "weights",

@@ -13,6 +13,7 @@ from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from crucial.model.query_ranks import Regions, middle_positions
+from crucial.types import Floats
 from crucial.validation import check_integer, refuse
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_INTERVALS", "QuasiKNN"]
 
-Floats = NDArray[np.float64]
 
 MAX_INTERVALS = 65535
 

@@ -8,16 +8,13 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.cutting import is_small
 from crucial.kernels.plain.ranks import rank_rows
 from crucial.kernels.threads import run_all
+from crucial.types import Floats, Ints
 
 __all__ = ["UPWARD", "Regions", "middle_positions"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

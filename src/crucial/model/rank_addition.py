@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
@@ -19,6 +18,7 @@ from crucial.model.inputs import check_columns, check_finite, check_names
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
 from crucial.model.shape import Shape
+from crucial.types import Floats, Ints
 from crucial.validation import check_integer, refuse
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RankAdditionRanker"]
 
-Floats = NDArray[np.float64]
 
 _OWNER = "RankAdditionRanker"
 MAX_FEATURES = 2**31 - 1
@@ -154,9 +153,7 @@ class RankAdditionRanker:
             out[groups.order] = scores
             yield out
 
-    def _stages(
-        self, instances: Instances, rows: NDArray[np.int64], starts: NDArray[np.int64]
-    ) -> Iterator[Floats]:
+    def _stages(self, instances: Instances, rows: Ints, starts: Ints) -> Iterator[Floats]:
         """Ranks of whole queries before the first step and after every one."""
         now = middle_positions(np.zeros(len(rows)), starts)
         yield now + 0.5
@@ -238,14 +235,14 @@ def _factors(name: str, given: Sequence[float] | Floats, n_rankers: int) -> tupl
     return plain
 
 
-def _blocks(starts: NDArray[np.int64]) -> list[tuple[int, int]]:
+def _blocks(starts: Ints) -> list[tuple[int, int]]:
     """Ranges of whole queries of about as many rows each."""
     marks = np.arange(_BLOCK_ROWS, max(int(starts[-1]), 1), _BLOCK_ROWS)
     cuts = np.unique(np.concatenate(([0], np.searchsorted(starts, marks), [len(starts) - 1])))
     return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
 
-def _part(groups: Groups, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _part(groups: Groups, first: int, last: int) -> tuple[Ints, Ints]:
     """Rows of a range of queries, and where each begins among them."""
     begin, end = int(groups.starts[first]), int(groups.starts[last])
     rows = np.arange(begin, end) if groups.permutation is None else groups.order[begin:end]

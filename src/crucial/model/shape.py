@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from crucial.types import Floats
 
 __all__ = ["Shape", "draw_shape", "sparkline"]
 
@@ -34,8 +33,8 @@ class Shape:
 
     feature: int
     name: str | None
-    thresholds: NDArray[np.float64]
-    values: NDArray[np.float64]
+    thresholds: Floats
+    values: Floats
     missing: float
 
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.weak import Presence, Stump, Vote
+from crucial.types import Floats, Ints
 
 __all__ = ["Ladder", "StepFunctions"]
 
-Floats = NDArray[np.float64]
 
 # Beyond this many (row, used feature) cells a compiled kernel repays loading it:
 # NumPy needs about 15 ns for each.
@@ -103,9 +103,9 @@ class StepFunctions:
         they begin at ``starts[u] + u``.
     """
 
-    features: NDArray[np.int64]
+    features: Ints
     thresholds: Floats
-    starts: NDArray[np.int64]
+    starts: Ints
     values: Floats
 
     @classmethod
@@ -135,15 +135,15 @@ class StepFunctions:
         return self.thresholds[begin:end], self.values[begin + slot : end + slot + 1]
 
     @cached_property
-    def _firsts(self) -> NDArray[np.int64]:
+    def _firsts(self) -> Ints:
         return self.starts[:-1].copy()
 
     @cached_property
-    def _columns(self) -> NDArray[np.int64]:
+    def _columns(self) -> Ints:
         return np.repeat(self.features, np.diff(self.starts))
 
     @cached_property
-    def _offsets(self) -> NDArray[np.int64]:
+    def _offsets(self) -> Ints:
         return self.starts[:-1] + np.arange(len(self.features))
 
     @cached_property

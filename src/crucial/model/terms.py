@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from crucial.errors import NotRankedError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.weak import QuasiKNN, ScaledFeature, WeakRankerLike
+from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
 
 __all__ = ["Terms", "checked_scores"]
 
-Floats = NDArray[np.float64]
 
 _BLOCK = 1 << 18  # numbers of one block of (row, round)
 
@@ -56,14 +56,14 @@ class Terms:
     weights: tuple[float, ...]
 
     @cached_property
-    def _scaled(self) -> tuple[list[ScaledFeature], NDArray[np.int64]]:
+    def _scaled(self) -> tuple[list[ScaledFeature], Ints]:
         """The distinct rankers, and which of them every round uses."""
         slots: dict[ScaledFeature, int] = {}
         rounds = [slots.setdefault(r, len(slots)) for r in self.rankers]  # type: ignore[arg-type]
         return list(slots), np.array(rounds, np.int64)
 
     @cached_property
-    def _parameters(self) -> tuple[NDArray[np.int64], Floats, Floats, Floats, Floats, Floats]:
+    def _parameters(self) -> tuple[Ints, Floats, Floats, Floats, Floats, Floats]:
         distinct, _ = self._scaled
         low, high, default = (
             np.array([getattr(ranker, name) for ranker in distinct])

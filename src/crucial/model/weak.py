@@ -18,6 +18,7 @@ from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from crucial.model.quasi_knn import QuasiKNN
+from crucial.types import Floats
 from crucial.validation import refuse
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ __all__ = [
     "WeakRanker",
     "WeakRankerLike",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @runtime_checkable

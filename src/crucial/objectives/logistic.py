@@ -13,16 +13,16 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.cutting import is_small
-from crucial.feedback.base import Feedback, Floats
+from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.potentials import Potentials
 from crucial.kernels.plain import logistic as plain
 from crucial.kernels.threads import run_all
 from crucial.objectives.own_loss import OwnLossState, begin_with, refuse_sum
+from crucial.types import Bytes, Floats
 
 __all__ = ["LogisticLine", "LogisticLoss", "LogisticState"]
 
@@ -76,7 +76,7 @@ class LogisticState(OwnLossState):
         """
         raise NotImplementedError
 
-    def line(self, output: NDArray[np.uint8]) -> LogisticLine:
+    def line(self, output: Bytes) -> LogisticLine:
         """The loss along a weak ranker; every evaluation costs O(pairs)."""
         return LogisticLine(self, output.astype(np.float64), self._total)
 

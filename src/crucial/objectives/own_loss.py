@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError, ParameterError
-from crucial.feedback.base import Feedback, Floats, PairState
+from crucial.feedback.base import Feedback, PairState
 from crucial.feedback.potentials import Potentials
+from crucial.types import Bytes, Floats
 
 __all__ = ["Line", "OwnLossState", "begin_with", "log_sum", "refuse_sum"]
 
@@ -54,7 +55,7 @@ class OwnLossState:
         """Write the potentials; their scale and the logarithm of the loss, 0 at equal scores."""
         raise NotImplementedError
 
-    def line(self, output: NDArray[np.uint8]) -> Line:
+    def line(self, output: Bytes) -> Line:
         """The loss along a weak ranker of 0 and 1."""
         raise NotImplementedError
 
@@ -66,7 +67,7 @@ class OwnLossState:
         """Let ``H += alpha * output``."""
         self._inner.advance(output, alpha)
 
-    def binary_weights(self, output: NDArray[np.uint8]) -> tuple[float, float]:
+    def binary_weights(self, output: Bytes) -> tuple[float, float]:
         """W+ and W-: weight of the pairs that a {0, 1} ranker orders right, and wrong."""
         return self.line(output).weights()
 

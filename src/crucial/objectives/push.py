@@ -15,10 +15,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.cutting import is_small
-from crucial.feedback.base import Feedback, Floats
+from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.pairs import PairFeedback
@@ -26,6 +25,7 @@ from crucial.feedback.potentials import Potentials
 from crucial.kernels.plain import push as plain
 from crucial.kernels.threads import run_all
 from crucial.objectives.own_loss import OwnLossState, begin_with, log_sum, refuse_sum
+from crucial.types import Bytes, Floats
 
 __all__ = ["PNormLoss", "PushLine"]
 
@@ -169,7 +169,7 @@ class LabelPush(OwnLossState):
         pi[n:] = 0.0
         return 1.0, (log_sum(self._all + log_loss) - self._start) / self._p
 
-    def line(self, output: NDArray[np.uint8]) -> PushLine:
+    def line(self, output: Bytes) -> PushLine:
         """The loss along a weak ranker: one O(n) pass, then O(levels) an evaluation."""
         segments = len(self._layout.values)
         above, inside = np.empty((segments, 2)), np.empty((segments, 2))
@@ -231,7 +231,7 @@ class PairPush(OwnLossState):
         whole = total if self._log_weight is self._all else self._log_total(self._all)[1]
         return 1.0, (whole - self._start) / self._p
 
-    def line(self, output: NDArray[np.uint8]) -> PushLine:
+    def line(self, output: Bytes) -> PushLine:
         """The loss along a weak ranker: one O(pairs) pass, then O(losers) an evaluation."""
         logs = self._log_weight - self.scores[self._high]
         said = output[self._high]

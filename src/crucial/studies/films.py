@@ -23,19 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.apps.recommend.taste import learn_taste
+from crucial.data.formats.ratings import read_ratings
 from crucial.data.opinions import Opinions
-from crucial.data.rating_files import read_ratings
 from crucial.data.ratings import Ratings
 from crucial.errors import CrucialError, DataError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.measures.evaluation import evaluate
 from crucial.studies.films_factors import factor_scores, has_implicit
 from crucial.studies.films_report import draw, write_table
+from crucial.types import Floats, Ints
 
 __all__ = ["DENSITIES", "MEASURES", "Film", "Point", "main", "run"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 MEASURES = ("disagreement", "prot", "ap", "coverage")
 SIZES = (100, 200, 500, 750, 1000, 2000)

@@ -8,9 +8,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.opinions import Opinions
+from crucial.types import Floats
 
 if TYPE_CHECKING:
     from crucial.studies.films import Film
@@ -23,7 +23,7 @@ def has_implicit() -> bool:
     return find_spec("implicit") is not None
 
 
-def factor_scores(club: Opinions, films: Sequence[Film]) -> list[NDArray[np.float64]]:
+def factor_scores(club: Opinions, films: Sequence[Film]) -> list[Floats]:
     """Scores of every target's test films by alternating least squares (64 factors).
 
     One factorisation of all viewers' ratings and the targets' training halves; a rating is the

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crucial.data.rating_files import read_ratings
+from crucial.data.formats.ratings import read_ratings
 from crucial.data.ratings import Ratings
 from crucial.errors import CrucialError, DataError
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike
+from crucial.data.formats.reading import read_data
 from crucial.data.groups import Groups
-from crucial.data.reading import read_data
 from crucial.errors import DataError, FileError
 from crucial.lab.given_folds import FoldTask, read_folds
 from crucial.lab.tasks import Part, Parts, Split, Task
+from crucial.types import Floats
 from crucial.validation import check_choice, check_integer
 
 __all__ = [
@@ -33,8 +33,6 @@ __all__ = [
     "read_lists",
     "read_strict_folds",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def heights(y: Floats, groups: Groups, best: str = "largest") -> Floats:

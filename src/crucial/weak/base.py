@@ -13,6 +13,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
+from crucial.types import Floats, Ints
 
 __all__ = ["Candidate", "Constraints", "Material", "StepRule", "WeakLearner"]
 
@@ -92,8 +93,8 @@ class Material:
     """
 
     instances: Instances
-    rows: NDArray[np.int64]
-    weight: NDArray[np.float64] | None
+    rows: Ints
+    weight: Floats | None
     groups: Groups
     threads: int
 

@@ -8,7 +8,8 @@ Criteria that agree to 1e-10 relative are equal, and so are small ones that agre
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from crucial.types import Floats
 
 __all__ = ["NOISE", "TIE", "first_best", "worst_tied"]
 
@@ -31,9 +32,7 @@ def worst_tied(best: float) -> float:
     return best - TIE * (best + _SMALL)
 
 
-def first_best(
-    criterion: NDArray[np.float64], slope: NDArray[np.float64], best: float | None = None
-) -> int | None:
+def first_best(criterion: Floats, slope: Floats, best: float | None = None) -> int | None:
     """Position of the best candidate by the tie rule; None if every criterion is 0.
 
     Parameters

@@ -14,17 +14,16 @@ from functools import partial
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.feedback.potentials import Potentials
 from crucial.kernels import plain
 from crucial.kernels.threads import run_all
+from crucial.types import Ints
 from crucial.weak.choose import TIE
 from crucial.weak.search import SlopeSearch
 
 __all__ = ["SNAP", "DropSearch"]
 
-Floats = NDArray[np.float64]
 
 # Weights below this share of the total are 0 that rounding did not leave alone: a square
 # root would turn 1e-16 into 1e-8.
@@ -97,7 +96,7 @@ class DropSearch:
         self,
         potentials: Potentials,
         everything: bool,
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         """Find Z of every stump that can be the best or tie with it; the features scanned.
 
         Parameters
@@ -130,7 +129,7 @@ class DropSearch:
             best = self._scan_all(chunk.tolist(), potentials, best)
             fresh[chunk] = True
 
-    def _renew_bounds(self, features: NDArray[np.int64]) -> None:
+    def _renew_bounds(self, features: Ints) -> None:
         slopes = self._slopes
         self._kernels.drop_bounds(
             slopes.slope,

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.errors import DataError
 from crucial.feedback.potentials import Potentials
 from crucial.kernels.threads import run_all
 from crucial.model.weak import ScaledFeature
+from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, Material, StepRule
 from crucial.weak.choose import first_best
 
 __all__ = ["ColumnLearner", "FeatureLearner"]
-
-Floats = NDArray[np.float64]
 
 
 def _moved(ranker: ScaledFeature, values: Floats) -> Floats:

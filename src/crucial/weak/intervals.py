@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from crucial.data.cutting import is_small
 from crucial.errors import ParameterError
 from crucial.kernels.plain.ranks import interval_sums as plain_sums
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["CENTRES", "centres_of", "interval_codes"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Sums of values up to this, over their number, are finite.
 _LARGE = 1e300
@@ -111,7 +110,7 @@ def _interval(middle: Floats, size: Floats, n_intervals: int) -> Ints:
     return np.clip(number, 0 if short.any() else 1, n_intervals).astype(np.int64) - 1
 
 
-def _third(before: Floats, own: Floats, size: Floats, kind: str) -> NDArray[np.bool_]:
+def _third(before: Floats, own: Floats, size: Floats, kind: str) -> Bools:
     """Blocks of an interval that lie in one third of it, or nearest to that third."""
     third, middle = np.maximum(1.0, size / 3.0), before + own / 2.0
     if kind == "prior":

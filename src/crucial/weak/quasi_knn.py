@@ -6,21 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.data.cutting import Cutter, over_features
 from crucial.feedback.potentials import Potentials
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions, middle_positions
+from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, Material, StepRule
 from crucial.weak.choose import NOISE
 from crucial.weak.intervals import centres_of, interval_codes
 
 __all__ = ["FeatureRankings", "QuasiKNNLearner", "RankedQueries", "best_first"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Features ranked ahead of their turn, for each thread: neighbours are fetched together.
 _AHEAD = 4

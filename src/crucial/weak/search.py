@@ -6,18 +6,17 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.data.cutting import is_small
 from crucial.feedback.potentials import Potentials
 from crucial.kernels import plain
 from crucial.kernels.threads import run_all
+from crucial.types import Bools, Ints
 from crucial.weak.choose import TIE
 
 __all__ = ["SlopeSearch"]
 
-Floats = NDArray[np.float64]
 
 # Bounds come from sums of n terms; this much more is scanned than rounding could hide.
 _SLACK = 1e-11
@@ -76,7 +75,7 @@ class SlopeSearch:
                 fixed_default,
             )
 
-    def _offers(self) -> NDArray[np.bool_]:
+    def _offers(self) -> Bools:
         """Which stumps are not constant, and have the default asked for."""
         offered = np.zeros(self.slope.shape, bool)
         for f, missing in enumerate(self.bins.has_missing):
@@ -101,7 +100,7 @@ class SlopeSearch:
         ]
         self.drift += 0.5 * sum(run_all(self._threads, tasks)) + 1e-15
 
-    def scan(self, features: NDArray[np.int64]) -> None:
+    def scan(self, features: Ints) -> None:
         """Renew slopes and peaks of the features."""
         if not len(features):
             return
@@ -114,7 +113,7 @@ class SlopeSearch:
             run_all(self._threads, self._tasks(features))
         self.drift[features] = 0.0
 
-    def _tasks(self, features: NDArray[np.int64]) -> list[partial[None]]:
+    def _tasks(self, features: Ints) -> list[partial[None]]:
         if self._words is None:
             return [partial(self._scan_wide, int(f)) for f in features]
         pairs = [
@@ -138,7 +137,7 @@ class SlopeSearch:
         compiled.histogram_wide(codes, self._potentials.pi, self._hist[a:b])
         self._finish(np.array([feature]))
 
-    def _finish(self, features: NDArray[np.int64]) -> None:
+    def _finish(self, features: Ints) -> None:
         from crucial.kernels import compiled
 
         for f in features:

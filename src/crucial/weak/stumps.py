@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import Presence, Stump
+from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, Material, StepRule
 from crucial.weak.choose import NOISE, first_best, worst_tied
 from crucial.weak.drops import SNAP, DropSearch
@@ -23,7 +23,6 @@ from crucial.weak.search import SlopeSearch
 
 __all__ = ["StumpLearner"]
 
-Floats = NDArray[np.float64]
 
 # Z is a difference of numbers near 1: with this added, its rounding stays below the tie.
 _FLOOR = 1e-5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
@@ -14,7 +13,6 @@ from crucial.weak.stumps import StumpLearner
 
 __all__ = ["VoteLearner"]
 
-Floats = NDArray[np.float64]
 
 # Bounds come from sums of n terms; this much more is scanned than rounding could hide.
 _SLACK = 1e-11

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import crucial as package
-from crucial.data.svmlight import read_svmlight
+from crucial.data.formats.svmlight import read_svmlight
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from crucial.apps.preferences import PreferenceSession
-from crucial.cli.guard import REFUSED
+from crucial.cli.shared.guard import REFUSED
 from crucial.data.comparisons import read_comparisons
 from crucial.model.file import load_model
 

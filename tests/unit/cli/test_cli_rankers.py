@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import crucial as package
-from crucial.cli.choosing import parse_setting
+from crucial.cli.shared.choosing import parse_setting
 from crucial.estimators.registry import RANKERS, ranker_class
 
 # AdaBoost compares all rows with all, so its file has no query ids.

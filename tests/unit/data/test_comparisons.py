@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.data.comparisons import Comparisons, read_comparisons, write_comparisons
+from crucial.data.formats.text_tables import read_text_table
 from crucial.data.preflib import read_preflib
-from crucial.data.text_tables import read_text_table
 from crucial.errors import DataError, FileError
 
 

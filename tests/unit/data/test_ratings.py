@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crucial.data.rating_files import (
+from crucial.data.formats.ratings import (
     read_own_ratings,
     read_ratings,
     read_titles,

@@ -7,8 +7,8 @@ import gzip
 import pytest
 
 from crucial.data.dataset import Dataset
-from crucial.data.reading import find_format, read_data
-from crucial.data.tables import write_table
+from crucial.data.formats.reading import find_format, read_data
+from crucial.data.formats.tables import write_table
 from crucial.errors import FileError, ParameterError
 
 
@@ -18,7 +18,7 @@ from crucial.errors import FileError, ParameterError
         ("x.txt", b"1 qid:1 1:2\n", "svmlight"),
         ("x", b"\xef\xbb\xbf\n# head\n  0.5\t3:4\n", "svmlight"),
         ("x.dat", b"-1 0:1\n", "svmlight"),
-        ("x.txt", gzip.compress(b"1 qid:a:b 1:2\n"), "svmlight"),
+        ("x.txt", gzip.compress(b"1 qid:a:b 1:2\n", mtime=0), "svmlight"),
         ("x.SVM.gz", b"", "svmlight"),
         ("x.txt", b"label,a\n1,2\n", "table"),
         ("x.txt", b"qid label\ta b\n", "table"),

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from crucial.data import _blocks as blocks
-from crucial.data import _svmlight_table as table
 from crucial.data.dataset import Dataset
-from crucial.data.svmlight import read_svmlight, write_svmlight
+from crucial.data.formats import blocks as blocks
+from crucial.data.formats import svmlight_table as table
+from crucial.data.formats.svmlight import read_svmlight, write_svmlight
 from crucial.errors import DataError, FileError, ParameterError
 
 nan = np.nan
@@ -295,7 +295,7 @@ def test_a_small_file_needs_no_numba(tmp_path):
     path = tmp_path / "x"
     path.write_text("1 qid:1 1:2\n0 qid:1 1:1\n")
     code = (
-        "import sys; from crucial.data.svmlight import read_svmlight;"
+        "import sys; from crucial.data.formats.svmlight import read_svmlight;"
         f"read_svmlight({str(path)!r});"
         "print([m for m in ('numba', 'scipy', 'sklearn', 'narwhals') if m in sys.modules])"
     )

@@ -10,8 +10,8 @@ import tracemalloc
 import pytest
 import scipy.sparse  # noqa: F401 (its own memory is not to be counted)
 
-from crucial.data import _blocks as blocks
-from crucial.data.svmlight import read_svmlight
+from crucial.data.formats import blocks as blocks
+from crucial.data.formats.svmlight import read_svmlight
 from crucial.errors import FileError
 
 GOOD = b"1 qid:1 1:0.5 2:1\n"

@@ -9,9 +9,9 @@ import os
 import numpy as np
 import pytest
 
-from crucial.data import _blocks as blocks
 from crucial.data.dataset import Dataset
-from crucial.data.tables import read_table, write_table
+from crucial.data.formats import blocks as blocks
+from crucial.data.formats.tables import read_table, write_table
 from crucial.errors import DataError, FileError, ParameterError
 
 nan = np.nan
@@ -60,7 +60,7 @@ class TestText:
             "qid,label,a,b\n1,2,3,4\n5,6,7,NULL\n",
             "qid\tlabel\ta\tb\n1\t2\t3\t4\n5\t6\t7\t\n",
             "qid;label;a;b\n1;2;3;4\n5;6;7;\n",
-            gzip.compress(b"qid,label,a,b\n1,2,3,4\n5,6,7,\n"),
+            gzip.compress(b"qid,label,a,b\n1,2,3,4\n5,6,7,\n", mtime=0),
         ],
     )
     def test_all_say_the_same(self, read, text):

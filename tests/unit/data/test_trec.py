@@ -29,7 +29,7 @@ class TestRun:
             "1 Q0 a 1 2.5 me\nq Q0 b 7 -1e-3 me\n",
             "1\tQ0\ta\t1\t2.5\tme\r\nq\t0\tb\tx\t-.001\tme",
             "\ufeff\n  1  Q0  a  1  +2.50  me  \n\nq Q0 b 7 -0.001 me\n",
-            gzip.compress(b"1 Q0 a 1 2.5 me\nq Q0 b 7 -1e-3 me\n"),
+            gzip.compress(b"1 Q0 a 1 2.5 me\nq Q0 b 7 -1e-3 me\n", mtime=0),
         ],
     )
     def test_forms(self, file, text):

@@ -330,7 +330,7 @@ BAD_PARAMETERS = [
 
 
 @pytest.mark.parametrize(
-    ("parameters", "match"), BAD_PARAMETERS, ids=[str(row[0]) for row in BAD_PARAMETERS]
+    ("parameters", "match"), BAD_PARAMETERS, ids=[str(sorted(row[0])) for row in BAD_PARAMETERS]
 )
 def test_bad_parameters(parameters, match):
     with pytest.raises(ParameterError, match=match):

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import check_estimator
 
 from crucial import Groups, RankBoostPlus, load_model
-from crucial.boosting import plus_pairs, plus_search
-from crucial.boosting.plus_pairs import list_pairs, sample_numbers
+from crucial.boosting.plus import pairs as plus_pairs
+from crucial.boosting.plus import search as plus_search
+from crucial.boosting.plus.pairs import list_pairs, sample_numbers
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.estimators.registry import ranker_class
 from crucial.feedback.combined import SumFeedback
@@ -188,7 +189,7 @@ def test_numbers_are_drawn_without_repetition(whole, count):
 
 
 def test_blocks_of_pairs_change_nothing(monkeypatch):
-    from crucial.boosting import plus_weights
+    from crucial.boosting.plus import weights as plus_weights
 
     whole = RankBoostPlus(15).fit(X, Y, qid=QID)
     monkeypatch.setattr(plus_pairs, "_BLOCK", 7)

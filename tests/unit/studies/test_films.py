@@ -87,7 +87,7 @@ def test_what_the_paper_finds_on_movielens(tmp_path):
     """RankBoost ahead of the nearest neighbour and regression; more feedback, fewer errors."""
     data = tmp_path / "ml-100k.inter"
     subprocess.run([sys.executable, str(ROOT / "scripts/movielens.py"), str(data)], check=True)
-    from crucial.data.rating_files import read_ratings
+    from crucial.data.formats.ratings import read_ratings
 
     methods = ("rankboost", "vsim", "neighbour", "regression")
     study = Study(read_ratings(data), methods, most_targets=150)

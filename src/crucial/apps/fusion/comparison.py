@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import as_qrels
 from crucial.apps.fusion.judging import Judging, judged_topics
@@ -21,11 +20,11 @@ from crucial.measures.base import summarise
 from crucial.measures.names import get_measure
 from crucial.measures.paired import paired_test
 from crucial.model.text import printable
+from crucial.types import Bools, Floats
 from crucial.validation import check_integer, check_real
 
 __all__ = ["FusionComparison", "Loners", "System", "compare_fusions", "split_topics"]
 
-Floats = NDArray[np.float64]
 
 #: How deep unjudged documents are counted.
 UNJUDGED_DEPTH = 10
@@ -144,7 +143,7 @@ def _span(difference: float, low: float, high: float) -> str:
     return f"{difference:+.4f} [{low:+.4f}, {high:+.4f}]"
 
 
-def split_topics(pool: Pool, qrels: Any, holdout: float, seed: int) -> NDArray[np.bool_]:
+def split_topics(pool: Pool, qrels: Any, holdout: float, seed: int) -> Bools:
     """Which topics of the pool are held out: a seeded part of the judged ones."""
     check_real("compare_fusions", "holdout", holdout, 0.0, 0.9, low_open=True)
     check_integer("compare_fusions", "random_state", seed, 0)
@@ -290,11 +289,11 @@ def _loners(test: Judging, learned: Floats, rrf: Floats) -> Loners:
     )
 
 
-def _share(what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
+def _share(what: Bools, among: Bools) -> float:
     return float(what[among].mean()) if among.any() else 0.0
 
 
-def _first(pool: Pool, scores: Floats) -> NDArray[np.bool_]:
+def _first(pool: Pool, scores: Floats) -> Bools:
     order = pool.best_first(scores)
     place = np.arange(len(order)) - pool.starts[pool.topic_of_row[order]]
     out = np.zeros(pool.n_rows, bool)

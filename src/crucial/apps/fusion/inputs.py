@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data._run_blocks import Words, read_coded_runs
-from crucial.data._words import as_objects
+from crucial.data.formats.run_blocks import Words, read_coded_runs
+from crucial.data.formats.words import as_objects
 from crucial.data.trec import Qrels, Run, read_qrels, read_run
 from crucial.errors import DataError, DataTypeError
+from crucial.types import Floats, Ints
 
 __all__ = ["CodedRuns", "as_qrels", "as_run", "coded_runs", "file_stem", "named_runs", "tag_of"]
 
@@ -102,7 +103,7 @@ def as_run(table: Any, name: str) -> Run:
     return run
 
 
-def _numbers(values: Any, what: str) -> NDArray[np.float64]:
+def _numbers(values: Any, what: str) -> Floats:
     try:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
@@ -149,7 +150,7 @@ class CodedRuns:
     topics: NDArray[Any]
     words: Any
     columns: list[tuple[NDArray[Any], NDArray[Any]]]
-    scores: list[NDArray[np.float64]]
+    scores: list[Floats]
     paths: Sequence[str | os.PathLike[str]] = ()
 
 
@@ -175,7 +176,7 @@ def coded_runs(runs: Any) -> CodedRuns:
     )
 
 
-def _numbered(words: NDArray[Any], table: dict[str, int]) -> NDArray[np.int64]:
+def _numbered(words: NDArray[Any], table: dict[str, int]) -> Ints:
     """Numbers for words, the same for the same word; new ones join the table."""
     return np.fromiter(
         (table.setdefault(word, len(table)) for word in words.tolist()), np.int64, len(words)

@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import as_qrels
 from crucial.apps.fusion.pool import Listing, Pool
-from crucial.data._words import shown
+from crucial.data.formats.words import shown
 from crucial.data.groups import Groups
 from crucial.errors import DataError
 from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import measure_ranking
 from crucial.measures.judged import Judged, Ranking, as_numbers
 from crucial.measures.names import get_measure
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Judging", "judged_topics"]
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def judged_topics(pool: Pool, qrels: Any) -> Bools:

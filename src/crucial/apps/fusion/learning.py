@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import as_qrels
 from crucial.apps.fusion.judging import Judging, judged_topics
@@ -23,11 +22,11 @@ from crucial.estimators.rankboost import RankBoost
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
+from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, check_real, lookup, refuse
 
 __all__ = ["FEATURES", "K_GRID", "Learning", "Setting", "Trial", "learn_fusion", "tuned_rrf"]
 
-Floats = NDArray[np.float64]
 
 #: Values of k that are tried for reciprocal rank fusion; the customary one first.
 K_GRID = (60.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 100.0, 200.0, 500.0)

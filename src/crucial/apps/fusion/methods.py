@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Pool
 from crucial.kernels.plain.votes import NOT_RETURNED
+from crucial.types import Floats
 from crucial.validation import check_real, lookup
 
 __all__ = ["METHODS", "Fusion", "fused_scores"]
 
-Floats = NDArray[np.float64]
 
 #: Up to so many rows, sorting by majority is not worth compiling for.
 _FEW_ROWS = 4_000

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.fusion.pool import Listing, Pool
+from crucial.types import Floats
 from crucial.validation import lookup
 
 __all__ = ["NORMALISATIONS", "normalised"]
 
-Floats = NDArray[np.float64]
 
 #: What `normalised` knows, with what each does.
 NORMALISATIONS = {

@@ -15,10 +15,9 @@ from crucial.apps.fusion.methods import Fusion
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Listing, Pool
 from crucial.errors import DataError, DataWarning, ParameterError
+from crucial.types import Singles
 
 __all__ = ["FusionPlan"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class FusionPlan:
 
     def table(
         self, pool: Pool, parts: list[NDArray[Any]], begin: int = 0, end: int | None = None
-    ) -> NDArray[np.float32]:
+    ) -> Singles:
         """The features of a range of rows of whole topics, NaN where a run did not return it."""
         end = pool.n_rows if end is None else end
         n = len(pool.lists)

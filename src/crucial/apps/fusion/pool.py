@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import CodedRuns, coded_runs
-from crucial.data._run_blocks import Words
-from crucial.data._words import shown
+from crucial.data.formats.run_blocks import Words
+from crucial.data.formats.words import shown
 from crucial.data.trec import Run, read_run
 from crucial.errors import DataError
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Listing", "Pool"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Cells of a dense table of positions that are held at a time.
 _CELLS = 20_000_000
@@ -154,7 +153,7 @@ class Pool:
         found = [table.setdefault(name, len(table)) for name in names]
         return np.array(found, np.int64), len(table)
 
-    def of_topics(self, wanted: NDArray[np.bool_]) -> Pool:
+    def of_topics(self, wanted: Bools) -> Pool:
         """The part of the pool that these topics make (a bool a topic)."""
         kept_rows = wanted[self.topic_of_row]
         new_row = np.cumsum(kept_rows) - 1

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.pool import Pool
@@ -16,6 +15,7 @@ from crucial.data.trec import Run
 from crucial.errors import ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
+from crucial.types import Floats
 from crucial.validation import check_integer, lookup
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class FusionRanker:
         """Write the fusion to one JSON file, whole or not at all."""
         save_model(self.model, path)
 
-    def scores(self, pool: Pool, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+    def scores(self, pool: Pool, *, n_jobs: int | None = None) -> Floats:
         """A score for every row of a pool, whose runs may be in any order."""
         pool = self.plan.align(pool)
         parts = self.plan.prepare(pool)
@@ -125,7 +125,7 @@ class FusionRanker:
         pool = Pool.of(runs)
         return pool.to_run(self.scores(pool, n_jobs=n_jobs), depth, tag)
 
-    def contribution(self, run: str, positions: Any) -> NDArray[np.float64]:
+    def contribution(self, run: str, positions: Any) -> Floats:
         """What a position in a run adds to a score, compared with not being returned by it.
 
         Parameters
@@ -141,7 +141,7 @@ class FusionRanker:
         table = np.full((len(places) + 1, self.model.n_features), np.nan, np.float32)
         table[:-1, column] = values
         scores = self.model.predict(table)
-        added: NDArray[np.float64] = scores[:-1] - scores[-1]
+        added: Floats = scores[:-1] - scores[-1]
         return added
 
     def weights(self) -> dict[str, float]:

@@ -9,14 +9,12 @@ as the answer is chance.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.preferences.posterior import Posterior
+from crucial.types import Floats, Ints
 
 __all__ = ["information", "next_pair"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _NODES = 16
 _LOOKED_AT = 20_000  # pairs for which the measure is worked out; a rough one chooses them

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from crucial.types import Ints
 
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
 
 __all__ = ["Circles", "always_winning", "circles", "circles_of_matrix", "parts_of", "strong_parts"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def _components(n: int, high: Ints, low: Ints, connection: Literal["weak", "strong"]) -> Ints:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.data._fields import filled_lines
-from crucial.data._words import decode, shown, to_number
 from crucial.data.files import PathLike
-from crucial.data.text_tables import TextTable, read_text_table
+from crucial.data.formats.fields import filled_lines
+from crucial.data.formats.text_tables import TextTable, read_text_table
+from crucial.data.formats.words import decode, shown, to_number
 from crucial.errors import FileError
+from crucial.types import Floats
 
 __all__ = ["Item", "Items", "Picture", "read_items"]
 
@@ -82,7 +82,7 @@ class Items:
     """
 
     items: tuple[Item, ...]
-    features: NDArray[np.float64] | None = None
+    features: Floats | None = None
     feature_names: tuple[str, ...] = ()
 
     @property
@@ -207,9 +207,7 @@ def _picture(table: TextTable, row: int, place: int, root: str) -> Picture:
     return Picture(path, kind[0])
 
 
-def _features(
-    table: TextTable, wanted: Sequence[str]
-) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+def _features(table: TextTable, wanted: Sequence[str]) -> tuple[Floats | None, tuple[str, ...]]:
     if not wanted:
         return None, ()
     X = np.full((len(table.rows), len(wanted)), np.nan)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from crucial.data._words import shown
 from crucial.data.files import PathLike, _reason, _sync_folder
+from crucial.data.formats.words import shown
 from crucial.errors import FileError
 
 __all__ = ["ANSWERS", "Answer", "Journal"]

@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.preferences.graph import parts_of
 from crucial.apps.preferences.strengths import choices_of_comparisons, fit_strengths
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, shown
+from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
 
 __all__ = ["JudgeAgreement", "JudgeRanking", "judge_agreement", "judge_ranking"]
 
-Floats = NDArray[np.float64]
 
 _HEARD = 100  # judges that are features; the others have their say as feedback
 _LEFT_OUT = 100  # judges up to which each is held against a ranking made without them
@@ -132,7 +131,7 @@ def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgr
     )
 
 
-def _judges_of(comparisons: Comparisons) -> NDArray[np.int64]:
+def _judges_of(comparisons: Comparisons) -> Ints:
     if comparisons.judge is None:
         raise DataError("the comparisons do not say who judged; there is no column of judges.")
     return comparisons.judge

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.data._words import shown
+from crucial.data.formats.words import shown
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, feature_name
 from crucial.inspection.results import shown as padded
+from crucial.types import Bools, Floats, Ints
 from crucial.validation import check_integer
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PreferenceRanker", "learn_preferences"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _STOPS = (1, 3, 10, 30, 100, 300, 1000, 3000)
 
@@ -151,7 +149,7 @@ def learn_preferences(
     stops = [stop for stop in _STOPS if stop < n_estimators] + [n_estimators]
     settings: dict[str, Any] = {**parameters, "n_jobs": n_jobs}
 
-    def fit(rows: NDArray[np.bool_], rounds: int) -> Any:
+    def fit(rows: Bools, rounds: int) -> Any:
         ranker = RankBoost(rounds, **settings)
         return ranker.fit_pairs(table, pairs[rows], pair_weight=weight[rows])
 
@@ -195,9 +193,7 @@ def _rows_of(comparisons: Comparisons, item: Sequence[Any], n_rows: int) -> Ints
     return np.array([place[name] for name in comparisons.items], np.int64)
 
 
-def _folds(
-    comparisons: Comparisons, folds: int, seed: int
-) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+def _folds(comparisons: Comparisons, folds: int, seed: int) -> list[tuple[Bools, Bools]]:
     """Comparisons without and with an item of the fold, fold after fold."""
     n = len(comparisons.items)
     if n < 2 * folds:

@@ -11,18 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.preferences.graph import strong_parts
 from crucial.data.comparisons import Comparisons
 from crucial.data.preflib import Order, Rankings
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, new_axes, shown
+from crucial.types import Floats, Ints
 
 __all__ = ["Consensus", "consensus", "kendall_distance"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _EXACT = 15  # items of a circle that are put in order by looking at every subset
 _MOST_ITEMS = 5000

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from crucial.types import Floats, Ints
 
 __all__ = ["Posterior", "learn_posterior", "prior_precision"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: Standard deviation of strengths before anything is asked.
 SPREAD = 1.5

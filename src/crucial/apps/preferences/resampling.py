@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.preferences.strengths import Choices, fit_strengths
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Resampled", "resample", "runs_of_ties"]
 
 _ENOUGH = 1e-6  # (far below what resampling moves a strength by)
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +34,7 @@ class Resampled:
         low, high = np.quantile(self.strengths, [tail, 1.0 - tail], axis=0)
         return low, high
 
-    def above(self) -> NDArray[np.bool_]:
+    def above(self) -> Bools:
         """Whether item i is surely above item j: hardly a resampling says otherwise.
 
         The same as the percentile interval of their difference being above 0.
@@ -85,7 +82,7 @@ def resample(
     return Resampled(draws, level)
 
 
-def runs_of_ties(order: Ints, above: NDArray[np.bool_]) -> list[tuple[int, ...]]:
+def runs_of_ties(order: Ints, above: Bools) -> list[tuple[int, ...]]:
     """Longest runs along the order in which no item is surely above another.
 
     Examples

@@ -8,24 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from crucial.apps.preferences.asking import next_pair
 from crucial.apps.preferences.items import MOST_ITEMS, Item, Items
 from crucial.apps.preferences.journal import ANSWERS, Answer, Journal
 from crucial.apps.preferences.posterior import Posterior, learn_posterior, prior_precision
-from crucial.data._words import shown
 from crucial.data.comparisons import Comparisons
 from crucial.data.files import PathLike
+from crucial.data.formats.words import shown
 from crucial.errors import DataError, FileError
 from crucial.inspection.results import as_frame
+from crucial.types import Ints
 from crucial.validation import check_choice, check_integer
 
 __all__ = ["Place", "PreferenceSession", "StaleQuestionError"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class StaleQuestionError(DataError):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.preferences.graph import Circles, circles, parts_of, strong_parts
 from crucial.apps.preferences.judges import JudgeAgreement, judge_agreement, judge_ranking
@@ -21,12 +20,10 @@ from crucial.data.comparisons import Comparisons
 from crucial.data.preflib import Rankings
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, new_axes, shown
+from crucial.types import Bools, Floats, Ints
 from crucial.validation import check_choice, check_integer, check_real
 
 __all__ = ["Leaderboard", "Standing", "leaderboard"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -265,7 +262,7 @@ def _standings(
     part: Ints,
     best: Floats,
     ends: tuple[Floats, Floats],
-    above: NDArray[np.bool_],
+    above: Bools,
     boosted: Floats | None,
 ) -> tuple[tuple[Standing, ...], tuple[tuple[str, ...], ...]]:
     n = len(best)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.preferences.graph import always_winning, parts_of
 from crucial.errors import DataError
+from crucial.types import Floats, Ints
 from crucial.validation import check_real
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Choices", "choices_of_comparisons", "choices_of_rankings", "fit_strengths"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _DENSE = 300  # items up to which the Newton system is a full matrix
 _MOST_STEPS = 100

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -19,11 +18,10 @@ from crucial.apps.recommend.neighbours import Defaults, learn_defaults
 from crucial.data.opinions import Opinions
 from crucial.errors import DataError
 from crucial.feedback.labels import check_labels
+from crucial.types import Floats
 from crucial.validation import check_choice, check_flag, check_integer, check_real
 
 __all__ = ["NearestNeighbours", "Popularity", "Regression", "VectorSimilarity", "as_opinions"]
-
-Floats = NDArray[np.float64]
 
 
 def as_opinions(X: Any) -> Opinions:

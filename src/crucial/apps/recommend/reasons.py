@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from crucial.apps.recommend.neighbours import learn_defaults
 from crucial.apps.recommend.taste import Voices
 from crucial.data.opinions import Opinions
+from crucial.types import Floats, Ints
 
 __all__ = ["Reason", "reasons_for"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

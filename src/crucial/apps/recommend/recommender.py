@@ -17,12 +17,11 @@ from crucial.data.ratings import Ratings
 from crucial.errors import DataError, NotRankedError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.additive import AdditiveRanker
+from crucial.types import Floats, Ints
 from crucial.validation import check_choice, check_integer
 
 __all__ = ["Pick", "Recommendations", "Recommender"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 # Users that a thread gets at a time, so that those who wait for results see some.
 _AT_A_TIME = 4
@@ -142,7 +141,7 @@ class Recommender:
         Recommend only what so many of them rated. What nobody knows can stand anywhere in a
         learned order: there is nothing to learn it from.
     titles : mapping from item to str, optional
-        See `crucial.data.rating_files.read_titles`.
+        See `crucial.data.formats.ratings.read_titles`.
 
     Examples
     --------

@@ -9,17 +9,18 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from crucial.apps.recommend.boosting import boost_opinions
 from crucial.apps.recommend.comparators import (
     NearestNeighbours,
     Popularity,
     Regression,
     VectorSimilarity,
 )
-from crucial.boosting.opinions import boost_opinions
 from crucial.data.instances import Instances
 from crucial.data.opinions import Opinions
 from crucial.inspection.parts import feature_parts
 from crucial.model.additive import AdditiveRanker
+from crucial.types import Bools, Floats, Ints
 from crucial.validation import lookup
 
 __all__ = [
@@ -32,8 +33,6 @@ __all__ = [
     "rounds_for",
 ]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: What a recommendation may be learned by.
 METHODS: dict[str, str] = {
@@ -97,7 +96,7 @@ class Voices:
     column: Ints
     said: Floats
     adds: Floats
-    seen_only: NDArray[np.bool_]
+    seen_only: Bools
 
 
 class Taste(Protocol):

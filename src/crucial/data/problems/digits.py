@@ -14,20 +14,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.problems.problem import Problem
 from crucial.errors import DataError
+from crucial.types import Bytes, Floats, Ints, Singles
 from crucial.validation import check_integer, check_real
 
 __all__ = ["ENGINES", "SearchProblem", "load_digits_search", "reciprocal_rank_fusion"]
 
-Whole = NDArray[np.int64]
 
 # No engine sees the whole image: one that does is better alone than any fusion. The grid is
 # as coarse as a grid can be, since 4 x 4 cells are nearly the image again. Two engines
 # (columns, grid) are poor on purpose: a fusion should find out whom not to trust.
-ENGINES: dict[str, Callable[[Whole], Whole]] = {
+ENGINES: dict[str, Callable[[Ints], Ints]] = {
     "top": lambda images: images[:, :4].reshape(len(images), -1),
     "bottom": lambda images: images[:, 4:].reshape(len(images), -1),
     "left": lambda images: images[:, :, :4].reshape(len(images), -1),
@@ -69,13 +68,13 @@ class SearchProblem(Problem):
         The digit each image shows.
     """
 
-    qid: Whole
-    item: Whole
-    fold: Whole
-    queries: Whole
-    n_relevant: Whole
-    images: NDArray[np.uint8]
-    digit: Whole
+    qid: Ints
+    item: Ints
+    fold: Ints
+    queries: Ints
+    n_relevant: Ints
+    images: Bytes
+    digit: Ints
 
     def of_queries(self, queries: Any) -> SearchProblem:
         """Return the part of the problem that these query images make."""
@@ -168,9 +167,7 @@ def load_digits_search(
     )
 
 
-def _collect(
-    views: list[Whole], queries: Whole, top: int
-) -> tuple[Whole, Whole, NDArray[np.float32]]:
+def _collect(views: list[Ints], queries: Ints, top: int) -> tuple[Ints, Ints, Singles]:
     """Ask every engine every query; give query number, document and features of each row."""
     numbers, items, features = [], [], []
     for first in range(0, len(queries), _QUERIES_A_BLOCK):
@@ -186,7 +183,7 @@ def _collect(
     return np.concatenate(numbers), np.concatenate(items), np.concatenate(features)
 
 
-def _nearest(view: Whole, queries: Whole, top: int) -> Whole:
+def _nearest(view: Ints, queries: Ints, top: int) -> Ints:
     """Documents nearest to each query by Euclidean distance, ties by document number.
 
     Equivalent to, and much faster than: for each query, sort the other documents by
@@ -203,7 +200,7 @@ def _nearest(view: Whole, queries: Whole, top: int) -> Whole:
     return np.sort(best, axis=1) % len(view)
 
 
-def reciprocal_rank_fusion(X: Any, k: float = 60.0) -> NDArray[np.float64]:
+def reciprocal_rank_fusion(X: Any, k: float = 60.0) -> Floats:
     """Score documents by reciprocal rank fusion: the sum over engines of 1 / (k + position).
 
     The rule of Cormack, Clarke and Buettcher (SIGIR 2009), which learns nothing and is hard
@@ -240,5 +237,5 @@ def reciprocal_rank_fusion(X: Any, k: float = 60.0) -> NDArray[np.float64]:
             f"X must hold minus the position in a list (-1 for the first) or NaN. "
             f"Got {lists[row, column]} in row {row}, column {column}."
         )
-    scores: NDArray[np.float64] = np.nansum(1.0 / (k - lists), axis=1)
+    scores: Floats = np.nansum(1.0 / (k - lists), axis=1)
     return scores

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from crucial.data.problems.problem import Problem, check_float_type
+from crucial.types import Ints, Singles
 from crucial.validation import check_integer, check_real
 
 __all__ = ["make_letor"]
 
-Single = NDArray[np.float32]
-Whole = NDArray[np.int64]
 
 # What a LETOR column may be; dealt out in this order again and again, so that few columns
 # are as mixed as many.
@@ -106,7 +105,7 @@ def make_letor(
     return Problem(X=X, y=y, qid=qid, feature_names=names, item=None)
 
 
-def _query_sizes(rng: np.random.Generator, n_queries: int, mean: int) -> Whole:
+def _query_sizes(rng: np.random.Generator, n_queries: int, mean: int) -> Ints:
     """Sizes between half and one and a half times the mean, which they have exactly."""
     extra = rng.integers(0, (mean - 1) // 2 + 1, n_queries // 2)
     sizes = np.full(n_queries, mean)
@@ -116,8 +115,8 @@ def _query_sizes(rng: np.random.Generator, n_queries: int, mean: int) -> Whole:
 
 
 def _graded_labels(
-    rng: np.random.Generator, traits: Single, qid: Whole, n_queries: int, n_levels: int
-) -> Whole:
+    rng: np.random.Generator, traits: Singles, qid: Ints, n_queries: int, n_levels: int
+) -> Ints:
     """Cut usefulness into levels, each .45 times as frequent as the one below."""
     useful = rng.standard_normal(n_queries, np.float32)[qid]  # some queries have few answers
     useful += 0.7 * rng.standard_normal(len(qid), np.float32)
@@ -158,7 +157,7 @@ class _Column:
             np.float32(rng.normal(0.0, 5.0)),
         )
 
-    def show(self, values: Single, trait: Single, shift: Single) -> None:
+    def show(self, values: Singles, trait: Singles, shift: Singles) -> None:
         """Turn noise, in place, into the column's values."""
         if self.kind == "constant":
             values[:] = self.centre

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from crucial.types import Ints
 from crucial.validation import refuse
 
 __all__ = ["Problem", "check_float_type"]
@@ -32,10 +33,10 @@ class Problem:
     """
 
     X: NDArray[np.floating[Any]]
-    y: NDArray[np.int64]
-    qid: NDArray[np.int64] | None
+    y: Ints
+    qid: Ints | None
     feature_names: tuple[str, ...]
-    item: NDArray[np.int64] | None
+    item: Ints | None
 
     def __repr__(self) -> str:
         n_queries = 1 if self.qid is None else len(np.unique(self.qid))

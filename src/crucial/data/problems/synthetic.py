@@ -7,16 +7,15 @@ The same arguments give the same problem. Random numbers are drawn in float32 wh
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from crucial.data.problems.letor import make_letor
 from crucial.data.problems.problem import Problem, check_float_type
+from crucial.types import Bools, Floats, Ints, Singles
 from crucial.validation import check_integer, check_real
 
 __all__ = ["make_bipartite", "make_film_club", "make_letor"]
 
-Single = NDArray[np.float32]
-Whole = NDArray[np.int64]
 
 _VIEWERS_A_BLOCK = 256
 
@@ -91,15 +90,13 @@ def make_film_club(
     return Problem(X=X, y=y, qid=None, feature_names=names, item=film)
 
 
-def _scaled(values: NDArray[np.float64]) -> Single:
+def _scaled(values: Floats) -> Singles:
     """Values with mean 0 and deviation 1."""
-    scaled: Single = ((values - values.mean()) / values.std()).astype(np.float32)
+    scaled: Singles = ((values - values.mean()) / values.std()).astype(np.float32)
     return scaled
 
 
-def _seen(
-    rng: np.random.Generator, popularity: NDArray[np.float64], counts: Whole
-) -> NDArray[np.bool_]:
+def _seen(rng: np.random.Generator, popularity: Floats, counts: Ints) -> Bools:
     """Draw which films (columns) each viewer (row) saw: so many, without repetition.
 
     The largest of log-weights plus Gumbel noise are a draw without replacement with
@@ -112,14 +109,16 @@ def _seen(
     return seen
 
 
-def _ratings(rng: np.random.Generator, quality: Single, films: Single, tastes: Single) -> Single:
+def _ratings(
+    rng: np.random.Generator, quality: Singles, films: Singles, tastes: Singles
+) -> Singles:
     """Ratings 0, ..., 5 of films (rows) by viewers (columns), each with an own use of the scale."""
     liking = quality[:, None] + rng.standard_normal((len(films), len(tastes)), np.float32)
     for film_side, viewer_side in zip(films.T, tastes.T, strict=True):
         liking += film_side[:, None] * viewer_side
     generous = rng.uniform(2.5, 4.0, len(tastes)).astype(np.float32)
     width = rng.uniform(0.3, 1.0, len(tastes)).astype(np.float32)
-    ratings: Single = np.clip(np.rint(generous + width * liking), 0, 5)
+    ratings: Singles = np.clip(np.rint(generous + width * liking), 0, 5)
     return ratings
 
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import NotRankedError, ParameterError
 from crucial.inspection.bounds import training_bound
 from crucial.inspection.curves import LearningCurve, has_pairs, learning_curve
-from crucial.inspection.margins import margins
+from crucial.inspection.pair_margins import margins
 from crucial.inspection.reporting.subject import Subject
 from crucial.inspection.shape_functions import FeatureShape, Shapes, shapes
 from crucial.measures.evaluation import Evaluation, evaluate
+from crucial.types import Bools, Floats, Ints
 
 __all__ = [
     "bound_facts",
@@ -123,9 +123,7 @@ def data_facts(subject: Subject, found: Evaluation, notes: Sequence[str]) -> dic
     }
 
 
-def _same_label(
-    y: NDArray[np.float64], codes: NDArray[np.int64], n_queries: int
-) -> NDArray[np.bool_]:
+def _same_label(y: Floats, codes: Ints, n_queries: int) -> Bools:
     """Queries whose items all have the same label: nothing to be ranked."""
     high, low = np.full(n_queries, -np.inf), np.full(n_queries, np.inf)
     np.maximum.at(high, codes, y)
@@ -133,7 +131,7 @@ def _same_label(
     return np.asarray(high == low)
 
 
-def _missing_rates(subject: Subject) -> NDArray[np.float64]:
+def _missing_rates(subject: Subject) -> Floats:
     table = subject.instances.table
     if subject.instances.is_sparse:
         absent = np.isnan(table.data) if table.dtype.kind == "f" else np.zeros(table.nnz, bool)
@@ -243,7 +241,7 @@ def _stopped(found: LearningCurve, subject: Subject) -> str:
     return found.stopped or (known if isinstance(known, str) else "")
 
 
-def _thin(count: int) -> NDArray[np.int64]:
+def _thin(count: int) -> Ints:
     """Places of at most so many points of a curve, the first and the last among them."""
     if count == 0:
         return np.zeros(0, np.int64)
@@ -252,9 +250,9 @@ def _thin(count: int) -> NDArray[np.int64]:
 
 def _given_trace(
     trace: Mapping[str, Sequence[Any]], subject: Subject
-) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]], tuple[str, ...]]:
+) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
     """Columns of a trace that are numbers; what is not the loop's own was measured."""
-    columns: dict[str, NDArray[np.float64]] = {}
+    columns: dict[str, Floats] = {}
     for name, values in trace.items():
         try:
             columns[str(name)] = np.array([float(one) for one in values])

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.inspection.parts import feature_parts
 from crucial.inspection.reporting.png import data_uri
-from crucial.inspection.reporting.subject import Picture, Subject
+from crucial.inspection.reporting.subject import Subject
 from crucial.measures.evaluation import Evaluation
+from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["ranked_lists"]
 
@@ -32,7 +32,7 @@ def ranked_lists(subject: Subject, found: Evaluation) -> dict[str, Any]:
     values = found.per_query[subject.lead.name]
     chosen = _extremes(values, subject.lead.higher_is_better)
     first = _first(subject, sum(map(len, chosen.values())))
-    lists: dict[str, list[NDArray[np.int64]]] = {
+    lists: dict[str, list[Ints]] = {
         side: [_shown(subject, q, first) for q in queries] for side, queries in chosen.items()
     }
     rows = np.array([int(r) for side in lists.values() for one in side for r in one], np.int64)
@@ -80,7 +80,7 @@ def ranked_lists(subject: Subject, found: Evaluation) -> dict[str, Any]:
     }
 
 
-def _extremes(values: NDArray[np.float64], higher: bool) -> dict[str, list[int]]:
+def _extremes(values: Floats, higher: bool) -> dict[str, list[int]]:
     """The worst queries, worst first, and the best, best first; none is both."""
     signed = values if higher else -values
     there = np.flatnonzero(~np.isnan(values)) if not np.isnan(values).all() else np.arange(1)
@@ -96,7 +96,7 @@ def _first(subject: Subject, n_lists: int) -> int:
     return max(5, min(_FIRST, _CELLS // max(1, used * n_lists) - _MORE))
 
 
-def _shown(subject: Subject, query: int, first: int) -> NDArray[np.int64]:
+def _shown(subject: Subject, query: int, first: int) -> Ints:
     """The first items of a list, and the best labelled that stand too low."""
     ranked = subject.rows_of(query)
     top, rest = ranked[:first], ranked[first:]
@@ -131,7 +131,7 @@ class _Told:
         return {"x": values, "c": self._at[slot].tolist()}
 
 
-def _told(subject: Subject, rows: NDArray[np.int64]) -> _Told:
+def _told(subject: Subject, rows: Ints) -> _Told:
     if subject.model is None:
         empty = np.zeros((len(rows), 0))
         return _Told([], [], empty, empty.astype(np.int64))
@@ -160,7 +160,7 @@ def _told(subject: Subject, rows: NDArray[np.int64]) -> _Told:
 class _Album:
     """Pictures that occur on the page, each once."""
 
-    def __init__(self, known: Mapping[str, Picture]) -> None:
+    def __init__(self, known: Mapping[str, Bytes]) -> None:
         self._known = known
         self._numbers: dict[str, int] = {}
         self.made: list[str] = []

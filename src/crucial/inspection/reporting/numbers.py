@@ -7,13 +7,13 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.inspection.importance import importances, in_form_of
 from crucial.inspection.reporting.subject import Subject
 from crucial.measures.evaluation import Evaluation, evaluate
+from crucial.types import Floats, Ints
 
 __all__ = [
     "by_cutoff",
@@ -25,7 +25,6 @@ __all__ = [
     "ties",
 ]
 
-Floats = NDArray[np.float64]
 
 _CUTOFFS = (*range(1, 21), 25, 30, 40, 50, 75, 100)
 _DRAWS = 4_000_000  # queries drawn in all resamples of one interval, at most
@@ -232,7 +231,7 @@ def by_permutation(subject: Subject, features: list[int]) -> dict[str, Any] | No
     }
 
 
-def _some_rows(subject: Subject) -> NDArray[np.int64]:
+def _some_rows(subject: Subject) -> Ints:
     """All rows, or those of queries drawn until there are enough."""
     if len(subject.y) <= _ROWS_SHUFFLED:
         return np.arange(len(subject.y))

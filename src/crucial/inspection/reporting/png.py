@@ -7,7 +7,8 @@ import struct
 import zlib
 
 import numpy as np
-from numpy.typing import NDArray
+
+from crucial.types import Bytes
 
 __all__ = ["data_uri"]
 
@@ -16,7 +17,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def data_uri(grey: NDArray[np.uint8]) -> str:
+def data_uri(grey: Bytes) -> str:
     """A PNG of grey values, 0 black and 255 white, as a ``data:`` address.
 
     Examples

@@ -21,11 +21,9 @@ from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.rank_addition import RankAdditionRanker
+from crucial.types import Bytes, Floats, Ints
 
-__all__ = ["Picture", "Subject"]
-
-Floats = NDArray[np.float64]
-Picture = NDArray[np.uint8]
+__all__ = ["Subject"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +59,8 @@ class Subject:
     item: NDArray[Any] | None
     scores: Floats
     measures: tuple[Measure, ...]
-    pictures: Mapping[str, Picture]
-    query_pictures: Mapping[str, Picture]
+    pictures: Mapping[str, Bytes]
+    query_pictures: Mapping[str, Bytes]
     seed: int
 
     @classmethod
@@ -140,7 +138,7 @@ class Subject:
         name = feature_name(self.names, feature)
         return f"feature {name}" if name.isdigit() else name
 
-    def rows_of(self, query: int) -> NDArray[np.int64]:
+    def rows_of(self, query: int) -> Ints:
         """Rows of a query, highest score first; equal ones in the order they came."""
         begin, end = self.groups.starts[query], self.groups.starts[query + 1]
         rows = self.groups.order[begin:end]
@@ -172,7 +170,7 @@ def _names(item: Any, n_rows: int) -> NDArray[Any] | None:
     return np.array([str(one) for one in names.tolist()], dtype=object)
 
 
-def _grey(owner: str, pictures: Mapping[Any, Any] | None) -> dict[str, Picture]:
+def _grey(owner: str, pictures: Mapping[Any, Any] | None) -> dict[str, Bytes]:
     made = {}
     for name, values in (pictures or {}).items():
         grey = np.asarray(values)

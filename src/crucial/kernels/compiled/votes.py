@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.jit import kernel
+from crucial.types import Ints
 
 __all__ = ["sort_by_majority"]
 
@@ -26,9 +27,9 @@ def _preferred(positions: NDArray[np.int32], first: int, second: int) -> int:
 @kernel
 def sort_by_majority(
     positions: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    order: NDArray[np.int64],
-    spare: NDArray[np.int64],
+    starts: Ints,
+    order: Ints,
+    spare: Ints,
 ) -> None:
     """Merge sort every topic by majority of the runs, from the bottom up."""
     for topic in range(len(starts) - 1):

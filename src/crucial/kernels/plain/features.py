@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from crucial.types import Bools, Floats, Ints
 
 __all__ = [
     "FeatureSums",
@@ -35,7 +34,7 @@ class FeatureSums:
         codes: NDArray[np.unsignedinteger],
         features: Ints,
         first: Ints,
-        has_missing: NDArray[np.bool_],
+        has_missing: Bools,
         fixed_default: int,
     ) -> None:
         self._features = features
@@ -111,7 +110,7 @@ class FeatureSums:
 
 def drop_bounds(
     slope: Floats,
-    offered: NDArray[np.bool_],
+    offered: Bools,
     drift: Floats,
     wrong: Floats,
     right: Floats,
@@ -163,7 +162,7 @@ def drop_bounds(
 
 def drops(
     slope: Floats,
-    offered: NDArray[np.bool_],
+    offered: Bools,
     snap: float,
     wrong: Floats,
     right: Floats,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from crucial.types import Floats
 
 __all__ = ["label_criteria", "label_histogram"]
 

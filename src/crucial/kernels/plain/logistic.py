@@ -14,12 +14,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+
+from crucial.types import Floats, Ints
 
 __all__ = ["logistic_along", "logistic_sums"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _CELLS = 1 << 18  # pairs in one block of rows
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from crucial.types import Bytes, Floats, Ints
 
 __all__ = [
     "advance_binary",
@@ -175,7 +174,7 @@ def binary_weights(
     down: Floats,
     gap: Floats,
     coefficient: Floats,
-    output: NDArray[np.uint8],
+    output: Bytes,
     level_start: Ints,
     query_first: Ints,
 ) -> tuple[float, float]:
@@ -268,7 +267,7 @@ def wrong_weights(
 
 
 def advance_binary(
-    output: NDArray[np.uint8],
+    output: Bytes,
     alpha: float,
     grow: float,
     shrink: float,

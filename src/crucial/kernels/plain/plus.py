@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["column_sums", "pair_step", "pair_ties", "stump_sums"]
+from crucial.types import Bools, Bytes, Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["column_sums", "pair_step", "pair_ties", "stump_sums"]
 
 
 def _winners(start: Ints, first_row: int, last_row: int) -> Ints:
@@ -29,7 +28,7 @@ def _running_total(values: NDArray[Any]) -> Any:
 def pair_step(
     start: Ints,
     low: NDArray[np.int32],
-    output: NDArray[np.uint8],
+    output: Bytes,
     factors: Floats,
     d: Floats,
     e: Floats,
@@ -123,7 +122,7 @@ def stump_sums(
     first: Ints,
     features: Ints,
     values: Floats,
-    offered: NDArray[np.bool_],
+    offered: Bools,
     out: Floats,
     peak: Floats,
 ) -> None:

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.plain.pairs import _log_sums, _segments
+from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["push_logs", "push_split"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def _log_below(sums: Floats, log_gap: Floats, query_first: Ints) -> Floats:
@@ -94,7 +92,7 @@ def push_split(
     log_weight: Floats,
     log_gap: Floats,
     p: float,
-    output: NDArray[np.uint8],
+    output: Bytes,
     level_start: Ints,
     query_first: Ints,
     log_above: Floats,

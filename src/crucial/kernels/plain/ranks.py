@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.types import Floats, Ints
+
 __all__ = ["interval_sums", "order_rows", "rank_rows"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-
-def _runs(*keys: NDArray[Any]) -> NDArray[np.int64]:
+def _runs(*keys: NDArray[Any]) -> Ints:
     """Where a run of equal keys begins."""
     new = np.ones(len(keys[0]), bool)
     new[1:] = False

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.types import Ints
+
 __all__ = ["NOT_RETURNED", "sort_by_majority"]
 
 #: Position of a document that a run did not return: behind every other.
@@ -15,9 +17,9 @@ NOT_RETURNED = np.iinfo(np.int32).max
 
 def sort_by_majority(
     positions: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    order: NDArray[np.int64],
-    spare: NDArray[np.int64] | None = None,
+    starts: Ints,
+    order: Ints,
+    spare: Ints | None = None,
 ) -> None:
     """Merge sort every topic by majority of the runs; where votes are even, the order stays.
 

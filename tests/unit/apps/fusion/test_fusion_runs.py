@@ -73,7 +73,7 @@ class TestFiles:
             BM25.replace(" ", "\t"),
             BM25.replace(" ", "   ").replace("\n", " \r\n"),
             "\ufeff\n" + BM25,
-            gzip.compress(BM25.encode()),
+            gzip.compress(BM25.encode(), mtime=0),
             # the rank column is never read
             "1 Q0 b 1 5 bm25\n1 Q0 a 99 9 bm25\n2 Q0 a x 4 bm25\n1 Q0 c 1 1 bm25\n",
         ],

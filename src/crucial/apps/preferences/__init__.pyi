@@ -1,0 +1,16 @@
+from crucial.apps.preferences.judges import JudgeAgreement as JudgeAgreement
+from crucial.apps.preferences.judges import JudgeRanking as JudgeRanking
+from crucial.apps.preferences.judges import judge_agreement as judge_agreement
+from crucial.apps.preferences.judges import judge_ranking as judge_ranking
+from crucial.apps.preferences.learning import PreferenceRanker as PreferenceRanker
+from crucial.apps.preferences.learning import learn_preferences as learn_preferences
+from crucial.apps.preferences.mallows import Consensus as Consensus
+from crucial.apps.preferences.mallows import consensus as consensus
+from crucial.apps.preferences.session import PreferenceSession as PreferenceSession
+from crucial.apps.preferences.standings import Leaderboard as Leaderboard
+from crucial.apps.preferences.standings import leaderboard as leaderboard
+from crucial.data.comparisons import Comparisons as Comparisons
+from crucial.data.comparisons import read_comparisons as read_comparisons
+from crucial.data.comparisons import write_comparisons as write_comparisons
+from crucial.data.preflib import Rankings as Rankings
+from crucial.data.preflib import read_preflib as read_preflib

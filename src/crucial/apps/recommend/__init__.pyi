@@ -1,0 +1,9 @@
+from crucial.apps.recommend.comparators import NearestNeighbours as NearestNeighbours
+from crucial.apps.recommend.comparators import Popularity as Popularity
+from crucial.apps.recommend.comparators import Regression as Regression
+from crucial.apps.recommend.comparators import VectorSimilarity as VectorSimilarity
+from crucial.apps.recommend.reasons import Reason as Reason
+from crucial.apps.recommend.recommender import Pick as Pick
+from crucial.apps.recommend.recommender import Recommendations as Recommendations
+from crucial.apps.recommend.recommender import Recommender as Recommender
+from crucial.apps.recommend.taste import METHODS as METHODS

@@ -1,0 +1,118 @@
+"""RankBoost with positive weights over opinions, of which most cells abstain.
+
+What ``RankBoost.preset("rankboost.3.cum", max_bins=None)`` learns from the dense table, without
+one: a kernel runs all rounds and looks at stored cells only. For applications that learn an
+ensemble for each of thousands of people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crucial.data.opinions import Opinions
+from crucial.data.quantiles import between
+from crucial.errors import DataError
+from crucial.feedback.base import smoothing_of
+from crucial.model.weak import Presence, Stump
+from crucial.types import Floats, Ints
+from crucial.validation import check_integer, check_real
+from crucial.weak.choose import NOISE, TIE, worst_tied
+from crucial.weak.drops import SNAP
+
+__all__ = ["OpinionRounds", "boost_opinions"]
+
+
+@dataclass(frozen=True)
+class OpinionRounds:
+    """An ensemble, round by round.
+
+    Attributes
+    ----------
+    rankers : list of Stump or Presence
+    weights : array
+    slopes : array
+        r of each ranker in its round.
+    """
+
+    rankers: list[Stump | Presence]
+    weights: Floats
+    slopes: Floats
+
+
+def boost_opinions(
+    opinions: Opinions, labels: Floats, rounds: int, rate: float = 1.0
+) -> OpinionRounds:
+    """Learn to rank rows by their labels from columns that abstain on most of them.
+
+    Freund et al. (2003): WeakLearn.3.cum of section 3.4, the weights of method 3, the default of
+    each weak ranker learned.
+
+    Parameters
+    ----------
+    opinions : Opinions
+    labels : array of shape (n_rows,)
+        A row with a higher label should rank higher; at least two values.
+    rounds : int
+    rate : float
+        Learning rate, in (0, 1].
+
+    Examples
+    --------
+    >>> some = Opinions.from_dense([[4.0, np.nan], [np.nan, 2.0], [5.0, 1.0]])
+    >>> boost_opinions(some, np.array([1.0, 0.0, 2.0]), 1).rankers
+    [Presence(feature=0, default=0)]
+    """
+    check_integer("boost_opinions", "rounds", rounds, 1)
+    check_real("boost_opinions", "rate", rate, 0.0, 1.0, low_open=True)
+    if len(labels) != opinions.n_rows:
+        raise DataError(f"there must be a label for each of {opinions.n_rows} rows. "
+                        f"Got {len(labels)}.")  # fmt: skip
+    levels, level, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(levels) < 2:
+        raise DataError("all labels are equal: there is nothing to learn from.")
+    from crucial.kernels.compiled.opinions import boost_opinions as kernel
+
+    # Rows by label, entries by column and value.
+    place_of_row = np.empty(opinions.n_rows, np.int64)
+    place_of_row[np.argsort(level, kind="stable")] = np.arange(opinions.n_rows)
+    order = np.lexsort((opinions.value, opinions.column))
+    column, value = opinions.column[order], opinions.value[order]
+    new = np.ones(len(value), bool)
+    new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
+    begins = np.flatnonzero(new)
+    first_bin = np.searchsorted(column[begins], np.arange(opinions.n_columns + 1))
+    bin_value = value[begins]
+    before = np.concatenate(([0], np.cumsum(counts)[:-1]))
+    pairs = float((counts * before).sum())
+    place = np.zeros((rounds, 3), np.int64)
+    numbers = np.zeros((rounds, 2))
+    done = kernel(
+        place_of_row[opinions.row[order]],
+        np.append(begins, len(value)),
+        first_bin,
+        np.append(0, np.cumsum(counts)),
+        float(rate),
+        smoothing_of(pairs),
+        SNAP,
+        TIE,
+        -worst_tied(0.0),
+        NOISE,
+        place,
+        numbers,
+    )
+    rankers = _rankers(place[:done], first_bin, bin_value, opinions)
+    return OpinionRounds(rankers, numbers[:done, 0].copy(), numbers[:done, 1].copy())
+
+
+def _rankers(
+    place: Ints, first_bin: Ints, bin_value: Floats, opinions: Opinions
+) -> list[Stump | Presence]:
+    column, k, default = place.T
+    at = first_bin[column] + k
+    inside = (k > 0) & (at < first_bin[column + 1])
+    threshold = np.zeros(len(place))
+    threshold[inside] = between(bin_value[at[inside] - 1], bin_value[at[inside]])
+    every = zip(column.tolist(), threshold.tolist(), default.tolist(), inside.tolist())
+    return [Stump(f, t, d) if cut else Presence(f, d) for f, t, d, cut in every]

@@ -1,0 +1,238 @@
+"""RankBoost+ (Connamacher, Pancha, Liu & Ray 2019): boosting on E2, which counts ties half.
+
+A round moves along a {0, 1} weak ranker h with cumulative weight eta: with
+``delta = -W+ + W- + W0 tanh(eta)``, its weight grows by ``.5 ln((1 - delta) / (1 + delta))``
+(equation 34 written with ``W+ + W- + W0 = 1``), and E2 falls by exactly
+``Z = sqrt(1 - delta^2)``: the steepest ranker is the one with the largest drop. It is not one
+more choice of parts for the loop beside it: a tie is weighed by each ranker on its own, so
+that weights belong to pairs and not to rows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from crucial.boosting.loop import Boosted, Progress
+from crucial.boosting.plus.candidates import Candidates, check_columns
+from crucial.boosting.plus.optimal import OptimalSearch, line_search
+from crucial.boosting.plus.pairs import PairList, list_pairs
+from crucial.boosting.plus.search import Choice, EfficientSearch
+from crucial.boosting.plus.weights import PairWeights
+from crucial.boosting.trace import Round
+from crucial.boosting.watch import Watch
+from crucial.data.bins import Bins
+from crucial.data.cutting import is_small
+from crucial.feedback.base import Feedback, exp_or_inf, smoothing_of
+from crucial.model.weak import WeakRankerLike
+from crucial.types import Bytes, Floats
+from crucial.weak.base import Material
+from crucial.weak.drops import SNAP
+
+__all__ = ["PlusBoosted", "PlusRules", "boost_plus"]
+
+
+@dataclass(frozen=True)
+class PlusRules:
+    """How RankBoost+ chooses and how far it goes.
+
+    Attributes
+    ----------
+    search : {"efficient", "optimal"}
+        Algorithm 2, or all directions in the span of the rankers in use as well.
+    columns : bool
+        Whether features are {0, 1} weak rankers already, instead of being cut into stumps.
+    default_rank : {"learned", 0, 1}
+    max_bins, max_pairs, static_after, max_static : int or None
+    rate : float
+        Factor on every weight.
+    stop_when_perfect : bool
+        End at a round whose best weight is infinite, instead of smoothing it.
+    """
+
+    search: str = "efficient"
+    columns: bool = False
+    default_rank: str | int = "learned"
+    max_bins: int | None = 255
+    max_pairs: int | None = None
+    static_after: int | None = None
+    max_static: int | None = None
+    rate: float = 1.0
+    stop_when_perfect: bool = False
+
+
+@dataclass
+class PlusBoosted(Boosted):
+    """What RankBoost+ made.
+
+    Attributes
+    ----------
+    basis : list of weak rankers
+        The independent set S.
+    eta : array of the same length
+        Their cumulative weights; E2 is F2 of these.
+    static_round : int or None
+        Round, from 1, from which on S was static.
+    n_pairs : int
+        Pairs that were learned from.
+    """
+
+    basis: list[WeakRankerLike] = field(default_factory=list)
+    eta: Floats = field(default_factory=lambda: np.zeros(0))
+    static_round: int | None = None
+    n_pairs: int = 0
+
+
+def boost_plus(
+    material: Material,
+    feedback: Feedback,
+    rules: PlusRules,
+    *,
+    rounds: int,
+    seed: int = 0,
+    watch: Watch | None = None,
+    record_risks: bool = False,
+    progress: Progress | None = None,
+) -> PlusBoosted:
+    """Add weak rankers until the rounds are done, nothing helps, or the watch says stop.
+
+    The trace has, besides what the other loop puts there (its loss being E2), ``delta``,
+    ``e1`` and ``e2`` of every round.
+    """
+    run = _Run(material, feedback, rules, rounds, seed)
+    if watch is not None:
+        watch.prepare(run.bins, material.threads)
+    made = PlusBoosted(bins=run.bins, n_pairs=run.pairs.n_pairs)
+    for number in range(rounds):
+        began = time.perf_counter()
+        found = run.next(number)
+        if isinstance(found, str):
+            made.trace.stopped = found
+            break
+        ranker, alpha, entry = found
+        r1, r2 = run.weights.risks(run.scores) if record_risks else (None, None)
+        measures = {}
+        if watch is not None:
+            watch.advance(ranker, alpha)
+            measures = watch.look()
+        made.rankers.append(ranker)
+        made.weights.append(alpha)
+        made.trace.add(
+            Round(
+                ranker,
+                alpha,
+                entry["r"],
+                exp_or_inf(entry["log_z"]),
+                run.weights.log_e2,
+                r1,
+                r2,
+                measures=measures,
+                extras={
+                    "delta": entry["delta"],
+                    "e1": exp_or_inf(run.weights.log_e1),
+                    "e2": exp_or_inf(run.weights.log_e2),
+                },
+                seconds=time.perf_counter() - began,
+            )
+        )
+        if progress is not None:
+            progress(number + 1, made.trace)
+        if watch is not None and watch.done:
+            made.trace.stopped = "early stopping"
+            break
+    run.finish(made)
+    return made
+
+
+class _Run:
+    """The state of one call."""
+
+    def __init__(
+        self, material: Material, feedback: Feedback, rules: PlusRules, rounds: int, seed: int
+    ) -> None:
+        self.rules = rules
+        if rules.columns:
+            check_columns(material.instances, material.rows)
+        self.pairs: PairList = list_pairs(feedback, rules.max_pairs, seed)
+        self.bins = Bins.build(
+            material.instances, material.rows, material.weight, rules.max_bins, material.threads
+        )
+        # By size alone, as everywhere; a pair is looked at in every round.
+        compiled = not is_small(self.pairs.n_pairs, rounds)
+        component = self.pairs.component
+        self.candidates = Candidates(
+            self.bins, component, rules.default_rank, rules.columns, compiled, material.threads
+        )
+        self.weights = PairWeights(self.pairs, compiled, material.threads)
+        self.search: EfficientSearch | OptimalSearch
+        if rules.search == "optimal":
+            self.search = OptimalSearch(self.candidates, self.weights, component)
+        else:
+            self.search = EfficientSearch(
+                self.candidates, self.weights, component, seed, rules.static_after, rules.max_static
+            )
+        self.scores = np.zeros(self.pairs.n_rows)
+        self._smoothing = 0.0 if rules.stop_when_perfect else smoothing_of(feedback.total)
+        self._rankers: dict[int, WeakRankerLike] = {}
+
+    def ranker(self, number: int) -> WeakRankerLike:
+        """A candidate as it goes into the model, made once."""
+        if number not in self._rankers:
+            self._rankers[number] = self.candidates.ranker(number)
+        return self._rankers[number]
+
+    def next(self, number: int) -> tuple[WeakRankerLike, float, dict[str, float]] | str:
+        """Choose, weigh and move; or say why not."""
+        choice = self.search.propose(number)
+        if choice is None:
+            return "no weak ranker helps"
+        output = self.candidates.output(choice.number)
+        if choice.beta is None:
+            best = self._alpha(choice.delta)
+        else:
+            best = line_search(self.weights, choice.beta, output, self._smoothing)
+        if best is None:
+            return "perfect weak ranker"
+        if best == 0.0:
+            return "no weak ranker helps"
+        alpha = self.rules.rate * best
+        r = choice.slope
+        if r is None:
+            r = float(np.dot(self.weights.potentials, output))
+        log_z = self._move(choice, output, alpha)
+        self.scores += alpha * output
+        entry = {"r": r, "log_z": log_z, "delta": choice.delta}
+        return self.ranker(choice.number), alpha, entry
+
+    def _alpha(self, delta: float) -> float | None:
+        """Equation 34; smoothed by half a pair where it is infinite, or None."""
+        delta = min(1.0, max(-1.0, delta))
+        right, wrong = (1.0 - delta) / 2.0, (1.0 + delta) / 2.0
+        if right < SNAP or wrong < SNAP:
+            if self.rules.stop_when_perfect:
+                return None
+            right, wrong = right + self._smoothing, wrong + self._smoothing
+        return 0.5 * math.log(right / wrong)
+
+    def _move(self, choice: Choice, output: Bytes, alpha: float) -> float:
+        """Let the weights follow; the logarithm of Z."""
+        if choice.beta is None:
+            place = choice.place if choice.place >= 0 else self.weights.add(output)
+            return self.weights.step(place, output, alpha)
+        log_z = 0.0
+        for place in np.flatnonzero(choice.beta).tolist():
+            column = self.weights.used[:, place].astype(np.uint8)
+            log_z += self.weights.step(place, column, alpha * float(choice.beta[place]))
+        return log_z
+
+    def finish(self, made: PlusBoosted) -> None:
+        """Tell which set the weights belong to."""
+        members = self.search.members
+        made.basis = [self.ranker(number) for number in members]
+        made.eta = np.zeros(len(members))
+        made.eta[: self.weights.size] = self.weights.eta
+        first = self.search.static_round
+        made.static_round = None if first is None else first + 1

@@ -1,0 +1,140 @@
+"""Which weak rankers are linear combinations of others, seen from the pairs.
+
+To a pair (lo, hi) a weak ranker is the number ``h(hi) - h(lo)``, so rankers are vectors
+over pairs (Connamacher et al. 2019, section 4). With B the incidence matrix of the pairs,
+``B h`` is in the span of ``B S`` exactly where ``h - S beta`` is constant on every connected
+component of the comparison graph. So h is centred in each component and tested in as many
+dimensions as there are rows, however many pairs there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.types import Bools, Floats
+
+__all__ = ["TOLERANCE", "Span"]
+
+
+# A ranker is independent if this share of it, or more, lies outside the span. It is the
+# square root of the machine's precision: members so close to dependence make coefficients
+# of up to 1 / TOLERANCE, with which rounding (2e-16) still stays below TOLERANCE.
+TOLERANCE = 1e-7
+
+
+class Span:
+    """A growing set of independent weak rankers, as an orthonormal basis: S = Q R.
+
+    Parameters
+    ----------
+    component : int array of shape (n_rows,)
+        Connected component of every row, from 0.
+
+    Examples
+    --------
+    >>> span = Span(np.array([0, 0, 0]))
+    >>> span.add(np.array([1, 0, 0])), span.add(np.array([0, 1, 0]))
+    (True, True)
+    >>> span.add(np.array([0, 0, 1]))  # minus the sum of both, but for a constant
+    False
+    >>> span.coordinates(np.array([[0, 0, 1]]))[1].round(9).tolist()
+    [[-1.0, -1.0]]
+    """
+
+    def __init__(self, component: NDArray[np.integer]) -> None:
+        self._component = component
+        self._sizes = np.bincount(component).astype(np.float64)
+        n = len(component)
+        # Q by column, so that one more is a row at the end.
+        self._basis = np.zeros((8, n))
+        self._triangle = np.zeros((8, 8))
+        self.size = 0
+
+    @property
+    def largest(self) -> int:
+        """No set of independent rankers has more members: rows minus components."""
+        return len(self._component) - len(self._sizes)
+
+    @property
+    def newest(self) -> Floats:
+        """Unit vector that the last member added."""
+        found: Floats = self._basis[self.size - 1]
+        return found
+
+    def centred(self, outputs: NDArray[Any]) -> Floats:
+        """Every row of ``outputs`` minus its mean in each component."""
+        if len(self._sizes) == 1:
+            made: Floats = outputs - outputs.mean(axis=1, keepdims=True, dtype=np.float64)
+            return made
+        made = outputs.astype(np.float64)
+        for one in made:
+            one -= (np.bincount(self._component, one) / self._sizes)[self._component]
+        return made
+
+    def _split(self, centred: Floats) -> tuple[Floats, Floats]:
+        """Coefficients on the basis and what lies outside; twice, so that it stays orthogonal."""
+        basis = self._basis[: self.size]
+        inside = centred @ basis.T
+        rest = centred - inside @ basis
+        again = rest @ basis.T
+        return inside + again, rest - again @ basis
+
+    def outside(self, outputs: NDArray[Any]) -> Bools:
+        """Which rows of ``outputs`` are independent of the members."""
+        centred = self.centred(outputs)
+        if self.size == self.largest:
+            return np.zeros(len(outputs), bool)
+        rest = self._split(centred)[1]
+        return _norm(rest) > TOLERANCE * _norm(centred)
+
+    def add(self, output: NDArray[Any]) -> bool:
+        """Make a ranker a member, if it is independent; say whether it is."""
+        if self.size == self.largest:
+            return False
+        centred = self.centred(output[None, :])
+        inside, rest = self._split(centred)
+        left = float(_norm(rest)[0])
+        if not left > TOLERANCE * float(_norm(centred)[0]):
+            return False
+        if self.size == len(self._basis):
+            self._grow()
+        self._basis[self.size] = rest[0] / left
+        self._triangle[: self.size, self.size] = inside[0]
+        self._triangle[self.size, self.size] = left
+        self.size += 1
+        return True
+
+    def _grow(self) -> None:
+        more = min(2 * self.size, max(self.largest, self.size + 1))
+        basis, triangle = self._basis, self._triangle
+        self._basis = np.zeros((more, basis.shape[1]))
+        self._triangle = np.zeros((more, more))
+        self._basis[: self.size] = basis
+        self._triangle[: self.size, : self.size] = triangle
+
+    def coordinates(self, outputs: NDArray[Any]) -> tuple[Bools, Floats]:
+        """Which rows of ``outputs`` are in the span, and their beta: ``B h = B S beta``.
+
+        Returns
+        -------
+        dependent : bool array of shape (n_outputs,)
+        beta : array of shape (n_outputs, size)
+            Over the members in the order they came; without meaning where independent.
+        """
+        from scipy.linalg import solve_triangular
+
+        centred = self.centred(outputs)
+        inside, rest = self._split(centred)
+        dependent = ~(_norm(rest) > TOLERANCE * _norm(centred))
+        if not self.size:
+            return dependent, np.zeros((len(outputs), 0))
+        triangle = self._triangle[: self.size, : self.size]
+        return dependent, solve_triangular(triangle, inside.T).T
+
+
+def _norm(rows: Floats) -> Floats:
+    found: Floats = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return found

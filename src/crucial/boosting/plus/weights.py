@@ -1,0 +1,267 @@
+"""Weights of pairs under E2, the loss of RankBoost+ (Connamacher et al. 2019).
+
+F2 is the mean over pairs of a product over the weak rankers in use: ``exp(-eta)`` where the
+ranker orders the pair right, ``exp(eta)`` where wrong, ``cosh(eta)`` where it ties it
+(equations 22 and 23; equation 6 lacks the minus sign of its exponent).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.boosting.plus.pairs import PairList
+from crucial.kernels.plain import plus as plain
+from crucial.kernels.threads import run_all
+from crucial.types import Bytes, Floats
+from crucial.weak.choose import worst_tied
+
+__all__ = ["PairWeights", "log_cosh"]
+
+
+# Pairs of one block. Blocks depend on the pairs alone, so that threads cannot change a sum.
+_BLOCK = 200_000
+# Sum of |alpha| after which weights are computed anew. Relative to each other they can
+# meanwhile change by no more than exp(2 * 100), so that what underflowed stays negligible.
+_RENEW = 100.0
+_LOG_2 = math.log(2.0)
+# Distance after which nothing is known of a weight between 0 and 1.
+_UNKNOWN = 1e9
+# More is added up than rounding could hide from a bound.
+_SLACK = 1e-12
+# Rankers whose ties are weighed before the first look at the bounds of the others.
+_FIRST_LOOK = 4
+
+
+def log_cosh(x: Floats) -> Floats:
+    """Logarithm of the hyperbolic cosine, for any argument."""
+    size = np.abs(x)
+    return size + np.log1p(np.exp(-2.0 * size)) - _LOG_2
+
+
+def _log_cosh(x: float) -> float:
+    size = abs(x)
+    return size + math.log1p(math.exp(-2.0 * size)) - _LOG_2
+
+
+class PairWeights:
+    """Pair weights D of equation 26, and those of E1 beside them.
+
+    Attributes
+    ----------
+    pairs : PairList
+    used : array of shape (n_rows, size)
+        Outputs of the rankers in use.
+    eta : array of shape (size,)
+        Their cumulative weights.
+    potentials : array of shape (n_rows,)
+        Weight of the pairs a row should win minus that of those it should lose.
+    log_e1, log_e2 : float
+        Logarithms of E1 and E2 of the current ensemble.
+    """
+
+    def __init__(self, pairs: PairList, compiled: bool, threads: int) -> None:
+        self.pairs, self._compiled, self._threads = pairs, compiled, threads
+        n = pairs.n_rows
+        self._d, self._e = pairs.weight.copy(), pairs.weight.copy()
+        self._mass = 1.0
+        self._other_mass = 1.0
+        self._columns = np.zeros((n, 8))
+        self._eta = np.zeros(8)
+        # W0 of each ranker when it was last weighed, and how far D had come by then.
+        self._ties = np.zeros(8)
+        self._weighed = np.zeros(8)
+        self._travel = 0.0
+        self.size = 0
+        self.log_e1 = self.log_e2 = 0.0
+        self._moved = 0.0
+        self._blocks = self._cut()
+        self._win = np.zeros(n)
+        self._lose = np.zeros((len(self._blocks), n))
+        self._sums = np.zeros((len(self._blocks), 4))
+        self._factors = np.ones((2, 4))
+        self._multiply(np.zeros(n, np.uint8))
+
+    def _cut(self) -> list[tuple[int, int]]:
+        """Ranges of winners with about the same number of pairs."""
+        count = max(1, -(-self.pairs.n_pairs // _BLOCK))
+        goals = np.linspace(0, self.pairs.n_pairs, count + 1)[1:-1]
+        inner = np.searchsorted(self.pairs.start, goals)
+        ends = np.unique([0, *inner.tolist(), self.pairs.n_rows]).tolist()
+        return list(pairwise(ends))
+
+    @property
+    def used(self) -> Floats:
+        """Outputs of the rankers in use, a column each."""
+        return self._columns[:, : self.size]
+
+    @property
+    def eta(self) -> Floats:
+        """Cumulative weights of the rankers in use."""
+        return self._eta[: self.size]
+
+    def add(self, output: Bytes) -> int:
+        """Put a ranker into use, at weight 0; its place among those in use."""
+        if self.size == len(self._eta):
+            columns = self._columns
+            self._columns = np.zeros((len(columns), 2 * self.size))
+            self._columns[:, : self.size] = columns
+            more = np.zeros(self.size)
+            self._eta = np.concatenate((self._eta, more))
+            self._ties = np.concatenate((self._ties, more))
+            self._weighed = np.concatenate((self._weighed, more))
+        self._weighed[self.size] = -_UNKNOWN
+        self._columns[:, self.size] = output
+        self.size += 1
+        return self.size - 1
+
+    def step(self, place: int, output: Bytes, alpha: float) -> float:
+        """Add alpha to the weight of a ranker in use; the logarithm of Z (equation 27)."""
+        before = float(self._eta[place])
+        self._eta[place] = before + alpha
+        self._moved += abs(alpha)
+        log_e2 = self.log_e2
+        if self._moved > _RENEW:
+            self._renew()
+            return self.log_e2 - log_e2
+        grow = math.exp(alpha)
+        factors = self._factors
+        # Divided by the mass so far, so that weights need no pass of their own to sum to 1.
+        factors[0, 1], factors[0, 2] = grow / self._mass, 1.0 / grow / self._mass
+        factors[0, 0] = math.exp(_log_cosh(before + alpha) - _log_cosh(before)) / self._mass
+        factors[1, 1], factors[1, 2] = grow / self._other_mass, 1.0 / grow / self._other_mass
+        factors[1, 0] = 1.0 / self._other_mass
+        factors[:, 3] = factors[:, 0]
+        tie = factors[0, 0] * self._mass
+        sums = self._multiply(output)
+        # Half the sum of all changes of D: no W0 can have changed by more.
+        left = sums[0] - sums[2] - sums[3]
+        changes = ((sums[2], tie), (sums[3], 1.0 / grow), (left, grow))
+        change = sum(abs(w / self._mass - w / factor) for w, factor in changes)
+        self._travel += 0.5 * float(change) + 1e-15
+        log_z = math.log(self._mass)
+        self.log_e2 += log_z
+        self.log_e1 += math.log(self._other_mass)
+        return log_z
+
+    def _multiply(self, output: Bytes) -> Floats:
+        """Apply the factors, renew the potentials; the sums of `pair_step`."""
+        pairs = self.pairs
+        step = plain.pair_step
+        if self._compiled:
+            from crucial.kernels.compiled.plus import pair_step as step
+        run_all(
+            self._threads,
+            [
+                partial(
+                    step, pairs.start, pairs.low, output, self._factors, self._d, self._e,
+                    a, b, self._win, self._lose[i], self._sums[i],
+                )
+                for i, (a, b) in enumerate(self._blocks)
+            ],
+        )  # fmt: skip
+        lose: Floats = self._lose[0]
+        sums: Floats = self._sums[0]
+        for i in range(1, len(self._blocks)):  # one after the other: the same sum always
+            lose, sums = lose + self._lose[i], sums + self._sums[i]
+        self._mass, self._other_mass = float(sums[0]), float(sums[1])
+        self.potentials = (self._win - lose) / self._mass
+        return sums
+
+    def _weigh_ties(self, places: NDArray[np.integer]) -> None:
+        """Renew W0 of some rankers in use."""
+        pairs = self.pairs
+        ties = plain.pair_ties
+        if self._compiled:
+            from crucial.kernels.compiled.plus import pair_ties as ties
+        columns = np.ascontiguousarray(self._columns[:, places])
+        parts = np.zeros((len(self._blocks), len(places)))
+        run_all(
+            self._threads,
+            [
+                partial(ties, pairs.start, pairs.low, self._d, columns, len(places), a, b, out)
+                for (a, b), out in zip(self._blocks, parts)
+            ],
+        )
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        self._ties[places] = total / self._mass
+        self._weighed[places] = self._travel
+
+    def deltas(self, floor: float = -1.0) -> tuple[Floats, Floats]:
+        """``delta = -W+ + W- + W0 tanh(eta)`` of the rankers in use, and ``W+ - W-``.
+
+        This is the slope of ln F2 along each of them (equations 31 and 32). Only W0 takes a
+        pass over the pairs, and it cannot have moved further than D has: rankers that
+        provably stay below the largest ``|delta|``, or below ``floor``, keep a W0 of before.
+
+        Parameters
+        ----------
+        floor : float
+            What is smaller in magnitude need not be exact; negative for all to be exact.
+        """
+        n = self.size
+        slope = np.empty(n)
+        add_up = plain.column_sums
+        if self._compiled:
+            from crucial.kernels.compiled.plus import column_sums as add_up
+        add_up(self.potentials, self._columns, slope)
+        tanh = np.tanh(self.eta)
+        if floor < 0.0:
+            self._weigh_ties(np.arange(n))
+            return self._ties[:n] * tanh - slope, slope
+        delta = self._ties[:n] * tanh - slope
+        reach = np.minimum(self._travel - self._weighed[:n], 1.0) * np.abs(tanh) + np.abs(delta)
+        best, take = floor, _FIRST_LOOK
+        while True:
+            left = (reach >= worst_tied(best) - _SLACK).nonzero()[0]
+            if not len(left):
+                return delta, slope
+            if len(left) > take:  # the most promising first: they may rule out the others
+                left = left[np.argsort(-reach[left], kind="stable")[:take]]
+            self._weigh_ties(left)
+            found = self._ties[left] * tanh[left] - slope[left]
+            delta[left] = found
+            reach[left] = -1.0  # (known)
+            best, take = max(best, float(np.abs(found).max())), n
+
+    def _renew(self) -> None:
+        """Compute all weights from the rankers in use, in the logarithmic domain."""
+        self._moved = 0.0
+        self._travel += 1.0  # (nothing is known of a W0 any more)
+        pairs, used = self.pairs, self.used
+        tie = log_cosh(self.eta)
+        scores, share = used @ self.eta, used @ tie
+        # A pair is tied by the rankers where both rows are 1, or neither is.
+        whole = float(tie.sum())
+        for begin in range(0, pairs.n_pairs, 1 << 16):
+            part = slice(begin, begin + (1 << 16))
+            high, low = pairs.high[part], pairs.low[part]
+            both = np.einsum("ij,ij->i", used[high] * tie, used[low])
+            with np.errstate(divide="ignore"):
+                start = np.log(pairs.weight[part])
+            self._e[part] = start + scores[low] - scores[high]
+            self._d[part] = self._e[part] + whole - share[high] - share[low] + 2.0 * both
+        tops = float(self._d.max()), float(self._e.max())
+        np.exp(self._d - tops[0], out=self._d)
+        np.exp(self._e - tops[1], out=self._e)
+        self._factors[:] = 1.0
+        self._multiply(np.zeros(pairs.n_rows, np.uint8))
+        self.log_e2 = tops[0] + math.log(self._mass)
+        self.log_e1 = tops[1] + math.log(self._other_mass)
+
+    def share_of(self, part: slice) -> Floats:
+        """Weights D of some pairs, normalised."""
+        return self._d[part] / self._mass
+
+    def risks(self, scores: Floats) -> tuple[float, float]:
+        """R1 and R2 of the scores on the pairs (equations 3 and 4)."""
+        margin = scores[self.pairs.high] - scores[self.pairs.low]
+        wrong = float(self.pairs.weight[margin < 0.0].sum())
+        tied = float(self.pairs.weight[margin == 0.0].sum())
+        return min(1.0, wrong + tied), min(1.0, wrong + tied / 2)

@@ -1,0 +1,1 @@
+"""The demo: meta-search over handwritten digits."""

@@ -1,0 +1,1 @@
+"""Options, readers and writers shared by several verbs."""

@@ -1,0 +1,113 @@
+"""What may go wrong, as one line on standard error and an exit code; never a traceback.
+
+=====  ==========================================================
+code   when
+=====  ==========================================================
+0      done
+1      anything that is not the user's doing: a bug, no memory
+2      the command or its data cannot be used; nothing was written
+130    interrupted
+=====  ==========================================================
+
+``CRUCIAL_TRACEBACK=1`` in the environment shows the traceback instead, and warnings as
+Python prints them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+
+import click
+
+from crucial.cli.shared.terminal import fail, note
+from crucial.errors import CrucialError
+
+__all__ = ["DONE", "FAILED", "INTERRUPTED", "REFUSED", "guarded"]
+
+DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+# Meant for those who write code with a library, not for those who use a command.
+_FOR_PROGRAMMERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
+
+
+def _tracebacks_wanted() -> bool:
+    return os.environ.get("CRUCIAL_TRACEBACK", "") not in ("", "0")
+
+
+@contextlib.contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Show every warning once, in one line."""
+    if _tracebacks_wanted():
+        yield
+        return
+    said: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+        text = str(message)
+        if text not in said and not issubclass(category, _FOR_PROGRAMMERS):
+            said.add(text)
+            note(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+def _usage(error: click.UsageError) -> str:
+    where = error.ctx.command_path if error.ctx is not None else "crucial"
+    return f"{error.format_message()} ('{where} --help' says what is possible)"
+
+
+def guarded(action: Callable[[], object]) -> int:
+    """Run a command; give its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a sign shows another instead of ending the command.
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        with _warnings_as_notes():
+            code = action()
+            sys.stdout.flush()
+        return code if isinstance(code, int) else DONE
+    except SystemExit as error:  # (how click leaves when nobody reads the output any more)
+        return error.code if isinstance(error.code, int) else FAILED
+    except (click.Abort, KeyboardInterrupt):
+        fail("interrupted; what was there before is as it was")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads on. Python would complain once more when it closes the stream.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        if _tracebacks_wanted():
+            raise
+        return _explain(error)
+
+
+def _explain(error: Exception) -> int:
+    """Say in one line what went wrong."""
+    if isinstance(error, click.UsageError):
+        fail(_usage(error))
+    elif isinstance(error, click.ClickException):
+        fail(error.format_message())
+    elif isinstance(error, CrucialError):
+        fail(str(error))
+    elif isinstance(error, OSError):
+        place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str) else ""
+        fail(place + (error.strerror or str(error)))
+    elif isinstance(error, MemoryError):
+        fail(f"there is not enough memory. {error}")
+        return FAILED
+    else:
+        fail(
+            f"this is a bug in crucial: {type(error).__name__}: {error} "
+            "(CRUCIAL_TRACEBACK=1 in the environment shows where; please report it)"
+        )
+        return FAILED
+    return REFUSED

@@ -1,0 +1,152 @@
+"""Which column of a table is what, and cells as numbers; for every kind of table."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crucial.data.files import PathLike
+from crucial.data.formats.words import shown, to_number
+from crucial.errors import FileError, ParameterError
+
+__all__ = ["Roles", "assign_roles", "cell_problem", "to_cell"]
+
+_WORDS = {"": float("nan"), "NA": float("nan"), "true": 1.0, "false": 0.0}
+_WORDS |= {"True": 1.0, "False": 0.0}
+
+
+def to_cell(text: str) -> float | None:
+    """Read a cell as a number; None if it is none.
+
+    Empty, ``NA``, ``nan`` and ``null`` are missing; true and false are 1 and 0.
+    """
+    text = text.strip()
+    return _WORDS[text] if text in _WORDS else to_number(text)
+
+
+def cell_problem(name: str, what: str, cell: str) -> str:
+    """Say what is wrong with a cell that should be a number."""
+    if what == "feature":
+        hint = "; leave the column out with ignore=[...], or name it as item=" + repr(name)
+        rule = "a finite number, or empty for missing"
+    else:
+        hint, rule = "", "a finite number"
+    return f"{what} {shown(name)} must be {rule}{hint}. Got {shown(cell)}."
+
+
+@dataclass
+class Roles:
+    """Number of the column that plays each role, None where none does."""
+
+    label: int | None
+    qid: int | None
+    item: int | None
+    weight: int | None
+    features: list[int]
+    notes: list[str]
+
+
+def _find(
+    path: PathLike, line: int | None, names: Sequence[str], role: str, name: str | None
+) -> int | None:
+    """Find the column of a role. The usual names may be absent, others not."""
+    if name is None:
+        return None
+    if name in names:
+        return names.index(name)
+    if name == role and role in ("label", "qid"):
+        return None
+    close = difflib.get_close_matches(name, names, n=3)
+    known = close or list(names[:20])
+    said = ", ".join(shown(one) for one in known) + (", ..." if len(names) > len(known) else "")
+    raise FileError(
+        path,
+        f"there is no column {shown(name)} ({role}); {'close ones' if close else 'columns'}: "
+        f"{said}.",
+        line,
+    )
+
+
+def _check_names(
+    path: PathLike, line: int | None, names: Sequence[str], default_label: bool
+) -> None:
+    """Refuse a first line that does not name the columns, or names two alike."""
+    seen: dict[str, int] = {}
+    for number, name in enumerate(names, 1):
+        if name and name in seen:
+            raise FileError(
+                path,
+                f"two columns are called {shown(name)}: the {seen[name]}. and the {number}.",
+                line,
+                number,
+            )
+        seen[name] = number
+    if names and all(to_number(name) is not None for name in names) and default_label:
+        raise FileError(
+            path,
+            "the first line must name the columns; this one holds only numbers. Add a line "
+            "such as label,qid,feature_a,feature_b.",
+            line,
+        )
+
+
+def assign_roles(
+    path: PathLike,
+    line: int | None,
+    names: Sequence[str],
+    *,
+    label: str | None,
+    qid: str | None,
+    item: str | None,
+    weight: str | None,
+    features: Sequence[str] | None,
+    ignore: Sequence[str],
+) -> Roles:
+    """Give every column its role; what has none is a feature, unless ignored.
+
+    ``line`` is where the names stand, for messages; None where they are not in a line.
+    """
+    _check_names(path, line, names, default_label=label == "label" and features is None)
+    given = {"label": label, "qid": qid, "item": item, "weight": weight}
+    places = {role: _find(path, line, names, role, name) for role, name in given.items()}
+    taken: dict[int, str] = {}
+    for role, place in places.items():
+        if place is not None:
+            if place in taken:
+                raise ParameterError(
+                    f"column {names[place]!r} cannot be both {taken[place]} and {role}."
+                )
+            taken[place] = role
+    for one in ignore:
+        place = _find(path, line, names, "ignore", one)
+        assert place is not None
+        taken.setdefault(place, "ignore")
+    notes = [
+        f"there is no column {role!r}: {what}"
+        for role, what in (("label", "rows have no labels"), ("qid", "all rows are one query"))
+        if given[role] is not None and places[role] is None
+    ]
+    if features is None:
+        chosen = [place for place in range(len(names)) if place not in taken]
+    else:
+        chosen = []
+        for one in features:
+            place = _find(path, line, names, "features", one)
+            assert place is not None
+            if place in taken or place in chosen:
+                as_what = taken.get(place, "feature")
+                raise ParameterError(f"features names {one!r}, which is already the {as_what}.")
+            chosen.append(place)
+    for place in chosen:
+        if not names[place]:
+            raise FileError(
+                path,
+                "this column has no name. If it is a row number written by another program, "
+                "write the file without it, or choose the columns with features=[...].",
+                line,
+                place + 1,
+            )
+    if not chosen:
+        raise FileError(path, "no column is left for the features.", line)
+    return Roles(places["label"], places["qid"], places["item"], places["weight"], chosen, notes)

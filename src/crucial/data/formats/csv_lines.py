@@ -1,0 +1,303 @@
+"""Lines of cells: plainly through the csv module, or compiled where they are simple."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from crucial.data.dataset import Dataset
+from crucial.data.files import ByteSource
+from crucial.data.formats.blocks import cut_lines, next_block, read_start, text_blocks
+from crucial.data.formats.columns import Roles, assign_roles, cell_problem, to_cell
+from crucial.data.formats.words import as_ids, as_objects
+from crucial.errors import FileError
+from crucial.kernels.threads import count_threads, run_all
+from crucial.types import Floats
+
+__all__ = ["Layout", "Part", "parse_compiled", "parse_plain", "read_csv"]
+
+_NOT_BLANK = re.compile(rb"\S")
+_ROWS_AT_A_TIME = 4096
+_MOST_LEFT_OVER = 4096  # numbers of a piece that float() may make; with more it is not simple
+
+
+@dataclass
+class Layout:
+    """Where the cells of a row go."""
+
+    path: str
+    names: list[str]
+    roles: Roles
+    sep: str
+
+    @property
+    def number_columns(self) -> list[int]:
+        """Columns read as numbers: the features, then label and weight where there are."""
+        extra = (self.roles.label, self.roles.weight)
+        return self.roles.features + [place for place in extra if place is not None]
+
+    @property
+    def text_columns(self) -> list[int]:
+        """Columns read as text: query id and item, where there are."""
+        return [place for place in (self.roles.qid, self.roles.item) if place is not None]
+
+
+@dataclass
+class Part:
+    """Some rows: numbers, and texts column by column, in the order of the layout."""
+
+    numbers: Floats
+    texts: list[list[str]]
+
+
+# Plainly
+
+
+class _Lines:
+    """Decoded lines for the csv module; remembers what needs a second look."""
+
+    def __init__(self, path: str, lines: Iterator[bytes], lines_before: int) -> None:
+        self._path, self._lines, self.count = path, lines, lines_before
+        self.odd = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        raw = next(self._lines)
+        self.count += 1
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            raise FileError(
+                self._path, "this is not UTF-8 text; convert the file first.", self.count
+            ) from error
+        # float() takes "1_000" and digits of every script, which are no numbers here.
+        self.odd = self.odd or "_" in line or not line.isascii()
+        return line
+
+
+def _records(lines: _Lines, path: str, sep: str) -> Iterator[tuple[int, list[str]]]:
+    """Give the line a record begins in, and its cells; empty lines are passed over."""
+    reader = csv.reader(lines, delimiter=sep, strict=True)
+    line = lines.count + 1
+    try:
+        for record in reader:
+            if record:
+                yield line, record
+            line = lines.count + 1
+    except csv.Error as error:
+        raise FileError(path, f"the line cannot be split into cells ({error}).", line) from error
+
+
+def _numbers(cells: Sequence[str], careful: bool) -> tuple[Floats, int]:
+    """Make numbers of cells; the second is the place of the first that is none, or -1."""
+    if not careful:
+        try:
+            quick = np.fromiter(map(float, cells), np.float64, len(cells))
+        except ValueError:
+            pass
+        else:
+            if not np.isinf(quick).any():
+                return quick, -1
+    values = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        value = to_cell(cell)
+        if value is None or np.isinf(value):
+            return values, row
+        values[row] = value
+    return values, -1
+
+
+def _part(layout: Layout, some: list[tuple[int, list[str]]], careful: bool) -> Part:
+    """Make a part of records that all have the right number of cells."""
+    columns = list(zip(*(record for _, record in some)))
+    roles = layout.roles
+    troubles: list[tuple[int, int, str]] = []
+    part = Part(np.empty((len(some), len(layout.number_columns))), [])
+    for slot, place in enumerate(layout.number_columns):
+        what = "label" if place == roles.label else "weight" if place == roles.weight else "feature"
+        values, bad = _numbers(columns[place], careful)
+        if bad < 0 and what != "feature" and np.isnan(values).any():
+            bad = int(np.flatnonzero(np.isnan(values))[0])
+        if bad >= 0:
+            said = cell_problem(layout.names[place], what, columns[place][bad])
+            troubles.append((bad, place, said))
+        part.numbers[:, slot] = values
+    for place in layout.text_columns:
+        texts = [cell.strip(" \t") for cell in columns[place]]
+        if place == roles.qid and "" in texts:
+            said = f"the query id {layout.names[place]!a} is empty; every row must have one."
+            troubles.append((texts.index(""), place, said))
+        part.texts.append(texts)
+    if troubles:
+        row, place, said = min(troubles)
+        raise FileError(layout.path, said, some[row][0], place + 1)
+    return part
+
+
+def _some_records(
+    layout: Layout, records: Iterator[tuple[int, list[str]]]
+) -> tuple[list[tuple[int, list[str]]], FileError | None]:
+    """Take some records, up to one that is not as it should be."""
+    width = len(layout.names)
+    some: list[tuple[int, list[str]]] = []
+    try:
+        for line, record in islice(records, _ROWS_AT_A_TIME):
+            if len(record) != width:
+                said = f"expected {width} cells, as in the first line. Got {len(record)}."
+                return some, FileError(layout.path, said, line)
+            some.append((line, record))
+    except FileError as error:
+        return some, error
+    return some, None
+
+
+def parse_plain(layout: Layout, lines: Iterator[bytes], lines_before: int) -> list[Part]:
+    """Parse lines with all that CSV may have: quotes, line ends in cells, words for numbers."""
+    decoded = _Lines(layout.path, lines, lines_before)
+    records = _records(decoded, layout.path, layout.sep)
+    parts = []
+    while True:
+        some, trouble = _some_records(layout, records)
+        if some:
+            parts.append(_part(layout, some, decoded.odd))
+        if trouble is not None:
+            raise trouble  # (only now: what is wrong with earlier lines comes first)
+        if not some:
+            return parts
+        decoded.odd = False
+
+
+# Compiled
+
+
+def parse_compiled(layout: Layout, text: bytes, start: int, stop: int) -> Part | None:
+    """Parse the whole lines ``text[start:stop]`` with the kernel; None if they are not simple."""
+    from crucial.kernels.cells import parse_cells
+
+    number_columns, text_columns = layout.number_columns, layout.text_columns
+    slots = np.full(len(layout.names), -1, np.int64)
+    slots[number_columns] = np.arange(len(number_columns))
+    slots[text_columns] = -2 - np.arange(len(text_columns))
+    lines = text.count(b"\n", start, stop)
+    numbers = np.empty((lines, len(number_columns)))
+    places = np.empty((lines, len(text_columns), 2), np.int64)
+    left_over = np.empty((_MOST_LEFT_OVER, 3), np.int64)
+    raw = np.frombuffer(text, np.uint8)
+    rows, left = parse_cells(raw, start, stop, ord(layout.sep), slots, numbers, places, left_over)
+    if rows < 0:
+        return None
+    part = Part(numbers[:rows], [])
+    ends = (layout.sep.encode(), b"\n")
+    for row, slot, begin in left_over[:left].tolist():
+        end = min(place for place in (text.find(byte, begin) for byte in ends) if place >= 0)
+        numbers[row, slot] = float(text[begin:end])
+    for k in range(len(text_columns)):
+        part.texts.append([text[a:b].decode() for a, b in places[:rows, k].tolist()])
+    # What must not be is told by the plain parser, which knows the lines.
+    extra = part.numbers[:, len(layout.roles.features) :]
+    bad = np.isinf(part.numbers).any() or np.isnan(extra).any()
+    if bad or (layout.roles.qid is not None and "" in part.texts[0]):
+        return None
+    return part
+
+
+def _parse_piece(layout: Layout, block: bytes, start: int, stop: int, before: int) -> list[Part]:
+    part = parse_compiled(layout, block, start, stop)
+    if part is not None:
+        return [part]
+    before += block.count(b"\n", 0, start)
+    return parse_plain(layout, iter(io.BytesIO(block[start:stop])), before)
+
+
+def _decodes(block: bytes) -> bool:
+    try:
+        return block.isascii() or bool(block.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+# The whole
+
+
+def _header(path: str, line: bytes, number: int, sep: str | None, roles: dict[str, Any]) -> Layout:
+    """Read the line that names the columns."""
+    if sep is None:
+        name = path.lower().removesuffix(".gz")
+        tabs = name.endswith((".tsv", ".tab"))
+        sep = "\t" if tabs else max(",\t;", key=lambda one: line.count(one.encode()))
+    _, record = next(_records(_Lines(path, iter([line]), number - 1), path, sep))
+    names = [name.strip() for name in record]
+    return Layout(path, names, assign_roles(path, number, names, **roles), sep)
+
+
+def _take_header(path: str, blocks: Iterator[bytes]) -> tuple[bytes, bytes, int]:
+    """Find the first line that holds something; gives it, what follows, and its number."""
+    lines = 0
+    for block in blocks:
+        found = _NOT_BLANK.search(block)
+        if found is not None:
+            begin = block.rfind(b"\n", 0, found.start()) + 1
+            end = block.find(b"\n", begin) + 1
+            return block[begin:end], block[end:], lines + block.count(b"\n", 0, end)
+        lines += block.count(b"\n")
+    raise FileError(path, "the file is empty: it has no line that names the columns.")
+
+
+def read_csv(
+    source: ByteSource, sep: str | None, roles: dict[str, Any], n_jobs: int | None
+) -> Dataset:
+    """Read a CSV text; ``roles`` are the arguments of `assign_roles`."""
+    start, plain = read_start(source)
+    threads = 1 if plain else count_threads(n_jobs)
+    blocks = text_blocks(source, start)
+    header, rest, lines = _take_header(source.path, blocks)
+    layout = _header(source.path, header, lines, sep, roles)
+    parts: list[Part] = []
+    block: bytes | FileError = rest or next_block(blocks)
+    while block:
+        if isinstance(block, FileError):
+            raise block
+        if plain or b'"' in block or not _decodes(block):
+            # A quoted cell may go on in the next block: from here on it is plain.
+            remaining = (line for one in chain([block], blocks) for line in io.BytesIO(one))
+            parts += parse_plain(layout, remaining, lines)
+            break
+        tasks: list[Callable[[], Any]] = [partial(next_block, blocks)]
+        for cuts in cut_lines(block, 2 * threads):
+            tasks.append(partial(_parse_piece, layout, block, *cuts, lines))
+        results = run_all(threads, tasks)
+        parts += chain.from_iterable(results[1:])
+        lines += block.count(b"\n")
+        block = results[0]
+    if sum(len(part.numbers) for part in parts) == 0:
+        raise FileError(source.path, "there is no row below the names of the columns.")
+    return _dataset(layout, parts)
+
+
+def _dataset(layout: Layout, parts: list[Part]) -> Dataset:
+    """Put the parts together."""
+    roles, width = layout.roles, len(layout.roles.features)
+    X = np.concatenate([part.numbers[:, :width] for part in parts])
+    data = Dataset(X, notes=list(roles.notes))
+    data.feature_names = [layout.names[place] for place in roles.features]
+    extra = np.concatenate([part.numbers[:, width:] for part in parts])
+    if roles.label is not None:
+        data.y = extra[:, 0].copy()
+    if roles.weight is not None:
+        data.weight = extra[:, -1].copy()
+    texts = [list(chain.from_iterable(column)) for column in zip(*(part.texts for part in parts))]
+    if roles.qid is not None:
+        data.qid = as_ids(texts[0])
+    if roles.item is not None:
+        data.item = as_objects(texts[-1])
+    return data

@@ -1,0 +1,137 @@
+"""Parquet tables, through pyarrow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.dataset import Dataset
+from crucial.data.files import PathLike, atomic_write
+from crucial.data.formats.columns import assign_roles
+from crucial.data.formats.words import as_objects
+from crucial.errors import FileError
+from crucial.types import Floats
+
+__all__ = ["read_parquet", "write_parquet"]
+
+
+@contextmanager
+def _refused(path: PathLike) -> Iterator[None]:
+    """Say in one line why pyarrow cannot do it, or that it is not there."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError as error:
+        raise FileError(path, "parquet needs pyarrow: pip install crucial[parquet].") from error
+    try:
+        yield
+    except (pa.ArrowException, OSError, MemoryError) as error:
+        first = (str(error).splitlines() or ["no reason given"])[0]
+        raise FileError(path, f"this parquet file cannot be read: {first}") from error
+
+
+def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
+    """Make doubles of a column; null is NaN."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.uint8())
+    elif not (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_null(kind)
+    ):
+        hint = "; leave it out with ignore=[...]" if what == "feature" else ""
+        raise FileError(path, f"{what} {name!a} must hold numbers. Got the type {kind}{hint}.")
+    values: Floats = column.cast(pa.float64(), safe=False).to_numpy()
+    bad = np.isinf(values) if what == "feature" else ~np.isfinite(values)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise FileError(
+            path, f"{what} {name!a} must be finite. Got {values[row]} in row {row} (from 0)."
+        )
+    return values
+
+
+def _texts(column: Any) -> list[Any]:
+    import pyarrow as pa
+
+    texts: list[Any] = column.cast(pa.string()).to_pylist()
+    return texts
+
+
+def _ids(path: PathLike, name: str, column: Any) -> NDArray[Any]:
+    """Make query ids of a column: integers stay so, all else becomes text."""
+    import pyarrow as pa
+
+    if column.null_count:
+        row = column.is_null().to_pylist().index(True)
+        raise FileError(
+            path, f"the query id {name!a} is null in row {row} (from 0); every row must have one."
+        )
+    if pa.types.is_integer(column.type):
+        ids: NDArray[Any] = column.to_numpy()
+        return ids
+    if pa.types.is_floating(column.type):
+        values: Floats = column.to_numpy()
+        if not ((np.abs(values) < 2**53) & (values == np.floor(values))).all():
+            raise FileError(path, f"the query id {name!a} must be whole numbers or text.")
+        return values.astype(np.int64)
+    return as_objects(_texts(column))
+
+
+def read_parquet(path: PathLike, roles_asked: dict[str, Any]) -> Dataset:
+    """Read a parquet file; ``roles_asked`` are the arguments of `assign_roles`."""
+    with _refused(path):
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(os.fspath(path)) as file:
+            all_names = list(file.schema_arrow.names)
+            roles = assign_roles(path, None, all_names, **roles_asked)
+            others = (roles.label, roles.qid, roles.item, roles.weight)
+            chosen = [*roles.features, *(place for place in others if place is not None)]
+            table = file.read(columns=[all_names[place] for place in chosen])
+    if table.num_rows == 0:
+        raise FileError(path, "there is no row in this table.")
+
+    def numbers(place: int, what: str) -> Floats:
+        return _numbers(path, all_names[place], what, table.column(all_names[place]))
+
+    X = np.empty((table.num_rows, len(roles.features)))
+    for slot, place in enumerate(roles.features):
+        X[:, slot] = numbers(place, "feature")
+    data = Dataset(X, notes=list(roles.notes))
+    data.feature_names = [all_names[place] for place in roles.features]
+    if roles.label is not None:
+        data.y = numbers(roles.label, "label")
+    if roles.weight is not None:
+        data.weight = numbers(roles.weight, "weight")
+    if roles.qid is not None:
+        data.qid = _ids(path, all_names[roles.qid], table.column(all_names[roles.qid]))
+    if roles.item is not None:
+        items = _texts(table.column(all_names[roles.item]))
+        data.item = as_objects([text or "" for text in items])
+    return data
+
+
+def write_parquet(path: PathLike, columns: dict[str, NDArray[Any]]) -> None:
+    """Write columns, whole or not at all; NaN becomes null."""
+    with _refused(path):
+        import pyarrow as pa
+        from pyarrow.parquet import write_table
+
+    table = pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
+    packed = pa.BufferOutputStream()
+    write_table(table, packed)
+    with atomic_write(path) as file:
+        file.write(packed.getvalue())

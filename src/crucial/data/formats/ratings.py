@@ -1,0 +1,258 @@
+"""Files of ratings, of items' titles, and of one person's own ratings."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.formats.words import BOM, as_ids, shown, to_number
+from crucial.data.ratings import Ratings, checked_ratings
+from crucial.errors import FileError
+
+__all__ = ["read_own_ratings", "read_ratings", "read_titles", "write_own_ratings"]
+
+_ROLES = ("user", "item", "rating")
+# What headers call them, in small letters without "_" and without what follows ":".
+_CALLED = {
+    "user": ("user", "userid", "viewer", "person", "member"),
+    "item": ("item", "itemid", "movie", "movieid", "film", "filmid", "product", "book"),
+    "rating": ("rating", "score", "stars", "value"),
+}
+
+
+def _plain_name(name: str) -> str:
+    return name.strip().lower().partition(":")[0].replace("_", "").replace(" ", "")
+
+
+def _columns(path: PathLike, names: list[str], asked: Sequence[str] | None) -> tuple[int, ...]:
+    """Numbers of the three columns in a file whose first line is ``names``."""
+    if asked is not None:
+        places = []
+        for name in asked:
+            if name not in names:
+                raise FileError(path, f"there is no column {shown(name)}; there are: "
+                                f"{', '.join(map(shown, names))}.", 1)  # fmt: skip
+            places.append(names.index(name))
+        return tuple(places)
+    plain = [_plain_name(name) for name in names]
+    found = []
+    for role in _ROLES:
+        found.append(next((plain.index(one) for one in _CALLED[role] if one in plain), None))
+    if None in found:  # (names that say nothing: the order is what MovieLens has)
+        return 0, 1, 2
+    return tuple(place for place in found if place is not None)
+
+
+def _cells(path: PathLike) -> Iterator[tuple[int, list[str]]]:
+    """Cells of every line that holds something, with its number from 1."""
+
+    def texts() -> Iterator[str]:
+        with open_bytes(path) as source:
+            for number, raw in enumerate(source.lines(), 1):
+                raw = raw.removeprefix(BOM) if number == 1 else raw
+                if b"\0" in raw:
+                    raise FileError(path, "there is a NUL byte: this is not plain text.", number)
+                try:
+                    yield raw.decode("utf-8")
+                except UnicodeDecodeError:
+                    yield raw.decode("latin-1")  # (MovieLens' titles are)
+
+    lines = texts()
+    seen: list[str] = []
+    for line in lines:
+        seen.append(line)
+        if line.strip():
+            break
+    else:
+        raise FileError(path, "is empty.")
+    separator = next((one for one in ("\t", "::") if one in seen[-1]), None)
+    separator = separator or max(",;|", key=seen[-1].count)
+    source = chain(seen, lines)
+    if separator == "::":
+        yield from (
+            (number, line.rstrip("\r\n").split("::"))
+            for number, line in enumerate(source, 1)
+            if line.strip()
+        )
+        return
+    reader = csv.reader(source, delimiter=separator, quoting=csv.QUOTE_MINIMAL)
+    try:
+        for row in reader:
+            if row and any(cell.strip() for cell in row):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise FileError(path, f"cannot be read: {error}.", reader.line_num) from error
+
+
+class _Codes(dict[str, int]):
+    """Numbers the texts of ids that it is asked for, in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __missing__(self, text: str) -> int:
+        plain = text.strip()
+        if not plain:
+            raise ValueError("an id must not be empty")
+        if plain == text:
+            self.names.append(text)
+        self[text] = self[plain] if plain != text else len(self.names) - 1
+        return self[text]
+
+    def of(self, codes: list[int]) -> NDArray[Any]:
+        """The ids of codes."""
+        return as_ids(self.names)[np.array(codes, np.int64)]
+
+
+class _Numbers(dict[str, float]):
+    """Numbers of the texts that it is asked for."""
+
+    def __missing__(self, text: str) -> float:
+        value = to_number(text.strip())
+        if value is None:
+            raise ValueError("not a number")
+        self[text] = value
+        return value
+
+
+def read_ratings(
+    path: PathLike,
+    *,
+    columns: Sequence[str] | None = None,
+    duplicates: str = "refuse",
+) -> Ratings:
+    """Read user, item and rating from a CSV, TSV or file of MovieLens, plain or gzip.
+
+    Cells are separated by a tab, ``::``, ``|``, comma or semicolon. A first line without any
+    number names the columns; they are found by the usual names (user, userId, user_id:token;
+    item, movieId, film; rating, stars), else the first three are taken, as in ``u.data``.
+
+    Parameters
+    ----------
+    path : str or path
+    columns : three str, optional
+        Names of the columns of user, item and rating.
+    duplicates : {"refuse", "last"}
+        Where a user rated an item twice: an error that names both lines, or the later one
+        counts.
+
+    Raises
+    ------
+    FileError
+        Naming file and line.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "ratings.csv")
+    ...     with open(name, "w") as file:
+    ...         _ = file.write("film,rating,user\\nalien,5,ann\\nalien,3,bob\\n")
+    ...     read_ratings(name)
+    Ratings(2 by 2 users of 1 items)
+    """
+    # Ids and ratings come again and again: each is looked at once.
+    users, items, values = _Codes(), _Codes(), _Numbers()
+    user_codes: list[int] = []
+    item_codes: list[int] = []
+    ratings: list[float] = []
+    lines: list[int] = []
+    rows = _cells(path)
+    first = next(rows, None)
+    if first is None:
+        raise FileError(path, "there is no rating.")
+    names = [cell.strip() for cell in first[1]]
+    named = all(to_number(name) is None for name in names)
+    if columns is not None and not named:
+        raise FileError(path, "the first line names no columns.", first[0])
+    at_user, at_item, at_rating = _columns(path, names, columns) if named else (0, 1, 2)
+    for number, cells in rows if named else chain([first], rows):
+        try:
+            user, item = users[cells[at_user]], items[cells[at_item]]
+            value = values[cells[at_rating]]
+        except (IndexError, ValueError):
+            said = shown("\t".join(cells), 60)
+            raise FileError(
+                path, f"user, item and rating were expected. Got {said}.", number
+            ) from None
+        user_codes.append(user)
+        item_codes.append(item)
+        ratings.append(value)
+        lines.append(number)
+    made = Ratings(users.of(user_codes), items.of(item_codes), np.array(ratings, np.float64))
+    return checked_ratings(made, path, np.array(lines, np.int64), duplicates)
+
+
+def read_titles(path: PathLike) -> dict[str, str]:
+    """Read what items are called: the first column is the item, the second its title.
+
+    A CSV, TSV, or MovieLens' ``u.item``, ``movies.dat`` or ``movies.csv``. A first line whose
+    first cell is an item's usual name (item, movieId, ...) is left out.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "movies.csv")
+    ...     with open(name, "w") as file:
+    ...         _ = file.write('movieId,title\\n11,"American President, The (1995)"\\n')
+    ...     read_titles(name)
+    {'11': 'American President, The (1995)'}
+    """
+    titles: dict[str, str] = {}
+    first = True
+    for number, cells in _cells(path):
+        if len(cells) < 2:
+            raise FileError(path, f"an item and its title were expected. Got {shown(cells[0])}.",
+                            number)  # fmt: skip
+        header = first and _plain_name(cells[0]) in _CALLED["item"]
+        first = False
+        if not header:
+            titles[cells[0].strip()] = cells[1].strip()
+    return titles
+
+
+def read_own_ratings(path: PathLike) -> dict[str, float]:
+    """Read one person's ratings: lines of item and rating; a later line counts.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "mine.csv")
+    ...     with open(name, "w") as file:
+    ...         _ = file.write("item,rating\\nalien,5\\nantz,2\\n")
+    ...     read_own_ratings(name)
+    {'alien': 5.0, 'antz': 2.0}
+    """
+    own: dict[str, float] = {}
+    first = True
+    for number, cells in _cells(path):
+        value = to_number(cells[1].strip()) if len(cells) > 1 else None
+        header = first and value is None and _plain_name(cells[0]) in _CALLED["item"]
+        first = False
+        if header:
+            continue
+        if value is None or not np.isfinite(value) or not cells[0].strip():
+            said = shown("\t".join(cells), 60)
+            raise FileError(path, f"an item and a finite rating were expected. Got {said}.", number)
+        own[cells[0].strip()] = value
+    return own
+
+
+def write_own_ratings(path: PathLike, own: Mapping[str, float]) -> None:
+    """Write a file that `read_own_ratings` reads back; whole or not at all."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["item", "rating"])
+    writer.writerows((item, repr(float(rating))) for item, rating in own.items())
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())

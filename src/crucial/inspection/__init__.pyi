@@ -1,0 +1,14 @@
+from crucial.inspection.bounds import finite_class_bound as finite_class_bound
+from crucial.inspection.bounds import margin_bound as margin_bound
+from crucial.inspection.bounds import training_bound as training_bound
+from crucial.inspection.bounds import vc_bound as vc_bound
+from crucial.inspection.curves import learning_curve as learning_curve
+from crucial.inspection.explanations import contributions as contributions
+from crucial.inspection.explanations import why as why
+from crucial.inspection.importance import importances as importances
+from crucial.inspection.interval_centres import centres as centres
+from crucial.inspection.learning_paths import training_paths as training_paths
+from crucial.inspection.pair_margins import margins as margins
+from crucial.inspection.pair_margins import max_margin as max_margin
+from crucial.inspection.report_page import report as report
+from crucial.inspection.shape_functions import shapes as shapes

@@ -1,0 +1,140 @@
+"""Where the intervals of relevance lie on a feature: figure 5 of Wang et al."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crucial.data.groups import Groups
+from crucial.data.instances import Instances
+from crucial.errors import DataError
+from crucial.feedback.labels import check_labels
+from crucial.feedback.top import TopFeedback
+from crucial.inspection.results import as_frame, axes_grid, feature_name, shown
+from crucial.model.quasi_knn import MAX_INTERVALS
+from crucial.model.shape import sparkline
+from crucial.types import Floats
+from crucial.validation import check_choice, check_integer
+from crucial.weak.intervals import CENTRES, centres_of, interval_codes
+
+__all__ = ["IntervalCentres", "centres"]
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalCentres:
+    """What `centres` found.
+
+    Attributes
+    ----------
+    features : tuple of int
+    names : tuple of str
+        What to call them.
+    values : dict of str to array of shape (n_features, n_intervals)
+        By kind of centre; the least relevant interval first, NaN where it has no value.
+    """
+
+    features: tuple[int, ...]
+    names: tuple[str, ...]
+    values: Mapping[str, Floats]
+
+    @property
+    def n_intervals(self) -> int:
+        """Number of intervals."""
+        return int(next(iter(self.values.values())).shape[1])
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(self.values)
+        return f"IntervalCentres({len(self.features)} features, {self.n_intervals}: {kinds})"
+
+    def __str__(self) -> str:
+        lines = []
+        for place, name in enumerate(self.names):
+            for kind, table in self.values.items():
+                row = table[place][np.isfinite(table[place])]
+                said = " ".join("-" if np.isnan(v) else f"{v:.4g}" for v in table[place])
+                bars = sparkline(row.tolist(), self.n_intervals)
+                lines.append(f"{shown(name, 24)} {kind:<9} {bars}  {said}")
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """One row an interval of a feature, one column a kind of centre."""
+        n, k = len(self.features), self.n_intervals
+        columns: dict[str, Sequence[Any]] = {
+            "feature": np.repeat(self.names, k).tolist(),
+            "interval": np.tile(np.arange(1, k + 1), n).tolist(),
+        }
+        return as_frame(columns | {name: t.ravel().tolist() for name, t in self.values.items()})
+
+    def plot(self) -> list[Any]:
+        """Draw the centres over the intervals, a picture a feature; needs matplotlib.
+
+        Returns the axes.
+        """
+        axes = axes_grid(len(self.features))
+        for place, ax in enumerate(axes):
+            for kind, table in self.values.items():
+                ax.plot(np.arange(1, self.n_intervals + 1), table[place], marker=".", label=kind)
+            ax.set_title(self.names[place])
+            ax.set_xlabel("interval (more relevant to the right)")
+        axes[0].set_ylabel("centre")
+        axes[0].legend()
+        return axes
+
+
+def centres(
+    X: Any,
+    y: Any,
+    *,
+    qid: Any = None,
+    features: Sequence[int] | None = None,
+    n_intervals: int = 8,
+    kinds: Sequence[str] = CENTRES,
+) -> IntervalCentres:
+    """Centres of the intervals of relevance, as quasi-KNN rankers use them.
+
+    Where all kinds of centre rise and fall together, as in figure 5 of Wang et al., a
+    feature says the same about the rows of an interval, whichever of them it is asked for.
+
+    Parameters
+    ----------
+    X, y, qid : rows, labels and queries
+    features : sequence of int, optional
+        Numbers of the features to look at. Default: all.
+    n_intervals : int
+    kinds : sequence of {"mean", "prior", "middle", "posterior"}
+
+    Returns
+    -------
+    IntervalCentres
+
+    Examples
+    --------
+    >>> X = np.array([[2.0], [1.0], [3.0], [6.0], [4.0]])
+    >>> found = centres(X, [5, 4, 3, 2, 1], n_intervals=2, kinds=["mean"])
+    >>> found.values["mean"].round(3).tolist()
+    [[4.333, 1.5]]
+    """
+    check_integer("centres", "n_intervals", n_intervals, 2, MAX_INTERVALS)
+    for kind in kinds:
+        check_choice("centres", "kinds", kind, CENTRES)
+    instances = Instances.from_input(X)
+    chosen = tuple(range(instances.n_features) if features is None else features)
+    for feature in chosen:
+        check_integer("centres", "features", feature, 0, instances.n_features - 1)
+    if not chosen or not kinds:
+        raise DataError("centres needs a feature and a kind of centre at least.")
+    labels = check_labels(y, instances.n_rows)
+    feedback = TopFeedback(labels, Groups.from_qid(qid, instances.n_rows))
+    made = {kind: np.full((len(chosen), n_intervals), np.nan) for kind in kinds}
+    given = (feedback.labels, feedback.row_start, n_intervals, None)
+    codes = {kind: interval_codes(*given, kind, "centres") for kind in kinds}
+    for place, feature in enumerate(chosen):
+        values = instances.column(feature, feedback.rows).astype(np.float64)
+        for kind, table in made.items():
+            found = centres_of(values, codes[kind], n_intervals)
+            table[place] = [np.nan if one is None else one for one in found]
+    names = tuple(feature_name(instances.names, feature) for feature in chosen)
+    return IntervalCentres(chosen, names, made)

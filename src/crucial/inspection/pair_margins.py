@@ -1,0 +1,328 @@
+"""Margins of pairs: how surely a ranker orders them (Rudin & Schapire 2009, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crucial.data.groups import Groups
+from crucial.errors import DataError, NotRankedError
+from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
+from crucial.feedback.margins import LabelMargins, MarginCounts, PairMargins, quantiles
+from crucial.feedback.pairs import PairFeedback
+from crucial.inspection.parts import checked_rows
+from crucial.inspection.results import as_frame, new_axes
+from crucial.kernels.threads import count_threads
+from crucial.model.additive import AdditiveRanker
+from crucial.model.shape import sparkline
+from crucial.model.weak import Constant, Vote
+from crucial.types import Floats
+from crucial.validation import check_integer, refuse
+
+__all__ = ["Margins", "MaxMargin", "margins", "max_margin"]
+
+
+_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """The distribution of the margins of all pairs.
+
+    Attributes
+    ----------
+    minimum, maximum : float
+        The margin of the ranker, which is that of its worst pair, and the largest.
+    curve : (margins, shares), two arrays
+        Share of the weight of all pairs with a margin of at most each of the margins.
+    n_pairs : int
+        Number of pairs.
+    norm : float
+        |lambda|_1, by which differences of scores were divided: the sum of the absolute
+        weights of the weak rankers, those of the same ranker added first. Votes of -1 and 1
+        count twice, constants not at all.
+    """
+
+    minimum: float
+    maximum: float
+    curve: tuple[Floats, Floats]
+    n_pairs: int
+    norm: float
+    _counts: MarginCounts = field(repr=False)
+
+    def quantile(self, q: Any) -> Any:
+        """The smallest margin at or below which a share q of the pairs (by weight) lies.
+
+        Parameters
+        ----------
+        q : number or array of numbers in [0, 1]
+
+        Returns
+        -------
+        float or array of the shape of q
+            Margins of pairs, exact to the last bit where all pairs weigh the same.
+        """
+        wanted = np.asarray(q, np.float64)
+        if not ((wanted >= 0.0) & (wanted <= 1.0)).all():
+            raise refuse("quantile", "q", "in [0, 1]", q)
+        found = quantiles(self._counts, wanted.ravel()).reshape(wanted.shape)
+        return float(found) if found.ndim == 0 else found
+
+    def at_most(self, theta: Any) -> Any:
+        """Share of the pairs (by weight) with a margin of at most theta.
+
+        `crucial.inspection.margin_bound` takes it as ``below``; at 0 it is R1.
+        """
+        wanted = np.asarray(theta, np.float64)
+        if np.isnan(wanted).any():
+            raise refuse("at_most", "theta", "a number or numbers", theta)
+        found = _shares(self._counts, wanted.ravel()).reshape(wanted.shape)
+        return float(found) if found.ndim == 0 else found
+
+    def __repr__(self) -> str:
+        return f"Margins({self.n_pairs:,} pairs, minimum {self.minimum:.6g})"
+
+    def __str__(self) -> str:
+        thresholds, shares = self.curve
+        values = self.quantile(np.array(_QUANTILES))
+        said = "  ".join(f"{q:.0%} {value:.4g}" for q, value in zip(_QUANTILES, values))
+        lines = [
+            f"margins of {self.n_pairs:,} pairs, weights sum to {self.norm:.4g}",
+            f"minimum {self.minimum:.4g}  {said}  maximum {self.maximum:.4g}",
+            f"tied or in the wrong order: {self.at_most(0.0):.4%}",
+        ]
+        if len(thresholds) > 2:
+            bars = sparkline(np.diff(shares, prepend=0.0).tolist(), 48)
+            lines.append(f"{thresholds[0]:>10.4g} {bars} {thresholds[-1]:.4g}")
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """The curve, one row a margin: a pandas frame, or a dict of lists without pandas."""
+        thresholds, shares = self.curve
+        return as_frame({"margin": thresholds.tolist(), "share": shares.tolist()})
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the curve; needs matplotlib. Returns the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        options
+            For ``ax.plot``: colour, label and the like.
+        """
+        ax = new_axes(ax)
+        thresholds, shares = self.curve
+        ax.plot(thresholds, shares, drawstyle="steps-post", **options)
+        ax.axvline(0.0, linestyle=":", color="0.5")
+        ax.set_xlabel("margin")
+        ax.set_ylabel("share of pairs with at most this margin")
+        return ax
+
+
+def margins(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    qid: Any = None,
+    *,
+    sample_weight: Any = None,
+    pairs: Any = None,
+    pair_weight: Any = None,
+    resolution: int = 101,
+    n_jobs: int | None = None,
+) -> Margins:
+    """How surely a ranker orders the pairs of some rows.
+
+    The margin of a pair is the difference of its scores, the better one's minus the
+    other's, over the sum of the absolute weights of the weak rankers: in [-1, 1] for weak
+    rankers that score in [0, 1], above 0 for a pair in the right order. The pairs that
+    labels imply are counted and not listed: a threshold costs O(n log n).
+
+    Parameters
+    ----------
+    model : fitted estimator or AdditiveRanker
+    X : array, sparse matrix, frame or Instances of shape (n_rows, n_features)
+    y : array of shape (n_rows,), optional
+        Labels: within a query, a higher one should rank higher.
+    qid : array of shape (n_rows,), optional
+        Query of every row; without, all rows are compared.
+    sample_weight : array of shape (n_rows,), optional
+        A row of weight 2 counts as two rows.
+    pairs : int array of shape (n_pairs, 2), optional
+        Row numbers (winner, loser), in the place of y or beside it.
+    pair_weight : array of shape (n_pairs,), optional
+        A pair that labels imply weighs 1.
+    resolution : int
+        Points of the curve.
+    n_jobs : int, optional
+        Threads; None is all cores.
+
+    Examples
+    --------
+    >>> from crucial import RankBoost
+    >>> X = np.array([[1, 0], [1, 1], [0, 1], [0, 0]], float)
+    >>> ranker = RankBoost(10, weak="column").fit(X, [2, 2, 1, 0])
+    >>> found = margins(ranker, X, [2, 2, 1, 0])
+    >>> found.n_pairs, found.minimum > 0, found.at_most(0.0)
+    (5, True, 0.0)
+    """
+    check_integer("margins", "resolution", resolution, 2)
+    learned = _model_of(model)
+    norm = _norm(learned)
+    instances = checked_rows(learned, X)
+    groups = Groups.from_qid(qid, instances.n_rows)
+    scores = learned.predict(instances, groups, n_jobs=n_jobs) / norm
+    threads = count_threads(n_jobs)
+    parts: list[tuple[MarginCounts, float]] = []
+    n_pairs = 0
+    if y is None and pairs is None:
+        raise DataError("margins needs to know what should rank above what: give y or pairs.")
+    if y is not None:
+        labels = LabelFeedback(
+            check_labels(y, instances.n_rows),
+            groups,
+            weight=check_weights(sample_weight, instances.n_rows),
+        )
+        parts.append((LabelMargins(labels, scores, threads), labels.total))
+        n_pairs += labels.n_pairs
+    elif sample_weight is not None:
+        raise DataError("sample_weight weighs the pairs that labels imply; use pair_weight.")
+    if pairs is not None:
+        explicit = PairFeedback(pairs, instances.n_rows, weight=pair_weight)
+        parts.append((PairMargins(explicit, scores), explicit.total))
+        n_pairs += explicit.n_pairs
+    elif pair_weight is not None:
+        raise DataError("pair_weight was given without pairs.")
+    counts = parts[0][0] if len(parts) == 1 else _Together(parts)
+    # (rounding may leave the last point of linspace a little below the maximum)
+    thresholds = np.linspace(counts.minimum, counts.maximum, resolution)
+    thresholds[-1] = counts.maximum
+    curve = thresholds, _shares(counts, thresholds)
+    return Margins(counts.minimum, counts.maximum, curve, n_pairs, norm, counts)
+
+
+def _model_of(model: Any) -> AdditiveRanker:
+    if not isinstance(model, AdditiveRanker) and hasattr(model, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
+    learned = getattr(model, "model_", model)
+    if not isinstance(learned, AdditiveRanker):
+        raise NotRankedError(
+            "margins are measured against the weights of an additive ranker, and "
+            f"{type(model).__name__} has none."
+        )
+    return learned
+
+
+def _norm(model: AdditiveRanker) -> float:
+    """Sum of the absolute weights, those of the same weak ranker added first."""
+    total: dict[Any, float] = {}
+    for ranker, weight in zip(model.rankers, model.weights, strict=True):
+        if isinstance(ranker, Constant):
+            continue  # (it is in no difference of scores)
+        key = ranker if type(ranker).__hash__ is not None else id(ranker)
+        spread = 2.0 if isinstance(ranker, Vote) else 1.0  # (-1 and 1 are 2 apart)
+        total[key] = total.get(key, 0.0) + spread * weight
+    norm = sum(map(abs, total.values()))
+    if not norm > 0.0:
+        raise NotRankedError("this ranker has no weights, so its margins are all 0 over 0.")
+    return norm
+
+
+class _Together:
+    """The margins of several feedbacks, each with the weight that its pairs have."""
+
+    whole = False
+
+    def __init__(self, parts: Sequence[tuple[MarginCounts, float]]) -> None:
+        self._parts = parts
+        self.minimum = min(part.minimum for part, _ in parts)
+        self.maximum = max(part.maximum for part, _ in parts)
+        self.total = sum(weight for _, weight in parts)
+
+    def at_most(self, thresholds: Floats) -> Floats:
+        """Weight of the pairs with a margin of at most each threshold."""
+        found = np.zeros(len(thresholds))
+        for part, weight in self._parts:
+            found += _shares(part, thresholds) * weight
+        return found
+
+
+def _shares(counts: MarginCounts, thresholds: Floats) -> Floats:
+    """Share of the weight at or below each threshold, 1 from the largest margin on."""
+    share = np.minimum(counts.at_most(thresholds) / counts.total, 1.0)
+    return np.where(thresholds >= counts.maximum, 1.0, share)
+
+
+class MaxMargin(NamedTuple):
+    """The largest margin there is, and weights that have it."""
+
+    rho: float
+    weights: Floats
+
+
+def max_margin(H: Any, pairs: Any) -> MaxMargin:
+    """The largest margin of a weighted mean of weak rankers, by linear programming.
+
+    ``rho = max over lambda of min over pairs of sum_j lambda_j (h_j(hi) - h_j(lo))``, over
+    lambda >= 0 that sum to 1 (Rudin & Schapire 2009, section 4.2): the value of a matrix
+    game. For checks: it holds all pairs times all weak rankers in memory.
+
+    Parameters
+    ----------
+    H : array of shape (n_rows, n_rankers)
+        Scores of the weak rankers; within [0, 1], say. No two rows of a pair may be more
+        than 1 apart.
+    pairs : int array of shape (n_pairs, 2)
+        Row numbers (winner, loser).
+
+    Returns
+    -------
+    rho : float
+        The largest margin; 0 or less where no such mean orders all pairs right.
+    weights : array of shape (n_rankers,)
+        Of a ranker that has it.
+
+    Examples
+    --------
+    >>> rho, weights = max_margin([[1, 1], [1, 0], [0, 1]], [(0, 1), (0, 2)])
+    >>> round(rho, 6), weights.round(6).tolist()
+    (0.5, [0.5, 0.5])
+    """
+    from scipy.optimize import linprog
+
+    scores = np.asarray(H, np.float64)
+    if scores.ndim != 2 or not scores.size:
+        raise DataError(
+            f"H must have a row for every instance and a column for every weak ranker. Got an "
+            f"array of shape {scores.shape}."
+        )
+    if not np.isfinite(scores).all():
+        row, column = np.argwhere(~np.isfinite(scores))[0].tolist()
+        raise DataError(f"H must be finite. Row {row} of column {column} is {scores[row, column]}.")
+    feedback = PairFeedback(pairs, len(scores))
+    M = np.column_stack([feedback.margins(column) for column in scores[feedback.rows].T])
+    if np.abs(M).max() > 1.0:
+        at, column = np.argwhere(np.abs(M) > 1.0)[0].tolist()
+        raise DataError(
+            "the scores of a weak ranker must differ by at most 1 in every pair, as they do "
+            f"within [0, 1]. Column {column} of H has a pair {M[at, column]:+.6g} apart."
+        )
+    n_pairs, n_rankers = M.shape
+    found = linprog(
+        np.append(np.zeros(n_rankers), -1.0),
+        A_ub=np.column_stack((-M, np.ones(n_pairs))),
+        b_ub=np.zeros(n_pairs),
+        A_eq=np.append(np.ones(n_rankers), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=[(0.0, None)] * n_rankers + [(None, None)],
+        method="highs",
+    )
+    if not found.success:
+        raise NotRankedError(f"the linear program was not solved: {found.message}")
+    solution = np.asarray(found.x, np.float64)
+    return MaxMargin(float(solution[-1]), solution[:-1])

@@ -1,0 +1,91 @@
+"""What a label ranker learned: a sum of stumps with a prediction for every label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from crucial.data.instances import Instances
+from crucial.model.inputs import check_columns, check_finite
+from crucial.types import Floats
+
+__all__ = ["LabelModel", "LabelStump"]
+
+
+@dataclass(frozen=True)
+class LabelStump:
+    """One threshold, and what each side of it adds to the score of every label.
+
+    Attributes
+    ----------
+    feature : int
+        Number of the feature, from 0.
+    threshold : float or None
+        None where only abstentions are told from the rest.
+    low, high, missing : tuple of float
+        What is added up to the threshold (nothing without one), above it, and where the
+        feature abstains.
+    """
+
+    feature: int
+    threshold: float | None
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    missing: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class LabelModel:
+    """A sum of label stumps and an intercept that all labels share.
+
+    Attributes
+    ----------
+    n_features, n_labels : int
+    stumps : tuple of LabelStump
+        One a round.
+    intercept : float
+    """
+
+    n_features: int
+    n_labels: int
+    stumps: tuple[LabelStump, ...]
+    intercept: float = 0.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was compiled is computed again where it is needed.
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @cached_property
+    def _tables(self) -> list[tuple[int, Floats, Floats]]:
+        """For every used feature its thresholds, and the scores of its cells and of NaN."""
+        by_feature: dict[int, list[LabelStump]] = {}
+        for stump in self.stumps:
+            by_feature.setdefault(stump.feature, []).append(stump)
+        made = []
+        for feature, stumps in sorted(by_feature.items()):
+            cuts = np.unique([one.threshold for one in stumps if one.threshold is not None])
+            table = np.zeros((len(cuts) + 2, self.n_labels))
+            for one in stumps:
+                above = 0 if one.threshold is None else int(np.searchsorted(cuts, one.threshold))
+                above += one.threshold is not None
+                table[:above] += one.low
+                table[above:-1] += one.high
+                table[-1] += one.missing
+            made.append((feature, cuts.astype(np.float64), table))
+        return made
+
+    def predict(self, X: Any) -> Floats:
+        """Score every label of every row: shape (n_rows, n_labels)."""
+        instances = Instances.from_input(X)
+        check_columns(instances.n_features, self.n_features)
+        check_finite(instances, instances.names)
+        out = np.full((instances.n_rows, self.n_labels), self.intercept)
+        for feature, cuts, table in self._tables:
+            column = instances.column(feature).astype(np.float64)
+            cell = np.searchsorted(cuts, column)
+            cell[np.isnan(column)] = len(cuts) + 1
+            out += table.take(cell, axis=0)
+        return out

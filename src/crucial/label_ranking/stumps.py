@@ -1,0 +1,134 @@
+"""The stump whose predictions for all labels lower the loss most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import Bins
+from crucial.data.cutting import is_small
+from crucial.kernels.threads import run_all
+from crucial.types import Floats
+from crucial.weak.choose import first_best
+from crucial.weak.drops import SNAP
+
+__all__ = ["LabelStumpSearch", "Split"]
+
+
+# With this added, the rounding of a factor near 1 stays below the tie.
+_FLOOR = 1e-5
+
+
+class Split:
+    """A chosen stump: its rows part into abstentions, low and high ones.
+
+    Attributes
+    ----------
+    feature : int
+        Number of the feature in the input.
+    threshold : float or None
+    part : int array of shape (n_rows,)
+        0 for abstentions, 1 up to the threshold, 2 above it.
+    right, wrong : arrays of shape (3, n_labels)
+        W+ and W- of every part and label.
+    """
+
+    def __init__(
+        self,
+        feature: int,
+        threshold: float | None,
+        part: NDArray[Any],
+        right: Floats,
+        wrong: Floats,
+    ) -> None:
+        self.feature, self.threshold, self.part = feature, threshold, part
+        self.right, self.wrong = right, wrong
+
+
+class LabelStumpSearch:
+    """Looks at every threshold of every feature: O(n x features x labels).
+
+    Parameters
+    ----------
+    bins : Bins
+    n_labels : int
+    discrete : bool
+        Whether predictions are 1 or -1 times one weight, or real numbers.
+    threads : int
+    """
+
+    def __init__(self, bins: Bins, n_labels: int, discrete: bool, threads: int) -> None:
+        self._bins, self._discrete, self._threads = bins, discrete, threads
+        self._first = bins.first
+        self._n_labels = n_labels
+        self._criterion = np.zeros(int(self._first[-1]))
+        self._offered = np.ones(len(self._criterion), bool)
+        for f, missing in enumerate(bins.has_missing):
+            self._offered[self._first[f]] = missing  # (everything against abstentions)
+            self._offered[self._first[f + 1] - 1] = False
+        small = is_small(bins.n_rows, len(bins.features) * n_labels)
+        self._kernels = _kernels(small)
+
+    def best(self, pi: Floats, factor: Callable[[Floats], Floats]) -> Split | None:
+        """The best stump for these weights; None if none lowers the loss.
+
+        Parameters
+        ----------
+        pi : array of shape (n_rows, n_labels)
+            Weights of right and, negative, of wrong labels.
+        factor : function
+            What real predictions make of the loss, from their criterion.
+        """
+        n_features = len(self._bins.features)
+        if not n_features:
+            return None
+        cuts = np.linspace(0, n_features, min(n_features, 4 * self._threads) + 1).astype(int)
+        tasks = [partial(self._scan, a, b, pi) for a, b in pairwise(cuts.tolist())]
+        run_all(self._threads, tasks)
+        if self._discrete:
+            value = np.where(self._offered, self._criterion, 0.0)
+        else:
+            z = np.where(self._offered, factor(self._criterion), 1.0)
+            # Larger is better for the tie rule, and what is equal in Z is equal here.
+            value = np.where(z < 1.0 - SNAP, 1.0 / (z + _FLOOR), 0.0)
+        at = first_best(value, np.ones(len(value)))
+        return None if at is None else self._split(at, pi)
+
+    def _scan(self, first: int, last: int, pi: Floats) -> None:
+        for f in range(first, last):
+            a, b = int(self._first[f]), int(self._first[f + 1])
+            hist = np.empty((b - a, 2 * self._n_labels))
+            codes = self._bins.codes[f, : self._bins.n_rows]
+            self._kernels.label_criteria(
+                codes, pi, self._discrete, hist, self._criterion[a : b - 1]
+            )
+
+    def _split(self, position: int, pi: Floats) -> Split:
+        f = int(np.searchsorted(self._first, position, "right")) - 1
+        k = position - int(self._first[f])
+        n_bins = int(self._first[f + 1] - self._first[f]) - 1
+        codes = self._bins.codes[f, : self._bins.n_rows]
+        hist = np.empty((n_bins + 1, 2 * self._n_labels))
+        self._kernels.label_histogram(codes, pi, hist)
+        parts = np.array([hist[n_bins], hist[:k].sum(axis=0), hist[k:n_bins].sum(axis=0)])
+        part = np.where(codes == n_bins, 0, np.where(codes >= k, 2, 1))
+        threshold = None if k == 0 else float(self._bins.thresholds[f][k - 1])
+        right, wrong = parts[:, : self._n_labels], parts[:, self._n_labels :]
+        return Split(int(self._bins.features[f]), threshold, part, right, wrong)
+
+
+def _kernels(small: bool) -> ModuleType:
+    """NumPy's, or the compiled ones."""
+    if small:
+        from crucial.kernels.plain import labels
+
+        return labels
+    from crucial.kernels.compiled import labels as compiled
+
+    return compiled

@@ -1,1 +1,0 @@
-"""Rankers that learn from whole lists: likelihood of an order, cosine, average precision."""

@@ -1,0 +1,53 @@
+"""Type aliases used throughout: arrays inside the library, and what callers may pass in."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "Bools",
+    "Bytes",
+    "Floats",
+    "FrameLike",
+    "Ints",
+    "PathLike",
+    "Singles",
+    "SparseLike",
+    "TableLike",
+    "VectorLike",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+Singles: TypeAlias = NDArray[np.float32]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Bytes: TypeAlias = NDArray[np.uint8]
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+
+class SparseLike(Protocol):
+    """A scipy sparse matrix or array."""
+
+    shape: tuple[int, int]
+
+    def tocsr(self) -> Any:
+        """Return the same matrix in compressed sparse rows."""
+
+
+class FrameLike(Protocol):
+    """A pandas, polars or pyarrow table: anything with named columns."""
+
+    @property
+    def columns(self) -> Any:
+        """The columns or their names."""
+
+
+#: Rows by features, as callers pass them.
+TableLike: TypeAlias = ArrayLike | SparseLike | FrameLike
+#: One entry per row: labels, query ids or weights, as callers pass them.
+VectorLike: TypeAlias = ArrayLike

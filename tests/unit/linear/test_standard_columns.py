@@ -1,0 +1,80 @@
+"""Columns of mean 0 and spread 1, whatever the features were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from crucial.data.instances import Instances
+from crucial.linear.standard import Columns
+
+RANDOM = np.random.default_rng(0)
+X = np.column_stack(
+    [
+        RANDOM.normal(5.0, 3.0, 40),
+        np.full(40, 2.0),
+        RANDOM.exponential(size=40) * 1e300,
+        RANDOM.integers(0, 2, 40),
+        np.full(40, np.nan),
+    ]
+)
+X[:7, 0] = np.nan
+ROWS = np.arange(40)
+
+
+def test_mean_0_spread_1_and_abstentions_at_the_mean() -> None:
+    made = Columns.of(Instances.from_input(X), ROWS)
+    assert [one.feature for one in made.rankers] == [0, 2, 3]
+    assert (made.matrix[:7, 0] == 0.0).all()
+    there = ~np.isnan(X[:, [0, 2, 3]])
+    for j in range(3):
+        values = made.matrix[there[:, j], j]
+        assert values.mean() == pytest.approx(0.0, abs=1e-12)
+        assert values.std() == pytest.approx(1.0, rel=1e-12)
+        # In a model: the ranker times scale, up to a constant.
+        scores = made.scale[j] * made.rankers[j].scores(X)
+        np.testing.assert_allclose(np.ptp(scores - made.matrix[:, j]), 0.0, atol=1e-12)
+
+
+def test_in_the_unit_interval_on_request() -> None:
+    made = Columns.of(Instances.from_input(X), ROWS, standard=False)
+    assert made.matrix.min() == 0.0
+    assert made.matrix.max() == 1.0
+    assert made.scale.tolist() == [1.0] * 3
+    assert made.matrix[0, 0] == pytest.approx(made.matrix[7:, 0].mean(), rel=1e-12)
+
+
+def test_a_weight_of_two_is_a_row_twice() -> None:
+    counts = RANDOM.integers(1, 4, 40)
+    one = Columns.of(Instances.from_input(X), ROWS, counts.astype(float))
+    two = Columns.of(Instances.from_input(X), ROWS.repeat(counts))
+    np.testing.assert_allclose(one.scale, two.scale, rtol=1e-12)
+    np.testing.assert_allclose(one.matrix.repeat(counts, axis=0), two.matrix, atol=1e-12)
+
+
+def test_the_order_of_rows_changes_no_bit_of_the_rankers() -> None:
+    moved = RANDOM.permutation(40)
+    one, two = (Columns.of(Instances.from_input(X), rows) for rows in (ROWS, moved))
+    assert one.rankers == two.rankers
+    assert one.scale.tobytes() == two.scale.tobytes()
+
+
+@pytest.mark.parametrize("standard", [True, False])
+def test_sparse_columns_differ_by_a_constant_at_most(standard: bool) -> None:
+    table = np.where(np.nan_to_num(X[:, [0, 3]]) < 4.0, 0.0, X[:, [0, 3]] - 9.0)
+    table = np.column_stack([table, X[:, 0]])
+    dense = Columns.of(Instances.from_input(table), ROWS, standard=standard)
+    sparse = Columns.of(Instances.from_input(sp.csr_array(table)), ROWS, standard=standard)
+    assert sp.issparse(sparse.matrix)
+    assert sparse.rankers == dense.rankers
+    apart = sparse.matrix.toarray() - dense.matrix
+    np.testing.assert_allclose(np.ptp(apart, axis=0), 0.0, atol=1e-9)
+    if not standard:
+        assert not apart.any()
+
+
+def test_nothing_to_tell_rows_apart_by() -> None:
+    made = Columns.of(Instances.from_input(X[:, [1, 4]]), ROWS)
+    assert made.matrix.shape == (40, 0)
+    assert made.rankers == ()
