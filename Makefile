@@ -31,13 +31,13 @@ demo: $(READY)  ## learn to fuse seven search engines over handwritten digits
 	$(BIN)/crucial demo
 
 test: $(READY)  ## the default suite, then the kernel tests with the JIT disabled
-	$(BIN)/python -m pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "kernels and not slow"
+	$(BIN)/python -m pytest -n auto
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m "kernels and not slow"
 
 test-slow: $(READY)  ## the long sweeps
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n auto -m slow
 
-test-browser: $(READY)  ## the report page in a headless browser, which is installed if need be
+test-browser: $(READY)  ## the pages in a headless Chromium, installed if need be
 	browser=$$(sh scripts/browser.sh) && CRUCIAL_BROWSER="$$browser" $(BIN)/python -m pytest -m browser tests/browser
 
 check: $(READY)  ## format, lint, types, import directions
@@ -46,7 +46,7 @@ check: $(READY)  ## format, lint, types, import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(READY)  ## put the code in the house's format
+format: $(READY)  ## put the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
