@@ -89,6 +89,7 @@ def draw_shape(shape: Shape, width: int = 48, height: int = 3) -> list[str]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> step = Shape(0, None, np.array([1.0, 2.0]), np.array([0.0, 0.5, 1.0]), 0.25)
     >>> print("\\n".join(draw_shape(step, width=6, height=2)))
              1 ┤  ▁▁██

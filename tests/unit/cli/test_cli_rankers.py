@@ -48,7 +48,7 @@ def test_every_ranker_from_file_to_ranking(name: str, two_labels: Path, crucial)
     done = crucial(*words)
     assert done.exit_code == 0, done.stderr
     estimator = ranker_class(name).__name__
-    assert f"{estimator} on {data}" in done.stdout.replace("\n", " ")
+    assert f"{estimator} on {data}" in " ".join(done.stdout.split())
     assert "map" in done.stdout
     read = package.load_model(model)
     assert read.training["estimator"] == estimator

@@ -18,12 +18,12 @@ from crucial.cli.shared.reading import as_instances, naming, read_for_model, ref
 from crucial.cli.shared.runs import write_run_to
 from crucial.cli.shared.terminal import counted, note
 from crucial.cli.shared.writing import check_target, write_text
-from crucial.types import Floats
 
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
     from crucial.data.groups import Groups
     from crucial.model.file import Model
+    from crucial.types import Floats
 
 __all__ = ["rank_command"]
 
