@@ -10,7 +10,7 @@ makes RankBoost learn it; the loop, the weights and all else stay the same.
 
 A learner has three methods (see ``crucial.weak.base.WeakLearner``):
 
-    prepare(material, constraints, step)   look at the data once
+    prepare(training, constraints, step)   look at the data once
     propose(potentials)                    offer the best weak ranker for the present weights
     accept(candidate, alpha)               be told which weight it got
 
@@ -57,9 +57,9 @@ class AgreementLearner:
     def __init__(self, n_cuts: int = 7):
         self.n_cuts = n_cuts
 
-    def prepare(self, material, constraints, step):
+    def prepare(self, training, constraints, step):
         # RankBoost calls this on a copy of the learner, so what is kept here is free to use.
-        table = material.instances.table
+        table = training.instances.table
         cuts = np.quantile(table, np.linspace(0, 1, self.n_cuts + 2)[1:-1], axis=0)
         self.rankers = [
             Agreement(i, j, float(a), float(b))
@@ -68,7 +68,7 @@ class AgreementLearner:
             for b in cuts[:, j]
         ]
         # The rows that take part in a pair, in the order in which potentials come.
-        rows = table[material.rows]
+        rows = table[training.rows]
         # uint8 says that these are {0, 1} rankers, which allows the exact step too.
         self.outputs = np.array([one.scores(rows) for one in self.rankers]).astype(np.uint8)
 

@@ -12,7 +12,7 @@ from crucial.boosting.steps import STEPS
 from crucial.data.groups import Groups
 from crucial.feedback.base import smoothing_of
 from crucial.objectives.exponential import ExponentialLoss
-from crucial.weak.base import Constraints, Material
+from crucial.weak.base import Constraints, TrainingRows
 from crucial.weak.stumps import StumpLearner
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for
@@ -213,11 +213,11 @@ def test_the_same_bytes_for_any_number_of_threads(way, seed):
 def run(learner, X, y, qid, step, subsample=1.0, rounds=40):
     """The loop with a learner that can be looked into."""
     feedback = LabelFeedback(y, Groups.from_qid(qid, len(y)))
-    material = Material(
+    training = TrainingRows(
         Instances.from_input(X), feedback.rows, None, Groups.from_qid(qid, len(y)), 2
     )
     return boost(
-        material,
+        training,
         feedback,
         ExponentialLoss(),
         learner,
@@ -232,8 +232,8 @@ def run(learner, X, y, qid, step, subsample=1.0, rounds=40):
 class Counting(StumpLearner):
     """Counts the features whose histogram is made."""
 
-    def prepare(self, material, constraints, step):
-        bins = super().prepare(material, constraints, step)
+    def prepare(self, training, constraints, step):
+        bins = super().prepare(training, constraints, step)
         self.scanned, scan = 0, self.search.scan
 
         def counted(features):

@@ -21,7 +21,7 @@ from crucial.types import Floats, Ints
 from crucial.weak.drops import SNAP
 from crucial.weak.quasi_knn import FeatureRankings, RankedQueries, best_first
 
-__all__ = ["Added", "RankAddition", "Share", "balanced_share", "rank_weight"]
+__all__ = ["RankAddition", "RankAdditionSteps", "Share", "balanced_share", "rank_weight"]
 
 
 # Sums of E up to this are 0, and agreements this close are equal.
@@ -30,7 +30,7 @@ _EQUAL = 1e-12
 
 
 @dataclass
-class Added:
+class RankAdditionSteps:
     """What rank addition made.
 
     Attributes
@@ -172,9 +172,9 @@ class RankAddition:
 
     def run(
         self, order: str, cycles: int, progress: Callable[[int, Trace], None] | None = None
-    ) -> Added:
+    ) -> RankAdditionSteps:
         """Go through the features, in the order given or the best first, several times."""
-        made = Added()
+        made = RankAdditionSteps()
         # H has no opinion at the start: E_H is 0 and every query weighs the same.
         nothing = np.zeros(len(self._sizes))
         now = _Ranked(np.zeros(len(self._queries.labels)), nothing, nothing)

@@ -17,9 +17,9 @@ from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective
 from crucial.types import Floats
-from crucial.weak.base import Candidate, Constraints, Material, StepRule, WeakLearner
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 
-__all__ = ["Boosted", "boost"]
+__all__ = ["Ensemble", "boost"]
 
 FREE = Constraints()
 
@@ -27,7 +27,7 @@ Progress = Callable[[int, Trace], None]
 
 
 @dataclass
-class Boosted:
+class Ensemble:
     """What the loop made.
 
     Attributes
@@ -48,7 +48,7 @@ class Boosted:
 
 
 def boost(
-    material: Material,
+    training: TrainingRows,
     feedback: Feedback,
     objective: Objective,
     learner: WeakLearner,
@@ -62,12 +62,12 @@ def boost(
     record_risks: bool = False,
     progress: Progress | None = None,
     earlier: Sequence[Round] = (),
-) -> Boosted:
+) -> Ensemble:
     """Add weak rankers until the rounds are done, nothing helps, or the watch says stop.
 
     Parameters
     ----------
-    material, feedback : what to learn from
+    training, feedback : what to learn from
     objective, learner, step : the parts that make the algorithm
         An objective or step with a method ``notes(potentials)`` puts what it returns, names
         and numbers, into the trace after every round.
@@ -81,11 +81,11 @@ def boost(
         They are played again, not searched for again: what follows is to the byte what
         one longer call would have done.
     """
-    made = Boosted()
-    made.bins = learner.prepare(material, constraints, step)
-    potentials = objective.begin(feedback, material.threads)
+    made = Ensemble()
+    made.bins = learner.prepare(training, constraints, step)
+    potentials = objective.begin(feedback, training.threads)
     if watch is not None:
-        watch.prepare(made.bins, material.threads)
+        watch.prepare(made.bins, training.threads)
     for number in range(rounds):
         began = time.perf_counter()
         if subsample < 1.0:
@@ -94,7 +94,7 @@ def boost(
             potentials.draws += 1
             objective.renew(potentials)
         before = potentials.log_loss
-        found = _next(number, earlier, learner, step, potentials, material, constraints.rate)
+        found = _next(number, earlier, learner, step, potentials, training, constraints.rate)
         if isinstance(found, str):
             made.trace.stopped = found
             break
@@ -145,7 +145,7 @@ def _next(
     learner: WeakLearner,
     step: StepRule,
     potentials: Potentials,
-    material: Material,
+    training: TrainingRows,
     rate: float,
 ) -> tuple[Candidate, float] | str:
     """The candidate of this round and its weight, or why there is none."""
@@ -154,9 +154,9 @@ def _next(
         replay = getattr(learner, "replay", None)
         if replay is not None:
             return replay(played.ranker, played.r), played.alpha
-        table = material.instances.table
-        dense = table.toarray() if material.instances.is_sparse else table
-        output = played.ranker.scores(dense, material.groups)[material.rows]
+        table = training.instances.table
+        dense = table.toarray() if training.instances.is_sparse else table
+        output = played.ranker.scores(dense, training.groups)[training.rows]
         return Candidate(played.ranker, output, played.r), played.alpha
     candidate = learner.propose(potentials)
     if candidate is None:

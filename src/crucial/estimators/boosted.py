@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Boosted, Progress, boost
+from crucial.boosting.loop import Ensemble, Progress, boost
 from crucial.boosting.progress import progress_bar
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
@@ -30,7 +30,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.objectives.base import Objective
 from crucial.types import Floats
 from crucial.validation import check_choice, check_flag, check_integer, check_real, refuse
-from crucial.weak.base import Constraints, Material, StepRule, WeakLearner
+from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 
 __all__ = ["BoostedRanker"]
 
@@ -205,11 +205,11 @@ class BoostedRanker(Ranker):
         feedback = parts[0] if len(parts) == 1 else SumFeedback(parts)
         del labels, weights, parts  # the feedback has what it needs; memory counts from here
         earlier = self._earlier_rounds(instances, feedback)
-        material = Material(
+        training = TrainingRows(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
         )
         with progress_bar(self.n_estimators, bool(self.verbose)) as progress:
-            made = self._boost(material, feedback, watch, seed, progress, earlier)
+            made = self._boost(training, feedback, watch, seed, progress, earlier)
         self._keep(made, instances, feedback, watch, qid is not None)
         return self
 
@@ -228,20 +228,20 @@ class BoostedRanker(Ranker):
 
     def _boost(
         self,
-        material: Material,
+        training: TrainingRows,
         feedback: Feedback,
         watch: Watch | None,
         seed: int,
         progress: Progress | None,
         earlier: Sequence[Round],
-    ) -> Boosted:
+    ) -> Ensemble:
         """Run the loop; an algorithm with a loop of its own replaces this."""
         return boost(
-            material,
+            training,
             feedback,
             *self._parts(feedback),
             rounds=self.n_estimators,
-            constraints=self._constraints(material.instances),
+            constraints=self._constraints(training.instances),
             subsample=self.subsample,
             seed=seed,
             watch=watch,
@@ -252,7 +252,7 @@ class BoostedRanker(Ranker):
 
     def _keep(
         self,
-        made: Boosted,
+        made: Ensemble,
         instances: Instances,
         feedback: Feedback,
         watch: Watch | None,
@@ -293,7 +293,7 @@ class BoostedRanker(Ranker):
                 scores = self.model_.predict(instances, feedback.groups)[feedback.rows]
             self._classes = ClassSums.of(feedback, scores)
 
-    def _look_back(self, made: Boosted) -> None:
+    def _look_back(self, made: Ensemble) -> None:
         """Further attributes and warnings of an estimator, once all else is set."""
 
     def _earlier_rounds(self, instances: Instances, feedback: Feedback) -> Sequence[Round]:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from crucial.boosting.diff_rank import DiffRankStep
-from crucial.boosting.loop import Boosted
+from crucial.boosting.loop import Ensemble
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
@@ -234,7 +234,7 @@ class DiffRank(BoostedRanker):
 
     def _keep(
         self,
-        made: Boosted,
+        made: Ensemble,
         instances: Instances,
         feedback: Feedback,
         watch: Watch | None,

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.feature_rank import Added, RankAddition
+from crucial.boosting.feature_rank import RankAddition, RankAdditionSteps
 from crucial.boosting.progress import progress_bar
 from crucial.boosting.trace import Trace
 from crucial.boosting.watch import Watch
@@ -30,7 +30,7 @@ from crucial.kernels.threads import count_threads
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, refuse
-from crucial.weak.base import Material
+from crucial.weak.base import TrainingRows
 from crucial.weak.quasi_knn import FeatureRankings, RankedQueries
 
 __all__ = ["BLFeatureRank", "FeatureRank"]
@@ -201,11 +201,11 @@ class FeatureRank(Ranker):
         groups = eval_groups(eval_qid, there.n_rows)
         return there, groups, make_watch(there, y, groups, self.eval_metric, None)
 
-    def _add(self, instances: Instances, feedback: TopFeedback) -> Added:
+    def _add(self, instances: Instances, feedback: TopFeedback) -> RankAdditionSteps:
         threads, owner = count_threads(self.n_jobs), type(self).__name__
         queries = RankedQueries(feedback.labels, feedback.row_start, feedback.weight)
-        material = Material(instances, feedback.rows, feedback.weight, feedback.groups, threads)
-        rankings = FeatureRankings(material, queries, self.n_intervals, self.centre, owner)
+        training = TrainingRows(instances, feedback.rows, feedback.weight, feedback.groups, threads)
+        rankings = FeatureRankings(training, queries, self.n_intervals, self.centre, owner)
         laid_out = feedback.laid_out()
         agreement = Agreement(laid_out.layout, laid_out.weight, threads)
         pairs = agreement.counts(np.zeros(len(feedback.rows))).sum(axis=1)
@@ -233,7 +233,7 @@ class FeatureRank(Ranker):
 
     def _keep(
         self,
-        made: Added,
+        made: RankAdditionSteps,
         instances: Instances,
         feedback: TopFeedback,
         watch: _Judge | None,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from crucial.boosting.loop import Boosted
+from crucial.boosting.loop import Ensemble
 from crucial.data.instances import Instances
 from crucial.errors import DataWarning, NoProgressWarning
 from crucial.validation import refuse
@@ -43,7 +43,7 @@ def _said(value: object) -> str:
     return type(value).__qualname__ if nameless else repr(value)
 
 
-def warn_of(made: Boosted, instances: Instances, rounds: int) -> None:
+def warn_of(made: Ensemble, instances: Instances, rounds: int) -> None:
     """Say what had no use."""
     bins = made.bins
     if bins is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from crucial.boosting.loop import Boosted, Progress
-from crucial.boosting.plus.algorithm import PlusBoosted, PlusRules, boost_plus
+from crucial.boosting.loop import Ensemble, Progress
+from crucial.boosting.plus.algorithm import PlusEnsemble, PlusRules, boost_plus
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.estimators.boosted import BoostedRanker
@@ -14,7 +14,7 @@ from crucial.feedback.base import Feedback
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, check_real
-from crucial.weak.base import Material
+from crucial.weak.base import TrainingRows
 
 __all__ = ["RankBoostPlus"]
 
@@ -177,13 +177,13 @@ class RankBoostPlus(BoostedRanker):
 
     def _boost(
         self,
-        material: Material,
+        training: TrainingRows,
         feedback: Feedback,
         watch: Watch | None,
         seed: int,
         progress: Progress | None,
         earlier: Sequence[Round],
-    ) -> Boosted:
+    ) -> Ensemble:
         rules = PlusRules(
             self.search,
             self.weak == "column",
@@ -195,8 +195,8 @@ class RankBoostPlus(BoostedRanker):
             self.learning_rate,
             self.on_perfect == "stop",
         )
-        made: PlusBoosted = boost_plus(
-            material,
+        made: PlusEnsemble = boost_plus(
+            training,
             feedback,
             rules,
             rounds=self.n_estimators,

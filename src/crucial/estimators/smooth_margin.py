@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from crucial.boosting.loop import Boosted
+from crucial.boosting.loop import Ensemble
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning
@@ -186,14 +186,14 @@ class SmoothMarginRanker(BoostedRanker):
         check_integer(owner, "max_bins", self.max_bins, 2, 65535, none=True)
         check_weak(owner, self.weak)
 
-    def _look_back(self, made: Boosted) -> None:
+    def _look_back(self, made: Ensemble) -> None:
         reached = (n for n, one in enumerate(made.trace, 1) if one.extras["smooth_margin"] > 0.0)
         self.separable_round_: int | None = next(reached, None)
         if self.separable_round_ is None and len(made.trace):
             warnings.warn(_not_separable(made, self.choice), NotSeparableWarning, stacklevel=5)
 
 
-def _not_separable(made: Boosted, choice: str) -> str:
+def _not_separable(made: Ensemble, choice: str) -> str:
     """Say that the margin was never worked on, and what might help."""
     last = made.trace[-1].extras
     what = "some pair is in the wrong order, or tied"

@@ -70,7 +70,7 @@ def _plain_bit(owner: str, value: Any) -> int:
 
 
 class Stump(msgspec.Struct, frozen=True, tag_field="kind", tag="stump", forbid_unknown_fields=True):
-    """1 above a threshold, 0 up to it (Freund et al. 2003, equation 10).
+    """1 above a threshold, 0 up to it (Freund et al. 2003, equation 9).
 
     Parameters
     ----------

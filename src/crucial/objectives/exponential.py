@@ -11,10 +11,11 @@ __all__ = ["ExponentialLoss"]
 
 
 class ExponentialLoss:
-    """E1(H): weighted mean over pairs of ``exp(H(lo) - H(hi))`` (Freund et al. 2003, eq. 2).
+    """E1(H): weighted mean over pairs of ``exp(H(lo) - H(hi))``.
 
-    Its value after each round is the product of the normalisers Z_t so far, and bounds
-    the weighted share of misordered pairs (theorem 1 there).
+    Connamacher et al. (2019, equation 5). After each round it is the product of the
+    normalisers Z_t so far, which bounds the weighted share of misordered pairs (Freund et
+    al. 2003, theorem 1).
     """
 
     def begin(self, feedback: Feedback, threads: int) -> Potentials:

@@ -15,7 +15,7 @@ from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Floats, Ints
 
-__all__ = ["Candidate", "Constraints", "Material", "StepRule", "WeakLearner"]
+__all__ = ["Candidate", "Constraints", "StepRule", "TrainingRows", "WeakLearner"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Constraints:
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingRows:
     """What weak rankers are made from.
 
     Attributes
@@ -106,7 +106,9 @@ class WeakLearner(Protocol):
     ``examples/own_weak_learner.py``.
     """
 
-    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins | None:
+    def prepare(
+        self, training: TrainingRows, constraints: Constraints, step: StepRule
+    ) -> Bins | None:
         """See the data once, before the first round; bins, if it made any, are reused."""
 
     def propose(self, potentials: Potentials) -> Candidate | None:

@@ -13,7 +13,7 @@ from crucial.data.bins import Bins
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
-from crucial.weak.base import Candidate, Constraints, Material, StepRule, WeakLearner
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 
 __all__ = ["CheckedLearner"]
 
@@ -39,13 +39,15 @@ class CheckedLearner:
     def __init__(self, learner: WeakLearner, step: str = "bound") -> None:
         self._learner, self._step = learner, step
 
-    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins | None:
+    def prepare(
+        self, training: TrainingRows, constraints: Constraints, step: StepRule
+    ) -> Bins | None:
         """Let the learner see the data."""
-        self._material = material
-        rows, table = material.rows[:_SAMPLE], material.instances.table
-        sparse = material.instances.is_sparse
+        self._training = training
+        rows, table = training.rows[:_SAMPLE], training.instances.table
+        sparse = training.instances.is_sparse
         self._sample = table.tocsr()[rows].toarray() if sparse else table[rows]
-        return self._learner.prepare(material, constraints, step)
+        return self._learner.prepare(training, constraints, step)
 
     def propose(self, potentials: Potentials) -> Candidate | None:
         """The learner's candidate, checked; binary output becomes uint8, other float64."""
@@ -74,21 +76,21 @@ class CheckedLearner:
         if own is not None:
             made: Candidate = own(ranker, slope)
             return replace(made, output=self._checked_output(made.output))
-        material = self._material
-        table = material.instances.table
-        dense = table.toarray() if material.instances.is_sparse else table
-        output = np.asarray(ranker.scores(dense, material.groups))[material.rows]
+        training = self._training
+        table = training.instances.table
+        dense = table.toarray() if training.instances.is_sparse else table
+        output = np.asarray(ranker.scores(dense, training.groups))[training.rows]
         return Candidate(ranker, self._checked_output(output), slope)
 
     def _refuse(self, what: str) -> NoReturn:
         raise ParameterError(f"the weak learner {type(self._learner).__name__}: {what}")
 
     def _checked_output(self, given: Any) -> NDArray[Any]:
-        output, n = np.asarray(given), len(self._material.rows)
+        output, n = np.asarray(given), len(self._training.rows)
         if output.shape != (n,) or output.dtype.kind not in "biuf":
             self._refuse(
                 f"the output of a candidate must be one number for each of the {n} training rows "
-                f"(material.rows). Got {output.dtype} values of shape {output.shape}."
+                f"(training.rows). Got {output.dtype} values of shape {output.shape}."
             )
         if bool(((output == 0) | (output == 1)).all()):
             return output.astype(np.uint8)

@@ -10,7 +10,7 @@ from crucial.feedback.potentials import Potentials
 from crucial.kernels.threads import run_all
 from crucial.model.weak import ScaledFeature
 from crucial.types import Floats
-from crucial.weak.base import Candidate, Constraints, Material, StepRule
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
 from crucial.weak.choose import first_best
 
 __all__ = ["ColumnLearner", "FeatureLearner"]
@@ -37,16 +37,18 @@ class FeatureLearner:
     def __init__(self, choice: str = "steepest", default_rank: str | int = "learned") -> None:
         self.choice, self.default_rank = choice, default_rank
 
-    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins | None:
+    def prepare(
+        self, training: TrainingRows, constraints: Constraints, step: StepRule
+    ) -> Bins | None:
         """Find the range of every feature; the columns are kept as float64."""
         self._step, self._constraints = step, constraints
         self._given: dict[int, float] = {}
-        instances, rows = material.instances, material.rows
+        instances, rows = training.instances, training.rows
         self._rankers: list[ScaledFeature] = []
         self._outputs: list[Floats] = []
         defaults = (0, 1) if self.default_rank == "learned" else (int(self.default_rank),)
         tasks = [lambda j=j: instances.column(j, rows) for j in range(instances.n_features)]
-        for j, raw in enumerate(run_all(material.threads, tasks)):
+        for j, raw in enumerate(run_all(training.threads, tasks)):
             values = raw.astype(np.float64)
             ranked = values[~np.isnan(values)]
             if not len(ranked):
@@ -112,9 +114,11 @@ class ColumnLearner(FeatureLearner):
     boosted as it is. Columns of 0 and 1 only may also take the exact step.
     """
 
-    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins | None:
+    def prepare(
+        self, training: TrainingRows, constraints: Constraints, step: StepRule
+    ) -> Bins | None:
         """Check the columns."""
-        super().prepare(material, constraints, step)
+        super().prepare(training, constraints, step)
         for at, output in enumerate(self._outputs):
             if np.isin(output, (0.0, 1.0)).all():
                 self._outputs[at] = output.astype(np.uint8)

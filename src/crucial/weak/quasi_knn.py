@@ -13,7 +13,7 @@ from crucial.feedback.potentials import Potentials
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions, middle_positions
 from crucial.types import Floats, Ints
-from crucial.weak.base import Candidate, Constraints, Material, StepRule
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
 from crucial.weak.choose import NOISE
 from crucial.weak.intervals import centres_of, interval_codes
 
@@ -64,7 +64,7 @@ class FeatureRankings:
 
     Parameters
     ----------
-    material : Material
+    training : TrainingRows
         Its rows are those of the queries, in their order.
     queries : RankedQueries
     n_intervals : int
@@ -76,13 +76,13 @@ class FeatureRankings:
 
     def __init__(
         self,
-        material: Material,
+        training: TrainingRows,
         queries: RankedQueries,
         n_intervals: int,
         kind: str = "mean",
         owner: str = "QuasiKNN",
     ) -> None:
-        self._material, self._queries, self._n_intervals = material, queries, n_intervals
+        self._training, self._queries, self._n_intervals = training, queries, n_intervals
         given = (queries.labels, queries.starts, n_intervals, queries.weight, kind, owner)
         self._codes = interval_codes(*given)
         self._known: dict[int, QuasiKNN | None] = {}
@@ -90,7 +90,7 @@ class FeatureRankings:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self._material.instances.n_features
+        return self._training.instances.n_features
 
     @property
     def useless(self) -> list[int]:
@@ -104,12 +104,12 @@ class FeatureRankings:
         def work(place: int, cutter: Cutter) -> tuple[QuasiKNN, Floats] | None:
             return self._ranked(int(chosen[place]), cutter)
 
-        material = self._material
-        return over_features(material.instances, chosen, material.rows, material.threads, work)
+        training = self._training
+        return over_features(training.instances, chosen, training.rows, training.threads, work)
 
     def _ranked(self, feature: int, cutter: Cutter) -> tuple[QuasiKNN, Floats] | None:
         raw = cutter.fetch(feature)
-        self._material.instances.checked(raw, feature, self._material.rows)
+        self._training.instances.checked(raw, feature, self._training.rows)
         values = raw.astype(np.float64)
         weight = self._queries.weight
         if feature not in self._known:
@@ -122,7 +122,7 @@ class FeatureRankings:
 
     def stream(self, features: Sequence[int]) -> Iterator[tuple[QuasiKNN, Floats] | None]:
         """The same one after the other, a few features made ahead in parallel."""
-        step = _AHEAD * self._material.threads
+        step = _AHEAD * self._training.threads
         for begin in range(0, len(features), step):
             yield from self.ranked(features[begin : begin + step])
 
@@ -166,9 +166,11 @@ class QuasiKNNLearner:
         self._queries, self._how = queries, (n_intervals, kind, owner)
         self._first, self._cycles = potentials, cycles
 
-    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins | None:
+    def prepare(
+        self, training: TrainingRows, constraints: Constraints, step: StepRule
+    ) -> Bins | None:
         """Cut the queries into intervals and put the features in order."""
-        self.rankings = FeatureRankings(material, self._queries, *self._how)
+        self.rankings = FeatureRankings(training, self._queries, *self._how)
         self._low, self._span = self._queries.spread
         self._ahead = self.rankings.stream(self._order() * self._cycles)
         return None

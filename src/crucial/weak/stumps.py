@@ -1,6 +1,6 @@
 """Stumps ``[f_j(x) > theta]`` over all features, thresholds and abstention ranks.
 
-This is WeakLearn of Freund et al. (2003, section 3.4 and figure 3) by histograms:
+This is WeakLearn of Freund et al. (2003, section 4 and figure 3) by histograms:
 WeakLearn.3 looks at the slope r of each stump (``steepest``), WeakLearn.2 at the Z it
 reaches (``largest_drop``), their ``.cum`` forms obey `Constraints`.
 """
@@ -16,7 +16,7 @@ from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import Presence, Stump
 from crucial.types import Floats
-from crucial.weak.base import Candidate, Constraints, Material, StepRule
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
 from crucial.weak.choose import NOISE, first_best, worst_tied
 from crucial.weak.drops import SNAP, DropSearch
 from crucial.weak.search import SlopeSearch
@@ -49,22 +49,22 @@ class StumpLearner:
     ) -> None:
         self.choice, self.default_rank, self.max_bins = choice, default_rank, max_bins
 
-    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins:
+    def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
         self.bins = Bins.build(
-            material.instances, material.rows, material.weight, self.max_bins, material.threads
+            training.instances, training.rows, training.weight, self.max_bins, training.threads
         )
-        self._step, self._constraints, self._threads = step, constraints, material.threads
+        self._step, self._constraints, self._threads = step, constraints, training.threads
         fixed = -1 if self.default_rank == "learned" else int(self.default_rank)
         self._fixed = fixed
         signed = self.choice == "steepest_positive"
-        self.search = SlopeSearch(self.bins, fixed, signed, material.threads)
+        self.search = SlopeSearch(self.bins, fixed, signed, training.threads)
         self._given: dict[int, float] = {}  # weight so far of every stump in use
         self._jump: dict[int, float] = {}  # the same, both abstention ranks together
         self._direction: Floats | None = None
         if constraints.monotone is not None:
             self._direction = constraints.monotone[self.bins.features].astype(np.float64)
-        self.drops = DropSearch(self.search, material.threads)
+        self.drops = DropSearch(self.search, training.threads)
         self._draws = 0
         return self.bins
 

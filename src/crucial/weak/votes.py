@@ -7,7 +7,7 @@ import numpy as np
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import Constant, Presence, Stump, Vote
-from crucial.weak.base import Candidate, Constraints, Material, StepRule
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
 from crucial.weak.choose import TIE, first_best, worst_tied
 from crucial.weak.stumps import StumpLearner
 
@@ -37,10 +37,10 @@ class VoteLearner:
     def __init__(self, stumps: StumpLearner) -> None:
         self._stumps = stumps
 
-    def prepare(self, material: Material, constraints: Constraints, step: StepRule) -> Bins:
+    def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
-        self._ones = np.ones(len(material.rows), np.uint8)
-        bins = self._stumps.prepare(material, constraints, step)
+        self._ones = np.ones(len(training.rows), np.uint8)
+        bins = self._stumps.prepare(training, constraints, step)
         self._peak = np.zeros(len(bins.features))  # largest |r| when last scanned
         return bins
 

@@ -228,10 +228,10 @@ class OwnLearner:
     def __init__(self) -> None:
         self.seen: list[float] = []
 
-    def prepare(self, material: Any, constraints: Any, step: Any) -> None:
-        table = material.instances.table
+    def prepare(self, training: Any, constraints: Any, step: Any) -> None:
+        table = training.instances.table
         self.ranker = OwnQueryMean(0)
-        self.output = self.ranker.scores(table, material.groups)[material.rows]
+        self.output = self.ranker.scores(table, training.groups)[training.rows]
 
     def propose(self, potentials: Any) -> Any:
         from crucial.weak.base import Candidate

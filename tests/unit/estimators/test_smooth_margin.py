@@ -151,8 +151,8 @@ def test_monotone_constraints_and_early_stopping():
 class Twice:
     """A weak learner whose scores are not in [0, 1]."""
 
-    def prepare(self, material, constraints, step):
-        self.column = 2.0 * material.instances.table[material.rows, 0] + 0.25
+    def prepare(self, training, constraints, step):
+        self.column = 2.0 * training.instances.table[training.rows, 0] + 0.25
 
     def propose(self, potentials):
         slope = float(potentials.pi[: len(self.column)] @ self.column) * potentials.scale

@@ -33,12 +33,12 @@ class Medians:
     def __init__(self, height: float = 1.0) -> None:
         self.height = height
 
-    def prepare(self, material: Any, constraints: Any, step: Any) -> None:
-        table = material.instances.table
-        table = table.toarray() if material.instances.is_sparse else table
+    def prepare(self, training: Any, constraints: Any, step: Any) -> None:
+        table = training.instances.table
+        table = table.toarray() if training.instances.is_sparse else table
         cuts = np.median(table, axis=0)
         self.rankers = [Above(j, float(cut), self.height) for j, cut in enumerate(cuts)]
-        self.outputs = np.array([one.scores(table[material.rows]) for one in self.rankers])
+        self.outputs = np.array([one.scores(table[training.rows]) for one in self.rankers])
 
     def propose(self, potentials: Any) -> Any:
         slopes = self.outputs @ potentials.pi[: self.outputs.shape[1]] * potentials.scale

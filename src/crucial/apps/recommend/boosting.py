@@ -46,7 +46,7 @@ def boost_opinions(
 ) -> OpinionRounds:
     """Learn to rank rows by their labels from columns that abstain on most of them.
 
-    Freund et al. (2003): WeakLearn.3.cum of section 3.4, the weights of method 3, the default of
+    Freund et al. (2003): WeakLearn.3.cum of section 4, the weights of method 3, the default of
     each weak ranker learned.
 
     Parameters

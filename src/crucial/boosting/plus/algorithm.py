@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from crucial.boosting.loop import Boosted, Progress
+from crucial.boosting.loop import Ensemble, Progress
 from crucial.boosting.plus.candidates import Candidates, check_columns
 from crucial.boosting.plus.optimal import OptimalSearch, line_search
 from crucial.boosting.plus.pairs import PairList, list_pairs
@@ -29,10 +29,10 @@ from crucial.data.cutting import is_small
 from crucial.feedback.base import Feedback, exp_or_inf, smoothing_of
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Bytes, Floats
-from crucial.weak.base import Material
+from crucial.weak.base import TrainingRows
 from crucial.weak.drops import SNAP
 
-__all__ = ["PlusBoosted", "PlusRules", "boost_plus"]
+__all__ = ["PlusEnsemble", "PlusRules", "boost_plus"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class PlusRules:
 
 
 @dataclass
-class PlusBoosted(Boosted):
+class PlusEnsemble(Ensemble):
     """What RankBoost+ made.
 
     Attributes
@@ -87,7 +87,7 @@ class PlusBoosted(Boosted):
 
 
 def boost_plus(
-    material: Material,
+    training: TrainingRows,
     feedback: Feedback,
     rules: PlusRules,
     *,
@@ -96,16 +96,16 @@ def boost_plus(
     watch: Watch | None = None,
     record_risks: bool = False,
     progress: Progress | None = None,
-) -> PlusBoosted:
+) -> PlusEnsemble:
     """Add weak rankers until the rounds are done, nothing helps, or the watch says stop.
 
     The trace has, besides what the other loop puts there (its loss being E2), ``delta``,
     ``e1`` and ``e2`` of every round.
     """
-    run = _Run(material, feedback, rules, rounds, seed)
+    run = _Run(training, feedback, rules, rounds, seed)
     if watch is not None:
-        watch.prepare(run.bins, material.threads)
-    made = PlusBoosted(bins=run.bins, n_pairs=run.pairs.n_pairs)
+        watch.prepare(run.bins, training.threads)
+    made = PlusEnsemble(bins=run.bins, n_pairs=run.pairs.n_pairs)
     for number in range(rounds):
         began = time.perf_counter()
         found = run.next(number)
@@ -151,22 +151,22 @@ class _Run:
     """The state of one call."""
 
     def __init__(
-        self, material: Material, feedback: Feedback, rules: PlusRules, rounds: int, seed: int
+        self, training: TrainingRows, feedback: Feedback, rules: PlusRules, rounds: int, seed: int
     ) -> None:
         self.rules = rules
         if rules.columns:
-            check_columns(material.instances, material.rows)
+            check_columns(training.instances, training.rows)
         self.pairs: PairList = list_pairs(feedback, rules.max_pairs, seed)
         self.bins = Bins.build(
-            material.instances, material.rows, material.weight, rules.max_bins, material.threads
+            training.instances, training.rows, training.weight, rules.max_bins, training.threads
         )
         # By size alone, as everywhere; a pair is looked at in every round.
         compiled = not is_small(self.pairs.n_pairs, rounds)
         component = self.pairs.component
         self.candidates = Candidates(
-            self.bins, component, rules.default_rank, rules.columns, compiled, material.threads
+            self.bins, component, rules.default_rank, rules.columns, compiled, training.threads
         )
-        self.weights = PairWeights(self.pairs, compiled, material.threads)
+        self.weights = PairWeights(self.pairs, compiled, training.threads)
         self.search: EfficientSearch | OptimalSearch
         if rules.search == "optimal":
             self.search = OptimalSearch(self.candidates, self.weights, component)
@@ -228,7 +228,7 @@ class _Run:
             log_z += self.weights.step(place, column, alpha * float(choice.beta[place]))
         return log_z
 
-    def finish(self, made: PlusBoosted) -> None:
+    def finish(self, made: PlusEnsemble) -> None:
         """Tell which set the weights belong to."""
         members = self.search.members
         made.basis = [self.ranker(number) for number in members]
