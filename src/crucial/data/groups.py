@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +79,7 @@ class Groups:
 
     Attributes
     ----------
-    labels : array of shape (n_groups,)
+    ids : array of shape (n_groups,)
         The id of every query, ascending.
     starts : int64 array of shape (n_groups + 1,)
         Query ``g`` is ``order[starts[g]:starts[g + 1]]``.
@@ -88,11 +89,11 @@ class Groups:
     Examples
     --------
     >>> groups = Groups.from_qid(["b", "a", "b"], 3)
-    >>> groups.labels.tolist(), groups.order.tolist(), groups.starts.tolist()
+    >>> groups.ids.tolist(), groups.order.tolist(), groups.starts.tolist()
     (['a', 'b'], [1, 0, 2], [0, 1, 3])
     """
 
-    labels: NDArray[Any]
+    ids: NDArray[Any]
     starts: Ints
     permutation: Ints | None = None
 
@@ -111,13 +112,13 @@ class Groups:
             return cls(ids, np.zeros(1, np.int64))
         # Files come with their queries in runs: only one id a run needs sorting.
         runs = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
-        labels, run_codes = np.unique(ids[runs], return_inverse=True)
+        distinct, run_codes = np.unique(ids[runs], return_inverse=True)
         lengths = np.diff(np.append(runs, n_rows))
         codes = np.repeat(run_codes.astype(np.int32), lengths)
         ordered = bool(np.all(run_codes[1:] > run_codes[:-1]))
         order = None if ordered else np.argsort(codes, kind="stable")
-        sizes = np.bincount(codes, minlength=len(labels))
-        return cls(labels, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), order)
+        sizes = np.bincount(codes, minlength=len(distinct))
+        return cls(distinct, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), order)
 
     @property
     def order(self) -> Ints:
@@ -130,9 +131,15 @@ class Groups:
         return int(self.starts[-1])
 
     @property
+    def labels(self) -> NDArray[Any]:
+        """The old name of `ids`."""
+        warnings.warn("Groups.labels is now Groups.ids.", DeprecationWarning, stacklevel=2)
+        return self.ids
+
+    @property
     def n_groups(self) -> int:
         """Number of queries."""
-        return len(self.labels)
+        return len(self.ids)
 
     @property
     def sizes(self) -> Ints:

@@ -217,7 +217,7 @@ def _check_two(labels: Floats, laid: LabelledRows, groups: Groups) -> None:
     more = ", ..." if levels[at] > 4 else ""
     where = "the labels are"
     if groups.n_groups > 1:
-        query = groups.labels[laid.layout.queries[at : at + 1]].tolist()[0]
+        query = groups.ids[laid.layout.queries[at : at + 1]].tolist()[0]
         where = f"the labels of query {query!r} are"
     raise DataError(
         "InfinitePush: Only binary classification is supported; it knows relevant and not, two "

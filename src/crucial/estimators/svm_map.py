@@ -189,7 +189,7 @@ def _check_two(lists: Lists) -> None:
     more = ", ..." if levels[at] > 4 else ""
     where = "the labels are"
     if lists.groups.n_groups > 1:
-        query = lists.groups.labels[layout.queries[at : at + 1]].tolist()[0]
+        query = lists.groups.ids[layout.queries[at : at + 1]].tolist()[0]
         where = f"the labels of query {query!r} are"
     raise DataError(
         "SVMMap: Only binary classification is supported; average precision knows relevant and "

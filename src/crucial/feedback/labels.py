@@ -293,10 +293,10 @@ def _factors(query_weight: Any, groups: Groups) -> Floats | None:
     if query_weight is None:
         return None
     if isinstance(query_weight, Mapping):
-        missing = [q for q in groups.labels.tolist() if q not in query_weight]
+        missing = [q for q in groups.ids.tolist() if q not in query_weight]
         if missing:
             raise DataError(f"query_weight has no weight for query {missing[0]!r}.")
-        values = [query_weight[q] for q in groups.labels.tolist()]
+        values = [query_weight[q] for q in groups.ids.tolist()]
         return check_weights(values, groups.n_groups, "query_weight")
     per_row = check_weights(query_weight, groups.n_rows, "query_weight")
     if per_row is None:
@@ -305,7 +305,7 @@ def _factors(query_weight: Any, groups: Groups) -> Floats | None:
     per_group: Floats = ordered[groups.starts[:-1]]
     differs = np.flatnonzero(ordered != np.repeat(per_group, groups.sizes))
     if len(differs):
-        label = np.repeat(groups.labels, groups.sizes)[differs[:1]].tolist()[0]
+        label = np.repeat(groups.ids, groups.sizes)[differs[:1]].tolist()[0]
         raise DataError(f"query_weight must be constant inside a query. It is not in {label!r}.")
     return per_group
 

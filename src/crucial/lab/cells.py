@@ -232,7 +232,7 @@ def _first_best(measure: Measure, values: Floats) -> tuple[int, float]:
 def _measure(job: Job, test: Part, choices: dict[str, _Choice]) -> dict[str, Any]:
     """Judge each measure's choice by the test part, query by query."""
     scores = _test_scores(test, choices)
-    names = {"qid": test.groups.labels if test.qid is not None else [job.split.name]}
+    names = {"qid": test.groups.ids if test.qid is not None else [job.split.name]}
     found: dict[str, Any] = {}
     weights: dict[str, Any] = {}
     per_query: dict[str, Any] = dict(names)

@@ -101,7 +101,7 @@ def cross_validate(
         measure.prepare(labels, groups)  # labels it cannot read are refused before any fit
     random = _generator(random_state)
     folds = make_folds(cv, labels, groups, qid is not None, random)
-    beside = {"qid": groups.labels[groups.codes], "sample_weight": weights}
+    beside = {"qid": groups.ids[groups.codes], "sample_weight": weights}
     targets = _targets(y, labels)
     work = delayed(_one_fold)
     done: list[_Done] = list(

@@ -180,10 +180,10 @@ def summarise_folds(
     number = np.repeat(np.arange(len(reports)), [len(one.fold.test) for one in reports])
     # A list is a query of a fold: a splitter may hold the same query out more than once.
     lists = Groups.from_qid(number * groups.n_groups + codes[rows], len(rows))
-    fold_of, query_of = np.divmod(lists.labels, groups.n_groups)
+    fold_of, query_of = np.divmod(lists.ids, groups.n_groups)
     names = np.array([one.fold.name for one in reports])
     per_query: dict[str, NDArray[Any]] = {"fold": names[fold_of]}
-    per_query["qid"] = groups.labels[query_of] if has_qid else per_query["fold"]
+    per_query["qid"] = groups.ids[query_of] if has_qid else per_query["fold"]
     per_fold = _describe(reports, names, codes, has_qid)
     results = {}
     for name, measure in measures.items():

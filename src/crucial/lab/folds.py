@@ -209,7 +209,7 @@ def _check_leak(fold: Fold, groups: Groups, has_qid: bool) -> None:
     if not len(shared):
         return
     if has_qid:
-        label = groups.labels[[shared[0]]].tolist()[0]
+        label = groups.ids[[shared[0]]].tolist()[0]
         raise DataError(
             f"cv: query {label!r} has rows to learn from and rows to judge by in fold "
             f"{fold.name!r}. A query must stand whole on one side; pass cv=5 to have them dealt."

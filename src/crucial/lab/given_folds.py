@@ -200,7 +200,7 @@ def _refuse_leak(files: FoldFiles, train: Part, valid: Part, test: Part) -> None
         return
     held = {"vali": (valid, files.valid), "test": (test, files.test)}
     for part, path in held.values():
-        shared = np.intersect1d(train.groups.labels.astype(str), part.groups.labels.astype(str))
+        shared = np.intersect1d(train.groups.ids.astype(str), part.groups.ids.astype(str))
         if len(shared):
             raise FileError(
                 path,

@@ -209,7 +209,7 @@ class HalfOfItems(Protocol):
         task = _in_memory(self, task)
         small = task.groups.sizes < (4 if self.valid else 2)
         if small.any():
-            which = task.groups.labels[np.flatnonzero(small)[[0]]].tolist()[0]
+            which = task.groups.ids[np.flatnonzero(small)[[0]]].tolist()[0]
             raise DataError(
                 f"task {task.name!r}: list {which!r} has too few items to be halved"
                 + (" and validated by." if self.valid else ".")

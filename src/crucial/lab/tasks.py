@@ -106,7 +106,7 @@ class Task:
             object.__setattr__(self, "y", check_labels(self.y, int(table.shape[0])))
             groups = Groups.from_qid(self.qid, len(self.y))
         if self.qid is not None:
-            object.__setattr__(self, "qid", groups.labels[groups.codes])
+            object.__setattr__(self, "qid", groups.ids[groups.codes])
 
     @classmethod
     def from_file(cls, path: PathLike, name: str | None = None, **options: Any) -> Task:

@@ -18,7 +18,7 @@ __all__ = [
     "EMPTY",
     "RELEVANT",
     "Aggregate",
-    "Bound",
+    "BoundMeasure",
     "Measure",
     "Prepared",
     "Relevance",
@@ -38,7 +38,7 @@ _AGGREGATES = {
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundMeasure:
     """A measure bound to labels.
 
     Attributes
@@ -102,7 +102,7 @@ class Measure(ABC):
         """What one query's value is, gain and discount included."""
 
     @abstractmethod
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Check the labels and keep what only they decide."""
 
     @property

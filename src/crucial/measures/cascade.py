@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.measures.base import Bound, Measure
+from crucial.measures.base import BoundMeasure, Measure
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.ragged import runs, size_classes, slots
-from crucial.measures.ranking import Blocks
+from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats, Ints
 
 __all__ = ["ExpectedReciprocalRank", "stopping_places"]
@@ -97,7 +97,7 @@ def _batches(able: Ints, need: Ints) -> Iterator[Ints]:
                 yield members[begin : begin + rows]
 
 
-def _within_blocks(blocks: Blocks, stop: Floats, cutoff: int | None) -> Floats:
+def _within_blocks(blocks: TieBlocks, stop: Floats, cutoff: int | None) -> Floats:
     """Expected sum of (chance to stop / position) in each block, for who reaches it."""
     single = stop[blocks.items[blocks.starts[:-1]]] / (blocks.before + 1.0)
     if cutoff is not None:
@@ -125,7 +125,7 @@ def _within_blocks(blocks: Blocks, stop: Floats, cutoff: int | None) -> Floats:
     return out
 
 
-def _still_reading(blocks: Blocks, stop: Floats) -> Floats:
+def _still_reading(blocks: TieBlocks, stop: Floats) -> Floats:
     """Chance to come to each block: nobody stopped in a better one, whatever its order."""
     passed = 1.0 - stop[blocks.items]
     if blocks.tied:
@@ -173,7 +173,7 @@ class ExpectedReciprocalRank(Measure):
         """Positions it looks at."""
         return self.cutoff
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep the chance to stop at every row."""
         y = judged.y if judged.retrieved is None else np.maximum(judged.y, 0.0)
         self.refuse_labels(judged, y < 0, "of at least 0, since 2^y - 1 is part of a chance")
@@ -190,4 +190,4 @@ class ExpectedReciprocalRank(Measure):
             found[nothing] = np.nan
             return found
 
-        return Bound(values)
+        return BoundMeasure(values)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial.measures.base import Bound, Measure
+from crucial.measures.base import BoundMeasure, Measure
 from crucial.measures.judged import Judged, Ranking
 from crucial.types import Floats
 
@@ -62,7 +62,7 @@ class CustomMeasure(Measure):
         """As given."""
         return self.direction
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep nothing: the function is called query by query."""
         groups, with_id = judged.groups, _wants_qid(self.function)
 
@@ -73,9 +73,9 @@ class CustomMeasure(Measure):
             out = np.full(judged.n_queries, np.nan)
             for g, (a, b) in enumerate(zip(groups.starts[:-1], groups.starts[1:], strict=True)):
                 rows = groups.order[a:b]
-                more = {"qid": groups.labels[g]} if with_id else {}
+                more = {"qid": groups.ids[g]} if with_id else {}
                 value = self.function(judged.y[rows], scores[rows], **more)
                 out[g] = np.nan if value is None else float(value)
             return out
 
-        return Bound(values)
+        return BoundMeasure(values)

@@ -187,7 +187,7 @@ def measure_ranking(
         )
     return Evaluation(
         {m.name: results[m.name] for m in chosen},
-        {"qid": judged.groups.labels} | {m.name: values[m.name] for m in chosen},
+        {"qid": judged.groups.ids} | {m.name: values[m.name] for m in chosen},
         ties,
         empty,
         level,

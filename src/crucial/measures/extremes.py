@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.measures.base import RELEVANT, Aggregate, Bound, Measure, Relevance
+from crucial.measures.base import RELEVANT, Aggregate, BoundMeasure, Measure, Relevance
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.ragged import runs, size_classes, slots
-from crucial.measures.ranking import Blocks
+from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats, Ints
 
 __all__ = ["AverageRank", "Coverage", "ReciprocalRank", "TopHits", "first_place"]
@@ -53,7 +53,7 @@ class _FirstRelevant(Measure):
         """Worth where no relevant item is retrieved within the depth."""
         return 0.0
 
-    def _expected(self, blocks: Blocks, good: Floats, n_queries: int) -> Floats:
+    def _expected(self, blocks: TieBlocks, good: Floats, n_queries: int) -> Floats:
         out = np.full(n_queries, self.never)
         inside = blocks.sums(good)
         some = np.flatnonzero(inside > 0)
@@ -69,7 +69,7 @@ class _FirstRelevant(Measure):
             out[query[batch]] = np.clip(mean, worth.min(axis=1), worth.max(axis=1))
         return out
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep what is relevant."""
         good = self.relevance.of(judged).astype(float)
         nothing = judged.per_query(good) == 0
@@ -79,7 +79,7 @@ class _FirstRelevant(Measure):
             found[nothing] = np.nan
             return found
 
-        return Bound(values)
+        return BoundMeasure(values)
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Coverage(Measure):
         """Relevance, in words."""
         return f"precision at the last relevant item ({self.relevance.text})"
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep what is relevant and how much of it there is."""
         good = self.relevance.of(judged).astype(float)
         total = judged.per_query(good)
@@ -201,4 +201,4 @@ class Coverage(Measure):
             out[blocks.per_query(inside, judged.n_queries) < total] = 0.0
             return out
 
-        return Bound(values)
+        return BoundMeasure(values)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataTypeError
 from crucial.measures.ragged import size_classes, slots
-from crucial.measures.ranking import Blocks, Table, sort_into_blocks
+from crucial.measures.ranking import Table, TieBlocks, sort_into_blocks
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["TIES", "Judged", "Ranking", "as_numbers"]
@@ -152,11 +152,13 @@ class Judged:
         order = self.groups.order
         return self._tables(order[np.lexsort((-names[order], self.codes[order]))])
 
-    def sort(self, keys: Floats, *, depth: int | None = None, keep_hidden: bool = False) -> Blocks:
+    def sort(
+        self, keys: Floats, *, depth: int | None = None, keep_hidden: bool = False
+    ) -> TieBlocks:
         """Blocks by ascending key (see `sort_into_blocks`), ties kept."""
         return sort_into_blocks(self._plain_tables, keys, depth=depth, keep_hidden=keep_hidden)
 
-    def sort_by_name(self, keys: Floats, *, depth: int | None = None) -> Blocks:
+    def sort_by_name(self, keys: Floats, *, depth: int | None = None) -> TieBlocks:
         """The same, ties broken as trec_eval does."""
         return sort_into_blocks(self._trec_tables, keys, depth=depth, break_ties=True)
 
@@ -177,13 +179,13 @@ class Ranking:
 
     def __init__(self, judged: Judged, scores: Floats, ties: str = "expected") -> None:
         self.judged, self.scores, self.ties = judged, scores, ties
-        self._cut: dict[int | None, Blocks] = {}
+        self._cut: dict[int | None, TieBlocks] = {}
 
     def _keys(self, scores: Floats) -> Floats:
         hidden = self.judged.retrieved
         return -scores if hidden is None else np.where(hidden, -scores, np.inf)
 
-    def blocks(self, depth: int | None = None) -> Blocks:
+    def blocks(self, depth: int | None = None) -> TieBlocks:
         """Blocks of the retrieved items, at least those that begin in the first ``depth``."""
         for had, blocks in self._cut.items():
             if had is None or (depth is not None and had >= depth):
@@ -198,7 +200,7 @@ class Ranking:
         return made
 
     @cached_property
-    def all_blocks(self) -> Blocks:
+    def all_blocks(self) -> TieBlocks:
         """Blocks of equal scores of all items, those that were not retrieved tied at the end."""
         if self.ties == "expected" and self.judged.retrieved is None:
             return self.blocks()

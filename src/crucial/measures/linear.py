@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.measures.base import RELEVANT, Bound, Measure, Relevance
+from crucial.measures.base import RELEVANT, BoundMeasure, Measure, Relevance
 from crucial.measures.judged import Judged, Ranking
-from crucial.measures.ranking import Blocks
+from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats
 
 __all__ = [
@@ -31,12 +31,12 @@ __all__ = [
 _MOST_EXPONENT = 1000
 
 
-def weighted_sum(blocks: Blocks, gains: Floats, weights: Floats, n_queries: int) -> Floats:
+def weighted_sum(blocks: TieBlocks, gains: Floats, weights: Floats, n_queries: int) -> Floats:
     """Expected sum of gain times position weight, for every query.
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : TieBlocks
         The ranking.
     gains : array of shape (n_rows,)
         Worth of each row.
@@ -114,7 +114,7 @@ class NDCG(Measure):
         # Only the ratio matters; this keeps the sum of a list finite.
         return y / y.max() if y.max() > 1e200 else y
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep gains, discounts and the best possible sum."""
         gains, n = self._gains(judged), judged.n_queries
         weights = discounts(min(judged.longest, self.cutoff or judged.longest), self.base)
@@ -125,7 +125,7 @@ class NDCG(Measure):
             found = weighted_sum(ranking.blocks(self.cutoff), gains, weights, n)
             return np.minimum(found / ideal, 1.0)  # (above 1 by rounding only)
 
-        return Bound(values)
+        return BoundMeasure(values)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class _Binary(Measure):
     def _weights(self, judged: Judged) -> Floats:
         """Worth of positions 1, 2, ..."""
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep what is relevant and what positions are worth."""
         good, weights = self.relevance.of(judged).astype(float), self._weights(judged)
         scale = np.where(judged.per_query(good) > 0, 1.0, np.nan)
@@ -147,7 +147,7 @@ class _Binary(Measure):
             blocks = ranking.blocks(self.depth)
             return weighted_sum(blocks, good, weights, judged.n_queries) * scale
 
-        return Bound(values)
+        return BoundMeasure(values)
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class Recall(Measure):
         """Positions it looks at."""
         return self.cutoff
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep what is relevant and how much of it there is."""
         good = self.relevance.of(judged).astype(float)
         weights = np.ones(min(self.cutoff, judged.longest))
@@ -226,7 +226,7 @@ class Recall(Measure):
             found = weighted_sum(ranking.blocks(self.cutoff), good, weights, judged.n_queries)
             return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
 
-        return Bound(values)
+        return BoundMeasure(values)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class Persistence(Measure):
         """Positions it looks at."""
         return self.cutoff
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep how likely every item is to be one of the highest k."""
         # (a run's negative judgements are not relevant, as everywhere)
         y = judged.y if judged.retrieved is None else np.maximum(judged.y, 0.0)
@@ -267,4 +267,4 @@ class Persistence(Measure):
             found = weighted_sum(ranking.blocks(self.cutoff), gains, weights, n)
             return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
 
-        return Bound(values)
+        return BoundMeasure(values)

@@ -14,10 +14,10 @@ import numpy as np
 
 from crucial.kernels.inversions import count_pairs
 from crucial.kernels.threads import count_threads
-from crucial.measures.base import Aggregate, Bound, Measure, Relevance
+from crucial.measures.base import Aggregate, BoundMeasure, Measure, Relevance
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.ragged import runs
-from crucial.measures.ranking import Blocks
+from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats, Ints
 
 __all__ = ["PairMeasure", "levels_of"]
@@ -81,7 +81,7 @@ class PairMeasure(Measure):
         """A pair weighs the product of its rows' weights."""
         return True
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep the levels of the labels and the weight of the pairs of each query."""
         n, threads = judged.n_queries, count_threads(None)
         y = judged.y if self.relevance is None else self.relevance.of(judged).astype(float)
@@ -92,7 +92,7 @@ class PairMeasure(Measure):
             weight = weight / np.where(most > 0, most, 1.0)[judged.codes]
             scale = most / most.max() if most.max() > 0 else most
 
-        def count(blocks: Blocks) -> Floats:
+        def count(blocks: TieBlocks) -> Floats:
             first = runs(blocks.query)
             lists = np.append(first, len(blocks.query)).astype(np.int64)
             items = blocks.items
@@ -119,4 +119,4 @@ class PairMeasure(Measure):
                 return np.asarray((right + (1.0 - self.tied) * tied) / pairs)
             return np.asarray((right - wrong) / pairs)
 
-        return Bound(values, total * scale**2)
+        return BoundMeasure(values, total * scale**2)

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.measures.base import RELEVANT, Bound, Measure, Relevance
+from crucial.measures.base import RELEVANT, BoundMeasure, Measure, Relevance
 from crucial.measures.judged import Judged, Ranking
-from crucial.measures.ranking import Blocks
+from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats
 
 __all__ = ["AveragePrecision", "expected_precisions"]
 
 
-def expected_precisions(blocks: Blocks, good: Floats, cutoff: int | None, n_queries: int) -> Floats:
+def expected_precisions(
+    blocks: TieBlocks, good: Floats, cutoff: int | None, n_queries: int
+) -> Floats:
     """Expected sum of precisions at the good items, for every query.
 
     With R items and r good ones before a block of Q items and q good ones, position
@@ -69,7 +71,7 @@ class AveragePrecision(Measure):
         """Positions it looks at."""
         return self.cutoff
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep what is relevant and how much of it there is."""
         good = self.relevance.of(judged).astype(float)
         total = judged.per_query(good)
@@ -80,4 +82,4 @@ class AveragePrecision(Measure):
             found = expected_precisions(blocks, good, self.cutoff, judged.n_queries)
             return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
 
-        return Bound(values)
+        return BoundMeasure(values)

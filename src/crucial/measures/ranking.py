@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crucial.measures.ragged import runs, slots
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["Blocks", "Table", "sort_into_blocks"]
+__all__ = ["Table", "TieBlocks", "sort_into_blocks"]
 
 #: A list at least this many times as long as what is asked for is cut before it is sorted.
 _CUT_FROM = 4
@@ -53,7 +53,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class TieBlocks:
     """Items in ranked order and the blocks they are tied in, list after list.
 
     Attributes
@@ -159,7 +159,7 @@ def sort_into_blocks(
     depth: int | None = None,
     break_ties: bool = False,
     keep_hidden: bool = False,
-) -> Blocks:
+) -> TieBlocks:
     """Sort every list by ascending key and cut it where the key changes.
 
     Parameters
@@ -192,4 +192,4 @@ def sort_into_blocks(
         new[1:] |= ranked[1:] != ranked[:-1]
         starts = np.append(np.flatnonzero(new), len(items)).astype(np.int64)
     query = lists if len(starts) == len(items) + 1 else lists[starts[:-1]]
-    return Blocks(items, position, starts, query)
+    return TieBlocks(items, position, starts, query)

@@ -128,7 +128,7 @@ def _only(judged: Judged, scores: Floats, keep: Bools) -> tuple[Judged, Floats]:
     """The same, of some rows."""
     if judged.ids is None or judged.retrieved is None or judged.judged is None:
         raise TypeError("only a judged run can be cut down")
-    labels = judged.groups.labels[judged.codes[keep]]
+    labels = judged.groups.ids[judged.codes[keep]]
     groups = Groups.from_qid(labels, int(keep.sum()))
     parts = (judged.ids[keep], judged.retrieved[keep], judged.judged[keep])
     return Judged(judged.y[keep], groups, None, *parts), scores[keep]

@@ -12,12 +12,12 @@ import numpy as np
 
 from crucial.kernels.inversions import count_pairs
 from crucial.kernels.threads import count_threads
-from crucial.measures.base import Bound, Measure
+from crucial.measures.base import BoundMeasure, Measure
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.linear import weighted_sum
 from crucial.measures.pairs import levels_of
 from crucial.measures.ragged import runs
-from crucial.measures.ranking import Blocks
+from crucial.measures.ranking import TieBlocks
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["TopLoss"]
@@ -66,7 +66,7 @@ class TopLoss(Measure):
         """Positions it looks at."""
         return self.cutoff
 
-    def bind(self, judged: Judged) -> Bound:
+    def bind(self, judged: Judged) -> BoundMeasure:
         """Keep who is how likely one of the true best K, and the sizes of the lists."""
         n_queries, threads = judged.n_queries, count_threads(None)
         size = judged.groups.sizes.astype(np.float64)
@@ -98,10 +98,10 @@ class TopLoss(Measure):
             loss[undefined] = np.nan
             return np.maximum(loss, 0.0)  # (below 0 by rounding only)
 
-        return Bound(values)
+        return BoundMeasure(values)
 
 
-def _discordant(blocks: Blocks, level: Ints, k: int, n_queries: int, threads: int) -> Floats:
+def _discordant(blocks: TieBlocks, level: Ints, k: int, n_queries: int, threads: int) -> Floats:
     """Expected number of discordant pairs among the first k of every query."""
     sizes, before = blocks.sizes, blocks.before
     whole = before + sizes <= k
@@ -118,7 +118,7 @@ def _discordant(blocks: Blocks, level: Ints, k: int, n_queries: int, threads: in
     return np.asarray(wrong + tied / 2 + drawn * more_wrong + drawn_pair * more_tied / 2)
 
 
-def _counts(blocks: Blocks, level: Ints, kept: Bools, n_queries: int, threads: int) -> Floats:
+def _counts(blocks: TieBlocks, level: Ints, kept: Bools, n_queries: int, threads: int) -> Floats:
     """Concordant, discordant and tied pairs of the items in the blocks that are kept."""
     found = np.zeros((n_queries, 3))
     query = blocks.query[kept]

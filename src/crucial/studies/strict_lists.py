@@ -66,7 +66,7 @@ def heights(y: Floats, groups: Groups, best: str = "largest") -> Floats:
     if same.any():
         at = int(np.flatnonzero(same)[0])
         rows = sorted((int(order[at]) + 1, int(order[at + 1]) + 1))
-        name = groups.labels[query[at : at + 1]].tolist()[0]
+        name = groups.ids[query[at : at + 1]].tolist()[0]
         raise DataError(
             f"a strict order was expected, and rows {rows[0]} and {rows[1]} of query {name!r} "
             f"both have the label {y[order[at]]:g}. Data with grades are for `crucial experiment`."

@@ -199,7 +199,7 @@ def test_letor_folds_have_the_same_columns(tmp_path):
         (6, 3),
         (5, 3),
     ]
-    assert parts.test.groups.labels.tolist() == [24, 25]
+    assert parts.test.groups.ids.tolist() == [24, 25]
     assert parts.test.X[:, 2].tolist() == [0.0] * 5  # (the file does not mention feature 3)
     missing = read_folds(tmp_path / "MQ", absent="missing").parts(Split("Fold2"))
     assert np.isnan(missing.test.X[:, 2]).all()

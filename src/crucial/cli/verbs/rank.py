@@ -148,7 +148,7 @@ def _ranked(rows: Dataset, groups: Groups, scores: Floats) -> str:
     place = np.arange(len(order)) - groups.starts[query] + 1
     rank = place[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
     names = _names(rows)
-    labels = ["1"] if rows.qid is None else [str(label) for label in groups.labels.tolist()]
+    labels = ["1"] if rows.qid is None else [str(label) for label in groups.ids.tolist()]
     lines = ["qid\titem\tscore\trank\n"]
     for q, row, score, at in zip(
         query.tolist(), order.tolist(), scores[order].tolist(), rank.tolist()

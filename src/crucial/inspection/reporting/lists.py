@@ -56,7 +56,7 @@ def ranked_lists(subject: Subject, found: Evaluation) -> dict[str, Any]:
                 }
                 for row in shown
             ]
-            name = str(subject.groups.labels[query]) if subject.has_queries else "all rows"
+            name = str(subject.groups.ids[query]) if subject.has_queries else "all rows"
             entries[side].append(
                 {
                     "qid": name,
