@@ -1,34 +1,30 @@
-"""A progress bar on standard error, where that is a terminal."""
+"""The progress bar of a fit."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from crucial.boosting.trace import Trace
+from crucial.progress import progress_bar
 
-__all__ = ["progress_bar"]
+__all__ = ["show_rounds"]
 
 
 @contextmanager
-def progress_bar(rounds: int, wanted: bool) -> Iterator[Callable[[int, Trace], None] | None]:
-    """Give a function to call after every round; None where nobody would see it."""
-    if not wanted or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
+def show_rounds(rounds: int, wanted: bool) -> Iterator[Callable[[int, Trace], None] | None]:
+    """Show the rounds done and the last loss; yields the function to call after each round.
 
-    columns = (TextColumn("boosting"), BarColumn(), MofNCompleteColumn(), Remaining())
-    with Progress(*columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True)) as bar:
-        task = bar.add_task("boosting", total=rounds, note="")
+    None is yielded if nobody would see it.
+    """
+    with progress_bar("boosting", rounds, wanted=wanted) as show:
+        if show is None:
+            yield None
+            return
 
-        def show(done: int, trace: Trace) -> None:
+        def show_round(done: int, trace: Trace) -> None:
             last = trace[-1]
-            shown = {"loss": last.loss, **last.measures}
-            note = "  ".join(f"{name} {value:.4f}" for name, value in shown.items())
-            bar.update(task, completed=done, note=note)
+            values = {"loss": last.loss, **last.measures}
+            show(done, "  ".join(f"{name} {value:.4f}" for name, value in values.items()))
 
-        yield show
+        yield show_round

@@ -17,7 +17,7 @@ from typing import BinaryIO, TypeVar, cast
 
 from crucial.errors import FileError
 
-__all__ = ["ByteSource", "PathLike", "atomic_write", "open_bytes"]
+__all__ = ["ByteSource", "PathLike", "atomic_write", "open_bytes", "os_reason", "sync_folder"]
 
 PathLike = str | os.PathLike[str]
 T = TypeVar("T")
@@ -41,8 +41,10 @@ _WORDS = {
 }
 
 
-def _reason(error: OSError) -> str:
-    """Say in plain words why the operating system refused."""
+def os_reason(error: OSError | ValueError) -> str:
+    """Return in plain words why the operating system refused (a ValueError: a NUL in the name)."""
+    if isinstance(error, ValueError):
+        return str(error)
     return _WORDS.get(error.errno or 0, error.strerror or str(error))
 
 
@@ -57,9 +59,7 @@ class ByteSource:
         try:
             raw = open(self.path, "rb")  # noqa: SIM115 (closed by __exit__)
         except (OSError, ValueError) as error:
-            # (a ValueError is a NUL in the name)
-            reason = _reason(error) if isinstance(error, OSError) else str(error)
-            raise FileError(self.path, f"cannot be read: {reason}.") from error
+            raise FileError(self.path, f"cannot be read: {os_reason(error)}.") from error
         self._raw = raw
         self._stream: BinaryIO = raw
         try:
@@ -85,7 +85,7 @@ class ByteSource:
         except (gzip.BadGzipFile, zlib.error) as error:
             raise FileError(self.path, f"the gzip data are damaged ({error}).") from error
         except OSError as error:
-            raise FileError(self.path, f"cannot be read: {_reason(error)}.") from error
+            raise FileError(self.path, f"cannot be read: {os_reason(error)}.") from error
 
     def read(self, size: int = -1) -> bytes:
         """Read ``size`` bytes, fewer only at the end; all that is left by default."""
@@ -164,7 +164,7 @@ def _create_beside(target: str) -> tuple[int, str]:
             return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), name
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Make the new name last through a power cut, where the file system can do that."""
     with contextlib.suppress(OSError):
         number = os.open(folder or ".", os.O_RDONLY)
@@ -209,7 +209,7 @@ def _said(path: str, unnamed_only: bool = False) -> Iterator[None]:
         if unnamed_only and error.filename is not None:
             raise
         missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
-        reason = "its folder does not exist; make it first" if missing else _reason(error)
+        reason = "its folder does not exist; make it first" if missing else os_reason(error)
         raise FileError(path, f"cannot be written: {reason}.") from error
 
 
@@ -273,4 +273,4 @@ def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_folder(os.path.dirname(target))
+    sync_folder(os.path.dirname(target))

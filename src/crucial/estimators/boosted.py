@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.loop import Ensemble, Progress, boost
-from crucial.boosting.progress import progress_bar
+from crucial.boosting.progress import show_rounds
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
@@ -208,7 +208,7 @@ class BoostedRanker(Ranker):
         training = TrainingRows(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
         )
-        with progress_bar(self.n_estimators, bool(self.verbose)) as progress:
+        with show_rounds(self.n_estimators, bool(self.verbose)) as progress:
             made = self._boost(training, feedback, watch, seed, progress, earlier)
         self._keep(made, instances, feedback, watch, qid is not None)
         return self

@@ -25,8 +25,7 @@ def eval_pair(eval_set: Any) -> tuple[Any, Any]:
     if isinstance(eval_set, list) and any(isinstance(one, tuple) for one in eval_set):
         raise DataError(f"there can be one eval set, a pair (X, y). Got {len(eval_set)}.")
     if not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
-        raise DataError("eval_set must be a pair (X, y); its queries go to eval_qid.",
-                        parameter="eval_set")  # fmt: skip
+        raise DataError("eval_set must be a pair (X, y); its queries go to eval_qid.")
     return eval_set[0], eval_set[1]
 
 
@@ -34,7 +33,10 @@ def eval_groups(eval_qid: Any, n_rows: int) -> Groups:
     """The queries of an eval set; they too may come in a list of one."""
     if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
         eval_qid = eval_qid[0]
-    return Groups.from_qid(eval_qid, n_rows, "eval_qid")
+    try:
+        return Groups.from_qid(eval_qid, n_rows)
+    except DataError as error:
+        raise DataError(f"eval_{error}") from None
 
 
 def set_aside(
@@ -70,8 +72,7 @@ def make_watch(
         if not np.isfinite(prepared(np.zeros(len(known)))):
             raise DataError(
                 f"eval_set: {name} has no value on it, since no query has a relevant row (or "
-                "a pair of different labels).",
-                parameter="eval_set",
+                "a pair of different labels)."
             )
     return Watch(instances, groups, measures, patience)
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.feature_rank import RankAddition, RankAdditionSteps
-from crucial.boosting.progress import progress_bar
+from crucial.boosting.progress import show_rounds
 from crucial.boosting.trace import Trace
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
@@ -219,7 +219,7 @@ class FeatureRank(Ranker):
             threads,
         )
         steps = self.cycles * instances.n_features
-        with progress_bar(steps, bool(self.verbose)) as progress:
+        with show_rounds(steps, bool(self.verbose)) as progress:
             made = algorithm.run(self.order, self.cycles, progress)
         warn_useless(rankings.useless, instances)
         if not made.rankers:

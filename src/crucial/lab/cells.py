@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.errors import about
+from crucial.errors import DataError, FileError
 from crucial.lab.comparators import Handover, fit, scores_of
 from crucial.lab.curves import curves, stages
 from crucial.lab.protocols import Protocol
 from crucial.lab.rankers import Contender
+from crucial.lab.records import Cell
 from crucial.lab.tasks import Part, Parts, Split
 from crucial.lab.tidy import plain
 from crucial.measures.base import Measure
@@ -78,7 +79,7 @@ class _Choice:
     of_rounds: int | None
 
 
-def run_job(job: Job) -> dict[str, Any]:
+def run_job(job: Job) -> Cell:
     """Make a cell, as plain data; a ranker that fails makes a cell that says so."""
     task, split, ranker = job.key
     head = {"task": task, "split": split, "ranker": ranker}
@@ -97,11 +98,11 @@ def run_job(job: Job) -> dict[str, Any]:
             }
     said = list(dict.fromkeys(str(one.message) for one in caught))
     cell = head | body | {"warnings": said[:20], "seconds": time.perf_counter() - began}
-    found: dict[str, Any] = plain(cell)
+    found: Cell = plain(cell)
     return found
 
 
-def run_job_beside(job: Job, parent: int) -> dict[str, Any]:
+def run_job_beside(job: Job, parent: int) -> Cell:
     """Make a cell in another process, which ends when the one that started it does."""
     if parent not in _WATCHED:
         _WATCHED.add(parent)
@@ -121,8 +122,12 @@ def _parts_of(job: Job) -> Parts:
         return _LAST[0][2]
     if _LAST and _same_files(_LAST[0][0], job.task) and _LAST[0][1] == job.split.name:
         return _LAST[0][2]
-    with about(f"task {job.task.name!r}, {job.split.name}"):
+    try:
         parts: Parts = job.task.parts(job.split)
+    except FileError:
+        raise
+    except DataError as error:
+        raise DataError(f"task {job.task.name!r}, {job.split.name}: {error}") from error
     _LAST[:] = [(job.task, job.split.name, parts)]
     return parts
 

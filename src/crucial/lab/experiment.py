@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -17,23 +16,23 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from crucial import __version__
 from crucial.data.files import PathLike
-from crucial.errors import CrucialError, ParameterError, about
+from crucial.errors import CrucialError, DataError, ParameterError
 from crucial.lab.cells import Job, forget_parts, run_job, run_job_beside
 from crucial.lab.experiment_result import ExperimentResult
 from crucial.lab.protocols import as_protocol
 from crucial.lab.rankers import Contender, as_contenders
+from crucial.lab.records import Cell, Key, MeasureRecord, SessionRecord, Settings, key_of
 from crucial.lab.store import FORMAT, ResultFolder
 from crucial.lab.tasks import Split, Task, as_tasks
 from crucial.lab.tidy import plain
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
+from crucial.progress import progress_bar
 from crucial.validation import check_flag, check_integer, lookup, refuse
 
 __all__ = ["Experiment"]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "catboost")
-
-Key = tuple[str, str, str]
 
 
 class Experiment:
@@ -123,18 +122,20 @@ class Experiment:
         if not isinstance(task, Task):
             return
         for measure in (*self.measures, *self._choosers):
-            with about(f"task {task.name!r}"):
+            try:
                 measure.prepare(task.y, task.groups)
+            except DataError as error:
+                raise DataError(f"task {task.name!r}: {error}") from error
 
-    def settings(self) -> dict[str, Any]:
-        """Everything that decides the numbers, and the versions that compute them."""
-        found: dict[str, Any] = plain(
+    def settings(self) -> Settings:
+        """Return everything that decides the numbers, and the versions that compute them."""
+        found: Settings = plain(
             {
                 "format": FORMAT,
                 "crucial": __version__,
                 "seed": self.seed,
                 "protocol": self.protocol.settings() | {"text": self.protocol.text},
-                "measures": [_about(one) for one in self.measures],
+                "measures": [_record(one) for one in self.measures],
                 "tasks": {
                     one.name: {
                         "data": one.digest(),
@@ -188,7 +189,7 @@ class Experiment:
         jobs = self._jobs(None if n_jobs in (None, 1) else 1)
         try:
             if folder is None:
-                cells: dict[Key, dict[str, Any]] = {}
+                cells: dict[Key, Cell] = {}
                 self._compute(jobs, cells, lambda cell: None, n_jobs, progress)
             else:
                 store = ResultFolder(folder)
@@ -200,7 +201,7 @@ class Experiment:
         finally:
             forget_parts()
         wanted = {key: cells[key] for key in jobs}
-        return ExperimentResult(_only(settings, self), list(wanted.values()))
+        return ExperimentResult(_only(settings, self), wanted.values())
 
     def _jobs(self, inner: int | None) -> dict[Key, Job]:
         """Every cell: rankers in turn on the same split, which is read once."""
@@ -223,21 +224,26 @@ class Experiment:
     def _compute(
         self,
         jobs: Mapping[Key, Job],
-        cells: dict[Key, dict[str, Any]],
-        keep: Callable[[dict[str, Any]], None],
+        cells: dict[Key, Cell],
+        keep: Callable[[Cell], None],
         n_jobs: int | None,
         progress: bool,
     ) -> None:
-        left = [job for key, job in jobs.items() if key not in cells]
-        with _progress(len(jobs), len(jobs) - len(left), progress) as show:
-            for cell in _run_all(left, n_jobs):
+        """Add every cell that is missing to ``cells``, after ``keep`` has stored it."""
+        missing = [job for key, job in jobs.items() if key not in cells]
+        done, failed = len(jobs) - len(missing), 0
+        with progress_bar("cells", len(jobs), done=done, wanted=progress) as show:
+            for cell in _run_all(missing, n_jobs):
                 keep(cell)
-                cells[cell["task"], cell["split"], cell["ranker"]] = cell
-                show(cell)
+                cells[key_of(cell)] = cell
+                done += 1
+                failed += cell["status"] != "ok"
+                if show is not None:
+                    show(done, ", ".join(key_of(cell)) + (f"; {failed} failed" if failed else ""))
 
 
-def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[dict[str, Any]]:
-    """Cells as they are finished."""
+def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[Cell]:
+    """Yield cells as they are finished."""
     if n_jobs in (None, 1) or len(jobs) < 2:
         yield from map(run_job, jobs)
         return
@@ -254,31 +260,6 @@ def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[dict[str, Any]]:
         ) from error
 
 
-@contextmanager
-def _progress(total: int, done: int, wanted: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Give a function to call with every finished cell."""
-    if not wanted or not sys.stderr.isatty():
-        yield lambda cell: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    columns = (TextColumn("cells"), BarColumn(), MofNCompleteColumn(), Remaining())
-    note = TextColumn("{task.fields[note]}", markup=False)
-    with Progress(*columns, note, console=Console(stderr=True)) as bar:
-        task = bar.add_task("cells", total=total, completed=done, note="")
-        failed = 0
-
-        def show(cell: dict[str, Any]) -> None:
-            nonlocal failed
-            failed += cell["status"] != "ok"
-            text = f"{cell['task']}, {cell['split']}, {cell['ranker']}"
-            bar.update(task, advance=1, note=text + (f"; {failed} failed" if failed else ""))
-
-        yield show
-
-
 def _chosen(measures: Any) -> list[Measure]:
     single = isinstance(measures, str | Measure) or callable(measures)
     several = [measures] if single else list(measures)
@@ -287,7 +268,7 @@ def _chosen(measures: Any) -> list[Measure]:
     return list({one.name: one for one in map(get_measure, several)}.values())
 
 
-def _about(measure: Measure) -> dict[str, Any]:
+def _record(measure: Measure) -> MeasureRecord:
     return {
         "name": measure.name,
         "higher_is_better": measure.higher_is_better,
@@ -296,8 +277,8 @@ def _about(measure: Measure) -> dict[str, Any]:
     }
 
 
-def _session() -> dict[str, Any]:
-    """When and with what."""
+def _session() -> SessionRecord:
+    """Return the time and the versions of this run."""
     versions = {"python": platform.python_version(), "crucial": __version__}
     for package in _PACKAGES:
         try:
@@ -308,10 +289,11 @@ def _session() -> dict[str, Any]:
     return {"started": now.isoformat(timespec="seconds"), "versions": versions}
 
 
-def _only(settings: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
-    """Settings of what was asked for, where the folder holds more."""
+def _only(settings: Settings, experiment: Experiment) -> Settings:
+    """Return the settings of this experiment's tasks and rankers; a folder may have more."""
     tasks, rankers = settings["tasks"], settings["rankers"]
-    return settings | {
+    return {
+        **settings,
         "tasks": {one.name: tasks[one.name] for one in experiment.tasks},
         "rankers": {one.name: rankers[one.name] for one in experiment.contenders},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from crucial.errors import DataError, FileError
 from crucial.lab.blocks import UNITS, Blocks
 from crucial.lab.comparison import Comparison, compare_blocks
 from crucial.lab.critical_difference import RankSummary, summarise_ranks
+from crucial.lab.records import Cell, Key, MeasureRecord, Settings, key_of
 from crucial.lab.store import ResultFolder
 from crucial.lab.tidy import frame_of, write_rows
 from crucial.model.text import printable
@@ -21,8 +22,6 @@ from crucial.types import Floats
 from crucial.validation import check_choice, lookup
 
 __all__ = ["ExperimentResult", "load_experiment"]
-
-Key = tuple[str, str, str]
 
 LEVEL = 0.95
 
@@ -39,11 +38,9 @@ class ExperimentResult:
         failed.
     """
 
-    def __init__(self, settings: dict[str, Any], cells: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, settings: Settings, cells: Iterable[Cell]) -> None:
         self.settings = settings
-        self._cells: dict[Key, dict[str, Any]] = {
-            (one["task"], one["split"], one["ranker"]): one for one in cells
-        }
+        self._cells = {key_of(one): one for one in cells}
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -56,12 +53,12 @@ class ExperimentResult:
         return tuple(self.settings["rankers"])
 
     @cached_property
-    def measures(self) -> dict[str, dict[str, Any]]:
+    def measures(self) -> dict[str, MeasureRecord]:
         """By name of the measure: higher_is_better, aggregate, description."""
         return {one["name"]: one for one in self.settings["measures"]}
 
     @property
-    def cells(self) -> list[dict[str, Any]]:
+    def cells(self) -> list[Cell]:
         """Finished cells, in the order of tasks, splits and rankers."""
         return [self._cells[key] for key in self._keys() if key in self._cells]
 
@@ -79,13 +76,11 @@ class ExperimentResult:
         return len(self._keys()) - len(self.cells)
 
     @property
-    def failures(self) -> list[dict[str, Any]]:
+    def failures(self) -> list[dict[str, str]]:
         """Task, split, ranker and error of every cell that failed."""
-        return [
-            {key: one[key] for key in ("task", "split", "ranker", "error", "where")}
-            for one in self.cells
-            if one["status"] != "ok"
-        ]
+        keys = ("task", "split", "ranker", "error", "where")
+        failed = (dict(one) for one in self.cells if one["status"] != "ok")
+        return [{key: str(one[key]) for key in keys} for one in failed]
 
     # -- values ---------------------------------------------------------------------
 
@@ -251,7 +246,7 @@ class ExperimentResult:
             return self.summary()
         rows: list[dict[str, Any]] = []
         for cell in self.cells:
-            head = {key: cell[key] for key in ("task", "split", "ranker", "status")}
+            head = dict(zip(("task", "split", "ranker", "status"), (*key_of(cell), cell["status"])))
             for measure in self.measures:
                 if cell["status"] != "ok":
                     if by == "cell":
@@ -263,17 +258,21 @@ class ExperimentResult:
                     rows += [head | {"measure": measure, "qid": q, "value": v} for q, v in pairs]
         return rows
 
-    def _cell_row(self, cell: dict[str, Any], measure: str) -> dict[str, Any]:
+    def _cell_row(self, cell: Cell, measure: str) -> dict[str, Any]:
         one = cell["measures"][measure]
-        seconds = {key: cell[key] for key in ("fit_seconds", "choose_seconds", "test_seconds")}
         rows = {f"{part}_rows": count for part, count in cell["rows"].items()}
         return {
-            **{key: one[key] for key in ("value", "valid", "round", "of_rounds")},
+            "value": one["value"],
+            "valid": one["valid"],
+            "round": one["round"],
+            "of_rounds": one["of_rounds"],
             "parameters": json.dumps(one["parameters"], sort_keys=True),
             "queries": one["queries"],
             "empty": one["empty"],
             **rows,
-            **seconds,
+            "fit_seconds": cell["fit_seconds"],
+            "choose_seconds": cell["choose_seconds"],
+            "test_seconds": cell["test_seconds"],
             "warnings": "; ".join(cell["warnings"]),
             "error": "",
             "crucial": self.settings["crucial"],
@@ -310,7 +309,7 @@ class ExperimentResult:
     def __str__(self) -> str:
         rows = self.summary()
         wide = max(8, *(len(printable(name, 30)) for name in self.rankers))
-        lines = [self.settings["protocol"]["text"]]
+        lines = [str(self.settings["protocol"]["text"])]
         for measure in self.measures:
             mine = [one for one in rows if one["measure"] == measure]
             mine.sort(key=lambda one: (np.isnan(one["average_rank"]), one["average_rank"]))
@@ -351,4 +350,4 @@ def load_experiment(folder: PathLike) -> ExperimentResult:
     for key in ("tasks", "rankers", "measures", "protocol"):
         if key not in settings:
             raise DataError(f"{store.path}: experiment.json lacks {key!r}.")
-    return ExperimentResult(settings, list(store.cells().values()))
+    return ExperimentResult(settings, store.cells().values())

@@ -18,6 +18,7 @@ import numpy as np
 from crucial.data.files import PathLike, atomic_write
 from crucial.lab.blocks import UNITS
 from crucial.lab.comparison import Comparison
+from crucial.lab.records import RankerRecord
 
 if TYPE_CHECKING:
     from crucial.lab.experiment_result import ExperimentResult
@@ -255,7 +256,7 @@ def _made_with(result: ExperimentResult) -> str:
     )
 
 
-def _settings(one: dict[str, Any]) -> str:
+def _settings(one: RankerRecord) -> str:
     """Parameters in a line; the grid after them."""
     made = one["estimator"]
     if isinstance(made, dict):

@@ -1,35 +1,43 @@
-"""A folder of results that a killed run leaves whole and a later one goes on with.
+"""A folder of results that a killed run leaves intact and a later run continues.
 
 ``experiment.json``
-    What the experiment is: protocol, measures, seed, versions, tasks (with a hash of their
-    data) and rankers (with all parameters). A run with other settings is refused.
+    The settings: protocol, measures, seed, versions, tasks (with a hash of their data) and rankers
+    (with all parameters). A run with other settings is refused.
 ``cells.jsonl``
-    A line of JSON for every finished cell, flushed to disk before the next one counts. A last
-    line that was cut short is taken off when the next run begins.
+    A `crucial.data.append_log` with one entry per finished cell.
 ``lock``
-    Held by the process that writes.
+    Locked by the process that writes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import cast
 
-from crucial.data.files import PathLike, atomic_write
+from crucial.data.append_log import AppendLog, Entry, LogKind, open_locked, read_log
+from crucial.data.files import atomic_write, os_reason
 from crucial.errors import DataError, FileError
+from crucial.lab.records import Cell, Key, Settings, key_of
+from crucial.types import PathLike
 
 __all__ = ["FORMAT", "ResultFolder"]
 
 FORMAT = 1
 
-Key = tuple[str, str, str]
+_BUSY = "another process is at work in this folder; wait for it to end."
+_CELLS = LogKind(
+    busy=_BUSY,
+    damaged=lambda number, line: (
+        "this line is damaged; take it out to have its cell computed again."
+    ),
+    compact=True,
+)
 
-#: Settings that all cells of a folder share, in words.
+#: Settings that all cells of a folder share, and what a difference is called.
 _COMMON = {
     "protocol": "another protocol",
     "measures": "other measures",
@@ -44,25 +52,18 @@ class ResultFolder:
     Parameters
     ----------
     path : str or path
-        Made if it is not there.
+        Created if missing.
     """
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
-        self._file: IO[bytes] | None = None
+        self._settings_path = os.path.join(self.path, "experiment.json")
+        self._cells_path = os.path.join(self.path, "cells.jsonl")
+        self._cells: dict[Key, Cell] = {}
+        self._log: AppendLog | None = None
 
-    @property
-    def _settings_path(self) -> str:
-        return os.path.join(self.path, "experiment.json")
-
-    @property
-    def _cells_path(self) -> str:
-        return os.path.join(self.path, "cells.jsonl")
-
-    # -- reading --------------------------------------------------------------------
-
-    def settings(self) -> dict[str, Any] | None:
-        """The settings of the experiment; None where there is none yet."""
+    def settings(self) -> Settings | None:
+        """Return the settings of the experiment, or None if there is none yet."""
         if not os.path.exists(self._settings_path):
             return None
         try:
@@ -75,129 +76,90 @@ class ResultFolder:
                 self._settings_path,
                 f"is no experiment of format {FORMAT}; it may come from another version.",
             )
-        return found
+        return cast(Settings, found)
 
-    def cells(self) -> dict[Key, dict[str, Any]]:
-        """Every finished cell, the last one where a failure was tried again."""
-        return self._read_cells()[0]
+    def cells(self) -> dict[Key, Cell]:
+        """Read every finished cell; of a failure that was tried again, the last one."""
+        self._cells = {}
+        if os.path.exists(self._cells_path):
+            read_log(self._cells_path, _CELLS, self._take)
+        return self._cells
 
-    def _read_cells(self) -> tuple[dict[Key, dict[str, Any]], int]:
-        """The cells, and how many bytes of the file are whole lines."""
-        try:
-            with open(self._cells_path, "rb") as file:
-                data = file.read()
-        except FileNotFoundError:
-            return {}, 0
-        except OSError as error:
-            raise FileError(self._cells_path, f"cannot be read: {error.strerror}.") from error
-        found: dict[Key, dict[str, Any]] = {}
-        good = 0
-        lines = data.split(b"\n")
-        for number, line in enumerate(lines[:-1], start=1):
-            try:
-                cell = json.loads(line)
-                key = (cell["task"], cell["split"], cell["ranker"])
-                status = cell["status"]
-            except (ValueError, KeyError, TypeError) as error:
-                if number == len(lines) - 1 and not lines[-1]:
-                    break  # (the last line, torn by a power cut)
-                raise FileError(
-                    self._cells_path,
-                    "this line is damaged; take it out to have its cell computed again.",
-                    number,
-                ) from error
-            good += len(line) + 1
-            if status == "ok" or found.get(key, {}).get("status") != "ok":
-                found[key] = cell
-        return found, good
-
-    # -- writing --------------------------------------------------------------------
+    def _take(self, entry: Entry) -> bool:
+        if not all(isinstance(entry.get(k), str) for k in ("task", "split", "ranker", "status")):
+            return False
+        cell = cast(Cell, entry)
+        old = self._cells.get(key_of(cell))
+        if cell["status"] == "ok" or old is None or old["status"] != "ok":
+            self._cells[key_of(cell)] = cell
+        return True
 
     @contextmanager
-    def opened(self, settings: Mapping[str, Any]) -> Iterator[dict[Key, dict[str, Any]]]:
-        """Hold the folder to go on with it; gives the cells that are finished.
+    def opened(self, settings: Settings) -> Iterator[dict[Key, Cell]]:
+        """Lock the folder to continue the experiment; yields the cells that are finished.
 
         Raises
         ------
         FileError
             Another process writes here, or the folder cannot be written.
         DataError
-            The folder holds an experiment with other settings: it says which differ.
+            The folder has an experiment with other settings; the message names the difference.
         """
         try:
             os.makedirs(self.path, exist_ok=True)
-            lock = open(os.path.join(self.path, "lock"), "ab")  # noqa: SIM115
         except OSError as error:
-            raise FileError(self.path, f"cannot be written: {error.strerror}.") from error
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise FileError(
-                    self.path, "another process is at work in this folder; wait for it to end."
-                ) from error
+            raise FileError(self.path, f"cannot be written: {os_reason(error)}.") from error
+        lock = open_locked(os.path.join(self.path, "lock"), _BUSY)
+        try:
             self._sweep()
             merged = _merged(self.path, self.settings(), settings)
             with atomic_write(self._settings_path) as target:
                 target.write((json.dumps(merged, indent=1, allow_nan=False) + "\n").encode())
-            done, good = self._read_cells()
+            self._cells = {}
+            self._log = AppendLog(self._cells_path, _CELLS, self._take)
             try:
-                # Whatever fails from here on, no whole line is lost.
-                with open(self._cells_path, "ab") as self._file:
-                    self._file.truncate(good)
-                    yield done
-            except OSError as error:
-                if error.filename is not None:
-                    raise
-                raise FileError(
-                    self._cells_path, f"cannot be written: {error.strerror}."
-                ) from error
+                yield dict(self._cells)
             finally:
-                self._file = None
+                self._log.close()
+        finally:
+            self._log = None
+            os.close(lock)
 
     def _sweep(self) -> None:
-        """Remove what a run left that was killed while it wrote settings."""
+        """Remove temporary files of a run that was killed while it wrote the settings."""
         for one in os.scandir(self.path):
             if one.name.startswith(".crucial-") and one.name.endswith(".tmp"):
                 with contextlib.suppress(OSError):
                     os.unlink(one.path)
 
-    def append(self, cell: Mapping[str, Any]) -> None:
+    def append(self, cell: Cell) -> None:
         """Add a finished cell; it is on disk when this returns."""
-        if self._file is None:
+        if self._log is None:
             raise FileError(self.path, "is not open for writing.")
-        line = json.dumps(cell, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-        place = self._file.tell()
-        try:
-            self._file.write(line)
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError:
-            with contextlib.suppress(OSError):  # (half a line must not stay before others)
-                self._file.truncate(place)
-            raise
+        self._log.append(cast(Entry, cell))
 
 
-def _merged(path: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Settings of both; more tasks and rankers are welcome, others under a known name are not."""
+def _merged(path: str, old: Settings | None, new: Settings) -> Settings:
+    """Add new tasks and rankers to the settings; refuse different ones under a known name."""
     if old is None:
         return new
-    for what, word in _COMMON.items():
-        if old.get(what) != new[what]:
-            raise _refused(path, word, *_differing(old.get(what), new[what]))
-    merged = dict(new)
-    merged["sessions"] = [*old.get("sessions", []), *new.get("sessions", [])]
+    before, now = cast(Entry, old), cast(Entry, new)
+    for what, difference in _COMMON.items():
+        if before.get(what) != now[what]:
+            raise _refused(path, difference, *_differing(before.get(what), now[what]))
+    merged = dict(now)
+    merged["sessions"] = [*before.get("sessions", []), *now.get("sessions", [])]
     for what, word in (("tasks", "task"), ("rankers", "ranker")):
-        known = old.get(what, {})
-        for name, one in new[what].items():
+        known = before.get(what, {})
+        for name, one in now[what].items():
             if name in known and known[name] != one:
                 raise _refused(path, f"another {word} {name!r}", *_differing(known[name], one))
-        merged[what] = {**known, **new[what]}
-    return merged
+        merged[what] = {**known, **now[what]}
+    return cast(Settings, merged)
 
 
-def _differing(old: Any, new: Any, place: str = "") -> tuple[str, Any, Any]:
-    """The first place in which two settings differ, and what they are there."""
+def _differing(old: object, new: object, place: str = "") -> tuple[str, object, object]:
+    """Return the first place in which two settings differ, and both values there."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
             if old.get(key) != new.get(key):
@@ -205,9 +167,9 @@ def _differing(old: Any, new: Any, place: str = "") -> tuple[str, Any, Any]:
     return place, old, new
 
 
-def _refused(path: str, what: str, place: str, old: Any, new: Any) -> DataError:
+def _refused(path: str, what: str, place: str, old: object, new: object) -> DataError:
     where = f" ({place})" if place else ""
     return DataError(
-        f"{path} holds an experiment with {what}{where}, and results are not mixed: {old} "
-        f"before, {new} now. Name another folder, or set it as it was."
+        f"{path} has an experiment with {what}{where}, and results are not mixed: {old} "
+        f"before, {new} now. Name another folder, or restore the setting."
     )

@@ -97,9 +97,8 @@ def print_tables(found: ExperimentResult, write: Any = print) -> None:
     rounds: dict[tuple[str, str], list[int]] = {}
     for cell in found.cells:
         for measure in MEASURES:
-            rounds.setdefault((measure, cell["ranker"]), []).append(
-                cell["measures"][measure]["round"]
-            )
+            chosen = cell["measures"][measure]["round"]
+            rounds.setdefault((measure, cell["ranker"]), []).append(chosen or 0)
     write("\nAverage rank over tasks, median round (table 1; the paper's in brackets)")
     write(f"{'':8}" + "".join(f"{name:>27}" for name in names))
     for measure in MEASURES:

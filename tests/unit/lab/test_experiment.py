@@ -341,7 +341,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
         real(number)
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(FileError, match=r"cells\.jsonl: cannot be written: No space left"):
+    with pytest.raises(FileError, match=r"cells\.jsonl: cannot be written: no space left"):
         trial.run(tmp_path / "r")
     monkeypatch.undo()
     kept = load_experiment(tmp_path / "r")

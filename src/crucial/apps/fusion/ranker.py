@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ class FusionRanker:
         try:
             return cls.of_model(load_model(path))
         except ParameterError as error:
-            raise ModelFileError(str(error), path=path) from error
+            raise ModelFileError(f"{os.fspath(path)}: {error}") from error
 
     def save(self, path: PathLike) -> None:
         """Write the fusion to one JSON file, whole or not at all."""

@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from crucial.apps.preferences.asking import next_pair
 from crucial.apps.preferences.items import MOST_ITEMS, Item, Items
-from crucial.apps.preferences.journal import ANSWERS, Answer, Journal
+from crucial.apps.preferences.journal import ANSWERS, Journal
 from crucial.apps.preferences.posterior import Posterior, learn_posterior, prior_precision
 from crucial.data.comparisons import Comparisons
 from crucial.data.files import PathLike
@@ -110,44 +110,32 @@ class PreferenceSession:
         self._threads = ThreadpoolController()
         self._precision = prior_precision(n, X)
         self._place = {name: k for k, name in enumerate(self.names)}
-        self._journal = None if path is None else Journal(path)
-        self._answers: list[Answer] = []
-        self._events = 0
-        if self._journal is not None:
-            try:
-                self._check_names(self._journal)
-            except BaseException:
-                self._journal.close()
-                raise
-            self._answers, self._events = self._journal.answers, self._journal.n_events
-        self._learn()
-
-    def _check_names(self, journal: Journal) -> None:
-        for one in journal.answers:
+        self._journal = Journal(path)
+        for one in self._journal.answers:
             for name in (one.left, one.right):
                 if name not in self._place:
+                    self._journal.close()
                     raise FileError(
-                        journal.path,
+                        path,
                         f"answer {one.n} is about {shown(name)}, which is not among the items. "
                         "Is this the file of another table?",
                     )
-
-    # What is known
+        self._learn()
 
     @property
     def torn(self) -> bool:
-        """Whether an answer that was cut short was found in the file, and taken off."""
-        return self._journal is not None and self._journal.torn
+        """Whether an incomplete last line was found in the file and cut off."""
+        return self._journal.torn
 
     @property
     def n_answers(self) -> int:
-        """Answers that stand, skips among them."""
-        return len(self._answers)
+        """Number of answers that were not taken back, skips included."""
+        return len(self._journal.answers)
 
     @property
     def n_events(self) -> int:
-        """Answers and undos so far: the number of the question."""
-        return self._events
+        """Number of answers and undos so far: the number of the question."""
+        return self._journal.n_events
 
     @property
     def posterior(self) -> Posterior:
@@ -205,7 +193,7 @@ class PreferenceSession:
             There is none yet.
         """
         with self.lock:
-            told = [one for one in self._answers if one.answer != "skip"]
+            told = [one for one in self._journal.answers if one.answer != "skip"]
         if not told:
             raise DataError("there is no comparison yet.")
         swapped = [one.answer == "right" for one in told]
@@ -236,11 +224,7 @@ class PreferenceSession:
         with self.lock:
             self._check_number(number)
             left, right = (self.names[k] for k in self._question)
-            if self._journal is not None:
-                self._journal.append(left, right, answer)
-            else:
-                self._answers.append(Answer(self._events + 1, left, right, answer))
-            self._events += 1
+            self._journal.append(left, right, answer)
             self._learn()
 
     def undo(self, *, number: int | None = None) -> None:
@@ -253,19 +237,15 @@ class PreferenceSession:
         """
         with self.lock:
             self._check_number(number)
-            if not self._answers:
+            if not self._journal.answers:
                 raise DataError("there is no answer to take back.")
-            if self._journal is not None:
-                last = self._journal.undo()
-            else:
-                last = self._answers.pop()
-            self._events += 1
+            last = self._journal.undo()
             self._learn()
             # The same question again, as it was.
             self._question = (self._place[last.left], self._place[last.right])
 
     def _check_number(self, number: int | None) -> None:
-        if number is not None and number != self._events:
+        if number is not None and number != self.n_events:
             raise StaleQuestionError("another answer was taken meanwhile; look at the page anew.")
 
     def _learn(self) -> None:
@@ -273,7 +253,7 @@ class PreferenceSession:
         asked = np.zeros((n, n), np.int64)
         counts = np.zeros(n, np.int64)
         wins: list[tuple[int, int, float]] = []
-        for one in self._answers:
+        for one in self._journal.answers:
             left, right = self._place[one.left], self._place[one.right]
             asked[left, right] += 1
             asked[right, left] += 1
@@ -292,14 +272,13 @@ class PreferenceSession:
         weight = np.array([w[2] for w in wins], np.float64)
         self._counts = counts
         self._found = learn_posterior(high, low, weight, self._precision)
-        rng = np.random.default_rng([self._seed, len(self._answers)])
+        rng = np.random.default_rng([self._seed, self.n_answers])
         self._question = next_pair(self._found, asked, rng)
 
     def close(self) -> None:
         """Close the file; no more answers are taken."""
         with self.lock:
-            if self._journal is not None:
-                self._journal.close()
+            self._journal.close()
 
     def __enter__(self) -> PreferenceSession:
         return self

@@ -11,7 +11,8 @@ from crucial.cli.shared.reading import refuse_same_file
 from crucial.cli.shared.runs import read_runs, write_run_to
 from crucial.cli.shared.terminal import console, counted, note
 from crucial.cli.shared.writing import check_target
-from crucial.errors import in_file
+from crucial.errors import FileError
+from crucial.progress import status_line
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.pool import Pool
@@ -149,11 +150,11 @@ def _learn(runs: tuple[str, ...], output: str, given: dict[str, Any]) -> None:
     }
     how = Learning.checked(measure=measures[0], random_state=given["seed"], **learning)
     pool, qrels = read_runs(runs), read_qrels(given["qrels"])
-    with in_file(given["qrels"]):
+    with _naming(given["qrels"]):
         judged = judged_topics(pool, qrels)
     _tell_of_topics(pool, qrels, int(judged.sum()))
     screen = console()
-    with in_file(given["qrels"]), _progress() as progress:
+    with _naming(given["qrels"]), status_line("learning to fuse", "trying") as progress:
         everything = Judging.of(pool, qrels).of_topics(judged)
         if given["holdout"]:
             found = compare_fusions(
@@ -186,21 +187,17 @@ def _tell_of_topics(pool: Pool, qrels: Qrels, n_judged: int) -> None:
         note(f"{' and '.join(parts)} left out")
 
 
-class _progress:
-    """Say on a terminal what is tried; nothing where nobody watches."""
+class _naming:
+    """Name the judgements in errors about them."""
 
-    def __enter__(self) -> Any:
-        import sys
+    def __init__(self, path: str) -> None:
+        self._path = path
 
-        self._status = None
-        if not sys.stderr.isatty():
-            return None
-        from rich.console import Console
+    def __enter__(self) -> None:
+        return None
 
-        self._status = Console(stderr=True).status("learning to fuse")
-        self._status.start()
-        return lambda text: self._status.update(f"trying {text}")
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        from crucial.errors import DataError
 
-    def __exit__(self, *problem: object) -> None:
-        if self._status is not None:
-            self._status.stop()
+        if isinstance(error, DataError) and not isinstance(error, FileError):
+            raise FileError(self._path, str(error)) from error

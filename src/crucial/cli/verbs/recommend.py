@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +13,7 @@ from crucial.cli.shared.reading import refuse_same_file
 from crucial.cli.shared.terminal import console, counted, note, table
 from crucial.cli.shared.writing import check_target, write_text
 from crucial.model.text import printable
+from crucial.progress import progress_bar
 
 if TYPE_CHECKING:
     from crucial.apps.recommend import Recommendations, Recommender
@@ -177,33 +176,20 @@ def _lines(found: Recommendations) -> Iterator[str]:
 
 def _for_all(recommender: Recommender, given: dict[str, Any]) -> None:
     parts, problems, n_users = [_HEAD], [], len(recommender.ratings.users)
-    with _bar(n_users) as advance:
-        for found in recommender.recommend_all(given["top"], n_jobs=given["jobs"]):
+    with progress_bar("recommending", n_users) as show:
+        everybody = recommender.recommend_all(given["top"], n_jobs=given["jobs"])
+        for done, found in enumerate(everybody, start=1):
             parts.extend(_lines(found))
             if found.problem is not None:
                 problems.append(f"user {found.user}: {found.problem}")
-            advance()
+            if show is not None:
+                show(done, "")
     write_text(given["output"], "".join(parts))
     if problems:
         note(f"nothing for {counted(len(problems), 'user', 'users')}; the first: {problems[0]}")
     if given["output"] != "-":
-        done = counted(n_users - len(problems), "user", "users")
-        note(f"wrote {given['output']}: lists for {done}")
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Any]:
-    """Count on a terminal; nothing where nobody watches."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda: bar.advance(task)
+        served = counted(n_users - len(problems), "user", "users")
+        note(f"wrote {given['output']}: lists for {served}")
 
 
 def _show(recommender: Recommender, found: Recommendations, given: dict[str, Any]) -> None:

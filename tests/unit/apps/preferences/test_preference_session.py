@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -286,6 +287,23 @@ def test_any_bytes_after_the_heading(tmp_path_factory, tail):
     journal.close()
 
 
+def test_times_are_the_same_on_disk_and_in_memory(tmp_path, monkeypatch):
+    class Clock(datetime):
+        ticks = iter(range(60))
+
+        @classmethod
+        def now(cls, zone):
+            return datetime(2024, 5, 1, 10, 0, next(cls.ticks), tzinfo=zone)
+
+    monkeypatch.setattr("crucial.apps.preferences.journal.datetime", Clock)
+    with PreferenceSession(NAMES, tmp_path / "a.jsonl") as session:
+        for _ in range(3):
+            session.answer("left")
+        times = [one.at for one in session._journal.answers]
+    kept = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()[1:]]
+    assert [one["at"] for one in kept] == times == [f"2024-05-01T10:00:0{k}Z" for k in range(3)]
+
+
 def test_only_one_may_write(tmp_path):
     path, _ = written(tmp_path)
     first = Journal(path)
@@ -298,9 +316,9 @@ def test_only_one_may_write(tmp_path):
 
 
 def test_a_folder_and_a_missing_folder(tmp_path):
-    with pytest.raises(FileError, match="cannot be opened for answers"):
+    with pytest.raises(FileError, match="cannot be opened"):
         Journal(tmp_path)
-    with pytest.raises(FileError, match="cannot be opened for answers: no such file"):
+    with pytest.raises(FileError, match="cannot be opened: no such file"):
         Journal(tmp_path / "no" / "a.jsonl")
 
 

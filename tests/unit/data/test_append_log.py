@@ -1,0 +1,213 @@
+"""The append log: whatever is cut, damaged, full or locked, whole entries stay."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial.data.append_log import AppendLog, LogKind
+from crucial.errors import FileError
+
+HEADED = LogKind(
+    "is busy.", lambda number, line: f"bad {line!r}", heading={"log": "toy", "version": 1}
+)
+PLAIN = LogKind("is busy.", lambda number, line: f"bad {line!r}", compact=True)
+KINDS = pytest.mark.parametrize("kind", [HEADED, PLAIN], ids=["heading", "plain"])
+
+
+class Toy:
+    """Takes entries ``{"n": 1}, {"n": 2}, ...``."""
+
+    def __init__(self, path, kind):
+        self.seen = []
+        self.log = AppendLog(path, kind, self.take)
+
+    def take(self, entry):
+        if entry.get("n") != len(self.seen) + 1:
+            return False
+        self.seen.append(entry)
+        return True
+
+    def add(self, text=""):
+        self.log.append({"n": len(self.seen) + 1, "text": text})
+
+
+def written(path, kind, n=3):
+    toy = Toy(path, kind)
+    for _ in range(n):
+        toy.add("ü\n")
+    toy.log.close()
+    return path.read_bytes()
+
+
+@KINDS
+def test_entries_come_back(tmp_path, kind):
+    data = written(tmp_path / "a", kind)
+    again = Toy(tmp_path / "a", kind)
+    assert [one["text"] for one in again.seen] == ["ü\n"] * 3
+    assert not again.log.torn
+    again.log.close()
+    assert (tmp_path / "a").read_bytes() == data
+
+
+@KINDS
+def test_cut_at_any_byte_only_the_last_entry_is_lost(tmp_path, kind):
+    path = tmp_path / "a"
+    data = written(path, kind)
+    ends = [k + 1 for k, byte in enumerate(data) if byte == 10]
+    for cut in range(len(data) + 1):
+        path.write_bytes(data[:cut])
+        toy = Toy(path, kind)
+        whole = sum(end <= cut for end in ends) - (kind is HEADED)
+        assert len(toy.seen) == max(0, whole)
+        assert toy.log.torn == (cut not in (0, *ends))
+        toy.add("more")
+        toy.log.close()
+        again = Toy(path, kind)
+        assert again.seen[-1]["text"] == "more"
+        assert not again.log.torn
+        again.log.close()
+
+
+@KINDS
+@settings(max_examples=60)
+@given(tail=st.binary(max_size=60))
+def test_any_bytes_at_the_end(tmp_path_factory, kind, tail):
+    path = tmp_path_factory.mktemp("log") / "a"
+    data = written(path, kind)
+    path.write_bytes(data + tail)
+    try:
+        toy = Toy(path, kind)
+    except FileError:
+        assert path.read_bytes() == data + tail
+        return
+    toy.log.close()
+    assert len(toy.seen) == 3
+    assert path.read_bytes() == data
+
+
+@KINDS
+def test_a_last_line_of_zeros_is_cut_off(tmp_path, kind):
+    path = tmp_path / "a"
+    data = written(path, kind)
+    path.write_bytes(data + b"\0" * 30 + b"\n")
+    toy = Toy(path, kind)
+    assert toy.log.torn
+    assert path.read_bytes() == data
+    toy.log.close()
+
+
+@KINDS
+def test_damage_inside_is_named_and_stays(tmp_path, kind):
+    path = tmp_path / "a"
+    data = written(path, kind)
+    for old, new in ((b"2", b"9"), (b'"n"', b"n")):
+        changed = data.replace(old, new, 1)
+        path.write_bytes(changed)
+        with pytest.raises(FileError, match=r"a, line \d: bad"):
+            Toy(path, kind)
+        assert path.read_bytes() == changed
+
+
+def test_headings(tmp_path):
+    path = tmp_path / "a"
+    data = written(path, HEADED)
+    path.write_bytes(data.replace(b'"version": 1', b'"version": 2'))
+    with pytest.raises(FileError, match="line 1: is of version 2; 1 is known"):
+        Toy(path, HEADED)
+    for other in (b"x", b"a,b\n1,2\n", b'{"n": 1}\n', b"[]\n", b"\n"):
+        path.write_bytes(other)
+        with pytest.raises(FileError, match="line 1: bad"):
+            Toy(path, HEADED)
+        assert path.read_bytes() == other
+
+
+@KINDS
+def test_only_one_may_write(tmp_path, kind):
+    path = tmp_path / "a"
+    first = Toy(path, kind)
+    with pytest.raises(FileError, match=r"a: is busy\."):
+        Toy(path, kind)
+    first.log.close()
+    with pytest.raises(FileError, match="could not be written before, or is closed"):
+        first.add()
+    Toy(path, kind).log.close()
+
+
+@KINDS
+@pytest.mark.parametrize("failing", ["write", "half", "fsync"])
+def test_a_full_disk_leaves_whole_entries(tmp_path, monkeypatch, kind, failing):
+    path = tmp_path / "a"
+    data = written(path, kind)
+    toy = Toy(path, kind)
+    real_write, real_fsync, failed = os.write, os.fsync, []
+
+    def write(number, line):
+        if failing == "half":
+            real_write(number, line[: len(line) // 2])
+        if failing != "fsync":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real_write(number, line)
+
+    def fsync(number):
+        if failing == "fsync" and not failed:
+            failed.append(1)
+            raise OSError(errno.EIO, "Input/output error")
+        real_fsync(number)
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(FileError, match="cannot be written"):
+        toy.add()
+    monkeypatch.undo()
+    assert len(toy.seen) == 3
+    assert path.read_bytes() == data
+    toy.add()  # (there is room again)
+    toy.log.close()
+    assert len(Toy(path, kind).seen) == 4
+
+
+def test_what_cannot_be_cut_off_ends_the_log(tmp_path, monkeypatch):
+    toy = Toy(tmp_path / "a", PLAIN)
+
+    def refuse(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    monkeypatch.setattr(os, "ftruncate", refuse)
+    with pytest.raises(FileError, match="cannot be written"):
+        toy.add()
+    monkeypatch.undo()
+    with pytest.raises(FileError, match="could not be written before"):
+        toy.add()
+    toy.log.close()
+
+
+def test_short_writes_are_continued(tmp_path, monkeypatch):
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda number, line: real(number, line[:3]))
+    written(tmp_path / "a", PLAIN)
+    monkeypatch.undo()
+    assert len(Toy(tmp_path / "a", PLAIN).seen) == 3
+
+
+def test_a_log_in_memory():
+    toy = Toy(None, HEADED)
+    toy.add("a")
+    toy.log.close()
+    toy.add("b")
+    assert [one["text"] for one in toy.seen] == ["a", "b"]
+    assert not toy.log.torn
+
+
+def test_folders_and_missing_folders(tmp_path):
+    with pytest.raises(FileError, match="cannot be opened: this is a directory"):
+        Toy(tmp_path, PLAIN)
+    with pytest.raises(FileError, match="cannot be opened: no such file"):
+        Toy(tmp_path / "no" / "a", PLAIN)
+    with pytest.raises(FileError, match="cannot be opened: embedded null"):
+        Toy("a\0b", PLAIN)
