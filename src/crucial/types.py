@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "Bools",
     "Bytes",
+    "Codes",
     "Floats",
     "FrameLike",
     "Ints",
     "PathLike",
+    "Reals",
     "Singles",
     "SparseLike",
     "TableLike",
@@ -26,6 +28,10 @@ Singles: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
+#: Values of a feature: float32 or float64.
+Reals: TypeAlias = NDArray[np.floating]
+#: Bins of the values of a feature, as numbers of one, two or four bytes.
+Codes: TypeAlias = NDArray[np.unsignedinteger]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

@@ -3,8 +3,8 @@
 import warnings
 from contextlib import contextmanager
 
-from crucial.data import cutting
 from crucial.errors import DataWarning, NoProgressWarning
+from crucial.kernels import sizes
 
 PATHS = ("plain", "compiled")
 
@@ -12,12 +12,12 @@ PATHS = ("plain", "compiled")
 @contextmanager
 def using(path):
     """Take a way through the kernels whatever the size of the problem."""
-    before = cutting.PLAIN_CELLS
-    cutting.PLAIN_CELLS = -1 if path == "compiled" else 10**12
+    before = sizes.PLAIN_CELLS
+    sizes.PLAIN_CELLS = -1 if path == "compiled" else 10**12
     try:
         yield
     finally:
-        cutting.PLAIN_CELLS = before
+        sizes.PLAIN_CELLS = before
 
 
 @contextmanager

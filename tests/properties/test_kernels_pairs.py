@@ -8,8 +8,10 @@ import pytest
 from hypothesis import strategies as st
 
 from crucial.feedback.label_state import LabelState
-from crucial.kernels import compiled, plain
+from crucial.kernels.compiled import pairs as compiled
+from crucial.kernels.plain import pairs as plain
 from naive.labelled import labelled
+from naive.paths import PATHS, using
 from naive.sweep import holds_for
 
 pytestmark = pytest.mark.kernels
@@ -226,21 +228,16 @@ def listed_wrong_weights(problem, codes, n_bins, missing_rank):
 def check_wrong_weights(drawn, slack, dtype=np.uint8):
     problem, codes, n_bins, missing_rank = drawn
     expected = listed_wrong_weights(problem, codes, n_bins, missing_rank)
-    for small in (True, False):
-        state = LabelState(
-            problem.layout,
-            problem.weight,
-            problem.gains,
-            problem.coefficient,
-            math.log(problem.pairs_of(None).total),
-            small,
-            1,
-        )
-        state.advance(problem.scores, 1.0)
-        state.potentials(np.zeros(len(problem.up)))
-        state.prepare_scan()
-        found = np.full(n_bins + 1, np.nan)
-        state.wrong_weights(codes.astype(dtype), n_bins, missing_rank, found)
+    start = math.log(problem.pairs_of(None).total)
+    weights = (problem.weight, problem.gains, problem.coefficient, start)
+    for path in PATHS:
+        with using(path):
+            state = LabelState(problem.layout, *weights, 1)
+            state.advance(problem.scores, 1.0)
+            state.potentials(np.zeros(len(problem.up)))
+            state.prepare_scan()
+            found = np.full(n_bins + 1, np.nan)
+            state.wrong_weights(codes.astype(dtype), n_bins, missing_rank, found)
         np.testing.assert_allclose(found, expected, rtol=0, atol=slack)
         assert (found >= 0).all()
 

@@ -184,7 +184,7 @@ def test_compiled_and_plain_kernels_learn_the_same(ranker, monkeypatch):
     y, qid = random.integers(0, 30, 60), random.integers(0, 4, 60)
     small = clone(ranker).fit(X, y, qid=qid)
     expected = small.predict(X, qid=qid)
-    monkeypatch.setattr("crucial.data.cutting.PLAIN_CELLS", 0)
+    monkeypatch.setattr("crucial.kernels.sizes.PLAIN_CELLS", 0)
     monkeypatch.setattr("crucial.kernels.inversions.COMPILE_FROM", 0)
     for threads in (1, 2):
         large = clone(ranker).set_params(n_jobs=threads).fit(X, y, qid=qid)

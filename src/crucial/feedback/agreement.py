@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import pairwise
-
 import numpy as np
 
-from crucial.data.cutting import is_small
 from crucial.feedback.layout import Layout
 from crucial.kernels.inversions import count_pairs
-from crucial.kernels.plain.ranks import order_rows
-from crucial.kernels.threads import run_all
-from crucial.types import Floats, Ints
+from crucial.kernels.ranks import order_rows
+from crucial.types import Floats
 
 __all__ = ["Agreement"]
 
@@ -38,7 +33,7 @@ class Agreement:
 
     def counts(self, scores: Floats) -> Floats:
         """Weight of right, wrong and tied pairs of every query: shape (n_queries, 3)."""
-        order = self._order(scores)
+        order = order_rows(scores, self._starts, self._threads)
         ranked = scores[order]
         new = np.ones(len(order), bool)
         new[1:] = (ranked[1:] != ranked[:-1]) | (self._query[1:] != self._query[:-1])
@@ -60,17 +55,3 @@ class Agreement:
         """Weight of right minus wrong pairs, and of all pairs, of every query."""
         right, wrong, tied = self.counts(scores).T
         return right - wrong, right + wrong + tied
-
-    def _order(self, scores: Floats) -> Ints:
-        out = np.empty(len(scores), np.int64)
-        starts, last = self._starts, len(self._starts) - 1
-        if is_small(len(scores), 10):
-            order_rows(scores, starts, 0, last, out)
-            return out
-        from crucial.kernels.compiled.ranks import order_rows as compiled
-
-        marks = starts[-1] * np.arange(1, self._threads) // self._threads
-        cuts = np.unique(np.concatenate(([0], np.searchsorted(starts, marks), [last])))
-        parts = [partial(compiled, scores, starts, a, b, out) for a, b in pairwise(cuts.tolist())]
-        run_all(self._threads, parts)
-        return out

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import copy
 import math
-from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.cutting import is_small
 from crucial.errors import DataError
 from crucial.feedback.base import power_of_two_scale
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels import plain
-from crucial.kernels.threads import run_all
+from crucial.kernels.pairs import advance_binary, class_sums
 from crucial.types import Bools, Bytes, Floats
 
 __all__ = ["BipartiteState", "log_class_sums"]
@@ -58,7 +54,6 @@ class BipartiteState:
             raise DataError("classification needs labels of two values, and no queries.")
         self._feedback, self._threads, self.n_bad = feedback, threads, found[2]
         n = len(feedback.rows)
-        self._small = is_small(n, 10)
         self._log_unit = 0.0
         self._given: Floats = np.ones(n)
         if feedback.weight is not None:
@@ -141,8 +136,9 @@ class BipartiteState:
             within = self._moved <= _RANGE
             grow = math.exp(2.0 * alpha) if within else 1.0
             shrink = math.exp(-2.0 * alpha) if within else 1.0
-            self._add_to_ones(output[:n], 2.0 * alpha, 0, bad, grow, 1.0)
-            self._add_to_ones(output[:n], 2.0 * alpha, bad, n, 1.0, shrink)
+            rows = (self._base, self._mass, self._mass, self._threads)
+            advance_binary(output[:n], 2.0 * alpha, (grow, 1.0), *rows, (0, bad))
+            advance_binary(output[:n], 2.0 * alpha, (1.0, shrink), *rows, (bad, n))
             return
         step = alpha * output[:n]
         self._base += step
@@ -152,35 +148,9 @@ class BipartiteState:
             self._mass[:bad] *= factor[:bad]
             self._mass[bad:] /= factor[bad:]
 
-    def _add_to_ones(
-        self, output: NDArray[Any], alpha: float, first: int, last: int, grow: float, shrink: float
-    ) -> None:
-        mass = self._mass
-        if self._small:
-            rows = np.s_[first:last]
-            given = (output[rows], alpha, grow, shrink, self._base[rows])
-            plain.advance_binary(*given, mass[rows], mass[rows])
-            return
-        from crucial.kernels import compiled
-
-        cuts = np.linspace(first, last, self._threads + 1).astype(np.int64).tolist()
-        work = partial(compiled.advance_binary, output, alpha, grow, shrink)
-        tasks = [partial(work, a, b, self._base, mass, mass) for a, b in pairwise(cuts)]
-        run_all(self._threads, tasks)
-
     def _sum_by(self, codes: NDArray[Any], size: int) -> Floats:
         """Weight of the rows of every code, bad ones and good ones."""
-        mass, bad, n = self._counted, self.n_bad, len(self._mass)
-        tables = np.zeros((2, size))
-        for c, (a, b) in enumerate(((0, bad), (bad, n))):
-            if self._small:
-                tables[c] = np.bincount(codes[a:b], mass[a:b], size)
-            else:
-                from crucial.kernels import compiled
-
-                compiled.histogram_wide(codes[a:b], mass[a:b], tables[c])
-            tables[c] *= self._factor[c]
-        return tables
+        return class_sums(codes, self._counted, self.n_bad, size) * self._factor[:, None]
 
     def binary_weights(self, output: Bytes) -> tuple[float, float]:
         """W+ and W-: weight of the rows on which a vote is right, and wrong."""

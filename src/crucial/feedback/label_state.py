@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.feedback.label_sums import LabelSums
 from crucial.feedback.layout import Layout
-from crucial.kernels import plain
+from crucial.kernels.pairs import PairSums, advance_binary, log_shift
 from crucial.types import Bytes, Floats
 
 __all__ = ["LabelState"]
@@ -41,8 +40,7 @@ class LabelState:
         Factor on the pairs of each query.
     start : float
         Logarithm of the total weight: the loss of all-equal scores is 1.
-    small : bool
-        Use the NumPy kernels.
+    threads : int
     """
 
     def __init__(
@@ -52,19 +50,18 @@ class LabelState:
         gains: Floats,
         coefficient: Floats,
         start: float,
-        small: bool,
         threads: int,
     ) -> None:
         n = len(layout.rows)
         padded = -(-n // 8) * 8
-        self.layout, self._start = layout, start
+        self.layout, self._start, self._threads = layout, start, threads
         self.scores = np.zeros(n)
         self.up, self.down = np.zeros(padded), np.zeros(padded)
         self.up[:n] = self.down[:n] = 1.0 if weight is None else weight
         self._given_weight = weight
         self._all = self._coefficient = coefficient
         self._range = 0.0
-        self._sums = LabelSums(layout, gains, small, threads)
+        self._sums = PairSums(layout, gains, threads)
         self._total = 0.0  # of the weights drawn, at the current scores
         self._log_loss = np.zeros(0)  # of every query, in the logarithmic domain
         self._linear: tuple[Floats, Floats, Floats] | None = None
@@ -94,7 +91,7 @@ class LabelState:
         log_loss = np.empty(self.layout.n_queries)
         self._sums.log_potentials(self.scores, self._weight, self._coefficient, pi, log_loss)
         self._log_loss = log_loss
-        loss = np.exp(log_loss - plain.log_shift(log_loss, self._coefficient))
+        loss = np.exp(log_loss - log_shift(log_loss, self._coefficient))
         self._total = float(np.dot(self._coefficient, loss))
         # The queries that were not drawn may be far worse, or far better, than the others.
         top = float(log_loss[self._all > 0].max())
@@ -109,9 +106,8 @@ class LabelState:
             self._range += abs(alpha)
             within = self._range <= _LINEAR_RANGE
             grow, shrink = (math.exp(alpha), math.exp(-alpha)) if within else (1.0, 1.0)
-            self._sums.advance_binary(
-                output, alpha, (grow, shrink), self.scores, self.up, self.down
-            )
+            rows = (self.scores, self.up, self.down)
+            advance_binary(output, alpha, (grow, shrink), *rows, self._threads)
             return
         step = alpha * output
         self.scores += step
@@ -145,7 +141,7 @@ class LabelState:
             down[:n] = np.exp(np.clip(base - centred, -_CLIP, _CLIP)) * np.isfinite(base)
             loss = np.zeros(self.layout.n_queries)
             self._sums.potentials(up, down, self._coefficient, np.zeros_like(up), loss)
-            share = np.exp(self._log_loss - plain.log_shift(self._log_loss, self._coefficient))
+            share = np.exp(self._log_loss - log_shift(self._log_loss, self._coefficient))
             share = np.divide(share, loss, out=np.zeros_like(loss), where=known & (loss > 0))
             self._linear = up, down, self._coefficient * share
         return self._linear
@@ -173,8 +169,7 @@ class LabelState:
     def prepare_scan(self) -> None:
         """Make what `wrong_weights` shares between features, before threads ask for it."""
         if self._level_sums is None:
-            self._sums.places()
-            self._level_sums = self._sums.level_sums(self._current()[1])
+            self._level_sums = self._sums.prepare_scan(self._current()[1])
 
     def risks(self) -> tuple[float, float]:
         """R1 and R2, by counting inversions: O(n log n)."""

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from crucial.data.cutting import is_small
 from crucial.data.groups import Groups, as_array
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, PairState, finite_total, power_of_two_scale
@@ -20,7 +19,7 @@ from crucial.feedback.extremes import log_lightest_pairs, margin_range
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.label_state import LabelState
 from crucial.feedback.layout import LabelledRows, Layout
-from crucial.kernels import plain
+from crucial.kernels.pairs import sums_below
 from crucial.types import Bools, Floats, Ints
 from crucial.validation import check_choice, lookup
 
@@ -162,7 +161,7 @@ class LabelFeedback(Feedback):
         if not len(self.rows):
             raise DataError(_no_pair(labels, groups, keep))
         counts = np.diff(layout.level_start)
-        below = plain.sums_below(counts.astype(np.float64), np.zeros(0), layout.query_first)
+        below = sums_below(counts.astype(np.float64), np.zeros(0), layout.query_first)
         self.n_pairs = int(np.dot(below, counts))
         self._gains = _gains_of(gain, layout)
         self._balanced = balance == "queries"
@@ -184,12 +183,9 @@ class LabelFeedback(Feedback):
             scale = np.array([power_of_two_scale(float(top)) for top in largest])
             self._scaled = self.weight * np.repeat(scale, sizes)
             mass = np.add.reduceat(self._scaled, layout.level_start[:-1])
-        gap = np.zeros(0)
-        if len(self._gains):
-            gap = np.diff(self._gains, prepend=self._gains[:1])
-            gap[layout.query_first[:-1]] = 0.0
+        gap = layout.gaps(self._gains)
         with np.errstate(over="ignore"):
-            pairs = mass * plain.sums_below(mass, gap, layout.query_first)
+            pairs = mass * sums_below(mass, gap, layout.query_first)
             per_query = np.add.reduceat(pairs, layout.query_first[:-1])
             self.total = finite_total(float(np.sum(per_query / scale / scale)))
         if not np.isfinite(per_query).all():
@@ -241,7 +237,6 @@ class LabelFeedback(Feedback):
             self._gains,
             self._coefficient,
             self._log_total,
-            is_small(len(self.rows), 10),
             threads,
         )
         if rows is None or rows is self.rows:

@@ -5,26 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
+from crucial.kernels.levels import Levels
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["LabelledRows", "Layout"]
 
 
 @dataclass(frozen=True)
-class Layout:
+class Layout(Levels):
     """Usable rows by query and, inside it, by rising label.
 
     Attributes
     ----------
+    level_start, query_first : int64 arrays
+        See `Levels`.
     rows : int array
         Row numbers in that order; rows of queries without a pair are left out.
-    level_start : int64 array of shape (n_segments + 1,)
-        A segment is one label level of one query.
-    query_first : int64 array of shape (n_queries + 1,)
-        First segment of every query.
     values : array of shape (n_segments,)
         Label of every segment.
     queries : int array of shape (n_queries,)
@@ -32,8 +30,6 @@ class Layout:
     """
 
     rows: Ints
-    level_start: Ints
-    query_first: Ints
     values: Floats
     queries: Ints
 
@@ -65,37 +61,12 @@ class Layout:
         owner = query[starts]
         queries, first = np.unique(owner, return_index=True)
         return cls(
-            rows,
             np.append(starts, len(rows)),
             np.append(first, len(starts)).astype(np.int64),
+            rows,
             labels[starts],
             queries.astype(np.int64),
         )
-
-    @property
-    def n_queries(self) -> int:
-        """Queries with at least one pair."""
-        return len(self.queries)
-
-    @property
-    def row_start(self) -> Ints:
-        """First row of every query."""
-        return self.level_start[self.query_first]
-
-    @property
-    def deepest(self) -> int:
-        """Largest number of levels in a query."""
-        return int(np.diff(self.query_first).max(initial=0))
-
-    def level_of_row(self) -> NDArray[np.int32]:
-        """Level of every row inside its query, from 0."""
-        sizes = np.diff(self.query_first)
-        within = np.arange(len(self.values)) - np.repeat(self.query_first[:-1], sizes)
-        return np.repeat(within.astype(np.int32), np.diff(self.level_start))
-
-    def query_of_row(self) -> NDArray[np.int32]:
-        """Position of every row's query among the usable ones."""
-        return np.repeat(np.arange(self.n_queries, dtype=np.int32), np.diff(self.row_start))
 
 
 @dataclass(frozen=True)
@@ -124,8 +95,4 @@ class LabelledRows:
     @property
     def gap(self) -> Floats:
         """Gain of a level minus that of the level below it in its query; empty without gains."""
-        if not len(self.gains):
-            return self.gains
-        gap = np.diff(self.gains, prepend=self.gains[:1])
-        gap[self.layout.query_first[:-1]] = 0.0
-        return gap
+        return self.layout.gaps(self.gains)

@@ -10,13 +10,13 @@ import numpy as np
 from crucial.boosting.plus.pairs import list_pairs
 from crucial.boosting.plus.span import Span
 from crucial.boosting.plus.weights import PairWeights
-from crucial.data.cutting import is_small
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.base import Feedback, exp_or_inf
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
+from crucial.kernels.plus import PlusSums
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
@@ -96,8 +96,8 @@ def e2_trace(
             gain=getattr(ranker, "gain", None),
         )
     listed = list_pairs(feedback, max_pairs, random_state)
-    compiled = not is_small(listed.n_pairs, model.n_rounds)
-    expressed = _Expressed(PairWeights(listed, compiled, count_threads(n_jobs)))
+    kernels = PlusSums(listed.n_pairs, model.n_rounds, count_threads(n_jobs))
+    expressed = _Expressed(PairWeights(listed, kernels))
     values = np.empty(model.n_rounds)
     for number, (weak, weight) in enumerate(zip(model.rankers, model.weights)):
         if not expressed.knows(weak):

@@ -1,20 +1,25 @@
-"""A pool of threads for kernels that release the GIL."""
+"""A pool of threads for kernels that release the GIL, and ranges to spread over it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import pairwise
 from typing import TypeVar
 
-__all__ = ["count_threads", "run_all"]
+import numpy as np
+
+from crucial.types import Ints
+
+__all__ = ["count_threads", "cut_evenly", "cut_lists", "over_ranges", "run_all"]
 
 T = TypeVar("T")
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Number of threads that ``n_jobs`` means: None is all cores, -1 too, -2 all but one."""
+    """Return the number of threads for ``n_jobs``: all cores for None or -1, all but one for -2."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cores = cores or 1
     if n_jobs is None:
@@ -29,8 +34,33 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
 
 
 def run_all(threads: int, tasks: Sequence[Callable[[], T]]) -> list[T]:
-    """Run the tasks, at most ``threads`` at a time; results in the order of the tasks."""
+    """Run the tasks, at most ``threads`` at a time, and return their results in order."""
     if threads == 1 or len(tasks) <= 1:
         return [task() for task in tasks]
     futures = [_pool(threads, os.getpid()).submit(task) for task in tasks]
     return [future.result() for future in futures]
+
+
+def over_ranges(bounds: Sequence[int], threads: int, call: Callable[[int, int], T]) -> list[T]:
+    """Call ``call(a, b)`` for every two neighbouring bounds and return the results in order."""
+    return run_all(threads, [partial(call, a, b) for a, b in pairwise(bounds)])
+
+
+def cut_evenly(first: int, last: int, parts: int) -> list[int]:
+    """Cut a range of numbers into parts of about the same length; return their bounds."""
+    bounds: list[int] = np.linspace(first, last, parts + 1).astype(np.int64).tolist()
+    return bounds
+
+
+def cut_lists(starts: Ints, parts: int) -> list[int]:
+    """Cut lists into parts of about the same number of rows; return their bounds.
+
+    Parameters
+    ----------
+    starts : int array of shape (n_lists + 1,)
+        List ``l`` is rows ``starts[l]:starts[l + 1]``. No list is split.
+    """
+    marks = starts[-1] * np.arange(1, parts) // parts
+    cuts = np.concatenate(([0], np.searchsorted(starts, marks), [len(starts) - 1]))
+    bounds: list[int] = np.unique(cuts).tolist()
+    return bounds

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from itertools import pairwise
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
-from crucial.data.cutting import is_small
-from crucial.kernels.threads import run_all
+from crucial.kernels.labels import LabelSums
 from crucial.types import Floats
 from crucial.weak.choose import first_best
 from crucial.weak.drops import SNAP
@@ -64,7 +60,7 @@ class LabelStumpSearch:
     """
 
     def __init__(self, bins: Bins, n_labels: int, discrete: bool, threads: int) -> None:
-        self._bins, self._discrete, self._threads = bins, discrete, threads
+        self._bins, self._discrete = bins, discrete
         self._first = bins.first
         self._n_labels = n_labels
         self._criterion = np.zeros(int(self._first[-1]))
@@ -72,8 +68,7 @@ class LabelStumpSearch:
         for f, missing in enumerate(bins.has_missing):
             self._offered[self._first[f]] = missing  # (everything against abstentions)
             self._offered[self._first[f + 1] - 1] = False
-        small = is_small(bins.n_rows, len(bins.features) * n_labels)
-        self._kernels = _kernels(small)
+        self._sums = LabelSums(bins.codes[:, : bins.n_rows], self._first, n_labels, threads)
 
     def best(self, pi: Floats, factor: Callable[[Floats], Floats]) -> Split | None:
         """The best stump for these weights; None if none lowers the loss.
@@ -85,12 +80,9 @@ class LabelStumpSearch:
         factor : function
             What real predictions make of the loss, from their criterion.
         """
-        n_features = len(self._bins.features)
-        if not n_features:
+        if not len(self._bins.features):
             return None
-        cuts = np.linspace(0, n_features, min(n_features, 4 * self._threads) + 1).astype(int)
-        tasks = [partial(self._scan, a, b, pi) for a, b in pairwise(cuts.tolist())]
-        run_all(self._threads, tasks)
+        self._sums.criteria(pi, self._discrete, self._criterion)
         if self._discrete:
             value = np.where(self._offered, self._criterion, 0.0)
         else:
@@ -100,35 +92,14 @@ class LabelStumpSearch:
         at = first_best(value, np.ones(len(value)))
         return None if at is None else self._split(at, pi)
 
-    def _scan(self, first: int, last: int, pi: Floats) -> None:
-        for f in range(first, last):
-            a, b = int(self._first[f]), int(self._first[f + 1])
-            hist = np.empty((b - a, 2 * self._n_labels))
-            codes = self._bins.codes[f, : self._bins.n_rows]
-            self._kernels.label_criteria(
-                codes, pi, self._discrete, hist, self._criterion[a : b - 1]
-            )
-
     def _split(self, position: int, pi: Floats) -> Split:
         f = int(np.searchsorted(self._first, position, "right")) - 1
         k = position - int(self._first[f])
         n_bins = int(self._first[f + 1] - self._first[f]) - 1
         codes = self._bins.codes[f, : self._bins.n_rows]
-        hist = np.empty((n_bins + 1, 2 * self._n_labels))
-        self._kernels.label_histogram(codes, pi, hist)
+        hist = self._sums.histogram(f, pi)
         parts = np.array([hist[n_bins], hist[:k].sum(axis=0), hist[k:n_bins].sum(axis=0)])
         part = np.where(codes == n_bins, 0, np.where(codes >= k, 2, 1))
         threshold = None if k == 0 else float(self._bins.thresholds[f][k - 1])
         right, wrong = parts[:, : self._n_labels], parts[:, self._n_labels :]
         return Split(int(self._bins.features[f]), threshold, part, right, wrong)
-
-
-def _kernels(small: bool) -> ModuleType:
-    """NumPy's, or the compiled ones."""
-    if small:
-        from crucial.kernels.plain import labels
-
-        return labels
-    from crucial.kernels.compiled import labels as compiled
-
-    return compiled

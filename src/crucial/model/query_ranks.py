@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from crucial.data.cutting import is_small
-from crucial.kernels.plain.ranks import rank_rows
-from crucial.kernels.threads import run_all
+from crucial.kernels.ranks import rank_rows
 from crucial.types import Floats, Ints
 
 __all__ = ["UPWARD", "Regions", "middle_positions"]
@@ -106,16 +103,6 @@ def middle_positions(
     >>> middle_positions(np.array([3.0, 1.0, np.nan, 2.0, 2.0]), np.array([0, 3, 5])).tolist()
     [2.5, 0.5, 1.5, 1.0, 1.0]
     """
-    out = np.empty(len(values))
     weight = np.zeros(0) if weight is None else weight
-    given = (values, weight, regions.cuts, regions.by_interval, regions.direction, starts)
-    if is_small(len(values), 10):
-        rank_rows(*given, 0, len(starts) - 1, out)
-        return out
-    from crucial.kernels.compiled.ranks import rank_rows as compiled
-
-    marks = starts[-1] * np.arange(1, threads) // threads
-    cuts = np.concatenate(([0], np.searchsorted(starts, marks), [len(starts) - 1]))
-    parts = pairwise(np.unique(cuts).tolist())
-    run_all(threads, [partial(compiled, *given, a, b, out) for a, b in parts])
-    return out
+    order = (regions.cuts, regions.by_interval, regions.direction)
+    return rank_rows(values, weight, *order, starts, threads)

@@ -8,29 +8,19 @@ a round costs O(pairs), made on the fly and never kept.
 from __future__ import annotations
 
 import math
-from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from crucial.data.cutting import is_small
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.potentials import Potentials
-from crucial.kernels.plain import logistic as plain
-from crucial.kernels.threads import run_all
+from crucial.kernels.logistic import LogisticSums
 from crucial.objectives.own_loss import OwnLossState, begin_with, refuse_sum
 from crucial.types import Bytes, Floats
 
 __all__ = ["LogisticLine", "LogisticLoss", "LogisticState"]
-
-# Scores of a query closer together than this have exponentials whose products stay finite
-# (the compiled kernel counts on it).
-_NARROW = 60.0
-# What a level of a query costs in NumPy, in pairs.
-_LEVEL_COST = 100
 
 
 class LogisticLoss:
@@ -116,68 +106,26 @@ class LabelLogistic(LogisticState):
     def __init__(self, feedback: LabelFeedback, threads: int) -> None:
         super().__init__(feedback.state(threads=threads))
         laid = feedback.laid_out()
-        layout = self._layout = laid.layout
-        n = len(layout.rows)
-        self._feedback, self._threads = feedback, threads
-        self._gains = laid.gains
-        self._weight = np.ones(n) if laid.weight is None else laid.weight
-        self._weighted = laid.weight is not None
-        self._shape = (layout.level_start, layout.query_first)
-        self._query, self._level = layout.query_of_row(), layout.level_of_row()
-        cost = feedback.n_pairs + _LEVEL_COST * len(layout.values)
-        self._small = is_small(cost, 10)
-        # Rows are cut by the pairs they are in.
-        size = np.diff(layout.row_start)[self._query]
-        level = np.diff(layout.level_start)[layout.query_first[self._query] + self._level]
-        work = np.cumsum((size - level).astype(np.float64))
-        marks = work[-1] * np.arange(1, 4 * threads) / (4 * threads)
-        self._cuts = np.unique(np.concatenate(([0], np.searchsorted(work, marks), [n]))).tolist()
+        self._feedback = feedback
+        self._sums = LogisticSums(laid.layout, laid.weight, laid.gains, feedback.n_pairs, threads)
+        self._query = laid.layout.query_of_row()
         self._all = self._drawn = laid.coefficient
         self._total, self._shift = 0.0, 0.0
-        weights = self._sums(self.scores, 0.0)[0]  # (at equal scores every pair counts half)
+        weights = self._sums.sums(self.scores, 0.0)[0]  # (at equal scores every pair counts half)
         self._pair_weight = 2.0 * float(np.dot(self._all[self._query], weights))
 
     def _shift_of(self, scores: Floats) -> float:
         """A number that no margin is below, or 0."""
-        if self._grown(scores)[1]:
-            return 0.0  # (nothing underflows)
+        if self._sums.is_narrow(scores):
+            return 0.0
         least, _ = self._feedback.margin_range(scores)
         return max(0.0, least)
-
-    def _over_rows(self, kernel: Any, *given: Any, out: tuple[Floats, ...]) -> None:
-        shape = (*self._shape, self._query, self._level)
-        tasks = [partial(kernel, *given, *shape, a, b, *out) for a, b in pairwise(self._cuts)]
-        run_all(self._threads, tasks)
-
-    def _grown(self, scores: Floats) -> tuple[Floats, bool]:
-        """``e^{H}``, each query around its middle, and whether all of them are of use."""
-        starts = self._layout.row_start
-        top = np.maximum.reduceat(scores, starts[:-1])
-        bottom = np.minimum.reduceat(scores, starts[:-1])
-        if float((top - bottom).max()) > _NARROW:
-            return np.ones(len(scores)), False
-        return np.exp(scores - ((top + bottom) / 2)[self._query]), True
-
-    def _sums(self, scores: Floats, shift: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """Of every row: weight it wins and loses, curvature, loss; times e^shift."""
-        n = len(scores)
-        out = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-        if self._small:
-            plain.logistic_sums(scores, self._weight, self._gains, shift, *self._shape, *out)
-            return out
-        from crucial.kernels.compiled.logistic import logistic_sums
-
-        grown, narrow = self._grown(scores)
-        narrow = narrow and shift == 0.0
-        given = (scores, grown, self._weight, self._gains, shift, narrow, self._weighted)
-        self._over_rows(logistic_sums, *given, out=out)
-        return out
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Minus the gradient of the loss: O(pairs)."""
         n = len(self.scores)
         self._shift = self._shift_of(self.scores)
-        positive, negative, bend, loss = self._sums(self.scores, self._shift)
+        positive, negative, bend, loss = self._sums.sums(self.scores, self._shift)
         drawn = self._drawn[self._query]
         self._total = float(np.dot(drawn, positive))
         self.curvature = drawn * bend
@@ -191,18 +139,7 @@ class LabelLogistic(LogisticState):
         """Weight of right and wrong pairs and their curvature, after a step of alpha."""
         scores = self.scores + alpha * output
         shift = max(0.0, self._shift - abs(alpha))
-        out = np.empty((len(scores), 3))
-        if self._small:
-            plain.logistic_along(
-                scores, self._weight, self._gains, shift, output, *self._shape, out
-            )
-        else:
-            from crucial.kernels.compiled.logistic import logistic_along
-
-            grown, narrow = self._grown(scores)
-            narrow = narrow and shift == 0.0
-            given = (scores, grown, self._weight, self._gains, shift, narrow, output)
-            self._over_rows(logistic_along, *given, out=(out,))
+        out = self._sums.along(scores, shift, output)
         right, wrong, bend = (self._drawn[self._query] @ out).tolist()
         return right, wrong, bend
 

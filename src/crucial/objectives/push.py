@@ -10,20 +10,15 @@ row twice on both sides.
 from __future__ import annotations
 
 import math
-from functools import partial
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from crucial.data.cutting import is_small
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.potentials import Potentials
-from crucial.kernels.plain import push as plain
-from crucial.kernels.threads import run_all
+from crucial.kernels.push import PushSums
 from crucial.objectives.own_loss import OwnLossState, begin_with, log_sum, refuse_sum
 from crucial.types import Bytes, Floats
 
@@ -116,17 +111,11 @@ class LabelPush(OwnLossState):
     def __init__(self, feedback: LabelFeedback, p: float, threads: int) -> None:
         super().__init__(feedback.state(threads=threads))
         laid = feedback.laid_out()
-        layout = laid.layout
-        n = len(layout.rows)
-        self._layout, self._p, self._threads = layout, p, threads
-        self._shape = (layout.level_start, layout.query_first)
-        self._small = is_small(n, 10)
-        with np.errstate(divide="ignore"):
-            self._log_weight = np.zeros(n) if laid.weight is None else np.log(laid.weight)
-            self._log_gap = np.log(laid.gap)
-        self._query = layout.query_of_row()
+        self._layout, self._p = laid.layout, p
+        self._sums = PushSums(laid.layout, laid.weight, laid.gap, threads)
+        self._query = laid.layout.query_of_row()
         self._all = self._drawn = self._coefficients(laid)
-        self._start = log_sum(self._all + self._logs(p)[2])
+        self._start = log_sum(self._all + self._sums.logs(self.scores, p)[2])
 
     def _coefficients(self, laid: LabelledRows) -> Floats:
         """Logarithm of the factor on every query.
@@ -137,33 +126,14 @@ class LabelPush(OwnLossState):
         with np.errstate(divide="ignore"):
             logs = np.log(laid.coefficient)
         if laid.balanced:
-            logs = logs + self._logs(1.0)[2] - self._logs(self._p)[2]
+            logs = logs + self._sums.logs(self.scores, 1.0)[2]
+            logs -= self._sums.logs(self.scores, self._p)[2]
         return np.where(laid.coefficient > 0, logs, -np.inf)
-
-    def _over_queries(self, kernel: Any, *given: Any, out: tuple[Floats, ...]) -> None:
-        bounds = self._layout.row_start
-        marks = bounds[-1] * np.arange(1, self._threads) // self._threads
-        cuts = np.unique(np.concatenate(([0], np.searchsorted(bounds, marks), [len(bounds) - 1])))
-        tasks = [partial(kernel, *given, *self._shape, a, b, *out) for a, b in pairwise(cuts)]
-        run_all(self._threads, tasks)
-
-    def _logs(self, p: float) -> tuple[Floats, Floats, Floats]:
-        """Logarithms of both halves of the potentials and of the loss of every query."""
-        n = len(self.scores)
-        out = np.empty(n), np.empty(n), np.empty(self._layout.n_queries)
-        given = (self.scores, self._log_weight, self._log_gap, p)
-        if self._small:
-            plain.push_logs(*given, *self._shape, *out)
-        else:
-            from crucial.kernels.compiled.push import push_logs
-
-            self._over_queries(push_logs, *given, out=out)
-        return out
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Minus the gradient of ``(1/p) ln F``: O(n)."""
         n = len(self.scores)
-        positive, negative, log_loss = self._logs(self._p)
+        positive, negative, log_loss = self._sums.logs(self.scores, self._p)
         shift = (log_sum(self._drawn + log_loss) - self._drawn)[self._query]
         pi[:n] = np.exp(positive - shift) - np.exp(negative - shift)
         pi[n:] = 0.0
@@ -171,15 +141,7 @@ class LabelPush(OwnLossState):
 
     def line(self, output: Bytes) -> PushLine:
         """The loss along a weak ranker: one O(n) pass, then O(levels) an evaluation."""
-        segments = len(self._layout.values)
-        above, inside = np.empty((segments, 2)), np.empty((segments, 2))
-        given = (self.scores, self._log_weight, self._log_gap, self._p, output)
-        if self._small:
-            plain.push_split(*given, *self._shape, above, inside)
-        else:
-            from crucial.kernels.compiled.push import push_split
-
-            self._over_queries(push_split, *given, out=(above, inside))
+        above, inside = self._sums.split(self.scores, self._p, output)
         sizes = np.diff(self._layout.query_first)
         return PushLine(inside + np.repeat(self._drawn, sizes)[:, None], above, self._p)
 

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from types import ModuleType
 
 import numpy as np
 
 from crucial.feedback.potentials import Potentials
-from crucial.kernels import plain
 from crucial.kernels.threads import run_all
 from crucial.types import Ints
 from crucial.weak.choose import TIE
@@ -55,11 +53,6 @@ class DropSearch:
 
     def __init__(self, slopes: SlopeSearch, threads: int) -> None:
         self._slopes, self._threads = slopes, threads
-        self._kernels: ModuleType = plain
-        if not slopes.small:
-            from crucial.kernels import compiled
-
-            self._kernels = compiled
         self.wrong = np.zeros_like(slopes.slope)
         self.right = np.zeros_like(slopes.slope)
         self.z = np.full_like(slopes.slope, np.inf)
@@ -108,7 +101,7 @@ class DropSearch:
         potentials.pairs.prepare_scan()
         self.z[:] = np.inf
         fresh = np.zeros(len(self._reach), bool)
-        if slopes.small or everything:
+        if slopes.sums.at_once or everything:
             slopes.scan_all()
         self._renew_bounds(np.arange(len(self._reach)))
         first = [] if everything else self._promising()
@@ -131,7 +124,7 @@ class DropSearch:
 
     def _renew_bounds(self, features: Ints) -> None:
         slopes = self._slopes
-        self._kernels.drop_bounds(
+        slopes.sums.drop_bounds(
             slopes.slope,
             slopes.offered,
             slopes.drift,
@@ -180,7 +173,7 @@ class DropSearch:
                 continue
             wrong = self.wrong[default, a:b]
             potentials.pairs.wrong_weights(codes, b - a - 1, default, wrong)
-            found = self._kernels.drops(
+            found = slopes.sums.drops(
                 slopes.slope[default, a:b],
                 slopes.offered[default, a:b],
                 SNAP,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.cutting import is_small
 from crucial.errors import ParameterError
-from crucial.kernels.plain.ranks import interval_sums as plain_sums
+from crucial.kernels.ranks import interval_sums
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["CENTRES", "centres_of", "interval_codes"]
@@ -132,15 +131,9 @@ def centres_of(
     codes : as `interval_codes` gives them
     """
     weight = np.zeros(0) if weight is None else weight
-    interval_sums = plain_sums
-    if not is_small(len(values), 10):
-        from crucial.kernels.compiled.ranks import interval_sums as compiled_sums
-
-        interval_sums = compiled_sums
     scale = 1.0
     for _ in range(2):
-        sums, counts = np.zeros(n_intervals), np.zeros(n_intervals)
-        top = interval_sums(values, codes, weight, scale, sums, counts)
+        sums, counts, top = interval_sums(values, codes, weight, scale, n_intervals)
         if top * scale < _LARGE / max(len(values), 1):
             break
         scale = 2.0**-64  # (else the sum could overflow)

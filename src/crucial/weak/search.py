@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import pairwise
-
 import numpy as np
 
 from crucial.data.bins import Bins
-from crucial.data.cutting import is_small
 from crucial.feedback.potentials import Potentials
-from crucial.kernels import plain
-from crucial.kernels.threads import run_all
+from crucial.kernels.features import StumpSums
 from crucial.types import Bools, Ints
 from crucial.weak.choose import TIE
 
@@ -49,109 +44,43 @@ class SlopeSearch:
         Which of these stumps are not constant and have the default asked for.
     drift : array of shape (n_features,)
         How far a slope of the feature may have moved since.
+    sums : StumpSums
+        What computes them.
     """
 
     def __init__(self, bins: Bins, fixed_default: int, signed: bool, threads: int) -> None:
         self.bins, self.first = bins, bins.first
-        self._fixed, self._signed, self._threads = fixed_default, signed, threads
-        self._n_bins = bins.n_bins
         n_features = len(bins.features)
-        size = int(self.first[-1])
-        self.slope = np.zeros((2, size))
+        self.slope = np.zeros((2, int(self.first[-1])))
         self.peak = np.zeros(n_features)
         self.drift = np.full(n_features, np.inf)
-        self._hist = np.zeros(size)
-        self.small = is_small(bins.n_rows, n_features)
-        self._before = np.zeros(0 if self.small else bins.codes.shape[1])
-        self._words = bins.codes.view(np.uint64) if bins.codes.dtype == np.uint8 else None
+        self.sums = StumpSums(
+            bins.codes, bins.n_rows, self.first, bins.has_missing, fixed_default, signed, threads
+        )
         self._everything = np.arange(n_features)
-        self.offered = self._offers()
-        if self.small:
-            self._sums = plain.FeatureSums(
-                bins.codes[:, : bins.n_rows],
-                self._everything,
-                self.first,
-                bins.has_missing,
-                fixed_default,
-            )
+        self.offered = self._offers(fixed_default)
 
-    def _offers(self) -> Bools:
+    def _offers(self, fixed_default: int) -> Bools:
         """Which stumps are not constant, and have the default asked for."""
         offered = np.zeros(self.slope.shape, bool)
         for f, missing in enumerate(self.bins.has_missing):
             a, b = self.first[f], self.first[f + 1]
-            offered[0, a + (0 if missing else 1) : b - 1] = not missing or self._fixed != 1
-            offered[1, a + 1 : b] = missing and self._fixed != 0
+            offered[0, a + (0 if missing else 1) : b - 1] = not missing or fixed_default != 1
+            offered[1, a + 1 : b] = missing and fixed_default != 0
         return offered
 
     def renew(self, potentials: Potentials) -> None:
         """Take note of new potentials; nothing is scanned yet."""
         self._potentials = potentials
-        if self.small:
-            self.drift[:] = np.inf
-            return
-        from crucial.kernels import compiled
-
-        n = len(self._before)
-        cuts = np.linspace(0, n, 9).astype(np.int64).tolist()  # fixed blocks, fixed sums
-        tasks = [
-            partial(compiled.distance, potentials.pi, potentials.scale, self._before, a, b)
-            for a, b in pairwise(cuts)
-        ]
-        self.drift += 0.5 * sum(run_all(self._threads, tasks)) + 1e-15
+        self.drift += self.sums.drift(potentials.pi, potentials.scale)
 
     def scan(self, features: Ints) -> None:
         """Renew slopes and peaks of the features."""
         if not len(features):
             return
-        if self.small:  # (all features at once cost hardly more than one)
-            features = self._everything
-            self._sums.histogram(self._potentials.pi, self._hist)
-            self._hist *= self._potentials.scale
-            self._sums.slopes(self._hist, self._signed, self.slope, self.peak)
-        else:
-            run_all(self._threads, self._tasks(features))
-        self.drift[features] = 0.0
-
-    def _tasks(self, features: Ints) -> list[partial[None]]:
-        if self._words is None:
-            return [partial(self._scan_wide, int(f)) for f in features]
-        pairs = [
-            (int(f), int(features[min(i + 1, len(features) - 1)]))
-            for i, f in list(enumerate(features))[::2]
-        ]
-        return [partial(self._scan_bytes, one, two) for one, two in pairs]
-
-    def _scan_bytes(self, one: int, two: int) -> None:
-        from crucial.kernels import compiled
-
-        compiled.histogram8(self._words, one, two, self._potentials.pi, self.first, self._hist)
-        self._finish(np.array([one] if one == two else [one, two]))
-
-    def _scan_wide(self, feature: int) -> None:
-        from crucial.kernels import compiled
-
-        a, b = self.first[feature], self.first[feature + 1]
-        n = self.bins.n_rows
-        codes = self.bins.codes[feature, :n]
-        compiled.histogram_wide(codes, self._potentials.pi, self._hist[a:b])
-        self._finish(np.array([feature]))
-
-    def _finish(self, features: Ints) -> None:
-        from crucial.kernels import compiled
-
-        for f in features:
-            self._hist[self.first[f] : self.first[f + 1]] *= self._potentials.scale
-        compiled.slopes(
-            self._hist,
-            self.first,
-            self.bins.has_missing,
-            features,
-            self._fixed,
-            self._signed,
-            self.slope,
-            self.peak,
-        )
+        potentials = self._potentials
+        scanned = self.sums.scan(features, potentials.pi, potentials.scale, self.slope, self.peak)
+        self.drift[scanned] = 0.0
 
     def scan_all(self) -> None:
         """Renew every feature."""
@@ -159,7 +88,7 @@ class SlopeSearch:
 
     def scan_contenders(self) -> float:
         """Renew every feature that can hold the best slope or tie with it; the best one."""
-        if self.small:
+        if self.sums.at_once:
             self.scan_all()
             return float(self.peak.max(initial=0.0))
         reach = self.peak + self.drift

@@ -73,7 +73,7 @@ class VoteLearner:
         reach = self._peak + 2.0 * search.drift
         left = np.argsort(-reach, kind="stable")
         left = left[search.drift[left] > 0]
-        together = len(left) if search.small else _TOGETHER[0]
+        together = len(left) if search.sums.at_once else _TOGETHER[0]
         while True:
             fresh = self._peak[search.drift == 0]
             best = max(abs(net), float(fresh.max(initial=0.0)))

@@ -25,8 +25,8 @@ from crucial.boosting.plus.weights import PairWeights
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
-from crucial.data.cutting import is_small
 from crucial.feedback.base import Feedback, exp_or_inf, smoothing_of
+from crucial.kernels.plus import PlusSums
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Bytes, Floats
 from crucial.weak.base import TrainingRows
@@ -160,13 +160,12 @@ class _Run:
         self.bins = Bins.build(
             training.instances, training.rows, training.weight, rules.max_bins, training.threads
         )
-        # By size alone, as everywhere; a pair is looked at in every round.
-        compiled = not is_small(self.pairs.n_pairs, rounds)
+        kernels = PlusSums(self.pairs.n_pairs, rounds, training.threads)
         component = self.pairs.component
         self.candidates = Candidates(
-            self.bins, component, rules.default_rank, rules.columns, compiled, training.threads
+            self.bins, component, rules.default_rank, rules.columns, kernels
         )
-        self.weights = PairWeights(self.pairs, compiled, training.threads)
+        self.weights = PairWeights(self.pairs, kernels)
         self.search: EfficientSearch | OptimalSearch
         if rules.search == "optimal":
             self.search = OptimalSearch(self.candidates, self.weights, component)

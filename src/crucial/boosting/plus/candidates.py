@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,12 @@ from numpy.typing import NDArray
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.kernels.plain import plus as plain
-from crucial.kernels.threads import run_all
+from crucial.kernels.plus import PlusSums
 from crucial.model.weak import Presence, ScaledFeature, Stump
 from crucial.types import Bools, Bytes, Floats
 from crucial.weak.choose import NOISE, first_best, worst_tied
 
 __all__ = ["Candidates", "Offer", "check_columns"]
-
-
-# Rows times features from which threads share out the features.
-_SHARED = 400_000
 
 
 class Candidates:
@@ -38,9 +32,7 @@ class Candidates:
     default_rank : {"learned", 0, 1}
     columns : bool
         Take features as weak rankers already, instead of stumps on them.
-    compiled : bool
-        Whether kernels are compiled.
-    threads : int
+    kernels : PlusSums
 
     Attributes
     ----------
@@ -56,11 +48,9 @@ class Candidates:
         component: NDArray[np.integer],
         default_rank: str | int,
         columns: bool,
-        compiled: bool,
-        threads: int,
+        kernels: PlusSums,
     ) -> None:
-        self.bins, self.first = bins, bins.first
-        self.compiled, self.threads = compiled, threads
+        self.bins, self.first, self.kernels = bins, bins.first, kernels
         self._columns = columns
         self._fixed = -1 if default_rank == "learned" else int(default_rank)
         self._last = -1, np.zeros(0, np.uint8)
@@ -205,28 +195,8 @@ class Offer:
     def renew(self, values: Floats) -> None:
         """Compute the sums for other values; with potentials, they are ``W+ - W-``."""
         c = self._candidates
-        n = c.n_rows
-        if not c.compiled:
-            plain.stump_sums(
-                c.bins.codes,
-                n,
-                c.first,
-                self._features,
-                values,
-                self.offered,
-                self.sums,
-                self._peak,
-            )
-            return
-        from crucial.kernels.compiled.plus import stump_sums
-
-        call = (c.bins.codes, n, c.first)
-        rest = (values, self.offered, self.sums, self._peak)
-        if n * len(self._features) <= _SHARED:
-            stump_sums(*call, self._features, *rest)
-            return
-        parts = np.array_split(self._features, c.threads)
-        run_all(c.threads, [partial(stump_sums, *call, part, *rest) for part in parts])
+        out = (self.offered, self.sums, self._peak)
+        c.kernels.stump_sums(c.bins.codes, c.n_rows, c.first, self._features, values, *out)
 
     def best(self) -> tuple[int, float] | None:
         """Number and sum of the largest in magnitude, by the one tie rule."""

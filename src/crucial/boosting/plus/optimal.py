@@ -18,7 +18,7 @@ from crucial.boosting.plus.search import Choice, lowest
 from crucial.boosting.plus.span import Span
 from crucial.boosting.plus.weights import PairWeights, log_cosh
 from crucial.boosting.steps import newton_root
-from crucial.kernels.plain import plus as plain
+from crucial.kernels.plus import stump_sums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
 
@@ -127,9 +127,7 @@ def _squares(candidates: Candidates, component: NDArray[np.integer]) -> Floats:
     order = np.argsort(component, kind="stable")
     for rows in np.split(order, np.cumsum(np.bincount(component))[:-1]):
         n = len(rows)
-        plain.stump_sums(
-            codes[:, rows], n, first, features, np.ones(n), candidates.distinct, out, peak
-        )
+        stump_sums(codes[:, rows], n, first, features, np.ones(n), candidates.distinct, out, peak)
         total += out - out**2 / n
     return total
 

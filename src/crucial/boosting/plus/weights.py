@@ -8,15 +8,13 @@ ranker orders the pair right, ``exp(eta)`` where wrong, ``cosh(eta)`` where it t
 from __future__ import annotations
 
 import math
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.boosting.plus.pairs import PairList
-from crucial.kernels.plain import plus as plain
-from crucial.kernels.threads import run_all
+from crucial.kernels.plus import PlusSums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
 
@@ -64,8 +62,8 @@ class PairWeights:
         Logarithms of E1 and E2 of the current ensemble.
     """
 
-    def __init__(self, pairs: PairList, compiled: bool, threads: int) -> None:
-        self.pairs, self._compiled, self._threads = pairs, compiled, threads
+    def __init__(self, pairs: PairList, kernels: PlusSums) -> None:
+        self.pairs, self._kernels = pairs, kernels
         n = pairs.n_rows
         self._d, self._e = pairs.weight.copy(), pairs.weight.copy()
         self._mass = 1.0
@@ -151,19 +149,9 @@ class PairWeights:
     def _multiply(self, output: Bytes) -> Floats:
         """Apply the factors, renew the potentials; the sums of `pair_step`."""
         pairs = self.pairs
-        step = plain.pair_step
-        if self._compiled:
-            from crucial.kernels.compiled.plus import pair_step as step
-        run_all(
-            self._threads,
-            [
-                partial(
-                    step, pairs.start, pairs.low, output, self._factors, self._d, self._e,
-                    a, b, self._win, self._lose[i], self._sums[i],
-                )
-                for i, (a, b) in enumerate(self._blocks)
-            ],
-        )  # fmt: skip
+        listed = (self._blocks, pairs.start, pairs.low)
+        weights = (self._factors, self._d, self._e)
+        self._kernels.pair_step(*listed, output, *weights, self._win, self._lose, self._sums)
         lose: Floats = self._lose[0]
         sums: Floats = self._sums[0]
         for i in range(1, len(self._blocks)):  # one after the other: the same sum always
@@ -174,19 +162,9 @@ class PairWeights:
 
     def _weigh_ties(self, places: NDArray[np.integer]) -> None:
         """Renew W0 of some rankers in use."""
-        pairs = self.pairs
-        ties = plain.pair_ties
-        if self._compiled:
-            from crucial.kernels.compiled.plus import pair_ties as ties
+        listed = (self._blocks, self.pairs.start, self.pairs.low)
         columns = np.ascontiguousarray(self._columns[:, places])
-        parts = np.zeros((len(self._blocks), len(places)))
-        run_all(
-            self._threads,
-            [
-                partial(ties, pairs.start, pairs.low, self._d, columns, len(places), a, b, out)
-                for (a, b), out in zip(self._blocks, parts)
-            ],
-        )
+        parts = self._kernels.pair_ties(*listed, self._d, columns)
         total = parts[0]
         for part in parts[1:]:
             total = total + part
@@ -206,11 +184,7 @@ class PairWeights:
             What is smaller in magnitude need not be exact; negative for all to be exact.
         """
         n = self.size
-        slope = np.empty(n)
-        add_up = plain.column_sums
-        if self._compiled:
-            from crucial.kernels.compiled.plus import column_sums as add_up
-        add_up(self.potentials, self._columns, slope)
+        slope = self._kernels.column_sums(self.potentials, self._columns, n)
         tanh = np.tanh(self.eta)
         if floor < 0.0:
             self._weigh_ties(np.arange(n))

@@ -8,13 +8,17 @@ import pytest
 from crucial import PairFeedback, RankBoostPlus
 from crucial.boosting.plus.pairs import list_pairs
 from crucial.boosting.plus.weights import PairWeights, log_cosh
+from crucial.kernels.plus import PlusSums
+from naive.paths import using
 
 
 def weights_of(n=8, compiled=False):
     random = np.random.default_rng(0)
     pairs = [(a, b) for a in range(n) for b in range(a)]
     feedback = PairFeedback(pairs, n, weight=random.random(len(pairs)) + 0.1)
-    return PairWeights(list_pairs(feedback, None, 0), compiled, 1), random
+    with using("compiled" if compiled else "plain"):
+        kernels = PlusSums(len(pairs), 1, 1)
+    return PairWeights(list_pairs(feedback, None, 0), kernels), random
 
 
 def exact(weights, outputs, eta):

@@ -1,0 +1,119 @@
+"""Slopes and Z of all stumps of binned features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+
+import numpy as np
+
+from crucial.kernels.plain import features as plain
+from crucial.kernels.sizes import is_small
+from crucial.kernels.threads import cut_evenly, over_ranges, run_all
+from crucial.types import Bools, Codes, Floats, Ints
+
+__all__ = ["StumpSums"]
+
+# Potentials are compared in so many blocks, whatever the number of threads: sums stay fixed.
+_BLOCKS = 8
+
+
+class StumpSums:
+    """Sums over the ones of every stump, feature after feature.
+
+    Parameters
+    ----------
+    codes : unsigned array of shape (n_features, n_padded)
+        Padding rows have a potential of 0.
+    n_rows : int
+    first : int array of shape (n_features + 1,)
+        Where the bins of a feature begin; its last bin holds its abstentions.
+    has_missing : bool array of shape (n_features,)
+    fixed_default : int
+        Rank of abstentions, 0 or 1, or -1 where both are to be tried.
+    signed : bool
+        Whether only the largest slope counts, or the largest magnitude.
+    threads : int
+
+    Attributes
+    ----------
+    at_once : bool
+        Whether a scan renews all features: in NumPy all of them cost hardly more than one.
+    drop_bounds, drops : functions
+        See `crucial.kernels.plain.features`.
+    """
+
+    def __init__(
+        self,
+        codes: Codes,
+        n_rows: int,
+        first: Ints,
+        has_missing: Bools,
+        fixed_default: int,
+        signed: bool,
+        threads: int,
+    ) -> None:
+        n_features = len(codes)
+        self._codes, self._first, self._missing = codes[:, :n_rows], first, has_missing
+        self._fixed, self._signed, self._threads = fixed_default, signed, threads
+        self._hist = np.zeros(int(first[-1]))
+        self._everything = np.arange(n_features)
+        self.at_once = is_small(n_rows, n_features)
+        self._kernels: ModuleType = plain
+        if self.at_once:
+            self._all_sums = plain.FeatureSums(
+                self._codes, self._everything, first, has_missing, fixed_default
+            )
+        else:
+            from crucial.kernels.compiled import features as compiled
+
+            self._kernels = compiled
+            self._before = np.zeros(codes.shape[1])
+            self._words = codes.view(np.uint64) if codes.dtype == np.uint8 else None
+        self.drop_bounds: Callable[..., None] = self._kernels.drop_bounds
+        self.drops: Callable[..., float] = self._kernels.drops
+
+    def drift(self, pi: Floats, scale: float) -> float:
+        """Return how far any slope can have moved since the potentials of the last call.
+
+        Since potentials sum to 0, that is half the sum of their absolute changes.
+        """
+        if self.at_once:
+            return np.inf
+        bounds = cut_evenly(0, len(self._before), _BLOCKS)
+        distance: Callable[..., float] = partial(self._kernels.distance, pi, scale, self._before)
+        return 0.5 * sum(over_ranges(bounds, self._threads, distance)) + 1e-15
+
+    def scan(self, features: Ints, pi: Floats, scale: float, slope: Floats, peak: Floats) -> Ints:
+        """Renew the slopes and peaks of the features; return those that were renewed.
+
+        Parameters
+        ----------
+        slope : array of shape (2, first[-1])  # OUT
+            See `crucial.kernels.plain.features.FeatureSums.slopes`.
+        peak : array of shape (n_features,)  # OUT
+        """
+        if self.at_once:
+            self._all_sums.histogram(pi, self._hist)
+            self._hist *= scale
+            self._all_sums.slopes(self._hist, self._signed, slope, peak)
+            return self._everything
+        step = 1 if self._words is None else 2
+        parts = [features[i : i + step] for i in range(0, len(features), step)]
+        scan = self._scan
+        run_all(self._threads, [partial(scan, part, pi, scale, slope, peak) for part in parts])
+        return features
+
+    def _scan(self, features: Ints, pi: Floats, scale: float, slope: Floats, peak: Floats) -> None:
+        """Scan one feature, or two neighbours of one-byte codes."""
+        one, two, first = int(features[0]), int(features[-1]), self._first
+        if self._words is None:
+            own = self._hist[first[one] : first[one + 1]]
+            self._kernels.histogram_wide(self._codes[one], pi, own)
+        else:
+            self._kernels.histogram8(self._words, one, two, pi, first, self._hist)
+        for f in features:
+            self._hist[first[f] : first[f + 1]] *= scale
+        given = (first, self._missing, features, self._fixed, self._signed)
+        self._kernels.slopes(self._hist, *given, slope, peak)

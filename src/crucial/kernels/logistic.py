@@ -1,0 +1,108 @@
+"""Sums of the logistic loss over the pairs that labels imply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from crucial.kernels.levels import Levels
+from crucial.kernels.plain import logistic as plain
+from crucial.kernels.sizes import is_small
+from crucial.kernels.threads import over_ranges
+from crucial.types import Floats
+
+__all__ = ["LogisticSums"]
+
+# Scores of a query closer together than this have exponentials whose products stay finite:
+# (1 + e^60)^8 is, and so many pairs share one logarithm in the compiled kernel.
+_NARROW = 60.0
+# Pairs whose cost equals that of one level of a query in NumPy.
+_LEVEL_COST = 100
+
+
+class LogisticSums:
+    """Sums over the pairs of rows of one query with different labels, each pair looked at.
+
+    Rows are spread over threads, and each is summed up by itself.
+
+    Parameters
+    ----------
+    levels : Levels
+    weight : array over the rows, or None where all are 1
+    gains : array over the segments, or of length 0 where all pairs count the same
+    n_pairs : int
+    threads : int
+    """
+
+    def __init__(
+        self, levels: Levels, weight: Floats | None, gains: Floats, n_pairs: int, threads: int
+    ) -> None:
+        self._levels, self._gains, self._threads = levels, gains, threads
+        self._weighted = weight is not None
+        self._weight = np.ones(levels.n_rows) if weight is None else weight
+        self._small = is_small(n_pairs + _LEVEL_COST * levels.n_segments)
+        self._shape = (levels.level_start, levels.query_first)
+        self._query, self._level = levels.query_of_row(), levels.level_of_row()
+        # Rows are cut by the pairs they are in.
+        size = np.diff(levels.row_start)[self._query]
+        level = np.diff(levels.level_start)[levels.query_first[self._query] + self._level]
+        work = np.cumsum((size - level).astype(np.float64))
+        marks = work[-1] * np.arange(1, 4 * threads) / (4 * threads)
+        cuts = np.concatenate(([0], np.searchsorted(work, marks), [levels.n_rows]))
+        self._bounds: list[int] = np.unique(cuts).tolist()
+
+    def _over_rows(self, call: Callable[[int, int], None]) -> None:
+        over_ranges(self._bounds, self._threads, call)
+
+    def is_narrow(self, scores: Floats) -> bool:
+        """Return whether the scores of every query are so close that nothing underflows."""
+        return self._exponentials(scores)[1]
+
+    def _exponentials(self, scores: Floats) -> tuple[Floats, bool]:
+        """``e^{H}``, each query around its middle, and whether all of them are of use."""
+        starts = self._levels.row_start
+        top = np.maximum.reduceat(scores, starts[:-1])
+        bottom = np.minimum.reduceat(scores, starts[:-1])
+        if float((top - bottom).max()) > _NARROW:
+            return np.ones(len(scores)), False
+        return np.exp(scores - ((top + bottom) / 2)[self._query]), True
+
+    def sums(self, scores: Floats, shift: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return, for every row, the weight it wins and loses, its curvature and its loss.
+
+        All times ``e^shift``; see `crucial.kernels.plain.logistic.logistic_sums`.
+        """
+        n = len(scores)
+        out = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        if self._small:
+            plain.logistic_sums(scores, self._weight, self._gains, shift, *self._shape, *out)
+            return out
+        from crucial.kernels.compiled.logistic import logistic_sums
+
+        grown, narrow = self._exponentials(scores)
+        narrow = narrow and shift == 0.0
+        given = (scores, grown, self._weight, self._gains, shift, narrow, self._weighted)
+        place = (*self._shape, self._query, self._level)
+        self._over_rows(lambda a, b: logistic_sums(*given, *place, a, b, *out))
+        return out
+
+    def along(self, scores: Floats, shift: float, output: Floats) -> Floats:
+        """Return what a {0, 1} ranker gains in the pairs that every row should win.
+
+        See `crucial.kernels.plain.logistic.logistic_along`; shape (n_rows, 3).
+        """
+        out = np.empty((len(scores), 3))
+        if self._small:
+            plain.logistic_along(
+                scores, self._weight, self._gains, shift, output, *self._shape, out
+            )
+            return out
+        from crucial.kernels.compiled.logistic import logistic_along
+
+        grown, narrow = self._exponentials(scores)
+        narrow = narrow and shift == 0.0
+        given = (scores, grown, self._weight, self._gains, shift, narrow, output)
+        place = (*self._shape, self._query, self._level)
+        self._over_rows(lambda a, b: logistic_along(*given, *place, a, b, out))
+        return out

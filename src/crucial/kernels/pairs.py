@@ -1,0 +1,241 @@
+"""Sums over the pairs that labels imply: the right kernel for the size, spread over threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.kernels.levels import Levels
+from crucial.kernels.plain import pairs as plain
+from crucial.kernels.plain.pairs import log_shift, sums_below
+from crucial.kernels.sizes import is_small
+from crucial.kernels.threads import cut_evenly, cut_lists, over_ranges
+from crucial.types import Bytes, Codes, Floats
+
+__all__ = ["PairSums", "advance_binary", "class_sums", "log_shift", "sums_below"]
+
+# Up to this many levels a query's sums are kept level by level (the compiled scan has
+# this number built in), beyond it in trees.
+_FEW_LEVELS = 5
+# Largest table (segments times bins) of the NumPy search for the exact Z.
+_PLAIN_TABLE = 200_000
+
+
+class PairSums:
+    """Sums over the pairs of rows of one query with different labels, never listed.
+
+    The arguments and the meaning of each sum are documented in `crucial.kernels.plain.pairs`.
+
+    Parameters
+    ----------
+    levels : Levels
+    gains : array over the segments, or of length 0 where all pairs count the same
+    threads : int
+    """
+
+    def __init__(self, levels: Levels, gains: Floats, threads: int) -> None:
+        self._levels, self._gains, self._threads = levels, gains, threads
+        self._small = is_small(levels.n_rows)
+        self._gap = levels.gaps(gains)
+        self._shape = (levels.level_start, levels.query_first)
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        return cut_lists(self._levels.row_start, self._threads)
+
+    def _over_queries(self, call: Callable[[int, int], None]) -> None:
+        over_ranges(self._bounds, self._threads, call)
+
+    def potentials(
+        self, up: Floats, down: Floats, coefficient: Floats, pi: Floats, loss: Floats
+    ) -> None:
+        """Write the potential of every row and the loss of every query."""
+        given = (up, down, self._gap, coefficient, *self._shape)
+        if self._small:
+            plain.potentials(*given, pi, loss)
+            return
+        from crucial.kernels.compiled.pairs import potentials
+
+        self._over_queries(lambda a, b: potentials(*given, a, b, pi, loss))
+
+    def log_potentials(
+        self, scores: Floats, weight: Floats, coefficient: Floats, pi: Floats, log_loss: Floats
+    ) -> None:
+        """Write the same for scores whose exponentials overflow; see `log_shift`."""
+        with np.errstate(divide="ignore"):
+            log_weight, log_gap = np.log(weight), np.log(self._gap)
+        if self._small:
+            plain.log_potentials(
+                scores, log_weight, log_gap, coefficient, *self._shape, pi, log_loss
+            )
+            return
+        from crucial.kernels.compiled.pairs import log_potentials
+
+        n = len(scores)
+        given = (scores, log_weight, log_gap, *self._shape)
+        out = (pi, np.empty(n), log_loss)
+        self._over_queries(lambda a, b: log_potentials(*given, a, b, *out))
+        sizes = np.diff(self._levels.row_start)
+        shift = np.repeat(log_shift(log_loss, coefficient), sizes)
+        factor = np.repeat(coefficient, sizes)
+        pi[:n] = factor * (np.exp(pi[:n] - shift) - np.exp(out[1] - shift))
+
+    def binary_weights(
+        self, up: Floats, down: Floats, coefficient: Floats, output: Bytes
+    ) -> tuple[float, float]:
+        """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong."""
+        given = (up, down, self._gap, coefficient, output, *self._shape)
+        if self._small:
+            return plain.binary_weights(*given)
+        from crucial.kernels.compiled.pairs import binary_weights
+
+        out = np.zeros((self._levels.n_queries, 2))
+        self._over_queries(lambda a, b: binary_weights(*given, a, b, out))
+        right, wrong = out.sum(axis=0).tolist()
+        return right, wrong
+
+    def moments(
+        self, up: Floats, down: Floats, coefficient: Floats, output: Floats
+    ) -> tuple[float, float, float]:
+        """Return the zeroth, first and second moment of the margins that a ranker gains."""
+        if self._small:
+            return plain.moments(up, down, self._gap, coefficient, output, *self._shape)
+        from crucial.kernels.compiled.pairs import moments
+
+        out = np.zeros((self._levels.n_queries, 3))
+        given = (up, down, self._gap, coefficient, output - output.mean(), *self._shape)
+        self._over_queries(lambda a, b: moments(*given, a, b, out))
+        value, slope, curvature = out.sum(axis=0).tolist()
+        return value, slope, curvature
+
+    def prepare_scan(self, down: Floats) -> Floats:
+        """Return the sum of ``down`` over every segment, which all scans of a round share.
+
+        Call it before threads call `wrong_weights`.
+        """
+        self._places  # noqa: B018 (computed once, here)
+        sums: Floats = np.add.reduceat(down[: self._levels.n_rows], self._shape[0][:-1])
+        return sums
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.integer], NDArray[np.int32] | None]:
+        """Level and query of every row; no queries where a scan goes query by query."""
+        level = self._levels.level_of_row()
+        if self._levels.deepest <= _FEW_LEVELS:
+            return level.astype(np.uint8), None
+        return level, self._levels.query_of_row()
+
+    def wrong_weights(
+        self,
+        up: Floats,
+        down: Floats,
+        coefficient: Floats,
+        level_sums: Floats,
+        codes: Codes,
+        n_bins: int,
+        missing_rank: int,
+        out: Floats,
+    ) -> None:
+        """Write the weight of wrongly ordered pairs for every threshold of a feature.
+
+        ``level_sums`` is what `prepare_scan` returned.
+        """
+        levels = self._levels
+        if self._small and levels.n_segments * (n_bins + 2) <= _PLAIN_TABLE:
+            plain.wrong_weights(
+                up, down, self._gap, coefficient, codes, n_bins, missing_rank, *self._shape, out
+            )
+            return
+        from crucial.kernels.compiled import scans
+
+        given = (up, down, self._gains, coefficient, codes[: levels.n_rows], n_bins, missing_rank)
+        level, query = self._places
+        if query is None and codes.dtype == np.uint8:
+            scans.wrong_weights_few(
+                *given, level, level_sums, levels.row_start, levels.query_first, out
+            )
+        else:
+            if query is None:
+                level, query = levels.level_of_row(), levels.query_of_row()
+            scans.wrong_weights(*given, level, query, levels.query_first, out)
+        # The scan adds and takes away: what is left of nothing may be slightly negative.
+        np.maximum(out, 0.0, out=out)
+
+    def misordered(self, scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Return the weight of pairs in the wrong order, and of tied ones, for every query."""
+        levels = self._levels
+        out = np.zeros((levels.n_queries, 2))
+        if self._small:
+            plain.misordered(scores, weight, self._gap, *self._shape, out[:, 0], out[:, 1])
+        else:
+            from crucial.kernels.compiled.pairs import misordered
+
+            order = np.lexsort((-scores, levels.query_of_row()))
+            level = levels.level_of_row()[order]
+            given = (scores[order], level, weight[order], self._gains, levels.query_first)
+            self._over_queries(lambda a, b: misordered(*given, levels.row_start, a, b, out))
+        return out[:, 0], out[:, 1]
+
+
+def advance_binary(
+    output: Bytes,
+    alpha: float,
+    factors: tuple[float, float],
+    scores: Floats,
+    up: Floats,
+    down: Floats,
+    threads: int,
+    rows: tuple[int, int] | None = None,
+) -> None:
+    """Add alpha to the scores of rows with output 1; multiply their ``up`` and ``down``.
+
+    Parameters
+    ----------
+    factors : (float, float)
+        On ``up`` and on ``down``: ``exp(alpha)`` and ``exp(-alpha)``, or 1.
+    rows : (int, int), optional
+        First row and end of the range to change; all rows by default.
+    """
+    if is_small(len(scores)):
+        if rows is not None:
+            part = slice(*rows)
+            output, scores, up, down = output[part], scores[part], up[part], down[part]
+        plain.advance_binary(output, alpha, *factors, scores, up, down)
+        return
+    from crucial.kernels.compiled.pairs import advance_binary as compiled
+
+    over_ranges(
+        cut_evenly(*(rows or (0, len(scores))), threads),
+        threads,
+        lambda a, b: compiled(output, alpha, *factors, a, b, scores, up, down),
+    )
+
+
+def class_sums(codes: NDArray[Any], weight: Floats, n_first: int, size: int) -> Floats:
+    """Return the weight of the rows of every code, in two classes of rows.
+
+    Parameters
+    ----------
+    codes : unsigned array of shape (at least n_rows,)
+        Codes below ``size``.
+    weight : array of shape (n_rows,)
+    n_first : int
+        Rows of the first class, which come first.
+
+    Returns
+    -------
+    array of shape (2, size)
+    """
+    classes = ((0, n_first), (n_first, len(weight)))
+    if is_small(len(weight)):
+        return np.stack([np.bincount(codes[a:b], weight[a:b], size) for a, b in classes])
+    from crucial.kernels.compiled.features import histogram_wide
+
+    tables = np.zeros((2, size))
+    for table, (a, b) in zip(tables, classes, strict=True):
+        histogram_wide(codes[a:b], weight[a:b], table)
+    return tables
