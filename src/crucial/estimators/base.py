@@ -102,6 +102,7 @@ class Ranker(TableEstimator):
 
     model_: AdditiveRanker
     fitted_with_qid_: bool
+    n_jobs: int | None
 
     def predict(self, X: Any, qid: Any = None) -> Floats:
         """Score every row; scores are comparable within a query only.

@@ -15,7 +15,7 @@ from crucial.types import Floats
 __all__ = ["BestFeature", "RandomOrder"]
 
 
-class BestFeature(BaseEstimator):  # type: ignore[misc]
+class BestFeature(BaseEstimator):
     """Rank by the one feature, up or down, that orders most training pairs right.
 
     Ties count half (R2); rows where the feature abstains stand at the end.
@@ -55,7 +55,7 @@ class BestFeature(BaseEstimator):  # type: ignore[misc]
         return self._scores(Instances.from_input(X), self.feature_, self.direction_)
 
 
-class RandomOrder(BaseEstimator):  # type: ignore[misc]
+class RandomOrder(BaseEstimator):
     """Rank at random: what any ranker should beat.
 
     Parameters

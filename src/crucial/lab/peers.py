@@ -62,7 +62,7 @@ def _whole_labels(name: str, y: Floats, highest: int) -> Ints:
     return y.astype(np.int64)
 
 
-class LightGBMPeer(BaseEstimator):  # type: ignore[misc]
+class LightGBMPeer(BaseEstimator):
     """LightGBM's ranker, on one thread and deterministic.
 
     Parameters
@@ -129,7 +129,7 @@ class LightGBMPeer(BaseEstimator):  # type: ignore[misc]
             yield total
 
 
-class XGBoostPeer(BaseEstimator):  # type: ignore[misc]
+class XGBoostPeer(BaseEstimator):
     """XGBoost's ranker, on one thread.
 
     Parameters
@@ -203,7 +203,7 @@ class XGBoostPeer(BaseEstimator):  # type: ignore[misc]
             yield total
 
 
-class CatBoostPeer(BaseEstimator):  # type: ignore[misc]
+class CatBoostPeer(BaseEstimator):
     """CatBoost's ranker, on one thread.
 
     Parameters

@@ -54,7 +54,7 @@ MEASURES = ("kendall", "persistence@10", *NDCG)
 RIDGES = [1e-4, 1e-3, 1e-2, 1e-1]
 
 
-class Graded(BaseEstimator):  # type: ignore[misc]
+class Graded(BaseEstimator):
     """A ranker that wants few grades, given strict orders: every list is cut into equal parts.
 
     Parameters

@@ -29,7 +29,7 @@ def as_opinions(X: Any) -> Opinions:
     return X if isinstance(X, Opinions) else Opinions.from_dense(X)
 
 
-class _ViewerRanker(BaseEstimator):  # type: ignore[misc]
+class _ViewerRanker(BaseEstimator):
     """Checks its input, and that the viewers stay the same."""
 
     def fit(self, X: Any, y: Any, *, club: Any = None) -> Self:
