@@ -3,52 +3,208 @@
 ::
 
     CrucialError
-    ├── ParameterError   (ValueError)  a parameter is outside what it may be
-    ├── DataError        (ValueError)  what was given to learn from is not usable
-    │   └── FileError                  the same, in a file: says file, line and column
-    ├── ModelFileError   (ValueError)  a model file is damaged, hostile or from a newer version
-    ├── NotRankedError   (ValueError)  a ranker was asked for something it cannot give
+    ├── ParameterError    (ValueError)  a parameter has a value that it must not have
+    ├── DataError         (ValueError)  rows, labels, ids or ratings cannot be used
+    │   ├── DataTypeError (TypeError)   the same, where the type itself is wrong
+    │   └── FileError                   the same, in a file: names file, line and column
+    ├── ModelFileError    (ValueError)  a model file is damaged, hostile or from a newer version
+    ├── NotRankedError    (ValueError)  a ranker cannot compute what was asked of it
     └── MissingExtraError (ImportError) an optional package is not installed
 
-    NoProgressWarning    (UserWarning) the ensemble ended before the rounds asked for
-    NotSeparableWarning  (UserWarning) no ranker was found that orders every pair right
-    DataWarning          (UserWarning) part of the data had no use and was left out
+    NoProgressWarning     (UserWarning) boosting stopped before the requested number of rounds
+    NotSeparableWarning   (UserWarning) no ranker was found that orders every pair correctly
+    DataWarning           (UserWarning) part of the data was of no use and was left out
 
-Unfitted estimators raise scikit-learn's own ``NotFittedError``; wrong types that
-scikit-learn's checks expect as ``TypeError`` are raised as `DataTypeError`.
+Unfitted estimators raise scikit-learn's own ``NotFittedError``. An exception keeps what its
+message is made of in fields, so that a caller can add a place (`DataError.in_file`,
+`DataError.about`) or spell arguments differently (`Message.spelled`) without editing text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
 __all__ = [
+    "Argument",
     "CrucialError",
     "DataError",
     "DataTypeError",
     "DataWarning",
     "FileError",
+    "Message",
     "MissingExtraError",
     "ModelFileError",
     "NoProgressWarning",
     "NotRankedError",
     "NotSeparableWarning",
     "ParameterError",
+    "about",
+    "in_file",
 ]
 
 
+@dataclass(frozen=True)
+class Argument:
+    """A parameter that a message mentions, with a value to pass unless it is None.
+
+    Examples
+    --------
+    >>> str(Argument("absent", "zero")), str(Argument("group_sizes"))
+    ("absent='zero'", 'group_sizes')
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+class Message(str):
+    """Text made of plain parts and `Argument` ones, which can be spelled in another way.
+
+    Examples
+    --------
+    >>> message = Message("Pass ", Argument("by", "row"), ".")
+    >>> message
+    "Pass by='row'."
+    >>> message.spelled(lambda argument: f"--pairs-by {argument.value}")
+    'Pass --pairs-by row.'
+    """
+
+    parts: tuple[str | Argument, ...]
+
+    def __new__(cls, *parts: str | Argument) -> Message:
+        """Join the parts to one text."""
+        message = super().__new__(cls, "".join(map(str, parts)))
+        message.parts = parts
+        return message
+
+    def spelled(self, spell: Callable[[Argument], str]) -> str:
+        """Return the text with every argument as ``spell`` writes it."""
+        return "".join(
+            spell(part)
+            if isinstance(part, Argument)
+            else part.spelled(spell)
+            if isinstance(part, Message)
+            else part
+            for part in self.parts
+        )
+
+
 class CrucialError(Exception):
-    """Base of everything raised on purpose."""
+    """Base of everything raised on purpose.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong: what was expected, and what came.
+    remedy : str, optional
+        What to do, in a sentence of its own.
+    parameter : str, optional
+        The parameter or input concerned.
+    value : object, optional
+        The value that was refused.
+
+    Examples
+    --------
+    >>> str(DataError("qid mixes int and str.", remedy="Use ids of one type.", parameter="qid"))
+    'qid mixes int and str. Use ids of one type.'
+    """
+
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        remedy: str = "",
+        parameter: str | None = None,
+        value: object = None,
+    ) -> None:
+        self.problem, self.remedy, self.parameter, self.value = problem, remedy, parameter, value
+        super().__init__(str(self.message))
+
+    @property
+    def place(self) -> str:
+        """Where the problem is; empty where the error does not know."""
+        return ""
+
+    @property
+    def message(self) -> Message:
+        """The whole text: place, problem and remedy."""
+        before = f"{self.place}: " if self.place else ""
+        after = (" ", self.remedy) if self.remedy else ()
+        return Message(before, self.problem, *after)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+_AnError = TypeVar("_AnError", bound=CrucialError)
+
+
+def _restore(kind: type[_AnError], args: tuple[object, ...], fields: dict[str, object]) -> _AnError:
+    """Make an unpickled error without calling its constructor."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 class ParameterError(CrucialError, ValueError):
-    """A parameter is outside what it may be."""
+    """A parameter has a value that it must not have.
+
+    `refused` makes the usual message and fills in the fields ``parameter``, ``owner`` (the
+    class or function), ``rule`` (what the value must be) and ``value``.
+    """
+
+    owner: str | None = None
+    rule: str | None = None
+
+    @classmethod
+    def refused(cls, owner: str, parameter: str, rule: str, value: object) -> ParameterError:
+        """Return the error for a value that breaks the rule of its parameter.
+
+        Examples
+        --------
+        >>> str(ParameterError.refused("RankBoost", "max_bins", "an int in [2, 65535]", 1))
+        "The 'max_bins' parameter of RankBoost must be an int in [2, 65535]. Got 1 instead."
+        """
+        error = cls(
+            f"The '{parameter}' parameter of {owner} must be {rule}. Got {value!r} instead.",
+            parameter=parameter,
+            value=value,
+        )
+        error.owner, error.rule = owner, rule
+        return error
 
 
 class DataError(CrucialError, ValueError):
-    """What was given to learn from, or to rank, is not usable."""
+    """Rows, labels, ids or ratings cannot be learned from or ranked."""
+
+    def in_file(self, path: object) -> FileError:
+        """Return the same error as one about a file; an error that names a file stays as it is."""
+        return FileError(
+            path,
+            self.problem,
+            remedy=self.remedy,
+            parameter=self.parameter,
+            value=self.value,
+        )
+
+    def about(self, subject: str) -> DataError:
+        """Return the same error with its subject in front: a task, a run, an eval set."""
+        return type(self)(
+            Message(f"{subject}: ", self.problem),
+            remedy=self.remedy,
+            parameter=self.parameter,
+            value=self.value,
+        )
 
 
 class DataTypeError(DataError, TypeError):
-    """The same, where the type itself is wrong."""
+    """The type of the rows, labels or ids is wrong."""
 
 
 class FileError(DataError):
@@ -59,32 +215,63 @@ class FileError(DataError):
     path : str
         The file as the user named it.
     problem : str
-        What was expected, what came, what to do.
+        What was expected, and what came.
     line, column : int, optional
         Place of the problem, counted from 1.
+    remedy, parameter, value : optional
+        As in `CrucialError`.
     """
 
     def __init__(
-        self, path: object, problem: str, line: int | None = None, column: int | None = None
+        self,
+        path: object,
+        problem: str,
+        line: int | None = None,
+        column: int | None = None,
+        **fields: Any,
     ) -> None:
-        self.path, self.problem, self.line, self.column = str(path), problem, line, column
-        place = self.path
-        if line is not None:
-            place += f", line {line}"
-        if column is not None:
-            place += f", column {column}"
-        super().__init__(f"{place}: {problem}")
+        self.path, self.line, self.column = str(path), line, column
+        super().__init__(problem, **fields)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return FileError, (self.path, self.problem, self.line, self.column)
+    @property
+    def place(self) -> str:
+        """File, line and column."""
+        line = "" if self.line is None else f", line {self.line}"
+        column = "" if self.column is None else f", column {self.column}"
+        return self.path + line + column
+
+    def in_file(self, path: object) -> FileError:
+        """Return the error itself: the file it names is the one."""
+        return self
+
+    def about(self, subject: str) -> FileError:
+        """Return the error itself: its file says what it is about."""
+        return self
 
 
 class ModelFileError(CrucialError, ValueError):
-    """A model file is damaged, hostile or from a newer version."""
+    """A model file is damaged, hostile or from a newer version.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong with it.
+    path : str, optional
+        The file as the user named it.
+    """
+
+    def __init__(self, problem: str = "", *, path: object = None, remedy: str = "") -> None:
+        self.path = None if path is None else str(path)
+        super().__init__(problem, remedy=remedy)
+
+    @property
+    def place(self) -> str:
+        """The file."""
+        return self.path or ""
 
 
 class NotRankedError(CrucialError, ValueError):
-    """A ranker was asked for something it cannot give."""
+    """A ranker cannot compute what was asked of it."""
 
 
 class MissingExtraError(CrucialError, ImportError):
@@ -92,12 +279,34 @@ class MissingExtraError(CrucialError, ImportError):
 
 
 class NoProgressWarning(UserWarning):
-    """The ensemble ended before the number of rounds asked for."""
+    """Boosting stopped before the requested number of rounds."""
 
 
 class NotSeparableWarning(UserWarning):
-    """No ranker was found that orders every pair right, which a margin above 0 takes."""
+    """No ranker was found that orders every pair correctly, as a margin above 0 requires."""
 
 
 class DataWarning(UserWarning):
-    """Part of the data had no use and was left out."""
+    """Part of the data was of no use and was left out."""
+
+
+@contextmanager
+def in_file(path: object) -> Iterator[None]:
+    """Name the file in every `DataError` raised inside that does not name one."""
+    try:
+        yield
+    except DataError as error:
+        if isinstance(error, FileError):
+            raise
+        raise error.in_file(path) from error
+
+
+@contextmanager
+def about(subject: str) -> Iterator[None]:
+    """Put the subject in front of every `DataError` raised inside that does not name a file."""
+    try:
+        yield
+    except DataError as error:
+        if isinstance(error, FileError):
+            raise
+        raise error.about(subject) from error

@@ -13,7 +13,7 @@ from crucial.data.formats.tables import _cell
 from crucial.data.formats.text_tables import TextTable, frame_columns, read_text_table
 from crucial.data.formats.words import shown, to_number
 from crucial.data.pairs import read_pairs
-from crucial.errors import DataError, FileError
+from crucial.errors import DataError, FileError, in_file
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Comparisons", "read_comparisons", "write_comparisons"]
@@ -296,12 +296,8 @@ def _has_tab(path: PathLike) -> bool:
 
 
 def _named(path: PathLike, winner: list[Any], loser: list[Any], **more: Any) -> Comparisons:
-    try:
+    with in_file(path):
         return Comparisons.from_columns(winner, loser, **more)
-    except FileError:
-        raise
-    except DataError as error:
-        raise FileError(path, str(error)) from error
 
 
 def _check_names(

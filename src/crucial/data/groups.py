@@ -25,44 +25,51 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         raise DataError(f"{name} is ragged: its rows are of different lengths.") from None
 
 
-def _as_ids(qid: Any, n_rows: int) -> NDArray[Any]:
+def _missing(name: str, row: int, what: str = "missing") -> DataError:
+    problem = f"{name} is {what} in row {row}; every row must belong to a query."
+    return DataError(problem, parameter=name)
+
+
+def _as_ids(qid: Any, n_rows: int, name: str) -> NDArray[Any]:
     """Query ids as a flat array of one sortable kind."""
-    ids = as_array(qid, "qid")
+    ids = as_array(qid, name)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
     if ids.ndim != 1:
         raise DataError(
-            f"qid must be one id a row (1 dimension). Got an array of shape {ids.shape}."
+            f"{name} must be one id a row (1 dimension). Got an array of shape {ids.shape}."
         )
     if len(ids) != n_rows:
         hint = ""
         if ids.dtype.kind in "iu" and len(ids) and int(ids.sum()) == n_rows:
             hint = (
                 " These look like group sizes, since they add up to the number of rows: "
-                "pass np.repeat(np.arange(len(sizes)), sizes) as qid instead."
+                f"pass np.repeat(np.arange(len(sizes)), sizes) as {name} instead."
             )
         raise DataError(
-            f"qid must have one id for each of the {n_rows} rows. Got {len(ids)}.{hint}"
+            f"{name} must have one id for each of the {n_rows} rows. Got {len(ids)}.{hint}"
         )
     if ids.dtype.kind == "f" and np.isnan(ids).any():
         row = int(np.flatnonzero(np.isnan(ids))[0])
-        raise DataError(f"qid is NaN in row {row}; every row must belong to a query.")
+        raise _missing(name, row, "NaN")
     if ids.dtype.kind in "mM" and np.isnat(ids).any():
         row = int(np.flatnonzero(np.isnat(ids))[0])
-        raise DataError(f"qid is missing in row {row}; every row must belong to a query.")
+        raise _missing(name, row)
     if ids.dtype.kind == "O" or type(ids.dtype).__name__ == "StringDType":
         for row, one in enumerate(ids):
             # (pandas' NA cannot be asked whether it differs from itself)
             if one is None or type(one).__name__ == "NAType" or one != one:
-                raise DataError(f"qid is missing in row {row}; every row must belong to a query.")
+                raise DataError(
+                    f"{name} is missing in row {row}; every row must belong to a query."
+                )
         kinds = {type(one) for one in ids}
         if len(kinds) > 1:
             names = sorted(k.__name__ for k in kinds)
-            raise DataError(f"qid mixes {' and '.join(names)}; use ids of one type.")
+            raise DataError(f"{name} mixes {' and '.join(names)}; use ids of one type.")
         if kinds == {str}:
             ids = ids.astype(str)
     if ids.dtype.kind == "c":
-        raise DataError("qid must not be complex numbers.")
+        raise DataError(f"{name} must not be complex numbers.")
     return ids
 
 
@@ -96,11 +103,11 @@ class Groups:
         return cls(np.zeros(1, np.int64), np.array([0, n_rows]))
 
     @classmethod
-    def from_qid(cls, qid: Any, n_rows: int) -> Groups:
-        """Sort rows into queries by an id of any type, in any order."""
+    def from_qid(cls, qid: Any, n_rows: int, name: str = "qid") -> Groups:
+        """Sort rows into queries by an id of any type, in any order; errors call it ``name``."""
         if qid is None:
             return cls.single(n_rows)
-        ids = _as_ids(qid, n_rows)
+        ids = _as_ids(qid, n_rows, name)
         if n_rows == 0:
             return cls(ids, np.zeros(1, np.int64))
         # Files come with their queries in runs: only one id a run needs sorting.

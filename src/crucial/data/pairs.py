@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crucial.data.files import PathLike, atomic_write
 from crucial.data.formats.fields import field_error, filled_lines, finite_number
 from crucial.data.formats.words import as_ids, decode, shown
-from crucial.errors import DataError, FileError
+from crucial.errors import Argument, DataError, FileError, Message
 from crucial.types import Floats, Ints
 from crucial.validation import check_choice
 
@@ -98,8 +98,8 @@ class PairTable:
                 if len(found) != 1:
                     what = f"rows {found[0]} and {found[1]} have both" if found else "no row has"
                     raise DataError(
-                        f"pair {pair} (from 0) names item {shown(str(name))}, which {what}. "
-                        "Use by='row' if these are row numbers."
+                        f"pair {pair} (from 0) names item {shown(str(name))}, which {what}.",
+                        remedy=Message("Use ", Argument("by", "row"), " if these are row numbers."),
                     )
                 table[pair, side] = found[0]
         return table

@@ -12,7 +12,7 @@ import numpy as np
 from crucial.data.files import PathLike
 from crucial.data.formats.fields import filled_lines
 from crucial.data.formats.words import decode, shown
-from crucial.errors import DataError, FileError
+from crucial.errors import DataError, FileError, in_file
 from crucial.types import Floats
 
 __all__ = ["Rankings", "read_preflib"]
@@ -158,12 +158,8 @@ def read_preflib(path: PathLike) -> Rankings:
         _check_kind(path, number, order, len(names), kind)
         orders.append(order)
         counts.append(count)
-    try:
+    with in_file(path):
         return Rankings._checked(tuple(names), orders, counts)
-    except FileError:
-        raise
-    except DataError as error:
-        raise FileError(path, str(error)) from error
 
 
 def _chain(

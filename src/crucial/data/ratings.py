@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crucial.data.files import PathLike
 from crucial.data.formats.words import as_ids
-from crucial.errors import DataError, FileError
+from crucial.errors import Argument, DataError, FileError, Message
 from crucial.types import Floats, Ints
 from crucial.validation import check_choice
 
@@ -177,10 +177,10 @@ def checked_ratings(
     if len(sizes) > 1:
         raise DataError("user, item and rating must be of one length.")
 
-    def problem(row: int, text: str) -> DataError:
+    def problem(row: int, text: str, remedy: str) -> DataError:
         if path is None or lines is None:
-            return DataError(f"row {row} (from 0): {text}")
-        return FileError(path, text, int(lines[row]))
+            return DataError(f"row {row} (from 0): {text}", remedy=remedy)
+        return FileError(path, text, int(lines[row]), remedy=remedy)
 
     if len(ratings) == 0:
         said = "there is no rating."
@@ -188,8 +188,8 @@ def checked_ratings(
     bad = np.flatnonzero(~np.isfinite(ratings.rating))
     if len(bad):
         value = ratings.rating[bad[0]]
-        raise problem(int(bad[0]), f"a rating must be a finite number. Got {value}; leave the "
-                      "line out where there is no rating.")  # fmt: skip
+        raise problem(int(bad[0]), f"a rating must be a finite number. Got {value}.",
+                      "Leave the line out where there is no rating.")  # fmt: skip
     key = ratings.user_code * len(ratings.items) + ratings.item_code
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
@@ -200,7 +200,8 @@ def checked_ratings(
         raise problem(
             row,
             f"user {str(ratings.user[row])!r} rated item {str(ratings.item[row])!r} in {where} "
-            "already; duplicates='last' lets the later one count.",
+            "already.",
+            Message("Use ", Argument("duplicates", "last"), " to keep the later rating."),
         )
     if len(same):
         kept = np.delete(np.arange(len(ratings)), order[same])

@@ -25,7 +25,8 @@ def eval_pair(eval_set: Any) -> tuple[Any, Any]:
     if isinstance(eval_set, list) and any(isinstance(one, tuple) for one in eval_set):
         raise DataError(f"there can be one eval set, a pair (X, y). Got {len(eval_set)}.")
     if not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
-        raise DataError("eval_set must be a pair (X, y); its queries go to eval_qid.")
+        raise DataError("eval_set must be a pair (X, y); its queries go to eval_qid.",
+                        parameter="eval_set")  # fmt: skip
     return eval_set[0], eval_set[1]
 
 
@@ -33,10 +34,7 @@ def eval_groups(eval_qid: Any, n_rows: int) -> Groups:
     """The queries of an eval set; they too may come in a list of one."""
     if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
         eval_qid = eval_qid[0]
-    try:
-        return Groups.from_qid(eval_qid, n_rows)
-    except DataError as error:
-        raise DataError(f"eval_{error}") from None
+    return Groups.from_qid(eval_qid, n_rows, "eval_qid")
 
 
 def set_aside(
@@ -72,7 +70,8 @@ def make_watch(
         if not np.isfinite(prepared(np.zeros(len(known)))):
             raise DataError(
                 f"eval_set: {name} has no value on it, since no query has a relevant row (or "
-                "a pair of different labels)."
+                "a pair of different labels).",
+                parameter="eval_set",
             )
     return Watch(instances, groups, measures, patience)
 

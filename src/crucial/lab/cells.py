@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.errors import DataError, FileError
+from crucial.errors import about
 from crucial.lab.comparators import Handover, fit, scores_of
 from crucial.lab.curves import curves, stages
 from crucial.lab.protocols import Protocol
@@ -122,12 +122,8 @@ def _parts_of(job: Job) -> Parts:
         return _LAST[0][2]
     if _LAST and _same_files(_LAST[0][0], job.task) and _LAST[0][1] == job.split.name:
         return _LAST[0][2]
-    try:
+    with about(f"task {job.task.name!r}, {job.split.name}"):
         parts: Parts = job.task.parts(job.split)
-    except FileError:
-        raise
-    except DataError as error:
-        raise DataError(f"task {job.task.name!r}, {job.split.name}: {error}") from error
     _LAST[:] = [(job.task, job.split.name, parts)]
     return parts
 

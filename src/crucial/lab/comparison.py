@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, ParameterError, about
 from crucial.lab.blocks import Blocks
 from crucial.lab.tidy import frame_of
 from crucial.measures.evaluation import Evaluation, Measures
@@ -304,12 +304,10 @@ def compare_runs(
         lookup(dict.fromkeys(named), baseline, "baseline")
     found: dict[str, Evaluation] = {}
     for name, run in named.items():
-        try:
+        with about(f"run {name!r}"):
             found[name] = evaluate_run(
                 qrels, run, measures, ties=ties, empty=empty, unjudged=unjudged, missing=missing
             )
-        except DataError as error:
-            raise DataError(f"run {name!r}: {error}") from error
     first = next(iter(found.values()))
     notes = []
     for name, one in found.items():

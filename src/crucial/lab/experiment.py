@@ -16,7 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from crucial import __version__
 from crucial.data.files import PathLike
-from crucial.errors import CrucialError, DataError, ParameterError
+from crucial.errors import CrucialError, ParameterError, about
 from crucial.lab.cells import Job, forget_parts, run_job, run_job_beside
 from crucial.lab.experiment_result import ExperimentResult
 from crucial.lab.protocols import as_protocol
@@ -122,10 +122,8 @@ class Experiment:
         if not isinstance(task, Task):
             return
         for measure in (*self.measures, *self._choosers):
-            try:
+            with about(f"task {task.name!r}"):
                 measure.prepare(task.y, task.groups)
-            except DataError as error:
-                raise DataError(f"task {task.name!r}: {error}") from error
 
     def settings(self) -> Settings:
         """Return everything that decides the numbers, and the versions that compute them."""

@@ -94,8 +94,20 @@ def deal(
     groups: Groups,
     has_qid: bool,
     random: np.random.Generator,
+    parameter: str = "cv",
 ) -> Ints:
-    """Number of the fold of every row, from 0: whole queries, or without any the rows."""
+    """Number of the fold of every row, from 0: whole queries, or without any the rows.
+
+    ``parameter`` is what the caller's number of folds is called, for errors.
+    """
+    needed = groups.n_groups if has_qid else len(y)
+    if n_folds > needed:
+        what = "queries, since none is divided" if has_qid else "rows"
+        remedy = f"Use {parameter}={needed} or less." if needed > 1 else ""
+        if has_qid and needed == 1:
+            remedy = "Leave qid out to divide the rows themselves."
+        problem = f"{parameter}={n_folds} folds need as many {what}. Got {needed}."
+        raise DataError(problem, remedy=remedy, parameter=parameter, value=n_folds)
     if has_qid:
         return _deal_queries(n_folds, y, groups, random)
     return _deal_rows(n_folds, y, random)
@@ -103,16 +115,6 @@ def deal(
 
 def _deal_queries(n_folds: int, y: Floats, groups: Groups, random: np.random.Generator) -> Ints:
     """Fold of every row: whole queries, those with something to tell apart spread evenly."""
-    if n_folds > groups.n_groups:
-        advice = (
-            "leave qid out to divide the rows themselves"
-            if groups.n_groups == 1
-            else f"use cv={groups.n_groups} or less"
-        )
-        raise DataError(
-            f"cv={n_folds} folds need as many queries, since none is divided. Got "
-            f"{groups.n_groups}; {advice}."
-        )
     inside, first = y[groups.order], groups.starts[:-1]
     alike = np.maximum.reduceat(inside, first) == np.minimum.reduceat(inside, first)
     fold = np.empty(groups.n_groups, np.int64)
@@ -126,8 +128,6 @@ def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:
     Ints are lined up by label and dealt out in that order, a round of all folds at a
     time, each round in an order of its own. Two labels and real numbers are one case.
     """
-    if n_folds > len(y):
-        raise DataError(f"cv={n_folds} folds need as many rows. Got {len(y)}.")
     rounds = -(-len(y) // n_folds)
     dealt = np.concatenate([random.permutation(n_folds) for _ in range(rounds)])
     # The first round is the short one: the lowest labels are rarely the rare ones.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crucial.data.groups import Groups
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, ParameterError, about
 from crucial.lab.folds import deal
 from crucial.lab.tasks import Split, Task
 from crucial.measures.names import get_measure
@@ -278,11 +278,9 @@ def _random(task: Task, seed: int, stream: int) -> np.random.Generator:
 
 
 def _dealt(task: Task, n_folds: int, seed: int) -> Ints:
-    try:
-        return deal(n_folds, task.y, task.groups, task.qid is not None, _random(task, seed, 0))
-    except DataError as error:
-        said = str(error).replace("cv=", "").replace("use ", "use n_folds=")
-        raise DataError(f"task {task.name!r}: {said}") from error
+    random = _random(task, seed, 0)
+    with about(f"task {task.name!r}"):
+        return deal(n_folds, task.y, task.groups, task.qid is not None, random, "n_folds")
 
 
 def _set_aside(

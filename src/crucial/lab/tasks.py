@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crucial.data.files import PathLike
 from crucial.data.groups import Groups
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, ParameterError, about
 from crucial.feedback.labels import check_labels
 from crucial.types import Floats, Ints
 
@@ -102,11 +102,9 @@ class Task:
         elif not hasattr(table, "shape"):
             table = np.asarray(table)
         object.__setattr__(self, "X", table)
-        try:
+        with about(f"task {self.name!r}"):
             object.__setattr__(self, "y", check_labels(self.y, int(table.shape[0])))
             groups = Groups.from_qid(self.qid, len(self.y))
-        except DataError as error:
-            raise DataError(f"task {self.name!r}: {error}") from error
         if self.qid is not None:
             object.__setattr__(self, "qid", groups.ids[groups.codes])
 

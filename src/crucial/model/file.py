@@ -237,8 +237,8 @@ def load_model(path: PathLike) -> Model:
     name = os.fspath(path)
     try:
         return _parsed(_read(name))
-    except _Refused as problem:
-        raise ModelFileError(f"{name}: {problem}") from problem.__cause__
+    except _Invalid as problem:
+        raise ModelFileError(str(problem), path=name) from problem.__cause__
 
 
 def _short(error: Exception) -> str:
@@ -246,7 +246,7 @@ def _short(error: Exception) -> str:
     return printable(str(error), 200)
 
 
-class _Refused(Exception):
+class _Invalid(Exception):
     """What is wrong with the file, without its name."""
 
 
@@ -254,44 +254,44 @@ def _read(name: str) -> bytes:
     try:
         kind = os.stat(name).st_mode
         if stat.S_ISDIR(kind):
-            raise _Refused("this is a directory; name the model file in it.")
+            raise _Invalid("this is a directory; name the model file in it.")
         if not stat.S_ISREG(kind):
-            raise _Refused("this is not a regular file.")
+            raise _Invalid("this is not a regular file.")
         with open(name, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        raise _Refused("there is no such file.") from error
+        raise _Invalid("there is no such file.") from error
     except (OSError, ValueError) as error:  # (a ValueError is a NUL in the name)
         reason = getattr(error, "strerror", None) or str(error)
-        raise _Refused(f"cannot be read: {reason}.") from error
+        raise _Invalid(f"cannot be read: {reason}.") from error
     if len(data) > MAX_BYTES:
-        raise _Refused(f"has more than the {MAX_BYTES} bytes a model file may have.")
+        raise _Invalid(f"has more than the {MAX_BYTES} bytes a model file may have.")
     return data
 
 
 def _parsed(data: bytes) -> Model:
     """Check a file from the outside inwards, and build the model last."""
     if not data.strip():
-        raise _Refused("is empty.")
+        raise _Invalid("is empty.")
     other = what_else(data)
     if other is not None:
-        raise _Refused(other)
+        raise _Invalid(other)
     try:
         data.decode("utf-8")
         minified = msgspec.json.format(data, indent=-1)
     except UnicodeDecodeError as error:
-        raise _Refused(f"is damaged: byte {error.start} is not UTF-8 text.") from error
+        raise _Invalid(f"is damaged: byte {error.start} is not UTF-8 text.") from error
     except RecursionError as error:
-        raise _Refused("is nested too deeply to be a model file.") from error
+        raise _Invalid("is nested too deeply to be a model file.") from error
     except msgspec.DecodeError as error:
         if "truncated" in str(error):
-            raise _Refused("is cut short: the JSON ends too early. Copy it again.") from error
-        raise _Refused(f"is damaged or no model file: {_short(error)}.") from error
+            raise _Invalid("is cut short: the JSON ends too early. Copy it again.") from error
+        raise _Invalid(f"is damaged or no model file: {_short(error)}.") from error
     _check_heading(minified)
     envelope = _decoded(minified, _Envelope)
     model = bytes(envelope.model)
     if _checksum(model) != envelope.checksum:
-        raise _Refused(
+        raise _Invalid(
             "is damaged or was edited: the checksum does not match. Copy it again, or train "
             "and save the model again."
         )
@@ -299,37 +299,37 @@ def _parsed(data: bytes) -> Model:
     kind = _decoded(model, _Kind).kind
     if kind not in _KINDS:
         known = ", ".join(_KINDS)
-        raise _Refused(f"holds a model of kind '{printable(kind)}'; this release knows: {known}.")
+        raise _Invalid(f"holds a model of kind '{printable(kind)}'; this release knows: {known}.")
     payload: _Additive | _RankAddition = _decoded(model, _KINDS[kind])
     try:
         return payload.build()
     except ParameterError as error:
-        raise _Refused(f"holds a model that cannot be: {error}") from error
+        raise _Invalid(f"holds a model that cannot be: {error}") from error
 
 
 def _check_heading(minified: bytes) -> None:
     try:
         heading = msgspec.json.decode(minified, type=_Heading)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise _Refused(f"is JSON, but no model file: {_short(error)}.") from error
+        raise _Invalid(f"is JSON, but no model file: {_short(error)}.") from error
     if heading.format != FORMAT:
-        raise _Refused(f"is JSON, but no model file: its format is '{printable(heading.format)}'.")
+        raise _Invalid(f"is JSON, but no model file: its format is '{printable(heading.format)}'.")
     if heading.version > VERSION:
-        raise _Refused(
+        raise _Invalid(
             f"is of version {heading.version} of the format, newer than version {VERSION}, the "
             "newest that this release reads. Install a newer release of crucial."
         )
     if heading.version < 1:
-        raise _Refused(f"is damaged: there is no version {heading.version} of the format.")
+        raise _Invalid(f"is damaged: there is no version {heading.version} of the format.")
 
 
 def _decoded(minified: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(minified, type=kind)
     except (msgspec.DecodeError, ValueError) as error:
-        raise _Refused(f"does not hold what a model file must: {_short(error)}.") from error
+        raise _Invalid(f"does not hold what a model file must: {_short(error)}.") from error
     except RecursionError as error:
-        raise _Refused("is nested too deeply to be a model file.") from error
+        raise _Invalid("is nested too deeply to be a model file.") from error
 
 
 def _check_keys(minified: bytes) -> None:
@@ -339,10 +339,10 @@ def _check_keys(minified: bytes) -> None:
         seen = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Refused(f"gives the key '{printable(key)}' twice.")
+                raise _Invalid(f"gives the key '{printable(key)}' twice.")
             seen.add(key)
 
     try:
         json.loads(minified, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
-        raise _Refused(f"holds what JSON readers disagree on: {_short(error)}.") from error
+        raise _Invalid(f"holds what JSON readers disagree on: {_short(error)}.") from error

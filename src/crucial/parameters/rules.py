@@ -184,9 +184,7 @@ def refuse(owner: str, name: str, rule: str, value: object) -> ParameterError:
     >>> str(refuse("RankBoost", "max_bins", "an int in [2, 65535] or None", 1))
     "The 'max_bins' parameter of RankBoost must be an int in [2, 65535] or None. Got 1 instead."
     """
-    return ParameterError(
-        f"The '{name}' parameter of {owner} must be {rule}. Got {value!r} instead."
-    )
+    return ParameterError.refused(owner, name, rule, value)
 
 
 def check(owner: str, name: str, value: object, rule: Rule) -> None:

@@ -18,7 +18,7 @@ from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike
 from crucial.data.formats.reading import read_data
 from crucial.data.groups import Groups
-from crucial.errors import DataError, FileError
+from crucial.errors import DataError, FileError, in_file
 from crucial.lab.given_folds import FoldTask, read_folds
 from crucial.lab.tasks import Part, Parts, Split, Task
 from crucial.types import Floats
@@ -79,10 +79,8 @@ def heights(y: Floats, groups: Groups, best: str = "largest") -> Floats:
 def _strict(path: PathLike, y: Any, qid: Any, best: str) -> Floats:
     if qid is None:
         raise FileError(path, "its rows have no query ids (qid:...); lists were expected.")
-    try:
+    with in_file(path):
         return heights(y, Groups.from_qid(qid, len(y)), best)
-    except DataError as error:
-        raise FileError(path, str(error)) from error
 
 
 def read_lists(path: PathLike, best: str = "largest", **options: Any) -> Dataset:

@@ -165,7 +165,7 @@ def test_group_sizes_of_both_files(
     (folder / "valid.bare.query").unlink()
     assert "put its group sizes into" in error_line(crucial(*words))
     hint = crucial("train", folder / "train.bare", "-o", folder / "m.json", "--rounds", 2)
-    assert "give it with --group-sizes" in hint.stderr
+    assert "pass it as --group-sizes" in hint.stderr
 
 
 def test_trace_has_a_line_a_round(folder: Path, crucial) -> None:

@@ -36,7 +36,7 @@ def test_kinds(tmp_path, name, text, kind):
 def test_neither(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"hello world\n")
-    with pytest.raises(FileError, match=r"neither svmlight .* say which with format="):
+    with pytest.raises(FileError, match=r"neither svmlight .* Say which it is with format="):
         read_data(path)
     path.write_bytes(b"# only\n\n")
     with pytest.raises(FileError, match="there is no row at the start"):

@@ -117,8 +117,8 @@ class TestQueries:
         data = read(text, group_sizes=sizes)
         np.testing.assert_array_equal(data.qid, [0, 1, 1])
         assert any("queries are as in" in note for note in data.notes)
-        assert any("give it as group_sizes" in note for note in read(text).notes)
-        with pytest.raises(FileError, match="have their own qid; leave out group_sizes"):
+        assert any("pass it as group_sizes" in note for note in read(text).notes)
+        with pytest.raises(FileError, match=r"have their own qid\. Leave out group_sizes"):
             read("1 qid:1 1:1\n", group_sizes=sizes)
 
     @pytest.mark.parametrize(

@@ -116,7 +116,12 @@ class TestText:
 
 
 BAD = [
-    ("label,a\n1,x\n", 2, 2, "feature 'a' must be a finite number, or empty for missing; leave"),
+    (
+        "label,a\n1,x\n",
+        2,
+        2,
+        "feature 'a' must be a finite number, or empty for missing. Got 'x'. Leave the column out",
+    ),
     ("label,a\n1,2\n\n0,inf\n", 4, 2, "feature 'a' must be a finite number.* Got 'inf'"),
     ("label,a\n1,1e999\n", 2, 2, "feature 'a' must be a finite number.* Got '1e999'"),
     ("label,a\n1,1_000\n", 2, 2, "feature 'a' must be a finite number.* Got '1_000'"),
@@ -243,7 +248,7 @@ class TestParquet:
     @pytest.mark.parametrize(
         ("columns", "match"),
         [
-            ({"a": ["x"]}, "feature 'a' must hold numbers. Got the type string; leave it out"),
+            ({"a": ["x"]}, "feature 'a' must hold numbers. Got the type string. Leave it out"),
             ({"a": [np.inf]}, r"feature 'a' must be finite. Got inf in row 0 \(from 0\)"),
             ({"a": [1], "label": [nan]}, "label 'label' must be finite. Got nan in row 0"),
             ({"a": [1], "label": ["x"]}, "label 'label' must hold numbers. Got the type string"),

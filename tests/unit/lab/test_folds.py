@@ -152,7 +152,7 @@ def test_a_splitter_that_divides_a_query_is_refused():
         ([([0.5], [1])], DataError, "Got float64 values"),
         ([([0, 2], [1, 1])], DataError, "fold 0 has a test row twice"),
         ([([0, 2], [1, 3]), ([0], [2])], DataError, "query 'a' .* in fold 1"),
-        (3, DataError, "cv=3 folds need as many queries.* Got 2; use cv=2 or less"),
+        (3, DataError, "cv=3 folds need as many queries.* Got 2. Use cv=2 or less"),
     ],
 )
 def test_folds_that_cannot_be(cv, error, said):
@@ -161,7 +161,7 @@ def test_folds_that_cannot_be(cv, error, said):
 
 
 def test_one_query_or_too_few_rows():
-    with pytest.raises(DataError, match="Got 1; leave qid out"):
+    with pytest.raises(DataError, match=r"Got 1\. Leave qid out"):
         folds_of(2, [0, 1], ["a", "a"])
     with pytest.raises(DataError, match="cv=5 folds need as many rows"):
         folds_of(5, [0, 1, 0])

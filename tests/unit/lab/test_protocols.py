@@ -112,7 +112,7 @@ def test_texts_say_what_is_done():
         (
             lambda: ThreeWayFolds().splits(make_task(3), 0),
             DataError,
-            "task 'toy': 5 folds need as many queries, since none is divided. Got 3; use "
+            "task 'toy': n_folds=5 folds need as many queries, since none is divided. Got 3. Use "
             "n_folds=3 or less",
         ),
         (

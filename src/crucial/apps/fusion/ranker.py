@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +82,7 @@ class FusionRanker:
         try:
             return cls.of_model(load_model(path))
         except ParameterError as error:
-            raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+            raise ModelFileError(str(error), path=path) from error
 
     def save(self, path: PathLike) -> None:
         """Write the fusion to one JSON file, whole or not at all."""

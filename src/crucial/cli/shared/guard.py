@@ -97,7 +97,7 @@ def _explain(error: Exception) -> int:
     elif isinstance(error, click.ClickException):
         fail(error.format_message())
     elif isinstance(error, CrucialError):
-        fail(str(error))
+        fail(error.message)
     elif isinstance(error, OSError):
         place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str) else ""
         fail(place + (error.strerror or str(error)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from crucial.cli.shared.terminal import note
-from crucial.errors import DataError, FileError
+from crucial.errors import DataError, FileError, Message
 
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
@@ -122,7 +122,8 @@ def _read(
 def _tell(path: str, data: Dataset) -> None:
     """Say in one line what was assumed in reading a file."""
     if data.notes:
-        note(f"{path}: {'; '.join(data.notes)}")
+        after = [part for one in data.notes[1:] for part in ("; ", one)]
+        note(Message(f"{path}: ", data.notes[0], *after))
 
 
 def read_training(
@@ -215,9 +216,8 @@ def naming(path: str, valid: str | None = None) -> Iterator[None]:
     except FileError:
         raise
     except DataError as error:
-        said = str(error)
-        of_valid = valid is not None and said.startswith("eval_set")
-        raise FileError(valid if of_valid else path, said) from error
+        of_valid = valid is not None and error.parameter == "eval_set"
+        raise error.in_file(valid if of_valid else path) from error
 
 
 def refuse_same_file(target: str, *sources: str | None) -> None:

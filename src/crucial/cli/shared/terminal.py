@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import IO, TYPE_CHECKING
 
 import click
 
+from crucial.errors import Argument, Message
 from crucial.model.text import printable
 
 if TYPE_CHECKING:
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLAIN_WIDTH",
-    "as_options",
     "console",
     "counted",
     "fail",
@@ -40,29 +41,22 @@ def one_line(text: str) -> str:
     return printable(" ".join(text.split()), limit=4000)
 
 
-# Readers speak of their parameters; on the command line these are options.
-_AS_OPTIONS = {
-    "give it as group_sizes": "give it with --group-sizes",
-    "leave out group_sizes": "leave out --group-sizes",
-    "absent='zero' and sparse='auto'": "--absent zero",
-    "absent='zero'": "--absent zero",
-    "absent='missing'": "--absent missing",
-    "(index_base)": "(--index-base)",
-    "features asked for (n_features)": "features of the model",
-    "ignore=[...]": "--ignore NAME",
-    "item='": "--item '",
-    "choose the columns with features=[...]": "leave it out with --ignore ''",
-    "format='svmlight' or format='table'": "--input-format svmlight or --input-format table",
-    "by='row'": "--pairs-by row",
-    "duplicates='last'": "--duplicates last",
-}
+# Parameters of the library whose options have other names.
+_OPTION_NAMES = {"format": "input-format", "by": "pairs-by"}
 
 
-def as_options(text: str) -> str:
-    """Call parameters of readers by the names of their options."""
-    for parameter, option in _AS_OPTIONS.items():
-        text = text.replace(parameter, option)
-    return text
+def _as_option(argument: Argument) -> str:
+    """Spell an argument of the library as the option it is on the command line."""
+    option = "--" + _OPTION_NAMES.get(argument.name, argument.name.replace("_", "-"))
+    if argument.value is None:
+        return option
+    values = argument.value if isinstance(argument.value, list) else [argument.value]
+    return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
+
+
+def _with_options(text: str) -> str:
+    """Return a message with options in place of arguments, where it mentions any."""
+    return text.spelled(_as_option) if isinstance(text, Message) else text
 
 
 def counted(number: int, one: str, many: str) -> str:
@@ -78,12 +72,12 @@ def counted(number: int, one: str, many: str) -> str:
 
 def note(text: str) -> None:
     """Tell the user something on standard error, in one line."""
-    click.echo(f"crucial: note: {one_line(as_options(text))}", err=True)
+    click.echo(f"crucial: note: {one_line(_with_options(text))}", err=True)
 
 
 def fail(text: str) -> None:
     """Tell the user what went wrong, in one line."""
-    click.echo(f"crucial: error: {one_line(as_options(text))}", err=True)
+    click.echo(f"crucial: error: {one_line(_with_options(text))}", err=True)
 
 
 def console(stream: IO[str] | None = None) -> Console:

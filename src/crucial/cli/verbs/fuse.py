@@ -11,7 +11,7 @@ from crucial.cli.shared.reading import refuse_same_file
 from crucial.cli.shared.runs import read_runs, write_run_to
 from crucial.cli.shared.terminal import console, counted, note
 from crucial.cli.shared.writing import check_target
-from crucial.errors import FileError
+from crucial.errors import in_file
 from crucial.progress import status_line
 
 if TYPE_CHECKING:
@@ -150,11 +150,11 @@ def _learn(runs: tuple[str, ...], output: str, given: dict[str, Any]) -> None:
     }
     how = Learning.checked(measure=measures[0], random_state=given["seed"], **learning)
     pool, qrels = read_runs(runs), read_qrels(given["qrels"])
-    with _naming(given["qrels"]):
+    with in_file(given["qrels"]):
         judged = judged_topics(pool, qrels)
     _tell_of_topics(pool, qrels, int(judged.sum()))
     screen = console()
-    with _naming(given["qrels"]), status_line("learning to fuse", "trying") as progress:
+    with in_file(given["qrels"]), status_line("learning to fuse", "trying") as progress:
         everything = Judging.of(pool, qrels).of_topics(judged)
         if given["holdout"]:
             found = compare_fusions(
@@ -185,19 +185,3 @@ def _tell_of_topics(pool: Pool, qrels: Qrels, n_judged: int) -> None:
     parts += [f"{counted(lost, 'judged topic', 'judged topics')} in no run"] * (lost > 0)
     if parts:
         note(f"{' and '.join(parts)} left out")
-
-
-class _naming:
-    """Name the judgements in errors about them."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        from crucial.errors import DataError
-
-        if isinstance(error, DataError) and not isinstance(error, FileError):
-            raise FileError(self._path, str(error)) from error

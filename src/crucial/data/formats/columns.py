@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from crucial.data.files import PathLike
 from crucial.data.formats.words import shown, to_number
-from crucial.errors import FileError, ParameterError
+from crucial.errors import Argument, FileError, Message, ParameterError
 
-__all__ = ["Roles", "assign_roles", "cell_problem", "to_cell"]
+__all__ = ["Roles", "assign_roles", "cell_error", "to_cell"]
 
 _WORDS = {"": float("nan"), "NA": float("nan"), "true": 1.0, "false": 0.0}
 _WORDS |= {"True": 1.0, "False": 0.0}
@@ -25,14 +25,17 @@ def to_cell(text: str) -> float | None:
     return _WORDS[text] if text in _WORDS else to_number(text)
 
 
-def cell_problem(name: str, what: str, cell: str) -> str:
-    """Say what is wrong with a cell that should be a number."""
+def cell_error(
+    path: PathLike, line: int | None, column: int, name: str, what: str, cell: str
+) -> FileError:
+    """Return the error for a cell that is not the number it must be."""
+    rule, remedy = "a finite number", ""
     if what == "feature":
-        hint = "; leave the column out with ignore=[...], or name it as item=" + repr(name)
         rule = "a finite number, or empty for missing"
-    else:
-        hint, rule = "", "a finite number"
-    return f"{what} {shown(name)} must be {rule}{hint}. Got {shown(cell)}."
+        remedy = Message("Leave the column out with ", Argument("ignore", [name]),
+                         ", or make it the item with ", Argument("item", name), ".")  # fmt: skip
+    problem = f"{what} {shown(name)} must be {rule}. Got {shown(cell)}."
+    return FileError(path, problem, line, column, remedy=remedy, value=cell)
 
 
 @dataclass
@@ -142,10 +145,15 @@ def assign_roles(
         if not names[place]:
             raise FileError(
                 path,
-                "this column has no name. If it is a row number written by another program, "
-                "write the file without it, or choose the columns with features=[...].",
+                "this column has no name.",
                 line,
                 place + 1,
+                remedy=Message(
+                    "If it is a row number written by another program, write the file without "
+                    "it, or leave it out with ",
+                    Argument("ignore", [""]),
+                    ".",
+                ),
             )
     if not chosen:
         raise FileError(path, "no column is left for the features.", line)

@@ -16,7 +16,7 @@ import numpy as np
 from crucial.data.dataset import Dataset
 from crucial.data.files import ByteSource
 from crucial.data.formats.blocks import cut_lines, next_block, read_start, text_blocks
-from crucial.data.formats.columns import Roles, assign_roles, cell_problem, to_cell
+from crucial.data.formats.columns import Roles, assign_roles, cell_error, to_cell
 from crucial.data.formats.words import as_ids, as_objects
 from crucial.errors import FileError
 from crucial.kernels.threads import count_threads, run_all
@@ -121,7 +121,7 @@ def _part(layout: Layout, some: list[tuple[int, list[str]]], careful: bool) -> P
     """Make a part of records that all have the right number of cells."""
     columns = list(zip(*(record for _, record in some)))
     roles = layout.roles
-    troubles: list[tuple[int, int, str]] = []
+    errors: list[tuple[int, int, FileError]] = []
     part = Part(np.empty((len(some), len(layout.number_columns))), [])
     for slot, place in enumerate(layout.number_columns):
         what = "label" if place == roles.label else "weight" if place == roles.weight else "feature"
@@ -129,18 +129,20 @@ def _part(layout: Layout, some: list[tuple[int, list[str]]], careful: bool) -> P
         if bad < 0 and what != "feature" and np.isnan(values).any():
             bad = int(np.flatnonzero(np.isnan(values))[0])
         if bad >= 0:
-            said = cell_problem(layout.names[place], what, columns[place][bad])
-            troubles.append((bad, place, said))
+            error = cell_error(
+                layout.path, some[bad][0], place + 1, layout.names[place], what, columns[place][bad]
+            )
+            errors.append((bad, place, error))
         part.numbers[:, slot] = values
     for place in layout.text_columns:
         texts = [cell.strip(" \t") for cell in columns[place]]
         if place == roles.qid and "" in texts:
-            said = f"the query id {layout.names[place]!a} is empty; every row must have one."
-            troubles.append((texts.index(""), place, said))
+            bad = texts.index("")
+            problem = f"the query id {layout.names[place]!a} is empty; every row must have one."
+            errors.append((bad, place, FileError(layout.path, problem, some[bad][0], place + 1)))
         part.texts.append(texts)
-    if troubles:
-        row, place, said = min(troubles)
-        raise FileError(layout.path, said, some[row][0], place + 1)
+    if errors:
+        raise min(errors, key=lambda found: found[:2])[2]
     return part
 
 

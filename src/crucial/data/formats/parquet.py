@@ -14,7 +14,7 @@ from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike, atomic_write
 from crucial.data.formats.columns import assign_roles
 from crucial.data.formats.words import as_objects
-from crucial.errors import FileError
+from crucial.errors import Argument, FileError, Message
 from crucial.types import Floats
 
 __all__ = ["read_parquet", "write_parquet"]
@@ -51,8 +51,9 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
         or pa.types.is_decimal(kind)
         or pa.types.is_null(kind)
     ):
-        hint = "; leave it out with ignore=[...]" if what == "feature" else ""
-        raise FileError(path, f"{what} {name!a} must hold numbers. Got the type {kind}{hint}.")
+        problem = f"{what} {name!a} must hold numbers. Got the type {kind}."
+        remedy = Message("Leave it out with ", Argument("ignore", [name]), ".")
+        raise FileError(path, problem, remedy=remedy if what == "feature" else "")
     values: Floats = column.cast(pa.float64(), safe=False).to_numpy()
     bad = np.isinf(values) if what == "feature" else ~np.isfinite(values)
     if bad.any():

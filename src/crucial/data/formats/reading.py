@@ -12,7 +12,7 @@ from crucial.data.files import PathLike, open_bytes
 from crucial.data.formats.svmlight import read_svmlight
 from crucial.data.formats.tables import read_table
 from crucial.data.formats.words import BOM
-from crucial.errors import FileError, ParameterError
+from crucial.errors import Argument, FileError, Message, ParameterError
 from crucial.validation import check_choice
 
 __all__ = ["find_format", "read_data"]
@@ -57,8 +57,14 @@ def find_format(path: PathLike) -> Literal["svmlight", "table"]:
         return "table"
     raise FileError(
         path,
-        "this is neither svmlight (label qid:Q index:value ...) nor a table with named "
-        "columns; say which with format='svmlight' or format='table'.",
+        "this is neither svmlight (label qid:Q index:value ...) nor a table with named columns.",
+        remedy=Message(
+            "Say which it is with ",
+            Argument("format", "svmlight"),
+            " or ",
+            Argument("format", "table"),
+            ".",
+        ),
     )
 
 

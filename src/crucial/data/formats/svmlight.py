@@ -16,7 +16,7 @@ from crucial.data.formats.svmlight_blocks import read_pieces
 from crucial.data.formats.svmlight_lines import Rules, item_of_comment
 from crucial.data.formats.svmlight_table import index_range, join_ids, join_items, make_table
 from crucial.data.formats.words import shown
-from crucial.errors import DataError, FileError
+from crucial.errors import Argument, DataError, FileError, Message
 from crucial.kernels.text_rules import MAX_INDEX
 from crucial.types import Ints
 from crucial.validation import check_choice, check_integer, refuse
@@ -134,7 +134,7 @@ def read_svmlight(
         data.qid = _qid_from_sizes(path, data, group_sizes)
         data.notes.append(f"queries are as in {os.fspath(group_sizes)}, numbered from 0")
     elif qid is None:
-        data.notes.append(f"no qid: all rows are one query{_hint_of_sizes(path)}")
+        data.notes.append(Message("no qid: all rows are one query", _hint_of_sizes(path)))
     return data
 
 
@@ -164,7 +164,8 @@ def _notes(
     cells = data.n_rows * data.n_features
     if entries < cells:
         as_what = "0" if absent == "zero" else "missing"
-        notes.append(f"features absent from a line are read as {as_what} (absent={absent!r})")
+        note = f"features absent from a line are read as {as_what} ("
+        notes.append(Message(note, Argument("absent", absent), ")"))
     if n_missing:
         notes.append(f"{n_missing} values written 'nan' or 'null' are read as missing")
     if not isinstance(data.X, np.ndarray):
@@ -177,13 +178,16 @@ def _notes(
 def _hint_of_sizes(path: PathLike) -> str:
     """Point to a file of group sizes that lies beside."""
     beside = f"{os.fspath(path)}.query"
-    return f" (if {beside} has the group sizes, give it as group_sizes)" * os.path.exists(beside)
+    if not os.path.exists(beside):
+        return ""
+    return Message(f" (if {beside} has the group sizes, pass it as ", Argument("group_sizes"), ")")
 
 
 def _qid_from_sizes(path: PathLike, data: Dataset, sizes_path: PathLike) -> Ints:
     """Number the queries whose sizes are in a file, one a line."""
     if data.qid is not None:
-        raise FileError(path, "the lines have their own qid; leave out group_sizes.")
+        raise FileError(path, "the lines have their own qid.",
+                        remedy=Message("Leave out ", Argument("group_sizes"), "."))  # fmt: skip
     sizes: list[int] = []
     with open_bytes(sizes_path) as source:
         for number, line in enumerate(source.lines(), 1):
@@ -253,7 +257,8 @@ def _rows(X: Any, absent: str, base: int) -> Iterator[list[str]]:
     dense = isinstance(X, np.ndarray)
     if not dense:
         if absent == "missing":
-            raise DataError("a sparse X has no missing cells to leave out: use absent='zero'.")
+            remedy = Message("Use ", Argument("absent", "zero"), ".")
+            raise DataError("a sparse X has no missing cells to leave out.", remedy=remedy)
         X = X.tocsr().sorted_indices()
     columns: NDArray[Any]
     for row in range(X.shape[0]):

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.formats.words import decode, shown, to_number
+from crucial.errors import Argument, Message
 from crucial.kernels.text_rules import (
     FEATURE,
     FINE,
@@ -262,14 +263,15 @@ def _feature_problem(token: bytes) -> str:
 def _index_problem(token: bytes, rules: Rules) -> str:
     index = _to_index(token.partition(b":")[0])
     if index < rules.low_index:
-        return (
-            f"index {index} is below {rules.low_index}, where the features of this file "
-            "were said to begin (index_base)."
+        return Message(
+            f"index {index} is below the first index of this file (",
+            Argument("index_base", rules.low_index),
+            ").",
         )
     why = (
         "the largest this library counts"
         if rules.n_features is None
-        else f"the last of the {rules.n_features} features asked for (n_features)"
+        else f"the last of the {rules.n_features} features asked for"
     )
     return f"the index in {shown(token)} is above {rules.high_index}, {why}."
 

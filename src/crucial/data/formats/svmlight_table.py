@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crucial.data.files import PathLike
 from crucial.data.formats.svmlight_lines import Piece
 from crucial.data.formats.words import as_ids, as_objects, decode
-from crucial.errors import FileError
+from crucial.errors import Argument, FileError, Message
 from crucial.kernels.threads import count_threads, run_all
 
 __all__ = ["index_range", "join_ids", "join_items", "make_table"]
@@ -122,9 +122,12 @@ def make_table(
             path,
             f"a dense table of {shape[0]} rows and {shape[1]} columns would take "
             f"{size / 2**30:,.1f} GiB for {entries} values (less than 1 cell in "
-            f"{_DENSE_SHARE_MISSING}). Read it with absent='zero' and sparse='auto', or "
-            "number the features without gaps.",
-        )
+            f"{_DENSE_SHARE_MISSING}).",
+            remedy=Message(
+                "Read it with ", Argument("absent", "zero"), ", which allows a sparse table, or "
+                "number the features without gaps.",
+            ),
+        )  # fmt: skip
     # (zeros cost nothing until they are written to, by the threads)
     table = np.zeros(shape, dtype) if absent == "zero" else np.full(shape, np.nan, dtype)
     _fill(pieces, base, table, n_jobs)
