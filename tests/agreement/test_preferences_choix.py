@@ -11,7 +11,7 @@ from crucial.apps.preferences.strengths import (
     fit_strengths,
 )
 from crucial.data.comparisons import Comparisons
-from crucial.data.preflib import Rankings
+from crucial.data.rankings import Rankings
 
 choix = pytest.importorskip("choix")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from crucial.data.formats.trec import read_qrels, read_run, write_qrels, write_run
+from crucial.data.runs import Qrels, Run
 
 ir_measures = pytest.importorskip("ir_measures")
 

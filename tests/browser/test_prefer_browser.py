@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from crucial.data.comparisons import read_comparisons
+from crucial.data.formats.comparisons import read_comparisons
 
 pytestmark = pytest.mark.browser
 

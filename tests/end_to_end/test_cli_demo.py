@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import crucial as package
 from crucial.cli.app import app
 from crucial.data.formats.tables import read_table
-from crucial.data.trec import read_qrels, read_run
+from crucial.data.formats.trec import read_qrels, read_run
 from crucial.measures.runs import evaluate_run
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crucial.apps.fusion import Pool, fuse
 from crucial.apps.fusion.methods import METHODS, fused_scores
-from crucial.data.trec import Run
+from crucial.data.runs import Run
 from crucial.kernels.compiled.votes import sort_by_majority as compiled
 from crucial.kernels.plain.votes import NOT_RETURNED
 from crucial.kernels.plain.votes import sort_by_majority as plain

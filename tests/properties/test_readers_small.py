@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crucial.data.formats.pairs import read_pairs, write_pairs
 from crucial.data.formats.reading import read_data
-from crucial.data.pairs import PairTable, read_pairs, write_pairs
-from crucial.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from crucial.data.formats.trec import read_qrels, read_run, write_qrels, write_run
+from crucial.data.pairs import PairTable
+from crucial.data.runs import Qrels, Run
 from crucial.errors import FileError
 
 quiet = settings(deadline=None)

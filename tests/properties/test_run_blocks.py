@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.data.formats.run_blocks import Words, read_coded_runs
-from crucial.data.trec import read_run
+from crucial.data.formats.trec import read_run
 from crucial.errors import FileError
 
 quiet = settings(deadline=None)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.files import PathLike
-from crucial.data.formats.words import as_ids
+from crucial.data.words import as_ids
 from crucial.errors import Argument, DataError, FileError, Message
 from crucial.types import Floats, Ints
 from crucial.validation import check_choice

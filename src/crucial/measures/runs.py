@@ -156,9 +156,9 @@ def evaluate_run(
     Parameters
     ----------
     qrels : object with qid, doc and relevance
-        Parallel columns, as `crucial.data.trec.Qrels`.
+        Parallel columns, as `crucial.data.runs.Qrels`.
     run : object with qid, doc and score
-        Parallel columns, as `crucial.data.trec.Run`. The order comes from the scores.
+        Parallel columns, as `crucial.data.runs.Run`. The order comes from the scores.
     measures, ties, empty, intervals, resamples, random_state
         As in `evaluate`; ``ties="trec"`` uses the names of the documents.
     unjudged : {"not_relevant", "drop"}

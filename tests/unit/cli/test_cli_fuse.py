@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from crucial.data.formats.trec import read_run, write_qrels, write_run
 from crucial.data.problems.digits import load_digits_search
-from crucial.data.trec import Qrels, Run, read_run, write_qrels, write_run
+from crucial.data.runs import Qrels, Run
 
 QUICK = ("--features", "reciprocal", "--balance", "queries", "--folds", 2, "--rounds", 20)
 

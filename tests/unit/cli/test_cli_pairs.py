@@ -11,7 +11,7 @@ import pytest
 
 from crucial.apps.preferences import PreferenceSession
 from crucial.cli.shared.guard import REFUSED
-from crucial.data.comparisons import read_comparisons
+from crucial.data.formats.comparisons import read_comparisons
 from crucial.model.file import load_model
 
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.data.comparisons import Comparisons, read_comparisons, write_comparisons
+from crucial.data.comparisons import Comparisons
+from crucial.data.formats.comparisons import read_comparisons, write_comparisons
+from crucial.data.formats.preflib import read_preflib
 from crucial.data.formats.text_tables import read_text_table
-from crucial.data.preflib import read_preflib
 from crucial.errors import DataError, FileError
 
 

@@ -8,7 +8,8 @@ import os
 import numpy as np
 import pytest
 
-from crucial.data.pairs import PairTable, read_pairs, write_pairs
+from crucial.data.formats.pairs import read_pairs, write_pairs
+from crucial.data.pairs import PairTable
 from crucial.errors import DataError, FileError, ParameterError
 
 

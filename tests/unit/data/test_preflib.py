@@ -6,7 +6,8 @@ import gzip
 
 import pytest
 
-from crucial.data.preflib import Rankings, read_preflib
+from crucial.data.formats.preflib import read_preflib
+from crucial.data.rankings import Rankings
 from crucial.errors import DataError, FileError
 
 HEAD = """\

@@ -8,7 +8,8 @@ import os
 import numpy as np
 import pytest
 
-from crucial.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from crucial.data.formats.trec import read_qrels, read_run, write_qrels, write_run
+from crucial.data.runs import Qrels, Run
 from crucial.errors import DataError, FileError
 
 

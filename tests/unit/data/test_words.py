@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from crucial.data.formats.words import as_ids, decode, place_of, shown, to_number
+from crucial.data.words import as_ids, decode, place_of, shown, to_number
 
 
 @pytest.mark.parametrize(

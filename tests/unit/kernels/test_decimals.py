@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from crucial.data.formats.words import to_number
+from crucial.data.words import to_number
 from crucial.kernels import decimals as kernels
 
 pytestmark = pytest.mark.kernels

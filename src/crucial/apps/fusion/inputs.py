@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.formats.run_blocks import Words, read_coded_runs
-from crucial.data.formats.words import as_objects
-from crucial.data.trec import Qrels, Run, read_qrels, read_run
+from crucial.data.formats.trec import read_qrels, read_run
+from crucial.data.runs import Qrels, Run
+from crucial.data.words import as_objects
 from crucial.errors import DataError, DataTypeError
 from crucial.types import Floats, Ints
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import as_qrels
 from crucial.apps.fusion.pool import Listing, Pool
-from crucial.data.formats.words import shown
 from crucial.data.groups import Groups
+from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import measure_ranking

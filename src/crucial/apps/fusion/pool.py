@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import CodedRuns, coded_runs
 from crucial.data.formats.run_blocks import Words
-from crucial.data.formats.words import shown
-from crucial.data.trec import Run, read_run
+from crucial.data.formats.trec import read_run
+from crucial.data.runs import Run
+from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.types import Bools, Floats, Ints
 

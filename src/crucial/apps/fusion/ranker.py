@@ -10,7 +10,7 @@ import numpy as np
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.unsupervised import DEPTH
-from crucial.data.trec import Run
+from crucial.data.runs import Run
 from crucial.errors import ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model

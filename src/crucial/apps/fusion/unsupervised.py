@@ -6,7 +6,7 @@ from typing import Any
 
 from crucial.apps.fusion.methods import Fusion
 from crucial.apps.fusion.pool import Pool
-from crucial.data.trec import Run
+from crucial.data.runs import Run
 from crucial.validation import check_integer
 
 __all__ = ["DEPTH", "fuse"]

@@ -10,7 +10,7 @@ from crucial.apps.preferences.session import PreferenceSession as PreferenceSess
 from crucial.apps.preferences.standings import Leaderboard as Leaderboard
 from crucial.apps.preferences.standings import leaderboard as leaderboard
 from crucial.data.comparisons import Comparisons as Comparisons
-from crucial.data.comparisons import read_comparisons as read_comparisons
-from crucial.data.comparisons import write_comparisons as write_comparisons
-from crucial.data.preflib import Rankings as Rankings
-from crucial.data.preflib import read_preflib as read_preflib
+from crucial.data.formats.comparisons import read_comparisons as read_comparisons
+from crucial.data.formats.comparisons import write_comparisons as write_comparisons
+from crucial.data.formats.preflib import read_preflib as read_preflib
+from crucial.data.rankings import Rankings as Rankings

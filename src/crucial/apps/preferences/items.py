@@ -12,7 +12,7 @@ import numpy as np
 from crucial.data.files import PathLike
 from crucial.data.formats.fields import filled_lines
 from crucial.data.formats.text_tables import TextTable, read_text_table
-from crucial.data.formats.words import decode, shown, to_number
+from crucial.data.words import decode, shown, to_number
 from crucial.errors import FileError
 from crucial.types import Floats
 

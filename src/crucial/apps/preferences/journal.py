@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from crucial.data.append_log import AppendLog, Entry, LogKind
-from crucial.data.formats.words import shown
+from crucial.data.words import shown
 from crucial.types import PathLike
 
 __all__ = ["ANSWERS", "Answer", "Journal"]

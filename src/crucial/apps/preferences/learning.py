@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crucial.data.formats.words import shown
 from crucial.data.instances import Instances
+from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, feature_name
 from crucial.inspection.results import shown as padded

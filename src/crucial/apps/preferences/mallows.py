@@ -14,7 +14,7 @@ import numpy as np
 
 from crucial.apps.preferences.graph import strong_parts
 from crucial.data.comparisons import Comparisons
-from crucial.data.preflib import Order, Rankings
+from crucial.data.rankings import Order, Rankings
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, new_axes, shown
 from crucial.types import Floats, Ints
@@ -122,7 +122,7 @@ def consensus(data: Rankings | Comparisons) -> Consensus:
 
     Examples
     --------
-    >>> from crucial.data.preflib import Rankings
+    >>> from crucial.data.rankings import Rankings
     >>> found = consensus(Rankings.from_orders([["a", "b", "c"], ["b", "a"], ["b", "c", "a"]]))
     >>> found.items, found.distance, found.exact
     (('b', 'c', 'a'), 2.0, True)

@@ -25,7 +25,7 @@ from typing import Any, cast
 from crucial.apps.preferences.items import Item
 from crucial.apps.preferences.journal import ANSWERS
 from crucial.apps.preferences.session import PreferenceSession, StaleQuestionError
-from crucial.data.comparisons import comparisons_csv
+from crucial.data.formats.comparisons import comparisons_csv
 from crucial.errors import CrucialError, DataError, FileError
 
 __all__ = ["PreferenceServer"]

@@ -16,7 +16,7 @@ from crucial.apps.preferences.journal import ANSWERS, Journal
 from crucial.apps.preferences.posterior import Posterior, learn_posterior, prior_precision
 from crucial.data.comparisons import Comparisons
 from crucial.data.files import PathLike
-from crucial.data.formats.words import shown
+from crucial.data.words import shown
 from crucial.errors import DataError, FileError
 from crucial.inspection.results import as_frame
 from crucial.types import Ints

@@ -17,7 +17,7 @@ from crucial.apps.preferences.strengths import (
     fit_strengths,
 )
 from crucial.data.comparisons import Comparisons
-from crucial.data.preflib import Rankings
+from crucial.data.rankings import Rankings
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, new_axes, shown
 from crucial.types import Bools, Floats, Ints

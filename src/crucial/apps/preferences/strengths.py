@@ -23,7 +23,7 @@ from crucial.validation import check_real
 
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
-    from crucial.data.preflib import Rankings
+    from crucial.data.rankings import Rankings
 
 __all__ = ["Choices", "choices_of_comparisons", "choices_of_rankings", "fit_strengths"]
 

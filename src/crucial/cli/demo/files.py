@@ -8,8 +8,9 @@ import numpy as np
 
 from crucial.cli.demo.runs import ListedRun, relevant_documents
 from crucial.data.files import atomic_write
+from crucial.data.formats.trec import write_qrels, write_run
 from crucial.data.problems.digits import SearchProblem
-from crucial.data.trec import Qrels, Run, write_qrels, write_run
+from crucial.data.runs import Qrels, Run
 from crucial.model.additive import AdditiveRanker
 
 __all__ = ["write_files"]

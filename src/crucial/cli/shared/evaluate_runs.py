@@ -12,7 +12,7 @@ from crucial.cli.shared.terminal import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from crucial.data.trec import Run
+    from crucial.data.runs import Run
     from crucial.measures.evaluation import Evaluation
 
 __all__ = ["measure_by_judgements", "print_topics"]
@@ -22,7 +22,7 @@ def measure_by_judgements(
     model: str, data: tuple[str, ...], chosen: list[str], given: dict[str, Any]
 ) -> tuple[Evaluation, int]:
     """Measure a run, or what a fusion makes of runs; also how many documents it has."""
-    from crucial.data.trec import read_qrels
+    from crucial.data.formats.trec import read_qrels
     from crucial.measures.runs import evaluate_run
 
     run = _fused(model, data, given) if _is_json(model) else _read(model, data)
@@ -49,7 +49,7 @@ def _is_json(path: str) -> bool:
 
 
 def _read(path: str, more: tuple[str, ...]) -> Run:
-    from crucial.data.trec import read_run
+    from crucial.data.formats.trec import read_run
 
     if more:
         raise click.UsageError(

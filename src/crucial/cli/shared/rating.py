@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crucial.cli.shared.terminal import counted, note
-from crucial.data.formats.words import to_number
+from crucial.data.words import to_number
 from crucial.model.text import printable
 
 if TYPE_CHECKING:

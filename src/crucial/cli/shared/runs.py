@@ -11,7 +11,7 @@ from crucial.cli.shared.writing import write_text
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.pool import Pool
-    from crucial.data.trec import Run
+    from crucial.data.runs import Run
 
 __all__ = ["read_runs", "write_run_to"]
 
@@ -25,7 +25,7 @@ def read_runs(paths: Sequence[str]) -> Pool:
 
 def write_run_to(output: str, run: Run) -> None:
     """Write a TREC run; "-" is standard output."""
-    from crucial.data.trec import write_run
+    from crucial.data.formats.trec import write_run
 
     if output != "-":
         write_run(output, run)

@@ -65,7 +65,7 @@ Conventions:
               help="Of all draws. [default: 0]")  # fmt: skip
 def compare_command(qrels: str, runs: tuple[str, ...], **given: Any) -> None:
     """Compare runs with a baseline, by the judgements in QRELS."""
-    from crucial.data.trec import read_qrels, read_run
+    from crucial.data.formats.trec import read_qrels, read_run
     from crucial.lab.comparison import compare_runs
     from crucial.measures.names import get_measure
 

@@ -16,7 +16,7 @@ from crucial.progress import status_line
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.pool import Pool
-    from crucial.data.trec import Qrels
+    from crucial.data.runs import Qrels
 
 __all__ = ["fuse_command"]
 
@@ -134,7 +134,7 @@ def _learn(runs: tuple[str, ...], output: str, given: dict[str, Any]) -> None:
     from crucial.apps.fusion.judging import Judging, judged_topics
     from crucial.apps.fusion.learning import Learning, learn_judged, refit_ranker
     from crucial.cli.tables.fusion import print_comparison, print_fusion
-    from crucial.data.trec import read_qrels
+    from crucial.data.formats.trec import read_qrels
 
     default = given["default_rank"]
     measures = given["metrics"] or ("map", "ndcg@10")

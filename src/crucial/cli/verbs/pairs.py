@@ -17,7 +17,7 @@ from crucial.errors import FileError
 if TYPE_CHECKING:
     from crucial.apps.preferences.standings import Leaderboard
     from crucial.data.comparisons import Comparisons
-    from crucial.data.preflib import Rankings
+    from crucial.data.rankings import Rankings
 
 __all__ = ["pairs_command"]
 
@@ -131,12 +131,12 @@ def pairs_command(comparisons: str, output: str | None, **given: Any) -> None:
 
 def _read(path: str, given: dict[str, Any]) -> Comparisons | Rankings:
     if path.lower().removesuffix(".gz").endswith(_PREFLIB):
-        from crucial.data.preflib import read_preflib
+        from crucial.data.formats.preflib import read_preflib
 
         if given["features"] is not None:
             raise click.UsageError("--features learns from comparisons; these are rankings.")
         return read_preflib(path)
-    from crucial.data.comparisons import read_comparisons
+    from crucial.data.formats.comparisons import read_comparisons
 
     roles = ("winner", "loser", "tie", "weight", "judge", "context")
     return read_comparisons(path, **{role: given[role] for role in roles})

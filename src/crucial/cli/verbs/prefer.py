@@ -110,7 +110,7 @@ def prefer_command(items: str, **given: Any) -> None:
 
 def _export(session: PreferenceSession, answers: str, target: str) -> None:
     from crucial.cli.shared.reading import naming
-    from crucial.data.comparisons import comparisons_csv
+    from crucial.data.formats.comparisons import comparisons_csv
 
     with naming(answers):
         found = session.comparisons()

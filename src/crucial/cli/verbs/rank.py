@@ -161,7 +161,7 @@ def _ranked(rows: Dataset, groups: Groups, scores: Floats) -> str:
 
 def _write_run(output: str, rows: Dataset, scores: Floats, tag: str) -> None:
     """Write a TREC run; "-" is standard output."""
-    from crucial.data.trec import Run
+    from crucial.data.runs import Run
 
     qid: Any = ["1"] * rows.n_rows if rows.qid is None else rows.qid
     names: Any = _names(rows)

@@ -238,7 +238,7 @@ def _fit(
 
 def _read_pairs(train: Dataset, given: dict[str, Any]) -> tuple[Any, Any]:
     """Pairs of rows and their weights."""
-    from crucial.data.pairs import read_pairs
+    from crucial.data.formats.pairs import read_pairs
 
     path = given["pairs"]
     pairs = read_pairs(path)

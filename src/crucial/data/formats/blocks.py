@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from crucial.data.files import ByteSource
-from crucial.data.formats.words import BOM, refuse_nul
+from crucial.data.words import BOM, refuse_nul
 from crucial.errors import FileError
 
 __all__ = ["BLOCK", "SMALL", "cut_lines", "next_block", "read_start", "text_blocks"]

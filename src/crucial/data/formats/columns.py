@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crucial.data.files import PathLike
-from crucial.data.formats.words import shown, to_number
+from crucial.data.words import shown, to_number
 from crucial.errors import Argument, FileError, Message, ParameterError
 
 __all__ = ["Roles", "assign_roles", "cell_error", "to_cell"]

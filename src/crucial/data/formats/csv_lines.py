@@ -17,7 +17,7 @@ from crucial.data.dataset import Dataset
 from crucial.data.files import ByteSource
 from crucial.data.formats.blocks import cut_lines, next_block, read_start, text_blocks
 from crucial.data.formats.columns import Roles, assign_roles, cell_error, to_cell
-from crucial.data.formats.words import as_ids, as_objects
+from crucial.data.words import as_ids, as_objects
 from crucial.errors import FileError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.types import Floats

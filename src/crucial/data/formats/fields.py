@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from crucial.data.files import PathLike, open_bytes
-from crucial.data.formats.words import BOM, refuse_nul, shown
+from crucial.data.words import BOM, refuse_nul, shown
 from crucial.errors import DataError, FileError
 
 __all__ = ["check_word", "field_error", "filled_lines", "finite_number"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike, atomic_write
 from crucial.data.formats.columns import assign_roles
-from crucial.data.formats.words import as_objects
+from crucial.data.words import as_objects
 from crucial.errors import Argument, FileError, Message
 from crucial.types import Floats
 

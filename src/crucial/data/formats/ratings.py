@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.files import PathLike, atomic_write, open_bytes
-from crucial.data.formats.words import BOM, as_ids, shown, to_number
 from crucial.data.ratings import Ratings, checked_ratings
+from crucial.data.words import BOM, as_ids, shown, to_number
 from crucial.errors import FileError
 
 __all__ = ["read_own_ratings", "read_ratings", "read_titles", "write_own_ratings"]

@@ -11,7 +11,7 @@ from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike, open_bytes
 from crucial.data.formats.svmlight import read_svmlight
 from crucial.data.formats.tables import read_table
-from crucial.data.formats.words import BOM
+from crucial.data.words import BOM
 from crucial.errors import Argument, FileError, Message, ParameterError
 from crucial.validation import check_choice
 

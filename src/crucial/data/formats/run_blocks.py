@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.files import PathLike, open_bytes
-from crucial.data.formats.words import BOM, as_objects
+from crucial.data.words import BOM, as_objects
 from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["CodedRun", "Words", "read_coded_runs"]

@@ -15,7 +15,7 @@ from crucial.data.files import PathLike, atomic_write, open_bytes
 from crucial.data.formats.svmlight_blocks import read_pieces
 from crucial.data.formats.svmlight_lines import Rules, item_of_comment
 from crucial.data.formats.svmlight_table import index_range, join_ids, join_items, make_table
-from crucial.data.formats.words import shown
+from crucial.data.words import shown
 from crucial.errors import Argument, DataError, FileError, Message
 from crucial.kernels.text_rules import MAX_INDEX
 from crucial.types import Ints

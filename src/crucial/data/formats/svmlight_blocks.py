@@ -13,7 +13,7 @@ import numpy as np
 from crucial.data.files import ByteSource
 from crucial.data.formats.blocks import cut_lines, next_block, read_start, text_blocks
 from crucial.data.formats.svmlight_lines import Piece, Rules, first_row, parse_lines, problem
-from crucial.data.formats.words import decode, place_of
+from crucial.data.words import decode, place_of
 from crucial.errors import FileError
 from crucial.kernels.text_rules import FINE, LABEL, VALUE
 from crucial.kernels.threads import count_threads, run_all

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.formats.words import decode, shown, to_number
+from crucial.data.words import decode, shown, to_number
 from crucial.errors import Argument, Message
 from crucial.kernels.text_rules import (
     FEATURE,

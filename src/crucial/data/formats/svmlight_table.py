@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crucial.data.files import PathLike
 from crucial.data.formats.svmlight_lines import Piece
-from crucial.data.formats.words import as_ids, as_objects, decode
+from crucial.data.words import as_ids, as_objects, decode
 from crucial.errors import Argument, FileError, Message
 from crucial.kernels.threads import count_threads, run_all
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike, atomic_write, open_bytes
 from crucial.data.formats.csv_lines import read_csv
-from crucial.data.formats.words import as_objects
+from crucial.data.words import as_objects
 from crucial.errors import DataError, FileError
 from crucial.validation import refuse
 

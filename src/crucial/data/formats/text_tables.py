@@ -8,7 +8,7 @@ from typing import Any
 
 from crucial.data.files import ByteSource, PathLike, open_bytes
 from crucial.data.formats.csv_lines import _Lines, _records
-from crucial.data.formats.words import BOM, refuse_nul, shown
+from crucial.data.words import BOM, refuse_nul, shown
 from crucial.errors import FileError
 
 __all__ = ["TextTable", "frame_columns", "read_text_table", "separator_of"]

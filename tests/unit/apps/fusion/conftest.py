@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crucial.data.problems.digits import load_digits_search
-from crucial.data.trec import Qrels, Run
+from crucial.data.runs import Qrels, Run
 
 
 def as_runs(problem):

@@ -14,7 +14,7 @@ from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.learning import FEATURES, Learning, tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
 from crucial.apps.fusion.plan import FusionPlan
-from crucial.data.trec import Qrels, Run
+from crucial.data.runs import Qrels, Run
 from crucial.errors import DataError, DataWarning, ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import save_model
@@ -128,7 +128,7 @@ class TestLearning:
 
     def test_large_files_and_tables_are_learned_from_alike(self, search, tmp_path, monkeypatch):
         from crucial.apps.fusion import inputs
-        from crucial.data.trec import write_run
+        from crucial.data.formats.trec import write_run
 
         runs, qrels = search
         paths = []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crucial.apps.fusion import Pool, fuse, inputs
-from crucial.data.trec import Run
+from crucial.data.runs import Run
 from crucial.errors import DataError, DataTypeError, FileError, ParameterError
 
 BM25 = "1 Q0 a 1 9 bm25\n1 Q0 b 2 5 bm25\n1 Q0 c 3 1 bm25\n2 Q0 a 1 4 bm25\n"

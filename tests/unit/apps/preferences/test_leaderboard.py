@@ -13,7 +13,7 @@ from crucial.apps.preferences import (
 )
 from crucial.apps.preferences.resampling import runs_of_ties
 from crucial.data.comparisons import Comparisons
-from crucial.data.preflib import Rankings
+from crucial.data.rankings import Rankings
 from crucial.errors import DataError, ParameterError
 from crucial.model.file import load_model
 

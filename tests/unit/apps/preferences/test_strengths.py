@@ -22,7 +22,7 @@ from crucial.apps.preferences.strengths import (
     fit_strengths,
 )
 from crucial.data.comparisons import Comparisons
-from crucial.data.preflib import Rankings
+from crucial.data.rankings import Rankings
 from crucial.errors import DataError
 from naive.preferences import cyclic_triads, kemeny, kemeny_cost, mallows_log_likelihood
 from naive.preferences import mm_strengths as naive_strengths

@@ -4,58 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.files import PathLike, atomic_write
 from crucial.data.formats.fields import check_word, field_error, filled_lines, finite_number
-from crucial.data.formats.words import as_objects, decode, shown
+from crucial.data.runs import Qrels, Run
+from crucial.data.words import as_objects, decode, shown
 from crucial.errors import DataError, FileError
-from crucial.types import Floats, Ints
 
-__all__ = ["Qrels", "Run", "read_qrels", "read_run", "write_qrels", "write_run"]
+__all__ = ["read_qrels", "read_run", "write_qrels", "write_run"]
 
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
-
-
-@dataclass
-class Run:
-    """What a system returned.
-
-    Attributes
-    ----------
-    qid, doc : object arrays of str
-        Query and document of each row.
-    score : float64 array
-        The higher, the better.
-    tag : object array of str, or str
-        Name of the system.
-    """
-
-    qid: NDArray[Any]
-    doc: NDArray[Any]
-    score: Floats
-    tag: NDArray[Any] | str = "crucial"
-
-
-@dataclass
-class Qrels:
-    """What was judged.
-
-    Attributes
-    ----------
-    qid, doc : object arrays of str
-        Query and document of each row.
-    relevance : int64 array
-        The higher, the better; below 0 for what TREC marks as spam or junk.
-    """
-
-    qid: NDArray[Any]
-    doc: NDArray[Any]
-    relevance: Ints
 
 
 def _rows(path: PathLike, form: str) -> Iterator[tuple[int, bytes, list[bytes], str, str]]:
