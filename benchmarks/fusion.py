@@ -35,10 +35,10 @@ def quality(folder: Path, splits: int, holdout: float) -> None:
         named |= {"rrf(60)": found["rrf(60)"]}
         for name, one in named.items():
             rows.setdefault(name, []).append([one.values[m] for m in MEASURES])
-        features = found.fusion.model.training["fusion"]["setting"]["features"]
+        features = found.fusion.choice.setting.features
         chosen[features] = chosen.get(features, 0) + 1
         print(".", end="", flush=True)
-    n_topics = len(found.test_topics)
+    n_topics = len(found.test_queries)
     print(f"\n{splits} seeded splits, {n_topics} held-out topics each, mean (standard error)")
     learned = np.array(rows["learned"])
     print(f"{'system':<20}" + "".join(f"{m:>10}" for m in MEASURES) + "   learned is better by")

@@ -5,7 +5,7 @@ Fusing runs
 Fuse the results of several search engines: by a rule, and as judgements teach.
 
 Seven engines look for handwritten digits, each through a view of its own. Their results are
-runs as TREC has them: topic, document, score. Half of the topics are judged and learned from;
+runs as TREC has them: query, document, score. Half of the queries are judged and learned from;
 the table is of the other half.
 """
 
@@ -53,7 +53,7 @@ print(
     f"{alone.relevant:.0%} of these are relevant, {alone.relevant_others:.0%} of the others"
 )
 
-# -- The fusion is one file, and fuses the runs of new topics -----------------------
+# -- The fusion is one file, and fuses the runs of new queries ----------------------
 found.fusion.save(folder / "fuse.json")
 again = FusionRanker.load(folder / "fuse.json").fuse(paths, depth=10, tag="fused")
 crucial.write_run(folder / "fused.run", again)

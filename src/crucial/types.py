@@ -15,6 +15,7 @@ __all__ = [
     "Floats",
     "FrameLike",
     "Ints",
+    "Objects",
     "PathLike",
     "Reals",
     "Singles",
@@ -32,6 +33,8 @@ Bytes: TypeAlias = NDArray[np.uint8]
 Reals: TypeAlias = NDArray[np.floating]
 #: Bins of the values of a feature, as numbers of one, two or four bytes.
 Codes: TypeAlias = NDArray[np.unsignedinteger]
+#: Ids and names: one long string does not widen the others, as it would in a text array.
+Objects: TypeAlias = NDArray[np.object_]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

@@ -117,12 +117,12 @@ def test_the_order_of_rows_changes_nothing(problem, seed):
 
 @quiet
 @given(problem=problems)
-def test_a_part_of_the_topics_is_fused_as_the_whole(problem):
+def test_a_part_of_the_queries_is_fused_as_the_whole(problem):
     pool = Pool.of(as_runs(problem))
-    for topic in range(pool.n_topics):
-        wanted = np.arange(pool.n_topics) == topic
-        part = pool.of_topics(wanted)
-        rows = pool.topic_of_row == topic
+    for topic in range(pool.n_queries):
+        wanted = np.arange(pool.n_queries) == topic
+        part = pool.of_queries(wanted)
+        rows = pool.query_of_row == topic
         assert part.doc.tolist() == pool.doc[rows].tolist()
         for method in METHODS:
             assert fused_scores(part, method).tolist() == fused_scores(pool, method)[rows].tolist()

@@ -14,7 +14,7 @@ from crucial.errors import DataError, ParameterError
 from crucial.types import Floats, Ints
 from crucial.validation import refuse
 
-__all__ = ["Fold", "deal", "make_folds"]
+__all__ = ["Fold", "deal", "deal_at_random", "folds_by_number", "make_folds"]
 
 
 _RULE = (
@@ -75,7 +75,7 @@ def make_folds(
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:
             raise refuse("cross_validate", "cv", _RULE, cv)
-        return _from_numbers(deal(int(cv), y, groups, has_qid, random))
+        return folds_by_number(deal(int(cv), y, groups, has_qid, random))
     if isinstance(cv, str | bytes):  # (which have a split of their own)
         raise refuse("cross_validate", "cv", _RULE, cv)
     if callable(getattr(cv, "split", None)):
@@ -113,6 +113,11 @@ def deal(
     return _deal_rows(n_folds, y, random)
 
 
+def deal_at_random(n_folds: int, n_queries: int, random: np.random.Generator) -> Ints:
+    """Return the fold of every query, from 0, whatever its labels are."""
+    return random.permutation(n_queries) % n_folds
+
+
 def _deal_queries(n_folds: int, y: Floats, groups: Groups, random: np.random.Generator) -> Ints:
     """Fold of every row: whole queries, those with something to tell apart spread evenly."""
     inside, first = y[groups.order], groups.starts[:-1]
@@ -137,8 +142,8 @@ def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:
     return fold
 
 
-def _from_numbers(numbers: NDArray[Any]) -> list[Fold]:
-    """A fold for every distinct number."""
+def folds_by_number(numbers: NDArray[Any]) -> list[Fold]:
+    """Return one fold for every distinct fold number, given one number per row."""
     names = [one for one in np.unique(numbers).tolist() if one != ALWAYS_TRAIN]
     folds = []
     for name in names:
@@ -171,7 +176,7 @@ def _given(cv: Any, n_rows: int) -> list[Fold]:
         if numbers.dtype.kind == "f" and np.isnan(numbers).any():
             row = int(np.flatnonzero(np.isnan(numbers))[0])
             raise DataError(f"cv: the fold number of row {row} is NaN.")
-        return _from_numbers(numbers)
+        return folds_by_number(numbers)
     return [_from_pair(at, item, n_rows) for at, item in enumerate(items)]
 
 

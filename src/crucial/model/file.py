@@ -14,11 +14,11 @@ line end after the last brace, so that a file cut short anywhere is noticed.
 
 The checksum guards against damage, not against malice: it proves nothing about who
 wrote a file. What makes a hostile file harmless is that reading one only ever builds
-the classes below, and checks every number of them.
+the classes of `crucial.model.payloads`, and checks every number of them.
 
-A new kind of model joins `_KINDS`, a new kind of weak ranker joins `WeakRanker`; neither
-needs a new version: a reader that does not know the kind says so. A change of what
-is written for an existing kind does:
+A new kind of model joins `crucial.model.payloads`, a new kind of weak ranker joins `WeakRanker`;
+neither needs a new version: a reader that does not know the kind says so. A change of what is
+written for an existing kind does:
 
 1. add 1 to `VERSION`;
 2. keep the old payload class under a name of its own, and turn what it reads into the
@@ -39,101 +39,24 @@ from typing import Annotated, Any
 import msgspec
 
 from crucial.data.files import PathLike, atomic_write
-from crucial.errors import FileError, ModelFileError, NotRankedError, ParameterError
-from crucial.model.additive import AdditiveRanker
-from crucial.model.quasi_knn import QuasiKNN
-from crucial.model.rank_addition import RankAdditionRanker
+from crucial.errors import FileError, ModelFileError, ParameterError
+from crucial.model.payloads import (
+    AdditivePayload,
+    Model,
+    Payload,
+    known_kinds,
+    payload_for,
+    payload_of,
+)
 from crucial.model.recognise import what_else
 from crucial.model.text import printable
-from crucial.model.weak import WeakRanker
 from crucial.validation import refuse
 
-__all__ = ["FORMAT", "MAX_BYTES", "VERSION", "Model", "load_model", "save_model"]
+__all__ = ["FORMAT", "MAX_BYTES", "VERSION", "load_model", "save_model"]
 
 FORMAT = "crucial-model"
 VERSION = 1
 MAX_BYTES = 64 * 1024 * 1024  # about half a million rounds
-
-
-class _Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    weight: float
-    ranker: WeakRanker
-
-
-class _Additive(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="additive"
-):
-    """An `AdditiveRanker` as it is written."""
-
-    n_features: int
-    feature_names: list[str] | None
-    rounds: list[_Round]
-    training: dict[str, Any]
-
-    @classmethod
-    def of(cls, model: AdditiveRanker) -> _Additive:
-        rounds = []
-        for number, (ranker, weight) in enumerate(zip(model.rankers, model.weights, strict=True)):
-            if not isinstance(ranker, WeakRanker):
-                raise NotRankedError(
-                    f"round {number + 1} is a weak ranker of class {type(ranker).__name__}, which "
-                    "a model file cannot hold: it knows Stump, Presence, ScaledFeature, Vote, "
-                    "Constant and QuasiKNN. Keep the code and train again, or pickle the model."
-                )
-            rounds.append(_Round(weight, ranker))
-        names = None if model.feature_names is None else list(model.feature_names)
-        return cls(model.n_features, names, rounds, dict(model.training))
-
-    def build(self) -> AdditiveRanker:
-        return AdditiveRanker(
-            self.n_features,
-            [one.ranker for one in self.rounds],
-            [one.weight for one in self.rounds],
-            self.feature_names,
-            self.training,
-        )
-
-
-class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    keep: float
-    weight: float
-    ranker: QuasiKNN
-
-
-class _RankAddition(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="rank_addition"
-):
-    """A `RankAdditionRanker` as it is written."""
-
-    n_features: int
-    feature_names: list[str] | None
-    rounds: list[_Step]
-    training: dict[str, Any]
-
-    @classmethod
-    def of(cls, model: RankAdditionRanker) -> _RankAddition:
-        steps = zip(model.keeps, model.weights, model.rankers, strict=True)
-        names = None if model.feature_names is None else list(model.feature_names)
-        return cls(model.n_features, names, [_Step(*one) for one in steps], dict(model.training))
-
-    def build(self) -> RankAdditionRanker:
-        return RankAdditionRanker(
-            self.n_features,
-            [one.ranker for one in self.rounds],
-            [one.keep for one in self.rounds],
-            [one.weight for one in self.rounds],
-            self.feature_names,
-            self.training,
-        )
-
-
-#: Every frozen form of a ranker that a file can hold.
-Model = AdditiveRanker | RankAdditionRanker
-
-_KINDS: dict[str, type[_Additive] | type[_RankAddition]] = {
-    "additive": _Additive,
-    "rank_addition": _RankAddition,
-}
 
 
 class _Kind(msgspec.Struct):
@@ -159,7 +82,7 @@ def save_model(model: Model, path: PathLike) -> None:
 
     Parameters
     ----------
-    model : AdditiveRanker or RankAdditionRanker
+    model : AdditiveRanker, RankAdditionRanker or crucial.apps.fusion.FusionRanker
         The model. All its weak rankers must be of a kind the file knows.
     path : str or path
         The file to make or replace; by custom its name ends in ``.json``.
@@ -171,15 +94,11 @@ def save_model(model: Model, path: PathLike) -> None:
     FileError
         The file cannot be written; what was there before is untouched.
     """
-    if not isinstance(model, AdditiveRanker | RankAdditionRanker):
+    payload = payload_for(model)
+    if payload is None:
         raise refuse("save_model", "model", "an AdditiveRanker or a RankAdditionRanker", model)
     if os.fspath(path).lower().endswith(".gz"):
         raise FileError(path, "model files are plain JSON; choose a name without .gz.")
-    payload: _Additive | _RankAddition
-    if isinstance(model, AdditiveRanker):
-        payload = _Additive.of(model)
-    else:
-        payload = _RankAddition.of(model)
     data = _written(payload)
     if len(data) > MAX_BYTES:
         raise FileError(
@@ -189,7 +108,7 @@ def save_model(model: Model, path: PathLike) -> None:
         file.write(data)
 
 
-def _written(payload: _Additive | _RankAddition) -> bytes:
+def _written(payload: Payload) -> bytes:
     """The file's bytes: every round on a line of its own, so that two files can be compared."""
     encode = msgspec.json.encode
     body = []
@@ -226,7 +145,7 @@ def load_model(path: PathLike) -> Model:
 
     Returns
     -------
-    AdditiveRanker or RankAdditionRanker
+    AdditiveRanker, RankAdditionRanker or crucial.apps.fusion.FusionRanker
         The model, equal to the one that was saved.
 
     Raises
@@ -296,15 +215,26 @@ def _parsed(data: bytes) -> Model:
             "and save the model again."
         )
     _check_keys(minified)
-    kind = _decoded(model, _Kind).kind
-    if kind not in _KINDS:
-        known = ", ".join(_KINDS)
-        raise _Invalid(f"holds a model of kind '{printable(kind)}'; this release knows: {known}.")
-    payload: _Additive | _RankAddition = _decoded(model, _KINDS[kind])
+    payload = _payload(model)
     try:
         return payload.build()
     except ParameterError as error:
         raise _Invalid(f"holds a model that cannot be: {error}") from error
+
+
+def _payload(model: bytes) -> Payload:
+    """Decode a model as the class of its kind."""
+    kind = _decoded(model, _Kind).kind
+    payload_class = payload_of(kind)
+    if payload_class is None:
+        known = ", ".join(known_kinds())
+        raise _Invalid(f"holds a model of kind '{printable(kind)}'; this release knows: {known}.")
+    payload: Payload = _decoded(model, payload_class)
+    if isinstance(payload, AdditivePayload) and isinstance(payload.training.get("fusion"), dict):
+        fusion = payload_of("fusion")  # (additive until fusions had a kind of their own)
+        assert fusion is not None
+        return fusion.of(payload)
+    return payload
 
 
 def _check_heading(minified: bytes) -> None:

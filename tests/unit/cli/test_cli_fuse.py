@@ -16,7 +16,7 @@ QUICK = ("--features", "reciprocal", "--balance", "queries", "--folds", 2, "--ro
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A folder with seven runs of thirty topics, and train.qrels."""
+    """A folder with seven runs of thirty queries, and train.qrels."""
     folder = tmp_path_factory.mktemp("runs")
     problem = load_digits_search(n_queries=30, top=15)
     for column, name in enumerate(problem.feature_names):
@@ -47,18 +47,18 @@ def fusion(runs, tmp_path_factory):
 class TestLearned:
     def test_the_table(self, fusion):
         said = fusion[1].stdout
-        assert "9 held-out topics, 21 to learn from; ndcg with linear gain y" in said
+        assert "9 held-out queries, 21 to learn from; ndcg with linear gain y" in said
         for name in ("top ", "rrf(60)", "combsum(min-max)", "combmnz", "borda", "condorcet"):
             assert f"\n{name}" in said
         assert "unjudged@10" in said
-        assert "best run on training topics" in said
+        assert "best run on training queries" in said
         assert "learned against rrf(" in said
         assert "documents that only one run returned" in said
         assert "share of weight" in said
         assert "learned: reciprocal, balance by queries, positive weights" in said
-        assert "learned from 30 topics" in fusion[1].stderr
+        assert "learned from 30 queries" in fusion[1].stderr
 
-    def test_without_held_out_topics(self, runs, crucial, tmp_path):
+    def test_without_held_out_queries(self, runs, crucial, tmp_path):
         target = tmp_path / "fuse.json"
         done = crucial(
             "fuse", *files(runs), "--qrels", runs / "train.qrels", "-o", target, *QUICK,
@@ -74,10 +74,10 @@ class TestLearned:
             "fuse", *files(runs), "--qrels", runs / "train.qrels", "-o", target, *QUICK,
             "--keep-split", "--seed", 3,
         )  # fmt: skip
-        assert "learned from 21 topics" in done.stderr
-        assert json.loads(target.read_text())["model"]["training"]["fusion"]["topics"] == 21
+        assert "learned from 21 queries" in done.stderr
+        assert json.loads(target.read_text())["model"]["fusion"]["topics"] == 21
 
-    def test_topics_of_no_use_are_told(self, runs, crucial, tmp_path):
+    def test_queries_of_no_use_are_reported(self, runs, crucial, tmp_path):
         qrels = tmp_path / "some.qrels"
         lines = (runs / "train.qrels").read_text().splitlines(keepends=True)
         first = lines[0].split()[0]
@@ -85,7 +85,7 @@ class TestLearned:
         qrels.write_text("".join(kept) + "none 0 x 1\n")
         done = crucial("fuse", *files(runs), "--qrels", qrels, "-o", tmp_path / "m.json", *QUICK)
         assert done.exit_code == 0, done.stderr
-        assert "1 topic of the runs without judgements and 1 judged topic in no run" in done.stderr
+        assert "1 query of the runs without judgements and 1 judged query in no run" in done.stderr
 
 
 class TestRank:
@@ -93,7 +93,7 @@ class TestRank:
         target = tmp_path / "fused.run"
         done = crucial("rank", fusion[0], *files(runs), "-o", target, "--tag", "mine")
         assert done.exit_code == 0, done.stderr
-        assert "in 30 topics" in done.stderr
+        assert "in 30 queries" in done.stderr
         run = read_run(target)
         assert set(run.tag) == {"mine"}
         shuffled = tmp_path / "again.run"
@@ -140,7 +140,7 @@ class TestEvaluate:
         shown = crucial("evaluate", target, "--qrels", runs / "train.qrels", "-m", "map")
         assert "unjudged" in shown.stdout
 
-    def test_topics_on_one_side(self, runs, crucial, tmp_path):
+    def test_queries_on_one_side(self, runs, crucial, tmp_path):
         lines = (runs / "top.run").read_text().splitlines(keepends=True)
         topics = list(dict.fromkeys(line.split()[0] for line in lines))
         some = [line for line in lines if line.split()[0] not in topics[:2]]
@@ -190,7 +190,7 @@ class TestRules:
         (("A", "B", "-o", "X", "--qrels", "A"), "top.run, line 1, column 1: expected 4 fields"),
         (("A", "B", "-o", "X", "--qrels", "Q", "--features", "x"), "unknown features 'x'"),
         (("A", "B", "-o", "X", "--qrels", "Q", "-m", "mapp"), "unknown measure 'mapp'"),
-        (("A", "B", "-o", "X", "--qrels", "O"), "other.qrels: no topic of the runs is judged"),
+        (("A", "B", "-o", "X", "--qrels", "O"), "other.qrels: no query of the runs is judged"),
     ],
 )
 def test_what_is_wrong_is_one_line(runs, crucial, error_line, tmp_path, words, said):

@@ -4,11 +4,11 @@
     Without judgements: reciprocal ranks, sums of scores, votes.
 ``learn_fusion``
     With judgements: RankBoost on the positions in every run (Freund, Iyer, Schapire & Singer
-    2003, section 6.1), its settings chosen by cross-validation over topics.
+    2003, section 6.1), with settings chosen by cross-validation over queries.
 ``FusionRanker``
-    What was learned; fuses the runs of new topics, saves and loads.
+    A learned fusion: fuses the runs of new queries, saves and loads.
 ``compare_fusions``
-    Every run, every fusion and the learned one on topics that were held out.
+    Measures every run, every fusion rule and the learned fusion on held-out queries.
 
 Names are imported on first use; `__init__.pyi` lists them.
 """

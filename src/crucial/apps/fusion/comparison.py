@@ -1,20 +1,21 @@
-"""Runs, fusions and the learned fusion on topics that were held out."""
+"""Compare runs, fusion rules and the learned fusion on held-out queries."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from crucial.apps.fusion.inputs import as_qrels
-from crucial.apps.fusion.judging import Judging, judged_topics
-from crucial.apps.fusion.learning import Learning, learn_judged, tuned_rrf
+from crucial.apps.fusion.inputs import Runs
+from crucial.apps.fusion.judging import Judging
+from crucial.apps.fusion.learning import Learning, Progress, learn_judged, tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
-from crucial.apps.fusion.pool import Pool
+from crucial.apps.fusion.pool import Listing, Pool
 from crucial.apps.fusion.ranker import FusionRanker
+from crucial.apps.fusion.renamed import renamed
 from crucial.errors import DataError
 from crucial.measures.base import summarise
 from crucial.measures.names import get_measure
@@ -23,16 +24,18 @@ from crucial.model.text import printable
 from crucial.types import Bools, Floats
 from crucial.validation import check_integer, check_real
 
-__all__ = ["FusionComparison", "Loners", "System", "compare_fusions", "split_topics"]
+__all__ = ["FusionComparison", "Loners", "System", "compare_fusions", "compare_judged", "hold_out"]
 
+#: A difference, and the lower and upper end of its interval.
+Difference: TypeAlias = tuple[float, float, float]
 
-#: How deep unjudged documents are counted.
+#: Depth at which unjudged documents and documents of a single run are counted.
 UNJUDGED_DEPTH = 10
 
 
 @dataclass(frozen=True)
 class System:
-    """How good a run or a fusion is on the held-out topics.
+    """The quality of a run or a fusion on the held-out queries.
 
     Attributes
     ----------
@@ -42,33 +45,33 @@ class System:
         Value by measure.
     differences : dict
         By measure: the value minus that of the baseline, and the ends of a 95% bootstrap
-        interval over the same topics.
+        interval over the same queries.
     unjudged : float
-        Share of the first ten documents that nobody judged.
+        Share of unjudged documents among the first ten.
     """
 
     name: str
     kind: str
     values: dict[str, float]
-    differences: dict[str, tuple[float, float, float]]
+    differences: dict[str, Difference]
     unjudged: float
 
 
 @dataclass(frozen=True)
 class Loners:
-    """What happens to the documents that only one run returned.
+    """The documents that only one run returned, and how they are ranked.
 
     Attributes
     ----------
     share : float
-        Of the held-out pool.
+        Their share of the held-out pool.
     relevant, relevant_others : float
         Share of relevant documents among them, and among the others.
-    first_ten, first_ten_others : float
-        Their part of the first ten of the learned fusion; that of reciprocal rank fusion.
+    first_ten, first_ten_rrf : float
+        Their share of the first ten of the learned fusion, and of reciprocal rank fusion.
     by_run : dict
-        For each run: documents that it alone returned, how many of them are relevant, how
-        many are in the first ten of the learned fusion.
+        For each run: the number of documents that it alone returned, how many of them are
+        relevant, and how many are in the first ten of the learned fusion.
     """
 
     share: float
@@ -81,33 +84,37 @@ class Loners:
 
 @dataclass(frozen=True, eq=False)
 class FusionComparison:
-    """Every system on the same held-out topics.
+    """Every system on the same held-out queries.
 
     Attributes
     ----------
     measures : tuple of str
     baseline : str
-        The run that is best on the training topics, by the first measure.
+        The run that is best on the training queries by the first measure.
+    rrf : str
+        Name of reciprocal rank fusion with the k tuned on the training queries.
     systems : list of System
-        Runs, then fusions, then the learned fusion.
+        Runs, then fusion rules, then the learned fusion.
     against_rrf : dict
-        By measure: learned minus reciprocal rank fusion with the k tuned on the training
-        topics, with its interval.
+        By measure: learned minus tuned reciprocal rank fusion, with its interval.
     loners : Loners
     fusion : FusionRanker
-        Learned from the training topics alone.
-    train_topics, test_topics : list of str
+        Learned from the training queries alone.
+    train_queries, test_queries : list of str
     """
 
     measures: tuple[str, ...]
     baseline: str
     rrf: str
     systems: list[System]
-    against_rrf: dict[str, tuple[float, float, float]]
+    against_rrf: dict[str, Difference]
     loners: Loners
     fusion: FusionRanker
-    train_topics: list[str]
-    test_topics: list[str]
+    train_queries: list[str]
+    test_queries: list[str]
+
+    train_topics = renamed("train_topics", "train_queries")
+    test_topics = renamed("test_topics", "test_queries")
 
     def __getitem__(self, name: str) -> System:
         for one in self.systems:
@@ -121,156 +128,168 @@ class FusionComparison:
         return self.systems[-1]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One dict a system."""
+        """Return one dict per system."""
         return [asdict(one) for one in self.systems]
 
     def __str__(self) -> str:
         wide = max(len(printable(one.name, 30)) for one in self.systems)
         first = self.measures[0]
         lines = [
-            f"{len(self.test_topics)} held-out topics; differences of {first} from "
-            f"{printable(self.baseline, 30)}, the best run on the {len(self.train_topics)} others"
+            f"{len(self.test_queries)} held-out queries; differences of {first} from "
+            f"{printable(self.baseline, 30)}, the best run on the {len(self.train_queries)} others"
         ]
         for one in self.systems:
             cells = "  ".join(f"{name} {one.values[name]:.4f}" for name in self.measures)
-            low, high = one.differences[first][1:]
-            span = "" if one.name == self.baseline else _span(one.differences[first][0], low, high)
+            span = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*one.differences[first])
+            span = "" if one.name == self.baseline else span
             lines.append(f"{printable(one.name, 30):<{wide}}  {cells}  {span}".rstrip())
         return "\n".join(lines)
 
 
-def _span(difference: float, low: float, high: float) -> str:
-    return f"{difference:+.4f} [{low:+.4f}, {high:+.4f}]"
-
-
-def split_topics(pool: Pool, qrels: Any, holdout: float, seed: int) -> Bools:
-    """Which topics of the pool are held out: a seeded part of the judged ones."""
-    check_real("compare_fusions", "holdout", holdout, 0.0, 0.9, low_open=True)
-    check_integer("compare_fusions", "random_state", seed, 0)
-    judged = np.flatnonzero(judged_topics(pool, qrels))
-    # (by name, so that the order of the runs does not change the split)
-    judged = judged[np.argsort(pool.topics[judged].astype(str), kind="stable")]
-    count = max(2, round(holdout * len(judged)))
-    if len(judged) - count < 2:
-        raise DataError(
-            f"{len(judged)} judged topics are too few to hold out {count} of them; judge more "
-            "topics, or hold out none."
-        )
-    out = np.zeros(pool.n_topics, bool)
-    out[np.random.default_rng(seed).permutation(judged)[:count]] = True
-    return out
-
-
 def compare_fusions(
-    runs: Any,
-    qrels: Any,
+    runs: Runs | Pool,
+    qrels: object,
     *,
     holdout: float = 0.3,
     measures: Sequence[str] = ("map", "ndcg@10"),
     random_state: int = 0,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
     **learning: Any,
 ) -> FusionComparison:
-    """Learn a fusion on a part of the topics; measure it beside all else on the others.
+    """Learn a fusion from a part of the queries, and compare it with all others on the rest.
 
-    Everything that can be chosen is chosen on the training topics alone: the settings of the
-    learned fusion, k of reciprocal rank fusion, and the run that is the baseline.
+    Everything is chosen on the training queries alone: the settings of the learned fusion, k of
+    reciprocal rank fusion, and the run that is the baseline.
 
     Parameters
     ----------
     runs, qrels
         As in `learn_fusion`.
     holdout : float
-        Share of the judged topics to hold out.
+        Share of the judged queries to hold out.
     measures : sequence of str
-        The first is what is chosen by.
+        Settings are chosen by the first.
     random_state : int
-        Seeds the split of the topics and the folds.
+        Seed of the split of the queries and of the folds.
     progress : function of str, optional
-        Told what is tried.
+        Called with the setting that is tried next.
     **learning
         As in `learn_fusion`.
     """
     names = [get_measure(one).name for one in measures]
-    how = Learning.checked(measure=names[0], random_state=random_state, **learning)
-    pool, judgements = Pool.of(runs), as_qrels(qrels)
-    held = split_topics(pool, judgements, holdout, random_state)
-    everything = Judging.of(pool, judgements)
-    train = everything.of_topics(judged_topics(pool, judgements) & ~held)
-    test = everything.of_topics(held)
+    how = Learning(measure=names[0], random_state=random_state, **learning)
+    return compare_judged(Judging.of(runs, qrels), how, names, holdout, progress)
+
+
+def compare_judged(
+    judging: Judging,
+    how: Learning,
+    measures: Sequence[str],
+    holdout: float,
+    progress: Progress | None = None,
+) -> FusionComparison:
+    """Compare systems on held-out queries of a pool; parameters as in `compare_fusions`."""
+    held = hold_out(judging, holdout, how.random_state)
+    train = judging.of_queries(judging.judged_queries & ~held)
+    test = judging.of_queries(held)
     fusion = learn_judged(train, how, progress)
-    rrf = tuned_rrf(train, names[0])
-    table: dict[str, tuple[str, dict[str, Floats], float]] = {}
-    for name, one in zip(pool.names, test.pool.lists):
-        values = {m: test.values(m, one) for m in names}
-        table[name] = ("run", values, test.unjudged(UNJUDGED_DEPTH, one))
-    fusions = [Fusion("rrf", 60.0), *([rrf] if rrf.k != 60.0 else [])]
-    fusions += [Fusion(m, normalise=how.normalise) for m in METHODS if m != "rrf"]
-    for rule in fusions:
-        _measure(table, rule.name, "fusion", test, rule.scores(test.pool), names)
-    learned = fusion.scores(test.pool)
-    _measure(table, "learned", "learned", test, learned, names)
-    baseline = _best_run(train, names[0])
-    systems = [
-        System(
-            name,
-            kind,
-            {m: _summary(m, values[m]) for m in names},
-            {m: _difference(table[baseline][1][m], values[m], m, random_state) for m in names},
-            unjudged,
-        )
-        for name, (kind, values, unjudged) in table.items()
-    ]
-    mine, other = table["learned"][1], table[rrf.name][1]
+    tuned = tuned_rrf(train, measures[0])
+    table = _Table(test, measures)
+    for name, listing in zip(test.pool.names, test.pool.lists):
+        table.add(name, "run", listing)
+    rules = [Fusion("rrf", 60.0), *([tuned] if tuned.k != 60.0 else [])]
+    rules += [Fusion(method, normalise=how.normalise) for method in METHODS if method != "rrf"]
+    shown_as = {rule: table.add(rule.name, "fusion", rule.scores(test.pool)) for rule in rules}
+    scores = fusion.scores(test.pool)
+    learned = table.add("learned", "learned", scores)
+    baseline = _best_run(train, measures[0])
     return FusionComparison(
-        tuple(names),
+        tuple(measures),
         baseline,
-        rrf.name,
-        systems,
-        {m: _difference(other[m], mine[m], m, random_state) for m in names},
-        _loners(test, learned, rrf.scores(test.pool)),
+        tuned.name,
+        table.systems(baseline, how.random_state),
+        table.differences(shown_as[tuned], learned, how.random_state),
+        _loners(test, scores, tuned.scores(test.pool)),
         fusion,
-        train.pool.topics.tolist(),
-        test.pool.topics.tolist(),
+        train.pool.queries.tolist(),
+        test.pool.queries.tolist(),
     )
 
 
-def _measure(
-    table: dict[str, tuple[str, dict[str, Floats], float]],
-    name: str,
-    kind: str,
-    test: Judging,
-    scores: Floats,
-    measures: Sequence[str],
-) -> None:
-    while name in table:  # (a run may be called as a fusion is)
-        name += "*"
-    values = {m: test.values(m, scores) for m in measures}
-    table[name] = (kind, values, test.unjudged(UNJUDGED_DEPTH, scores))
+def hold_out(judging: Judging, holdout: float, seed: int) -> Bools:
+    """Return which queries of the pool are held out: a random part of the judged ones."""
+    check_real("compare_fusions", "holdout", holdout, 0.0, 0.9, low_open=True)
+    check_integer("compare_fusions", "random_state", seed, 0)
+    judged = np.flatnonzero(judging.judged_queries)
+    # (by name, so that the order of the runs does not change the split)
+    judged = judged[np.argsort(judging.pool.queries[judged].astype(str), kind="stable")]
+    count = max(2, round(holdout * len(judged)))
+    if len(judged) - count < 2:
+        raise DataError(
+            f"{len(judged)} judged queries are too few to hold out {count} of them; judge more "
+            "queries, or hold out none."
+        )
+    out = np.zeros(judging.pool.n_queries, bool)
+    out[np.random.default_rng(seed).permutation(judged)[:count]] = True
+    return out
+
+
+class _Table:
+    """Measures of all systems on the test queries, by the name of the system."""
+
+    def __init__(self, test: Judging, measures: Sequence[str]) -> None:
+        self._test, self._measures = test, measures
+        self._kind: dict[str, str] = {}
+        self._values: dict[str, dict[str, Floats]] = {}
+        self._unjudged: dict[str, float] = {}
+
+    def add(self, name: str, kind: str, ranking: Floats | Listing) -> str:
+        """Measure a system; return its name, which is starred if it is taken."""
+        while name in self._kind:  # (a run may have the name of a fusion)
+            name += "*"
+        self._kind[name] = kind
+        self._values[name] = {m: self._test.values(m, ranking) for m in self._measures}
+        self._unjudged[name] = self._test.unjudged(UNJUDGED_DEPTH, ranking)
+        return name
+
+    def differences(self, first: str, second: str, seed: int) -> dict[str, Difference]:
+        """Return the second system minus the first by measure, with bootstrap intervals."""
+        out = {}
+        for measure in self._measures:
+            values = (self._values[name][measure] for name in (first, second))
+            test = paired_test(*values, resamples=1, random_state=seed)
+            out[measure] = (test.difference, test.low, test.high)
+        return out
+
+    def systems(self, baseline: str, seed: int) -> list[System]:
+        """Return every system, compared with the baseline."""
+        return [
+            System(
+                name,
+                kind,
+                {m: _summary(m, values) for m, values in self._values[name].items()},
+                self.differences(baseline, name, seed),
+                self._unjudged[name],
+            )
+            for name, kind in self._kind.items()
+        ]
 
 
 def _summary(measure: str, values: Floats) -> float:
     return summarise(values, None, get_measure(measure).aggregate, "skip")[0]
 
 
-def _difference(
-    first: Floats, second: Floats, measure: str, seed: int
-) -> tuple[float, float, float]:
-    found = paired_test(first, second, resamples=1, random_state=seed)
-    return found.difference, found.low, found.high
-
-
 def _best_run(train: Judging, measure: str) -> str:
-    """The run that is best on the training topics."""
-    chosen = get_measure(measure)
-    sign = 1.0 if chosen.higher_is_better else -1.0
-    values = [sign * _summary(measure, train.values(chosen, one)) for one in train.pool.lists]
+    """Return the name of the run that is best on the training queries."""
+    target = get_measure(measure)
+    sign = 1.0 if target.higher_is_better else -1.0
+    values = [sign * _summary(measure, train.values(target, one)) for one in train.pool.lists]
     values = [-math.inf if math.isnan(value) else value for value in values]
     return train.pool.names[int(np.argmax(values))]
 
 
 def _loners(test: Judging, learned: Floats, rrf: Floats) -> Loners:
-    """Look for the documents that one run alone returned."""
+    """Count the documents that one run alone returned."""
     pool = test.pool
     alone = pool.n_returned == 1
     relevant = test.labels > 0
@@ -289,13 +308,13 @@ def _loners(test: Judging, learned: Floats, rrf: Floats) -> Loners:
     )
 
 
-def _share(what: Bools, among: Bools) -> float:
-    return float(what[among].mean()) if among.any() else 0.0
+def _share(part: Bools, whole: Bools) -> float:
+    return float(part[whole].mean()) if whole.any() else 0.0
 
 
 def _first(pool: Pool, scores: Floats) -> Bools:
+    """Return which rows are among the first ten of their query."""
     order = pool.best_first(scores)
-    place = np.arange(len(order)) - pool.starts[pool.topic_of_row[order]]
     out = np.zeros(pool.n_rows, bool)
-    out[order[place < UNJUDGED_DEPTH]] = True
+    out[order[pool.place_in_query(order) < UNJUDGED_DEPTH]] = True
     return out

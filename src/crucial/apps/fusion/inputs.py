@@ -1,37 +1,53 @@
-"""Runs as people have them: files, tables in memory, frames; by name."""
+"""Accept runs and judgements as files, frames or objects, and give every run a name."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from crucial.data.formats.run_blocks import Words, read_coded_runs
 from crucial.data.formats.trec import read_qrels, read_run
 from crucial.data.runs import Qrels, Run
 from crucial.data.words import as_objects
 from crucial.errors import DataError, DataTypeError
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, Objects, PathLike
 
-__all__ = ["CodedRuns", "as_qrels", "as_run", "coded_runs", "file_stem", "named_runs", "tag_of"]
+if TYPE_CHECKING:
+    import narwhals as nw
 
-#: Bytes of run files from which on they are worth compiled code.
+__all__ = [
+    "CodedRuns",
+    "IdNumbers",
+    "Runs",
+    "as_qrels",
+    "as_run",
+    "coded_runs",
+    "file_stem",
+    "tag_of",
+]
+
+#: Runs by name, or in a list: paths, frames, or objects with the attributes qid, doc and score.
+Runs: TypeAlias = Mapping[str, object] | Sequence[object]
+#: Numbers of queries or documents; files that are read fast have 32 bits.
+IdNumbers: TypeAlias = Ints | NDArray[np.int32]
+
+#: Total size in bytes from which run files are read by compiled code.
 _LARGE = 8_000_000
 
-
-#: Columns of frames by the names that other tools give them, the house's first.
+#: Names of columns in frames, ours first, then those that other tools use.
 _QID = ("qid", "q_id", "query_id", "query", "topic")
 _DOC = ("doc", "docno", "doc_id", "docid", "document")
 _SCORE = ("score",)
 _RELEVANCE = ("relevance", "rel", "label")
 
 
-def file_stem(path: str | os.PathLike[str]) -> str:
-    """Name a run by its file: ``runs/bm25.run.gz`` is ``bm25``.
+def file_stem(path: PathLike) -> str:
+    """Return the name of a run by its file: ``runs/bm25.run.gz`` is ``bm25``.
 
     Examples
     --------
@@ -45,11 +61,21 @@ def file_stem(path: str | os.PathLike[str]) -> str:
     return name
 
 
-def _column(frame: Any, names: Sequence[str], what: str) -> NDArray[Any]:
+def _as_frame(table: Any) -> nw.DataFrame[Any]:
+    """Wrap a frame of any library; anything else comes back unchanged."""
+    if hasattr(table, "collect"):
+        raise DataTypeError(f"a run is a {type(table).__name__}; call its collect() first.")
+    import narwhals as nw
+
+    frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True, pass_through=True)
+    return frame
+
+
+def _column(frame: nw.DataFrame[Any], names: Sequence[str], what: str) -> ArrayLike:
+    """Return the first column with one of the names."""
     for name in names:
         if name in frame.columns:
-            column: NDArray[Any] = frame[name].to_numpy()
-            return column
+            return frame[name].to_numpy()
     raise DataError(
         f"{what}: a frame must have a column {names[0]!r}"
         + (f" (or {', '.join(map(repr, names[1:]))})" if names[1:] else "")
@@ -57,29 +83,22 @@ def _column(frame: Any, names: Sequence[str], what: str) -> NDArray[Any]:
     )
 
 
-def _as_frame(table: Any) -> Any:
-    if hasattr(table, "collect"):
-        raise DataTypeError(f"a run is a {type(table).__name__}; call its collect() first.")
-    import narwhals as nw
-
-    return nw.from_native(table, eager_only=True, pass_through=True)
+def _ids(values: ArrayLike) -> Objects:
+    """Return ids as text: the number 7 and the text 7 are the same query."""
+    ids = np.asarray(values).tolist()
+    return as_objects(ids if all(type(one) is str for one in ids) else list(map(str, ids)))
 
 
-def _words(values: Any) -> NDArray[Any]:
-    """Ids as text: the number 7 and the word 7 are the same topic."""
-    array = np.asarray(values)
-    texts = array.tolist()
-    out = np.empty(len(texts), object)
-    out[:] = texts if all(type(one) is str for one in texts) else [str(one) for one in texts]
-    return out
-
-
-def as_run(table: Any, name: str) -> Run:
-    """Check a run; paths are read, frames and objects with columns taken as they are."""
+def as_run(table: object, name: str) -> Run:
+    """Return a checked run; a path is read, columns are taken from frames and objects."""
     if isinstance(table, str | os.PathLike):
         return read_run(table)
-    if all(hasattr(table, column) for column in ("qid", "doc", "score")) and not hasattr(
-        table, "columns"
+    what = f"run {name!r}"
+    if (
+        hasattr(table, "qid")
+        and hasattr(table, "doc")
+        and hasattr(table, "score")
+        and not hasattr(table, "columns")
     ):
         qid, doc, score = table.qid, table.doc, table.score
         tag = getattr(table, "tag", name)
@@ -87,24 +106,24 @@ def as_run(table: Any, name: str) -> Run:
         frame = _as_frame(table)
         if not hasattr(frame, "columns"):
             raise DataTypeError(
-                f"run {name!r} must be a path, a frame, or have the columns qid, doc and score "
+                f"{what} must be a path, a frame, or have the columns qid, doc and score "
                 f"as attributes. Got {type(table).__name__}."
             )
-        what = f"run {name!r}"
         qid, doc = _column(frame, _QID, what), _column(frame, _DOC, what)
         score, tag = _column(frame, _SCORE, what), name
-    run = Run(_words(qid), _words(doc), _numbers(score, f"run {name!r}"), tag)
+    run = Run(_ids(qid), _ids(doc), _scores(score, what), tag)
     if not len(run.qid) == len(run.doc) == len(run.score):
         raise DataError(
-            f"run {name!r}: the columns must be of one length. Got {len(run.qid)} qid, "
+            f"{what}: the columns must be of one length. Got {len(run.qid)} qid, "
             f"{len(run.doc)} doc, {len(run.score)} score."
         )
     if not len(run.qid):
-        raise DataError(f"run {name!r} is empty.")
+        raise DataError(f"{what} is empty.")
     return run
 
 
-def _numbers(values: Any, what: str) -> Floats:
+def _scores(values: ArrayLike, what: str) -> Floats:
+    """Return scores as finite floats, or raise an error that names the row."""
     try:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
@@ -117,138 +136,132 @@ def _numbers(values: Any, what: str) -> Floats:
     return numbers
 
 
-def as_qrels(table: Any) -> Qrels:
-    """Check judgements; paths are read, frames and objects with columns taken as they are."""
+def as_qrels(table: object) -> Qrels:
+    """Return checked judgements; a path is read, columns are taken from frames and objects."""
     if isinstance(table, str | os.PathLike):
         return read_qrels(table)
     if hasattr(table, "columns"):
         frame = _as_frame(table)
         qid, doc = _column(frame, _QID, "qrels"), _column(frame, _DOC, "qrels")
-        return Qrels(_words(qid), _words(doc), _column(frame, _RELEVANCE, "qrels"))
-    return Qrels(_words(table.qid), _words(table.doc), np.asarray(table.relevance))
+        relevance = _column(frame, _RELEVANCE, "qrels")
+    elif isinstance(table, Qrels):
+        qid, doc, relevance = table.qid, table.doc, table.relevance
+    else:
+        qid, doc, relevance = (getattr(table, name) for name in ("qid", "doc", "relevance"))
+    return Qrels(_ids(qid), _ids(doc), np.asarray(relevance))
 
 
 @dataclass(frozen=True, eq=False)
 class CodedRuns:
-    """Runs whose topics and documents are numbers.
+    """Runs whose queries and documents are numbers.
 
     Attributes
     ----------
     names, tags : tuples of str
-    topics : object array of str
-        By number, in the order in which the runs first name them.
+    queries : object array of str
+        Query ids by number, in the order in which the runs first name them.
     words : object array of str, or Words
-        Names of documents, by number.
-    columns : list of (topic, doc)
-        Two int arrays a run.
+        Names of documents by number.
+    columns : list of (query, doc)
+        Two int arrays per run.
     scores : list of float64 arrays
     paths : list of paths
-        The files they are from, if documents that occur twice were not looked for.
+        The files, if they were not checked for documents that occur twice.
     """
 
     names: tuple[str, ...]
     tags: tuple[str, ...]
-    topics: NDArray[Any]
-    words: Any
-    columns: list[tuple[NDArray[Any], NDArray[Any]]]
+    queries: Objects
+    words: Objects | Words
+    columns: list[tuple[IdNumbers, IdNumbers]]
     scores: list[Floats]
-    paths: Sequence[str | os.PathLike[str]] = ()
+    paths: Sequence[PathLike] = ()
 
 
-def coded_runs(runs: Any) -> CodedRuns:
-    """Number the topics and documents of runs."""
+def coded_runs(runs: Runs) -> CodedRuns:
+    """Number the queries and documents of runs, and name the runs.
+
+    The keys of a mapping are the names. In a list, runs go by their tags; where tags are missing
+    or not distinct, files go by their file names and other tables by their numbers.
+    """
     if isinstance(runs, str | os.PathLike) or hasattr(runs, "qid") or hasattr(runs, "columns"):
         raise DataTypeError("runs must be a list of runs, or a mapping from names to them.")
-    runs = runs if isinstance(runs, Mapping) else list(runs)
-    fast = _large_files(runs)
+    keys = [str(key) for key in runs] if isinstance(runs, Mapping) else None
+    sources = list(runs.values() if isinstance(runs, Mapping) else runs)
+    if not sources:
+        raise DataError("there is no run to fuse.")
+    fast = _read_large(sources, keys)
     if fast is not None:
         return fast
-    tables = named_runs(runs)
-    topics: dict[str, int] = {}
+    known = keys or [f"run {number}" for number in range(1, len(sources) + 1)]
+    tables = [as_run(source, name) for source, name in zip(sources, known)]
+    tags = [tag_of(table) for table in tables]
+    queries: dict[str, int] = {}
     docs: dict[str, int] = {}
-    columns = [(_numbered(run.qid, topics), _numbered(run.doc, docs)) for run in tables.values()]
+    columns: list[tuple[IdNumbers, IdNumbers]] = [
+        (_numbered(run.qid, queries), _numbered(run.doc, docs)) for run in tables
+    ]
     return CodedRuns(
-        tuple(tables),
-        tuple(tag_of(run) for run in tables.values()),
-        as_objects(list(topics)),
+        tuple(keys or _distinct_names(sources, tags)),
+        tuple(tags),
+        as_objects(list(queries)),
         as_objects(list(docs)),
         columns,
-        [run.score for run in tables.values()],
+        [run.score for run in tables],
     )
 
 
-def _numbered(words: NDArray[Any], table: dict[str, int]) -> Ints:
-    """Numbers for words, the same for the same word; new ones join the table."""
+def _numbered(words: Objects, numbers: dict[str, int]) -> Ints:
+    """Return the numbers of words; new words are added to ``numbers``."""
     return np.fromiter(
-        (table.setdefault(word, len(table)) for word in words.tolist()), np.int64, len(words)
+        (numbers.setdefault(word, len(numbers)) for word in words.tolist()), np.int64, len(words)
     )
 
 
-def _large_files(runs: Any) -> CodedRuns | None:
-    """Read files that are large and as they should be; None for all else."""
-    items = list(runs.items()) if isinstance(runs, Mapping) else [(None, one) for one in runs]
-    paths = [one for _, one in items if isinstance(one, str | os.PathLike)]
-    if len(paths) < len(items) or sum(map(_size, paths)) < _LARGE:
+def _read_large(sources: Sequence[object], keys: Sequence[str] | None) -> CodedRuns | None:
+    """Read large, regular files with compiled code; return None for everything else."""
+    paths = [one for one in sources if isinstance(one, str | os.PathLike)]
+    if len(paths) < len(sources) or sum(map(_size, paths)) < _LARGE:
         return None
-    topics, docs = Words(), Words()
-    found = read_coded_runs(paths, topics, docs)
-    if found is None:  # what is unusual about them is the careful reader's business
+    queries, docs = Words(), Words()
+    runs = read_coded_runs(paths, queries, docs)
+    if runs is None:  # (the line-by-line reader explains what is irregular)
         return None
-    names = [str(name) for name, _ in items]
-    if not isinstance(runs, Mapping):
-        names = _names(paths, found)
+    tags = [run.tag for run in runs]
     return CodedRuns(
-        tuple(names),
-        tuple(run.tag for run in found),
-        topics[np.arange(len(topics))],
+        tuple(keys or _distinct_names(paths, tags)),
+        tuple(tags),
+        queries[np.arange(len(queries))],
         docs,
-        [(run.qid, run.doc) for run in found],
-        [run.score for run in found],
+        [(run.qid, run.doc) for run in runs],
+        [run.score for run in runs],
         paths,
     )
 
 
-def _size(path: str | os.PathLike[str]) -> int:
-    """Bytes of a file, unpacked, as a guess; 0 where there is none."""
+def _size(path: PathLike) -> int:
+    """Estimate the unpacked size of a file in bytes; 0 if it cannot be read."""
     try:
         return os.stat(path).st_size * (4 if os.fspath(path).endswith(".gz") else 1)
     except (OSError, ValueError):
         return 0
 
 
-def tag_of(run: Any) -> str:
-    """The tag of a run, the empty word if it has several or none."""
-    tag = getattr(run, "tag", "")
-    if isinstance(tag, str):
-        return tag
-    tags = set(np.asarray(tag).tolist())
+def tag_of(run: Run) -> str:
+    """Return the tag of a run; the empty string if it has several or none."""
+    if isinstance(run.tag, str):
+        return run.tag
+    tags = set(np.asarray(run.tag).tolist())
     return str(tags.pop()) if len(tags) == 1 else ""
 
 
-def named_runs(runs: Any) -> dict[str, Any]:
-    """Give every run a name of its own.
-
-    A mapping has them. In a list, files and tables go by their tags; where those are not all
-    there and different, files go by their names and other tables by their numbers.
-    """
-    if isinstance(runs, Mapping):
-        found = {str(name): as_run(run, str(name)) for name, run in runs.items()}
-    else:
-        given = list(runs)
-        tables = [as_run(run, f"run {number}") for number, run in enumerate(given, 1)]
-        found = dict(zip(_names(given, tables), tables))
-    if not found:
-        raise DataError("there is no run to fuse.")
-    return found
-
-
-def _names(given: Sequence[Any], tables: Sequence[Any]) -> list[str]:
-    tags = [tag_of(table) for table in tables]
+def _distinct_names(sources: Sequence[object], tags: list[str]) -> list[str]:
+    """Name the runs of a list as `coded_runs` documents it; repeated names get a number."""
     if all(tags) and len(set(tags)) == len(tags):
         return tags
     names = [
         file_stem(one) if isinstance(one, str | os.PathLike) else f"run {number}"
-        for number, one in enumerate(given, 1)
+        for number, one in enumerate(sources, 1)
     ]
     seen: dict[str, int] = {}
     for at, name in enumerate(names):

@@ -1,15 +1,13 @@
-"""Judgements beside a pool: what is relevant, what nobody judged, how good a ranking is."""
+"""Judgements beside a pool: which documents are relevant, and how good a ranking is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.apps.fusion.inputs import as_qrels
+from crucial.apps.fusion.inputs import Runs, as_qrels
 from crucial.apps.fusion.pool import Listing, Pool
 from crucial.data.groups import Groups
 from crucial.data.words import shown
@@ -18,27 +16,14 @@ from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import measure_ranking
 from crucial.measures.judged import Judged, Ranking, as_numbers
 from crucial.measures.names import get_measure
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Floats, Ints, Objects
 
-__all__ = ["Judging", "judged_topics"]
-
-
-def judged_topics(pool: Pool, qrels: Any) -> Bools:
-    """Which topics of the pool have a judgement."""
-    known = set(as_qrels(qrels).qid.tolist())
-    found = np.array([topic in known for topic in pool.topics.tolist()], bool)
-    if not found.any():
-        theirs = next(iter(known), "")
-        raise DataError(
-            f"no topic of the runs is judged: the runs have topics such as "
-            f"{shown(pool.topics[0])}, the qrels such as {shown(theirs)}."
-        )
-    return found
+__all__ = ["Judging"]
 
 
 @dataclass(frozen=True, eq=False)
 class Judging:
-    """A pool and what was judged of its topics.
+    """A pool and the judgements of its queries.
 
     Attributes
     ----------
@@ -46,51 +31,80 @@ class Judging:
     relevance : float64 array of shape (n_rows,)
         As judged; 0 where nobody judged the document.
     is_judged : bool array of shape (n_rows,)
-    lost_topic : int array
-        Topic of every judged document that no run returned.
+    lost_query : int array
+        Query of every judged document that no run returned.
     lost_relevance : float64 array
-        What they were judged.
+        Relevance of these documents.
+    n_unknown_queries : int
+        Number of judged queries that no run has.
     """
 
     pool: Pool
     relevance: Floats
     is_judged: Bools
-    lost_topic: Ints
+    lost_query: Ints
     lost_relevance: Floats
+    n_unknown_queries: int = 0
 
     @classmethod
-    def of(cls, pool: Pool, qrels: Any) -> Judging:
-        """Put judgements beside a pool; those of other topics are left out."""
-        table = as_qrels(qrels)
+    def of(cls, runs: Runs | Pool, qrels: object) -> Judging:
+        """Put judgements beside the pool of runs; those of other queries are left out.
+
+        Raises
+        ------
+        DataError
+            No query of the runs is judged, or a document is judged twice in a query.
+        """
+        pool, table = Pool.of(runs), as_qrels(qrels)
         label = as_numbers(table.relevance, "qrels.relevance")
-        numbers = {topic: at for at, topic in enumerate(pool.topics.tolist())}
-        topic = np.array([numbers.get(one, -1) for one in table.qid.tolist()], np.int64)
-        mine = topic >= 0
-        topic, label, docs = topic[mine], label[mine], table.doc[mine]
+        numbers = {query: at for at, query in enumerate(pool.queries.tolist())}
+        qids = table.qid.tolist()
+        query = np.array([numbers.get(one, -1) for one in qids], np.int64)
+        known = query >= 0
+        if not known.any():
+            raise DataError(
+                f"no query of the runs is judged: the runs have queries such as "
+                f"{shown(pool.queries[0])}, the qrels such as {shown(next(iter(qids), ''))}."
+            )
+        query, label, docs = query[known], label[known], table.doc[known]
         codes, n_docs = pool.codes_of(docs.tolist())
-        _refuse_twice(topic * n_docs + codes, docs)
-        # Rows go by topic, then by the number of the document: their keys ascend.
-        keys = pool.topic_of_row * n_docs + pool.doc_code
-        wanted = topic * n_docs + codes
+        wanted = query * n_docs + codes
+        _refuse_twice(wanted, docs)
+        # Rows go by query, then by the number of the document: their keys ascend.
+        keys = pool.query_of_row * n_docs + pool.doc_code
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         found = keys[at] == wanted
         relevance, judged = np.zeros(pool.n_rows), np.zeros(pool.n_rows, bool)
         relevance[at[found]] = label[found]
         judged[at[found]] = True
-        return cls(pool, relevance, judged, topic[~found], label[~found])
+        n_unknown = len(set(qids).difference(numbers))
+        return cls(pool, relevance, judged, query[~found], label[~found], n_unknown)
 
-    def of_topics(self, wanted: Bools) -> Judging:
-        """The part that these topics of the pool make (a bool a topic)."""
-        rows = wanted[self.pool.topic_of_row]
-        lost = wanted[self.lost_topic]
+    @cached_property
+    def judged_queries(self) -> Bools:
+        """Which queries of the pool have a judgement."""
+        out = np.zeros(self.pool.n_queries, bool)
+        out[self.pool.query_of_row[self.is_judged]] = True
+        out[self.lost_query] = True
+        return out
+
+    def of_queries(self, wanted: Bools) -> Judging:
+        """Return the part of some queries of the pool, selected by one bool per query."""
+        rows = wanted[self.pool.query_of_row]
+        lost = wanted[self.lost_query]
         number = np.cumsum(wanted) - 1
         return Judging(
-            self.pool.of_topics(wanted),
+            self.pool.of_queries(wanted),
             self.relevance[rows],
             self.is_judged[rows],
-            number[self.lost_topic[lost]],
+            number[self.lost_query[lost]],
             self.lost_relevance[lost],
         )
+
+    def only_judged(self) -> Judging:
+        """Return the part of the judged queries."""
+        wanted = self.judged_queries
+        return self if wanted.all() else self.of_queries(wanted)
 
     @property
     def labels(self) -> Floats:
@@ -100,40 +114,40 @@ class Judging:
     @cached_property
     def judged(self) -> Judged:
         """The rows of the pool, then the judged documents that no run returned."""
-        topic = np.concatenate((self.pool.topic_of_row, self.lost_topic))
-        there = np.arange(len(topic)) < self.pool.n_rows
+        query = np.concatenate((self.pool.query_of_row, self.lost_query))
         return Judged(
             np.concatenate((self.relevance, self.lost_relevance)),
-            Groups.from_qid(topic, len(topic)),
-            retrieved=there,
-            judged=np.concatenate((self.is_judged, np.ones(len(self.lost_topic), bool))),
+            Groups.from_qid(query, len(query)),
+            retrieved=np.arange(len(query)) < self.pool.n_rows,
+            judged=np.concatenate((self.is_judged, np.ones(len(self.lost_query), bool))),
         )
 
     def values(self, measure: str | Measure, ranking: Floats | Listing) -> Floats:
-        """The measure of each topic of the pool; NaN where it has none.
+        """Return the measure of each query of the pool; NaN where it has none.
 
         Parameters
         ----------
         measure : str or Measure
         ranking : array of scores of the pool's rows, or Listing
-            Of a run, only what it returned has a position.
+            Of a listing, only the returned documents have a position.
         """
         judged, scores = self._ranked(ranking)
         prepared = Prepared(get_measure(measure), judged)
         return prepared.bound.values(Ranking(judged, scores))
 
     def unjudged(self, depth: int, ranking: Floats | Listing) -> float:
-        """Share of the first ``depth`` documents that nobody judged."""
+        """Return the share of unjudged documents among the first ``depth``."""
         judged, scores = self._ranked(ranking)
         name = f"p@{depth}"
-        found = measure_ranking(
+        measured = measure_ranking(
             judged, scores, [name], ties="expected", empty="skip", intervals=False, resamples=1,
             random_state=0,
         )  # fmt: skip
-        share = found.results[name].unjudged
+        share = measured.results[name].unjudged
         return float("nan") if share is None else share
 
     def _ranked(self, ranking: Floats | Listing) -> tuple[Judged, Floats]:
+        """Return judgements and scores, with documents that a listing lacks not retrieved."""
         judged = self.judged
         scores = np.zeros(len(judged.y))
         if not isinstance(ranking, Listing):
@@ -145,7 +159,8 @@ class Judging:
         return replace(judged, retrieved=retrieved), scores
 
 
-def _refuse_twice(keys: Ints, docs: NDArray[Any]) -> None:
+def _refuse_twice(keys: Ints, docs: Objects) -> None:
+    """Raise an error if two judgements have the same key of query and document."""
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
     if len(again):

@@ -1,10 +1,11 @@
-"""Fusions that learn nothing: reciprocal ranks, sums of scores, votes."""
+"""Fusion rules that need no judgements: reciprocal ranks, sums of scores, votes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
@@ -20,8 +21,7 @@ __all__ = ["METHODS", "Fusion", "fused_scores"]
 _FEW_ROWS = 4_000
 
 
-@dataclass(frozen=True)
-class Fusion:
+class Fusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rule that fuses runs without judgements.
 
     Attributes
@@ -29,9 +29,9 @@ class Fusion:
     method : str
         A name in `METHODS`.
     k : float
-        Of "rrf": how little the first places stand out.
+        For "rrf": the larger, the less the first places stand out.
     normalise : str
-        Of "combsum" and "combmnz": how scores are made comparable, as in `normalised`.
+        For "combsum" and "combmnz": how scores are made comparable, as in `normalised`.
     """
 
     method: str = "rrf"
@@ -45,92 +45,91 @@ class Fusion:
 
     @property
     def name(self) -> str:
-        """What it is called in tables, such as ``rrf(60)``.
+        """Name of the rule in tables, such as ``rrf(60)``.
 
         Examples
         --------
         >>> Fusion("rrf", k=20).name, Fusion("combsum").name, Fusion("borda").name
         ('rrf(20)', 'combsum(min-max)', 'borda')
         """
-        takes = METHODS[self.method].takes
-        return (
-            self.method + {"": "", "k": f"({self.k:g})", "normalise": f"({self.normalise})"}[takes]
-        )
+        parameter = METHODS[self.method].parameter
+        value = {"": "", "k": f"({self.k:g})", "normalise": f"({self.normalise})"}[parameter]
+        return self.method + value
 
     def scores(self, pool: Pool) -> Floats:
-        """A score for every row of the pool; the higher, the better."""
+        """Return a score for every row of the pool; the higher, the better."""
         return METHODS[self.method].scores(pool, self)
 
 
 def fused_scores(pool: Pool, method: str, k: float = 60.0, normalise: str = "min-max") -> Floats:
-    """Fuse by name; parameters as in `Fusion`."""
+    """Return the scores of a rule given by name; parameters as in `Fusion`."""
     return Fusion(method, k, normalise).scores(pool)
 
 
-def _reciprocal_ranks(pool: Pool, how: Fusion) -> Floats:
-    """The sum over runs of 1 / (k + position)."""
+def _reciprocal_ranks(pool: Pool, rule: Fusion) -> Floats:
+    """Sum 1 / (k + position) over the runs."""
     out = np.zeros(pool.n_rows)
     for one in pool.lists:
-        out[one.rows] += 1.0 / (how.k + one.position)
+        out[one.rows] += 1.0 / (rule.k + one.position)
     return out
 
 
-def _sum(pool: Pool, how: Fusion) -> Floats:
-    """The sum of the normalised scores of the runs that returned the document."""
+def _sum(pool: Pool, rule: Fusion) -> Floats:
+    """Sum the normalised scores of the runs that returned the document."""
     out = np.zeros(pool.n_rows)
-    for one, scores in zip(pool.lists, normalised(pool, how.normalise)):
+    for one, scores in zip(pool.lists, normalised(pool, rule.normalise)):
         out[one.rows] += scores
     return out
 
 
-def _sum_times_count(pool: Pool, how: Fusion) -> Floats:
-    """The same, times the number of runs that returned the document."""
-    return _sum(pool, how) * pool.n_returned
+def _sum_times_count(pool: Pool, rule: Fusion) -> Floats:
+    """Multiply the sum of normalised scores by the number of runs that returned the document."""
+    return _sum(pool, rule) * pool.n_returned
 
 
-def _borda(pool: Pool, how: Fusion) -> Floats:
-    """Points: c for the first of c candidates, c - 1 for the second, and so on.
+def _borda(pool: Pool, rule: Fusion) -> Floats:
+    """Sum points: c for the first of c candidates, c - 1 for the second, and so on.
 
-    The candidates that a run did not return share the points that are left, as in Aslam &
-    Montague (2001).
+    The candidates that a run did not return share its remaining points, as in Aslam & Montague
+    (2001).
     """
     candidates = pool.sizes
     out = np.zeros(pool.n_rows)
     for one in pool.lists:
         left = (candidates - one.sizes + 1) / 2.0
-        out += left[pool.topic_of_row]
-        topic = pool.topic_of_row[one.rows]
-        out[one.rows] += candidates[topic] - one.position + 1 - left[topic]
+        out += left[pool.query_of_row]
+        query = pool.query_of_row[one.rows]
+        out[one.rows] += candidates[query] - one.position + 1 - left[query]
     return out
 
 
-def _median_rank(pool: Pool, how: Fusion) -> Floats:
-    """Minus the median of the positions.
+def _median_rank(pool: Pool, rule: Fusion) -> Floats:
+    """Return minus the median of the positions.
 
-    A run that did not return the document counts with the middle of the places behind its
-    list, as in `_borda`.
+    For a run that did not return the document, the middle of the places after its list counts,
+    as in `_borda`.
     """
     candidates = pool.sizes
     out = np.zeros(pool.n_rows)
     for begin, end in pool.blocks():
         table = pool.dense([one.position for one in pool.lists], begin, end).astype(np.float64)
-        topic = pool.topic_of_row[begin:end]
+        query = pool.query_of_row[begin:end]
         for column, one in enumerate(pool.lists):
             behind = (one.sizes + 1 + candidates) / 2.0
             missing = np.isnan(table[:, column])
-            table[missing, column] = behind[topic[missing]]
+            table[missing, column] = behind[query[missing]]
         out[begin:end] = -np.median(table, axis=1)
     return out
 
 
-def _condorcet(pool: Pool, how: Fusion) -> Floats:
-    """Places by majority: c for the first of c candidates, 1 for the last.
+def _condorcet(pool: Pool, rule: Fusion) -> Floats:
+    """Return places by majority: c for the first of c candidates, 1 for the last.
 
-    Documents are sorted by "more runs put it first", as Montague & Aslam (2002) do; a run
-    that returned neither of two documents abstains, and even votes leave them in the order
-    of `_borda`. Where majorities go round in a circle, any order breaks one of them.
+    Documents are sorted by "more runs rank it higher", as Montague & Aslam (2002) do; a run that
+    returned neither of two documents abstains, and tied votes keep the order of `_borda`. Where
+    majorities are cyclic, any order violates one of them.
     """
-    order = pool.best_first(_borda(pool, how))
+    order = pool.best_first(_borda(pool, rule))
     out = np.empty(pool.n_rows)
     for begin, end in pool.blocks():
         table = pool.dense([one.position for one in pool.lists], begin, end)
@@ -141,7 +140,7 @@ def _condorcet(pool: Pool, how: Fusion) -> Floats:
         starts = pool.starts[first : last + 1] - begin
         mine = order[begin:end] - begin
         _sorter(end - begin)(positions, starts, mine, np.empty_like(mine))
-        # (the best of a topic has as many points as there are rows up to the topic's end)
+        # (the best document of a query has as many points as there are rows up to the query's end)
         out[begin + mine] = np.repeat(starts[1:], np.diff(starts)) - np.arange(end - begin)
     return out
 
@@ -158,19 +157,19 @@ def _sorter(n_rows: int) -> Callable[..., None]:
 
 @dataclass(frozen=True)
 class _Method:
-    """A fusion, what it takes and what it is."""
+    """How a rule scores a pool, the parameter it has, and a summary."""
 
     scores: Callable[[Pool, Fusion], Floats]
-    takes: str
+    parameter: str
     summary: str
 
 
-#: Fusions by name.
+#: Fusion rules by name.
 METHODS = {
     "rrf": _Method(_reciprocal_ranks, "k", "sum of 1 / (k + position)"),
     "combsum": _Method(_sum, "normalise", "sum of normalised scores"),
     "combmnz": _Method(_sum_times_count, "normalise", "combsum times the runs that returned it"),
-    "borda": _Method(_borda, "", "points for positions; what was not returned shares the rest"),
+    "borda": _Method(_borda, "", "points for positions; documents not returned share the rest"),
     "condorcet": _Method(_condorcet, "", "sorted by majority of the runs"),
     "median": _Method(_median_rank, "", "median of the positions"),
 }

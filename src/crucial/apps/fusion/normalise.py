@@ -1,4 +1,4 @@
-"""Make the scores of different systems comparable, topic by topic."""
+"""Make the scores of different systems comparable, query by query."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from crucial.validation import lookup
 __all__ = ["NORMALISATIONS", "normalised"]
 
 
-#: What `normalised` knows, with what each does.
+#: The methods of `normalised`, and what each does.
 NORMALISATIONS = {
     "min-max": "the lowest score of a list is 0, the highest 1",
     "z-score": "mean 0 and standard deviation 1 in every list",
-    "rank": "1 for the first of n documents, 1/n for the last; scores are not looked at",
+    "rank": "1 for the first of n documents, 1/n for the last; scores are not used",
 }
 
 # Above this, differences and squares of scores could overflow; scaling by a power of 2 is exact.
 _LARGE, _SCALE = 1e150, 2.0**-600
 
 
-def normalised(pool: Pool, how: str) -> list[Floats]:
-    """Scores of every run on a common scale, in the order of its list.
+def normalised(pool: Pool, method: str) -> list[Floats]:
+    """Return the scores of every run on a common scale, in the order of its list.
 
-    A list whose scores are all equal is 0 by "min-max" and "z-score" (as in ranx): they say
-    nothing.
+    A list whose scores are all equal is 0 by "min-max" and "z-score", as in ranx.
 
     Parameters
     ----------
     pool : Pool
-    how : {"min-max", "z-score", "rank"}
+    method : {"min-max", "z-score", "rank"}
     """
-    lookup(NORMALISATIONS, how, "normalisation")
-    scale = {"min-max": _min_max, "z-score": _z_score, "rank": _by_rank}[how]
+    lookup(NORMALISATIONS, method, "normalisation")
+    scale = {"min-max": _min_max, "z-score": _z_score, "rank": _by_rank}[method]
     return [scale(one) for one in pool.lists]
 
 
@@ -51,10 +50,10 @@ def _by_rank(one: Listing) -> Floats:
 
 def _min_max(one: Listing) -> Floats:
     scores, sizes = _scores(one), one.sizes
-    there = sizes > 0
+    filled = sizes > 0
     # (a list is sorted: its first score is the highest, its last the lowest)
-    high = np.repeat(scores[one.starts[:-1][there]], sizes[there])
-    low = np.repeat(scores[one.starts[1:][there] - 1], sizes[there])
+    high = np.repeat(scores[one.starts[:-1][filled]], sizes[filled])
+    low = np.repeat(scores[one.starts[1:][filled] - 1], sizes[filled])
     spread = high - low
     out = np.zeros(len(scores))
     np.divide(scores - low, spread, out=out, where=spread > 0)
@@ -63,14 +62,14 @@ def _min_max(one: Listing) -> Floats:
 
 def _z_score(one: Listing) -> Floats:
     scores, sizes = _scores(one), one.sizes
-    there = sizes > 0
-    starts, n = one.starts[:-1][there], sizes[there]
+    filled = sizes > 0
+    starts, n = one.starts[:-1][filled], sizes[filled]
     if not len(starts):
         return scores
     centred = scores - np.repeat(np.add.reduceat(scores, starts) / n, n)
     spread = np.repeat(np.sqrt(np.add.reduceat(centred**2, starts) / n), n)
-    # What rounding leaves of equal scores is no spread.
-    fine = spread > 1e-12 * np.abs(scores)
+    # The rounding errors of equal scores are no spread.
+    usable = spread > 1e-12 * np.abs(scores)
     out = np.zeros(len(scores))
-    np.divide(centred, spread, out=out, where=fine)
+    np.divide(centred, spread, out=out, where=usable)
     return out

@@ -1,27 +1,25 @@
-"""Which columns a learned fusion reads, made from runs in the same way at any time."""
+"""The columns of a learned fusion, computed from any runs in the same way."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.fusion.methods import Fusion
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Listing, Pool
 from crucial.errors import DataError, DataWarning, ParameterError
-from crucial.types import Singles
+from crucial.types import Floats, Singles
 
 __all__ = ["FusionPlan"]
 
 
-@dataclass(frozen=True)
-class FusionPlan:
+class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The features of a learned fusion.
 
     Attributes
@@ -29,20 +27,21 @@ class FusionPlan:
     runs : tuple of str
         Names of the runs, in the order of their columns.
     tags : tuple of str
-        Their tags, by which the runs of new topics are recognised; empty if they have none.
+        Tags of the runs, by which the runs of new queries are recognised; empty if they have
+        none.
     columns : {"positions", "reciprocal"}
         Minus the position in each run (Freund et al. 2003), or 1 / (k + position).
     k : float
-        Of "reciprocal".
+        For "reciprocal".
     scores : str or None
-        Also the score of each run, normalised so.
+        Normalisation of the scores of each run, which are features too; None for no scores.
     extra : Fusion or None
-        Also minus the position in this fusion.
+        Rule whose ranking is one more feature, as minus the position in it.
     """
 
     runs: tuple[str, ...]
     tags: tuple[str, ...]
-    columns: str = "positions"
+    columns: Literal["positions", "reciprocal"] = "positions"
     k: float = 60.0
     scores: str | None = None
     extra: Fusion | None = None
@@ -59,31 +58,37 @@ class FusionPlan:
 
     @property
     def run_of_feature(self) -> list[int | None]:
-        """The run that each column is about; None for the extra fusion."""
+        """Number of the run of each column; None for the extra fusion."""
         several = 1 + (self.scores is not None)
-        about: list[int | None] = [*range(len(self.runs))] * several
-        return about + ([None] if self.extra is not None else [])
+        runs: list[int | None] = [*range(len(self.runs))] * several
+        return runs + ([None] if self.extra is not None else [])
 
-    def prepare(self, pool: Pool) -> list[NDArray[Any]]:
-        """What each run says about the documents of its list, then the extra fusion's ranking."""
-        positions = [one.position for one in pool.lists]
-        if self.columns == "positions":
-            parts: list[NDArray[Any]] = [-position.astype(np.float32) for position in positions]
-        else:
-            parts = [(1.0 / (self.k + one)).astype(np.float32) for one in positions]
+    def position_values(self, position: Floats) -> Floats:
+        """Return the values of a run's column for positions in the run, counted from 1."""
+        return -position if self.columns == "positions" else 1.0 / (self.k + position)
+
+    def prepare(self, pool: Pool) -> list[Singles]:
+        """Return the columns as one array per run and feature, in the order of the run's list.
+
+        The last one is the ranking of the extra fusion, if there is one, over all rows.
+        """
+        parts = [
+            self.position_values(one.position.astype(np.float64)).astype(np.float32)
+            for one in pool.lists
+        ]
         if self.scores is not None:
             parts += [one.astype(np.float32) for one in normalised(pool, self.scores)]
         if self.extra is not None:
             order = pool.best_first(self.extra.scores(pool))
             place = np.empty(pool.n_rows, np.float32)
-            place[order] = pool.starts[pool.topic_of_row[order]] - np.arange(pool.n_rows) - 1
+            place[order] = -1 - pool.place_in_query(order)
             parts.append(place)
         return parts
 
     def table(
-        self, pool: Pool, parts: list[NDArray[Any]], begin: int = 0, end: int | None = None
+        self, pool: Pool, parts: list[Singles], begin: int = 0, end: int | None = None
     ) -> Singles:
-        """The features of a range of rows of whole topics, NaN where a run did not return it."""
+        """Return the features of a range of rows of whole queries, NaN where a run abstains."""
         end = pool.n_rows if end is None else end
         n = len(pool.lists)
         tables = [pool.dense(parts[:n], begin, end)]
@@ -94,18 +99,18 @@ class FusionPlan:
         return tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
 
     def align(self, pool: Pool) -> Pool:
-        """Put the runs of a pool in the order of the plan; a run that is not there abstains.
+        """Put the runs of a pool in the order of the plan; a missing run abstains.
 
-        By name, else by tag, else by the order in which they were given.
+        Runs are matched by name, else by tag, else by their order.
 
         Raises
         ------
         DataError
-            They cannot be told: neither names nor tags are known, and their number is another.
+            Neither names nor tags are known, and the number of runs is not the plan's.
         """
-        for given, known in ((pool.names, self.runs), (pool.tags, self.tags)):
-            if all(given) and len(set(known)) == len(known) and set(given) <= set(known):
-                return self._ordered(pool, dict(zip(given, range(len(given)))), known)
+        for found, known in ((pool.names, self.runs), (pool.tags, self.tags)):
+            if all(found) and len(set(known)) == len(known) and set(found) <= set(known):
+                return self._ordered(pool, dict(zip(found, range(len(found)))), known)
         if len(pool.names) != len(self.runs):
             raise DataError(
                 f"the model fuses {len(self.runs)} runs ({', '.join(self.runs)}), and "
@@ -122,6 +127,7 @@ class FusionPlan:
         return replace(pool, names=self.runs)
 
     def _ordered(self, pool: Pool, place: Mapping[str, int], known: tuple[str, ...]) -> Pool:
+        """Return the pool with its runs in the order of ``known``; missing ones are empty."""
         missing = [run for run, one in zip(self.runs, known) if one not in place]
         if missing:
             warnings.warn(
@@ -130,56 +136,38 @@ class FusionPlan:
                 stacklevel=4,
             )
         none = np.zeros(0, np.int64)
-        empty = Listing(none, none, np.zeros(0), np.zeros(pool.n_topics + 1, np.int64))
+        empty = Listing(none, none, np.zeros(0), np.zeros(pool.n_queries + 1, np.int64))
         lists = tuple(pool.lists[place[one]] if one in place else empty for one in known)
         return replace(pool, names=self.runs, tags=self.tags, lists=lists)
 
     def to_plain(self) -> dict[str, Any]:
-        """As a model file keeps it."""
-        plain = msgspec.to_builtins(self)
-        assert isinstance(plain, dict)
+        """Return the plan as a model file holds it."""
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return plain
 
     @classmethod
-    def from_plain(cls, plain: Any, n_features: int) -> FusionPlan:
-        """Check what a model file says.
+    def from_plain(cls, plain: object, n_features: int) -> FusionPlan:
+        """Read a plan from a model file, and check it.
 
         Raises
         ------
         ParameterError
-            It is no plan, or has another number of columns than the model.
+            The description is malformed, or has another number of columns than the model.
         """
         try:
-            read = msgspec.convert(plain, _Plan)
-            extra = None if read.extra is None else Fusion(**msgspec.structs.asdict(read.extra))
+            plan = msgspec.convert(plain, cls)
         except msgspec.ValidationError as error:
             raise ParameterError(f"its fusion is not described as it must be: {error}.") from error
-        if read.scores is not None and read.scores not in NORMALISATIONS:
-            raise ParameterError(f"it normalises scores by {read.scores!r}, which is not known.")
-        plan = cls(tuple(read.runs), tuple(read.tags), read.columns, read.k, read.scores, extra)
-        if not read.runs or len(set(read.runs)) != len(read.runs):
+        if plan.to_plain() != plain:  # (defaults are for callers, not for files)
+            raise ParameterError("its fusion is not described as it must be: it lacks a field.")
+        if plan.scores is not None and plan.scores not in NORMALISATIONS:
+            raise ParameterError(f"it normalises scores by {plan.scores!r}, which is not known.")
+        if not plan.runs or len(set(plan.runs)) != len(plan.runs):
             raise ParameterError("the runs of its fusion must have names of their own.")
-        if len(read.tags) != len(read.runs) or not 0 <= read.k < float("inf"):
+        if len(plan.tags) != len(plan.runs) or not 0 <= plan.k < float("inf"):
             raise ParameterError("its fusion does not fit together: tags or k are impossible.")
         if len(plan.feature_names) != n_features:
             raise ParameterError(
                 f"its fusion has {len(plan.feature_names)} columns and its model {n_features}."
             )
         return plan
-
-
-class _Extra(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    method: str
-    k: float
-    normalise: str
-
-
-class _Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A `FusionPlan` as it is read."""
-
-    runs: list[str]
-    tags: list[str]
-    columns: Literal["positions", "reciprocal"]
-    k: float
-    scores: str | None
-    extra: _Extra | None

@@ -1,12 +1,16 @@
-"""A learned fusion: it fuses the runs of new topics, saves and loads."""
+"""A learned fusion: fuses the runs of new queries, saves and loads."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
+from crucial.apps.fusion.choice import Choice
+from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.unsupervised import DEPTH
@@ -14,38 +18,37 @@ from crucial.data.runs import Run
 from crucial.errors import ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
-from crucial.types import Floats
+from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
+from crucial.types import Floats, PathLike, TableLike, VectorLike
 from crucial.validation import check_integer, lookup
 
 if TYPE_CHECKING:
-    from crucial.data.files import PathLike
+    from crucial.data.groups import Groups
 
-__all__ = ["FusionRanker", "is_fusion"]
-
-
-def is_fusion(model: Any) -> bool:
-    """Whether a model of a file fuses runs."""
-    return isinstance(model, AdditiveRanker) and "fusion" in model.training
+__all__ = ["FusionPayload", "FusionRanker"]
 
 
 @dataclass(frozen=True, eq=False)
 class FusionRanker:
-    """What `learn_fusion` learned.
+    """The fusion that `learn_fusion` learned.
 
     Attributes
     ----------
     model : AdditiveRanker
-        Scores a document by what each run says of it; its ``training`` has how it was chosen.
+        Scores the rows of a pool, one column per feature of the plan; its ``training`` summarises
+        plan and choice under "fusion".
     plan : FusionPlan
-        How its columns are made of runs.
+        How the columns are computed from runs.
+    choice : Choice or None
+        The settings, and how they were chosen.
 
     Examples
     --------
     >>> from crucial import Qrels, Run
-    >>> topics, docs = ["1"] * 3 + ["2"] * 3, ["a", "b", "c"] * 2
-    >>> good = Run(topics, docs, [3.0, 2.0, 1.0, 3.0, 1.0, 2.0], "good")
-    >>> bad = Run(topics, docs, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], "bad")
-    >>> judged = Qrels(topics, docs, [1, 0, 0, 1, 0, 0])
+    >>> qid, docs = ["1"] * 3 + ["2"] * 3, ["a", "b", "c"] * 2
+    >>> good = Run(qid, docs, [3.0, 2.0, 1.0, 3.0, 1.0, 2.0], "good")
+    >>> bad = Run(qid, docs, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], "bad")
+    >>> judged = Qrels(qid, docs, [1, 0, 0, 1, 0, 0])
     >>> from crucial.apps.fusion import learn_fusion
     >>> fusion = learn_fusion([good, bad], judged, folds=2)
     >>> fusion.fuse([good, bad]).doc.tolist()[:1]
@@ -54,21 +57,39 @@ class FusionRanker:
 
     model: AdditiveRanker
     plan: FusionPlan
+    choice: Choice | None = None
 
     @classmethod
-    def of_model(cls, model: Any) -> FusionRanker:
-        """Wrap a model whose training summary says which runs it fuses.
+    def learned(cls, model: AdditiveRanker, plan: FusionPlan, choice: Choice) -> FusionRanker:
+        """Return a fusion whose model has the plan's names and a summary of the choice."""
+        fusion = cls(model, plan, choice)
+        training = {**model.training, "fusion": fusion.summary()}
+        names = tuple(plan.feature_names)
+        return replace(fusion, model=replace(model, feature_names=names, training=training))
+
+    @classmethod
+    def of_model(cls, model: AdditiveRanker) -> FusionRanker:
+        """Wrap a model whose training summary describes a fusion.
 
         Raises
         ------
         ParameterError
-            It does not say so, or in a way that does not fit the model.
+            The summary describes no fusion, or one that does not fit the model.
         """
-        if not is_fusion(model):
+        fusion = model.training.get("fusion") if isinstance(model, AdditiveRanker) else None
+        if not isinstance(fusion, dict):
             raise ParameterError("this model does not fuse runs; it was trained on features.")
-        said = model.training["fusion"]
-        plain = said.get("plan") if isinstance(said, dict) else None
-        return cls(model, FusionPlan.from_plain(plain, model.n_features))
+        choice = {key: value for key, value in fusion.items() if key != "plan"}
+        plan = FusionPlan.from_plain(fusion.get("plan"), model.n_features)
+        try:
+            return cls(model, plan, msgspec.convert(choice, Choice) if choice else None)
+        except msgspec.ValidationError as error:
+            raise ParameterError(f"its fusion is not described as it must be: {error}.") from error
+
+    def summary(self) -> dict[str, Any]:
+        """Return plan and choice as a model file and the training summary hold them."""
+        plan = {"plan": self.plan.to_plain()}
+        return plan if self.choice is None else plan | self.choice.to_plain()
 
     @classmethod
     def load(cls, path: PathLike) -> FusionRanker:
@@ -77,19 +98,21 @@ class FusionRanker:
         Raises
         ------
         ModelFileError
-            The file is damaged, or holds no fusion.
+            The file is damaged, or holds another kind of model.
         """
-        try:
-            return cls.of_model(load_model(path))
-        except ParameterError as error:
-            raise ModelFileError(str(error), path=path) from error
+        model = load_model(path)
+        if not isinstance(model, cls):
+            raise ModelFileError(
+                "this model does not fuse runs; it was trained on features.", path=path
+            )
+        return model
 
     def save(self, path: PathLike) -> None:
         """Write the fusion to one JSON file, whole or not at all."""
-        save_model(self.model, path)
+        save_model(self, path)
 
     def scores(self, pool: Pool, *, n_jobs: int | None = None) -> Floats:
-        """A score for every row of a pool, whose runs may be in any order."""
+        """Return a score for every row of a pool, whose runs may be in any order."""
         pool = self.plan.align(pool)
         parts = self.plan.prepare(pool)
         out = np.empty(pool.n_rows)
@@ -100,21 +123,21 @@ class FusionRanker:
 
     def fuse(
         self,
-        runs: Any,
+        runs: Runs | Pool,
         *,
         depth: int | None = DEPTH,
         tag: str = "crucial",
         n_jobs: int | None = None,
     ) -> Run:
-        """Fuse the runs of new topics.
+        """Fuse the runs of new queries.
 
         Parameters
         ----------
         runs : mapping from name to run, or list of runs
-            As in `crucial.apps.fusion.fuse`. They are matched with those learned from by
-            name, else by tag, else by order; a run that is missing abstains.
+            As in `crucial.apps.fusion.fuse`. They are matched with the runs learned from by
+            name, else by tag, else by order; a missing run abstains.
         depth : int or None
-            Documents of a topic to keep; None for all.
+            Number of documents to keep per query; None for all.
         tag : str
             Name of the fused run.
         n_jobs : int, optional
@@ -124,32 +147,93 @@ class FusionRanker:
         pool = Pool.of(runs)
         return pool.to_run(self.scores(pool, n_jobs=n_jobs), depth, tag)
 
-    def contribution(self, run: str, positions: Any) -> Floats:
-        """What a position in a run adds to a score, compared with not being returned by it.
+    def contribution(self, run: str, positions: VectorLike) -> Floats:
+        """Return how much positions in a run add to a score, compared with not being returned.
 
         Parameters
         ----------
         run : str
             A name in ``plan.runs``.
         positions : array of int
-            From 1.
+            Counted from 1.
         """
         column = lookup({name: at for at, name in enumerate(self.plan.runs)}, run, "run")
-        places = np.asarray(positions, np.float64)
-        values = -places if self.plan.columns == "positions" else 1.0 / (self.plan.k + places)
-        table = np.full((len(places) + 1, self.model.n_features), np.nan, np.float32)
+        values = self.plan.position_values(np.asarray(positions, np.float64))
+        table = np.full((len(values) + 1, self.model.n_features), np.nan, np.float32)
         table[:-1, column] = values
         scores = self.model.predict(table)
-        added: Floats = scores[:-1] - scores[-1]
-        return added
+        return np.asarray(scores[:-1] - scores[-1])
 
     def weights(self) -> dict[str, float]:
-        """Share of the absolute weight that went to each run, and to the extra fusion."""
+        """Return the share of each run, and of the extra fusion, in the absolute weight."""
         shares = self.model.feature_importances()
         out: dict[str, float] = dict.fromkeys(self.plan.runs, 0.0)
-        for about, share, name in zip(
+        for run, share, name in zip(
             self.plan.run_of_feature, shares.tolist(), self.plan.feature_names
         ):
-            key = name if about is None else self.plan.runs[about]
+            key = name if run is None else self.plan.runs[run]
             out[key] = out.get(key, 0.0) + share
         return out
+
+    # -- as every model of a file -------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the plan."""
+        return self.model.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns."""
+        return self.model.feature_names
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """Summary of the training."""
+        return self.model.training
+
+    @property
+    def needs_query(self) -> bool:
+        """Whether the score of a row depends on the other rows of its query."""
+        return self.model.needs_query
+
+    def predict(
+        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
+    ) -> Floats:
+        """Score rows whose columns are those of the plan; `fuse` computes them from runs."""
+        return self.model.predict(X, groups, n_jobs=n_jobs)
+
+
+class FusionPayload(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="fusion"
+):
+    """A `FusionRanker` in a model file: an additive model, and plan and choice beside it.
+
+    Fusions had no kind of their own at first: they were written as additive models with plan and
+    choice in the training summary.
+    """
+
+    n_features: int
+    feature_names: list[str] | None
+    rounds: list[WeightedRanker]
+    training: dict[str, Any]
+    fusion: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: FusionRanker | AdditivePayload) -> FusionPayload:
+        """Return what to write for a fusion, or what was written for one as additive model."""
+        rows = AdditivePayload.of(model.model) if isinstance(model, FusionRanker) else model
+        training = dict(rows.training)
+        fusion = training.pop("fusion", None)
+        if isinstance(model, FusionRanker):
+            fusion = model.summary()
+        return cls(rows.n_features, rows.feature_names, rows.rounds, training, fusion)
+
+    def build(self) -> FusionRanker:
+        """Return the fusion, with everything checked."""
+        training = {**self.training, "fusion": self.fusion}
+        rows = AdditivePayload(self.n_features, self.feature_names, self.rounds, training)
+        return FusionRanker.of_model(rows.build())
+
+
+register_kind("fusion", FusionRanker, FusionPayload)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.methods import Fusion
 from crucial.apps.fusion.pool import Pool
 from crucial.data.runs import Run
@@ -11,12 +10,12 @@ from crucial.validation import check_integer
 
 __all__ = ["DEPTH", "fuse"]
 
-#: Documents of a topic that a fused run has, as in TREC.
+#: Number of documents per query in a fused run, as in TREC.
 DEPTH = 1000
 
 
 def fuse(
-    runs: Any,
+    runs: Runs | Pool,
     method: str = "rrf",
     *,
     k: float = 60.0,
@@ -30,24 +29,24 @@ def fuse(
     ----------
     runs : mapping from name to run, or list of runs
         Paths of TREC run files, `crucial.Run` objects, or frames with the columns qid, doc
-        and score. Topics and numbers of documents may differ.
+        and score. Their queries and numbers of documents may differ.
     method : {"rrf", "combsum", "combmnz", "borda", "condorcet", "median"}
         Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009), sums of scores (Fox & Shaw
         1993), points (Aslam & Montague 2001), majorities (Montague & Aslam 2002), median
         position.
     k : float
-        Of "rrf".
+        For "rrf".
     normalise : {"min-max", "z-score", "rank"}
-        Of "combsum" and "combmnz": how the scores of each list are made comparable.
+        For "combsum" and "combmnz": how the scores of each list are made comparable.
     depth : int or None
-        Documents of a topic to keep; None for all.
+        Number of documents to keep per query; None for all.
     tag : str, optional
         Name of the fused run; that of the method by default.
 
     Returns
     -------
     Run
-        Topic by topic, best document first.
+        Query by query, best document first.
 
     Examples
     --------
@@ -57,7 +56,7 @@ def fuse(
     >>> fuse([bm25, dense]).doc.tolist()
     ['a', 'c', 'b']
     """
-    how = Fusion(method, k, normalise)
+    rule = Fusion(method, k, normalise)
     check_integer("fuse", "depth", depth, 1, none=True)
     pool = Pool.of(runs)
-    return pool.to_run(how.scores(pool), depth, how.method if tag is None else tag)
+    return pool.to_run(rule.scores(pool), depth, rule.method if tag is None else tag)

@@ -14,7 +14,7 @@ from crucial.errors import DataError, FileError, Message
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
     from crucial.data.instances import Instances
-    from crucial.model.file import Model
+    from crucial.model.payloads import Model
 
 __all__ = [
     "Reading",

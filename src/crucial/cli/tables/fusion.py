@@ -21,8 +21,8 @@ def print_comparison(screen: Console, found: FusionComparison) -> None:
     base = one_line(found.baseline)
     first = found.measures[0]
     head = (
-        f"{counted(len(found.test_topics), 'held-out topic', 'held-out topics')}, "
-        f"{len(found.train_topics)} to learn from"
+        f"{counted(len(found.test_queries), 'held-out query', 'held-out queries')}, "
+        f"{len(found.train_queries)} to learn from"
     )
     gain = gain_rule(found.measures)
     screen.print("; ".join(filter(None, [head, gain])), style="bold")
@@ -33,7 +33,7 @@ def print_comparison(screen: Console, found: FusionComparison) -> None:
     shown.add_column(f"{first} against best run", no_wrap=True)
     shown.add_column("unjudged@10", justify="right")
     for one in found.systems:
-        span = "best run on training topics"
+        span = "best run on training queries"
         if one.name != found.baseline:
             span = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*one.differences[first])
         cells = [f"{one.values[name]:.4f}" for name in found.measures]
@@ -41,10 +41,10 @@ def print_comparison(screen: Console, found: FusionComparison) -> None:
         shown.add_row(one_line(one.name), *cells, span, f"{one.unjudged:.1%}", style=style)
     screen.print(shown)
     span = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*found.against_rrf[first])
-    screen.print(f"learned against {found.rrf}, its k tuned on training topics: {first} {span}")
+    screen.print(f"learned against {found.rrf}, its k tuned on training queries: {first} {span}")
     screen.print(
-        f"differences over the same topics, 95% bootstrap intervals; {base} is the best run on "
-        "training topics; unjudged documents count as not relevant",
+        f"differences over the same queries, 95% bootstrap intervals; {base} is the best run on "
+        "training queries; unjudged documents count as not relevant",
         style="dim",
     )
     print_meanings(screen, found.measures)
@@ -73,12 +73,12 @@ def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     """What was chosen, and the weight and shape of every run."""
     from crucial.model.shape import sparkline
 
-    said = fusion.model.training["fusion"]
-    setting = said["setting"]
-    sign = "positive weights" if setting["positive"] else "weights of any sign"
+    assert fusion.choice is not None
+    setting = fusion.choice.setting
+    sign = "positive weights" if setting.positive else "weights of any sign"
     screen.print(
-        f"\nlearned: {setting['features']}, balance by {setting['balance']}, {sign}, "
-        f"{counted(setting['rounds'], 'round', 'rounds')}",
+        f"\nlearned: {setting.features}, balance by {setting.balance}, {sign}, "
+        f"{counted(setting.rounds, 'round', 'rounds')}",
         style="bold",
     )
     shown = table()
@@ -89,7 +89,7 @@ def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     shown.add_column("10th", justify="right")
     shown.add_column("last", justify="right")
     weights = fusion.weights()
-    for name, longest in zip(fusion.plan.runs, said["longest"]):
+    for name, longest in zip(fusion.plan.runs, fusion.choice.longest):
         places = list(range(max(1, longest), 0, -1))
         adds = fusion.contribution(name, places)
         cells = [f"{adds[-1]:.3g}", f"{adds[max(0, len(adds) - 10)]:.3g}", f"{adds[0]:.3g}"]

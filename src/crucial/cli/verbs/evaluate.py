@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from crucial.data.dataset import Dataset
     from crucial.measures.evaluation import Evaluation
-    from crucial.model.file import Model
+    from crucial.model.payloads import Model
 
 __all__ = ["evaluate_command"]
 
@@ -111,11 +111,11 @@ def _rows_measured(
     model: str, data: str, chosen: list[str], given: dict[str, Any]
 ) -> tuple[Dataset, Evaluation]:
     """Measure a model on the rows of a file."""
-    from crucial.apps.fusion.ranker import is_fusion
+    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.model.file import load_model
 
     ranker = load_model(model)
-    if is_fusion(ranker):
+    if isinstance(ranker, FusionRanker):
         raise click.UsageError(f"{model} fuses runs: give them as DATA, and --qrels.")
     rows = read_for_model(data, ranker, given, labels=True)
     with naming(data):

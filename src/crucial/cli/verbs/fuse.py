@@ -15,8 +15,7 @@ from crucial.errors import in_file
 from crucial.progress import status_line
 
 if TYPE_CHECKING:
-    from crucial.apps.fusion.pool import Pool
-    from crucial.data.runs import Qrels
+    from crucial.apps.fusion.judging import Judging
 
 __all__ = ["fuse_command"]
 
@@ -33,9 +32,9 @@ Examples:
 \b
 With --qrels the fusion is learned and -o is a model:
   every run is a feature, minus the position of a document in it; a document that a run did
-  not return is an abstention. A part of the topics is held out (--holdout, --seed); on the
+  not return is an abstention. A part of the queries is held out (--holdout, --seed); on the
   others cross-validation chooses what the options leave open, k of rrf, and the best run.
-  The table is of the held-out topics. The model is then learned anew from all topics with
+  The table is of the held-out queries. The model is then learned again from all queries with
   the settings chosen; --keep-split writes the one that the table is about.
 Without judgements --method names a rule and -o is a fused run:
   rrf        sum of 1 / (k + position)
@@ -43,8 +42,8 @@ Without judgements --method names a rule and -o is a fused run:
   borda      points for positions; condorcet: majorities; median: median position
 
 RUNS are lines 'qid Q0 doc rank score tag', spaces or tabs between, plain or gzip. Their order
-is that of the scores, ties by document as trec_eval breaks them; the rank is not read. Runs may
-have other topics and other numbers of documents.
+is that of the scores, ties by document as trec_eval breaks them; the rank is not read. The
+queries and numbers of documents of the runs may differ.
 """
 
 
@@ -62,13 +61,13 @@ have other topics and other numbers of documents.
               default="min-max", show_default=True,
               help="How the scores of a list are made comparable.")  # fmt: skip
 @click.option("--depth", type=click.IntRange(min=1), default=1000, show_default=True,
-              metavar="N", help="Documents of a topic in a fused run.")  # fmt: skip
+              metavar="N", help="Documents per query in a fused run.")  # fmt: skip
 @click.option("--tag", metavar="NAME", help="Last word of a fused run's lines. [default: METHOD]")
 @click.option("-m", "--metric", "metrics", multiple=True, metavar="NAME",
               help="learned: a measure; the first is what is chosen by. "
               "[default: map, ndcg@10]")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(0, 0.9), default=0.3, show_default=True,
-              metavar="SHARE", help="learned: topics for the table; 0 for none.")  # fmt: skip
+              metavar="SHARE", help="learned: queries for the table; 0 for none.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
               help="learned: of the split and the folds.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, metavar="N",
@@ -88,7 +87,7 @@ have other topics and other numbers of documents.
               show_default=True, help="learned: what a run says of a document it did not "
               "return; 0 is behind all others.")  # fmt: skip
 @click.option("--keep-split", is_flag=True,
-              help="learned: write the model that has not seen the held-out topics.")  # fmt: skip
+              help="learned: write the model that has not seen the held-out queries.")  # fmt: skip
 @jobs_option
 def fuse_command(runs: tuple[str, ...], output: str, **given: Any) -> None:
     """Fuse RUNS into one: learn how from judgements, or by a rule."""
@@ -125,63 +124,65 @@ def _fuse(runs: tuple[str, ...], output: str, method: str, given: dict[str, Any]
     fused = pool.to_run(rule.scores(pool), given["depth"], tag)
     write_run_to(output, fused)
     if output != "-":
-        topics = counted(pool.n_topics, "topic", "topics")
-        note(f"wrote {output}: {counted(len(fused.doc), 'line', 'lines')} in {topics}, {rule.name}")
+        lines = counted(len(fused.doc), "line", "lines")
+        queries = counted(pool.n_queries, "query", "queries")
+        note(f"wrote {output}: {lines} in {queries}, {rule.name}")
 
 
 def _learn(runs: tuple[str, ...], output: str, given: dict[str, Any]) -> None:
-    from crucial.apps.fusion.comparison import compare_fusions
-    from crucial.apps.fusion.judging import Judging, judged_topics
-    from crucial.apps.fusion.learning import Learning, learn_judged, refit_ranker
+    """Learn a fusion, print how good it is on held-out queries, and write it."""
+    from crucial.apps.fusion.comparison import compare_judged
+    from crucial.apps.fusion.judging import Judging
+    from crucial.apps.fusion.learning import Learning, learn_judged, relearn
     from crucial.cli.tables.fusion import print_comparison, print_fusion
     from crucial.data.formats.trec import read_qrels
+    from crucial.measures.names import get_measure
 
+    measures = [get_measure(one).name for one in given["metrics"] or ("map", "ndcg@10")]
     default = given["default_rank"]
-    measures = given["metrics"] or ("map", "ndcg@10")
-    learning = {
-        "folds": given["folds"],
-        "rounds": given["rounds"],
-        "features": given["features"] or None,
-        "balance": given["balance"],
-        "positive": given["positive"],
-        "normalise": given["normalise"],
-        "default_rank": default if default == "learned" else int(default),
-        "n_jobs": given["jobs"],
-    }
-    how = Learning.checked(measure=measures[0], random_state=given["seed"], **learning)
+    how = Learning(
+        measure=measures[0],
+        folds=given["folds"],
+        rounds=given["rounds"],
+        features=given["features"] or None,
+        balance=given["balance"],
+        positive=given["positive"],
+        normalise=given["normalise"],
+        default_rank=default if default == "learned" else int(default),
+        random_state=given["seed"],
+        n_jobs=given["jobs"],
+    )
     pool, qrels = read_runs(runs), read_qrels(given["qrels"])
+    comparison = None
     with in_file(given["qrels"]):
-        judged = judged_topics(pool, qrels)
-    _tell_of_topics(pool, qrels, int(judged.sum()))
-    screen = console()
+        judging = Judging.of(pool, qrels)
+    _note_unused_queries(judging)
     with in_file(given["qrels"]), status_line("learning to fuse", "trying") as progress:
-        everything = Judging.of(pool, qrels).of_topics(judged)
         if given["holdout"]:
-            found = compare_fusions(
-                pool, qrels, holdout=given["holdout"], measures=measures,
-                random_state=given["seed"], progress=progress, **learning,
-            )  # fmt: skip
-            fusion = found.fusion
+            comparison = compare_judged(judging, how, measures, given["holdout"], progress)
+            fusion = comparison.fusion
             if not given["keep_split"]:
-                fusion = refit_ranker(everything, how, fusion)
+                fusion = relearn(judging, how, fusion)
         else:
-            found = None
-            fusion = learn_judged(everything, how, progress)
-    if found is not None:
-        print_comparison(screen, found)
+            fusion = learn_judged(judging, how, progress)
+    screen = console()
+    if comparison is not None:
+        print_comparison(screen, comparison)
     print_fusion(screen, fusion)
     fusion.save(output)
-    topics = fusion.model.training["fusion"]["topics"]
-    note(f"wrote {output}: learned from {counted(topics, 'topic', 'topics')}")
+    assert fusion.choice is not None
+    queries = counted(fusion.choice.n_queries, "query", "queries")
+    note(f"wrote {output}: learned from {queries}")
 
 
-def _tell_of_topics(pool: Pool, qrels: Qrels, n_judged: int) -> None:
-    """Say which topics are of no use."""
-    without = pool.n_topics - n_judged
-    lost = len(set(qrels.qid.tolist()) - set(pool.topics.tolist()))
-    parts = [f"{counted(without, 'topic', 'topics')} of the runs without judgements"] * (
-        without > 0
-    )
-    parts += [f"{counted(lost, 'judged topic', 'judged topics')} in no run"] * (lost > 0)
+def _note_unused_queries(judging: Judging) -> None:
+    """Report the queries that cannot be learned from."""
+    unjudged = judging.pool.n_queries - int(judging.judged_queries.sum())
+    unknown = judging.n_unknown_queries
+    parts = []
+    if unjudged:
+        parts.append(f"{counted(unjudged, 'query', 'queries')} of the runs without judgements")
+    if unknown:
+        parts.append(f"{counted(unknown, 'judged query', 'judged queries')} in no run")
     if parts:
         note(f"{' and '.join(parts)} left out")

@@ -20,9 +20,10 @@ from crucial.cli.shared.terminal import counted, note
 from crucial.cli.shared.writing import check_target, write_text
 
 if TYPE_CHECKING:
+    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.data.dataset import Dataset
     from crucial.data.groups import Groups
-    from crucial.model.file import Model
+    from crucial.model.payloads import Model
     from crucial.types import Floats
 
 __all__ = ["rank_command"]
@@ -59,14 +60,14 @@ learned from by their tags, else by order; one that is not given abstains.
 @click.option("--tag", default="crucial", show_default=True, metavar="NAME",
               help="Name of the run, last word of its lines.")  # fmt: skip
 @click.option("--depth", type=click.IntRange(min=1), metavar="N",
-              help="Fused runs: documents of a topic. [default: 1000]")  # fmt: skip
+              help="Fused runs: documents per query. [default: 1000]")  # fmt: skip
 @reading_options
 @jobs_option
 def rank_command(
     model: str, data: tuple[str, ...], output: str, form: str | None, tag: str, **given: Any
 ) -> None:
     """Rank the rows of DATA with MODEL, or fuse runs."""
-    from crucial.apps.fusion.ranker import is_fusion
+    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.model.file import load_model
 
     if output != "-":
@@ -75,8 +76,8 @@ def rank_command(
     if len(tag.split()) != 1:
         raise click.BadParameter("must be one word.", param_hint="'--tag'")
     ranker = load_model(model)
-    if is_fusion(ranker):
-        _fuse(model, data, output, form, tag, given)
+    if isinstance(ranker, FusionRanker):
+        _fuse(ranker, model, data, output, form, tag, given)
         return
     if given["depth"] is not None:
         raise click.UsageError("--depth is for fused runs.")
@@ -84,6 +85,7 @@ def rank_command(
 
 
 def _fuse(
+    fusion: FusionRanker,
     model: str,
     data: tuple[str, ...],
     output: str,
@@ -92,7 +94,6 @@ def _fuse(
     given: dict[str, Any],
 ) -> None:
     """Fuse runs with a model that learned to."""
-    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.cli.shared.runs import read_runs
 
     refuse_reading_options(given)
@@ -100,13 +101,12 @@ def _fuse(
         raise click.UsageError(f"{model} fuses runs, and writes a run: --format trec.")
     if not data:
         raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
-    fusion = FusionRanker.load(model)
     pool = read_runs(data)
     fused = fusion.fuse(pool, depth=given["depth"] or 1000, tag=tag, n_jobs=given["jobs"])
     write_run_to(output, fused)
     if output != "-":
-        topics = counted(pool.n_topics, "topic", "topics")
-        note(f"wrote {output}: {counted(len(fused.doc), 'line', 'lines')} in {topics}")
+        queries = counted(pool.n_queries, "query", "queries")
+        note(f"wrote {output}: {counted(len(fused.doc), 'line', 'lines')} in {queries}")
 
 
 def _rank(

@@ -57,13 +57,14 @@ def report_command(model: str, data: str, output: str, **given: Any) -> None:
     from crucial.inspection.report_page import report
     from crucial.measures.names import get_measure
     from crucial.model.file import load_model
+    from crucial.model.payloads import row_model
 
     if output == "-":
         raise FileError(output, "a page goes to a file; name one with -o.")
     refuse_same_file(output, model, data, given["trace"], given["group_sizes"])
     check_target(output)
     chosen = [get_measure(name).name for name in given["metrics"]]
-    ranker = load_model(model)
+    ranker = row_model(load_model(model))
     trace = None if given["trace"] is None else read_trace(given["trace"])
     rows = read_for_model(data, ranker, given, labels=True)
     if rows.y is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from crucial.inspection.bounds import Bound
     from crucial.model.describe import Description, FeatureSummary
-    from crucial.model.file import Model
+    from crucial.model.payloads import RowModel
 
 __all__ = ["show_command"]
 
@@ -43,8 +43,9 @@ def show_command(model: str, features: int, as_json: bool) -> None:
     """Show what MODEL learned: its heaviest features, drawn."""
     from crucial.model.describe import describe
     from crucial.model.file import load_model
+    from crucial.model.payloads import row_model
 
-    read = load_model(model)
+    read = row_model(load_model(model))
     learned, bound = describe(read, top=features), _bound(read)
     if as_json:
         click.echo(json.dumps(_plain(learned, bound), indent=1, allow_nan=False))
@@ -91,7 +92,7 @@ _PARAMETERS = (
 )
 
 
-def _bound(model: Model) -> Bound | None:
+def _bound(model: RowModel) -> Bound | None:
     """Bound on the training error, for a model that knows how its training went."""
     from crucial.errors import NotRankedError, ParameterError
     from crucial.inspection.bounds import training_bound

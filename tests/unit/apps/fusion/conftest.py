@@ -28,6 +28,6 @@ def as_qrels(problem):
 
 @pytest.fixture(scope="session")
 def search():
-    """Forty topics: runs by name, judgements."""
+    """Forty queries: runs by name, judgements."""
     problem = load_digits_search(n_queries=40, top=20)
     return as_runs(problem), as_qrels(problem)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 
 import numpy as np
 import pytest
 
-from crucial import evaluate_run, load_model
+from crucial import evaluate_run
 from crucial.apps.fusion import FusionRanker, Pool, compare_fusions, fuse, learn_fusion
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.learning import FEATURES, Learning, tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
-from crucial.apps.fusion.plan import FusionPlan
 from crucial.data.runs import Qrels, Run
-from crucial.errors import DataError, DataWarning, ModelFileError, ParameterError
-from crucial.model.additive import AdditiveRanker
-from crucial.model.file import save_model
-from crucial.model.weak import Stump
+from crucial.errors import DataError, DataWarning, ParameterError
 
 QUICK = {"features": ["reciprocal", "positions"], "folds": 3, "rounds": 30}
 
@@ -42,26 +37,25 @@ class TestLearning:
         assert evaluate_run(qrels, learned.fuse(runs), "map")["map"] > best + 0.02
 
     def test_what_was_tried_is_kept(self, learned):
-        said = learned.model.training["fusion"]
-        tried = [(t["features"], t["balance"], t["positive"]) for t in said["trials"]]
+        choice = learned.choice
+        tried = [(t.features, t.balance, t.positive) for t in choice.trials]
         assert tried[:4] == [
             ("reciprocal", b, p) for b in ("queries", "pairs") for p in (True, False)
         ]
         assert [one[0] for one in tried[4:]] == ["positions"]
-        assert said["setting"] in [
-            {key: value for key, value in trial.items() if key != "value"}
-            for trial in said["trials"]
-        ]
+        assert choice.setting in [trial.setting for trial in choice.trials]
+        assert (choice.n_queries, choice.measure, choice.longest) == (40, "map", (20,) * 7)
+        said = learned.model.training["fusion"]
         assert (said["topics"], said["measure"], said["longest"]) == (40, "map", [20] * 7)
+        assert said["plan"] == learned.plan.to_plain()
 
     def test_what_is_given_is_not_chosen(self, search):
         runs, qrels = search
         found = learn_fusion(
             runs, qrels, features="positions", balance="pairs", positive=True, folds=2, rounds=10
         )
-        said = found.model.training["fusion"]
-        assert len(said["trials"]) == 1
-        assert said["setting"]["balance"] == "pairs"
+        assert len(found.choice.trials) == 1
+        assert found.choice.setting.balance == "pairs"
         assert found.plan.columns == "positions"
 
     def test_the_same_seed_gives_the_same_model(self, search, learned):
@@ -80,7 +74,7 @@ class TestLearning:
         assert set(runs) <= set(found.weights())
         found.save(tmp_path / "fuse.json")
         back = FusionRanker.load(tmp_path / "fuse.json")
-        assert (back.plan, back.model) == (found.plan, found.model)
+        assert (back.plan, back.model, back.choice) == (found.plan, found.model, found.choice)
         pool = Pool.of(runs)
         assert back.scores(pool).tolist() == found.scores(pool).tolist()
 
@@ -114,16 +108,16 @@ class TestLearning:
         runs, qrels = search
         whole = Judging.of(Pool.of(runs), qrels)
         wanted = np.arange(40) % 3 == 0
-        part = whole.of_topics(wanted)
+        part = whole.of_queries(wanted)
         scores = Fusion("rrf").scores(whole.pool)
-        assert part.values("map", scores[wanted[whole.pool.topic_of_row]]).tolist() == (
+        assert part.values("map", scores[wanted[whole.pool.query_of_row]]).tolist() == (
             whole.values("map", scores)[wanted].tolist()
         )
-        run = Run(whole.pool.topics[whole.pool.topic_of_row], whole.pool.doc, scores)
+        run = Run(whole.pool.queries[whole.pool.query_of_row], whole.pool.doc, scores)
         expected = evaluate_run(qrels, run, "map").per_query
         by_name = dict(zip(expected["qid"].tolist(), expected["map"].tolist()))
         assert whole.values("map", scores).tolist() == pytest.approx(
-            [by_name[topic] for topic in whole.pool.topics]
+            [by_name[topic] for topic in whole.pool.queries]
         )
 
     def test_large_files_and_tables_are_learned_from_alike(self, search, tmp_path, monkeypatch):
@@ -143,7 +137,7 @@ class TestLearning:
             np.append(qrels.relevance, 1),
         )  # fmt: skip
         one, other = Judging.of(pool, lost), Judging.of(Pool.of(runs), lost)
-        assert len(one.lost_topic) == 1
+        assert len(one.lost_query) == 1
         assert tuned_rrf(one) == tuned_rrf(other)
         assert one.values("map", pool.lists[0]).tolist() == (
             other.values("map", other.pool.lists[0]).tolist()
@@ -168,10 +162,12 @@ class TestLearning:
     def test_judgements_of_no_use(self, search):
         runs, qrels = search
         other = Qrels(["x", "y"], ["1", "2"], np.array([1, 0]))
-        with pytest.raises(DataError, match="no topic of the runs is judged: the runs have topics"):
+        with pytest.raises(
+            DataError, match="no query of the runs is judged: the runs have queries"
+        ):
             learn_fusion(runs, other)
         nothing = Qrels(qrels.qid, qrels.doc, np.zeros(len(qrels.doc), int))
-        with pytest.raises(DataError, match="0 of the 40 judged topics have both a relevant and"):
+        with pytest.raises(DataError, match="0 of the 40 judged queries have both a relevant and"):
             learn_fusion(runs, nothing)
         twice = Qrels(["0", "0"], ["1", "1"], np.array([1, 0]))
         one = {"x": Run(["0"], ["1"], [1.0])}
@@ -181,13 +177,13 @@ class TestLearning:
 
 class TestChoosing:
     def test_a_gain_must_be_above_its_standard_error(self):
-        how = Learning.checked()
+        how = Learning()
         plain = np.array([0.5, 0.5, 0.5, 0.5])
         assert how.gain(plain + 0.1, plain) == pytest.approx(0.1)
         assert how.gain(np.array([0.9, 0.5, 0.5, 0.5]), plain) == 0.0  # mean .1, error .1
         assert how.gain(plain - 0.1, plain) == 0.0
         assert how.gain(np.array([np.nan, 0.9, 0.8, 0.9]), plain) == pytest.approx(0.3667, abs=1e-4)
-        losses = Learning.checked(measure="r2")
+        losses = Learning(measure="r2")
         assert losses.gain(plain - 0.1, plain) == pytest.approx(0.1)
 
     @pytest.mark.parametrize(("relevant", "k"), [("ends", 1.0), ("middle", 60.0)])
@@ -203,7 +199,7 @@ class TestChoosing:
         assert tuned_rrf(Judging.of(Pool.of(runs), qrels)).k == k
 
 
-class TestNewTopics:
+class TestNewQueries:
     def test_runs_are_matched_by_name_tag_or_order(self, search, learned):
         runs, _ = search
         expected = learned.fuse(runs)
@@ -247,42 +243,6 @@ class TestNewTopics:
             learned.contribution("tpo", [1])
 
 
-class TestFile:
-    def test_other_models_are_no_fusions(self, tmp_path):
-        save_model(AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0]), tmp_path / "m.json")
-        with pytest.raises(ModelFileError, match=r"m.json: this model does not fuse runs"):
-            FusionRanker.load(tmp_path / "m.json")
-
-    @pytest.mark.parametrize(
-        ("change", "match"),
-        [
-            ({"columns": "names"}, "its fusion is not described as it must be: Invalid enum"),
-            ({"runs": ["a", "a"]}, "runs of its fusion must have names of their own"),
-            ({"runs": [], "tags": []}, "runs of its fusion must have names of their own"),
-            ({"tags": ["a"]}, "tags or k are impossible"),
-            ({"k": -1.0}, "tags or k are impossible"),
-            ({"scores": "log"}, "it normalises scores by 'log'"),
-            ({"scores": "rank"}, "its fusion has 4 columns and its model 2"),
-            ({"extra": {"method": "x", "k": 1, "normalise": "rank"}}, "unknown fusion method 'x'"),
-            ({"extra": {"method": "rrf"}}, "its fusion is not described as it must be"),
-            ({"more": 1}, "its fusion is not described as it must be"),
-        ],
-    )
-    def test_a_plan_that_cannot_be_is_refused(self, tmp_path, change, match):
-        plan = {**FusionPlan(("a", "b"), ("", "")).to_plain(), **change}
-        training = {"fusion": {"plan": plan}}
-        model = AdditiveRanker(2, [Stump(0, -3.0, 0)], [1.0], ["a", "b"], training)
-        save_model(model, tmp_path / "m.json")
-        with pytest.raises(ModelFileError, match=match):
-            FusionRanker.load(tmp_path / "m.json")
-
-    def test_any_reader_of_models_reads_it(self, learned, tmp_path):
-        learned.save(tmp_path / "fuse.json")
-        model = load_model(tmp_path / "fuse.json")
-        assert model.feature_names == learned.plan.runs
-        assert json.loads((tmp_path / "fuse.json").read_text())["format"] == "crucial-model"
-
-
 class TestComparison:
     def test_everything_is_in_the_table(self, search, compared):
         runs, _ = search
@@ -291,15 +251,15 @@ class TestComparison:
         assert names[-1] == "learned"
         assert {"rrf(60)", "combsum(min-max)", "combmnz(min-max)"} <= set(names)
         assert {"borda", "condorcet", "median"} <= set(names)
-        assert (len(compared.test_topics), len(compared.train_topics)) == (16, 24)
-        assert not set(compared.test_topics) & set(compared.train_topics)
+        assert (len(compared.test_queries), len(compared.train_queries)) == (16, 24)
+        assert not set(compared.test_queries) & set(compared.train_queries)
         assert compared.baseline in runs
-        assert "16 held-out topics" in str(compared)
+        assert "16 held-out queries" in str(compared)
         assert [row["name"] for row in compared.to_rows()] == names
 
     def test_values_are_those_of_evaluate_run(self, search, compared):
         runs, qrels = search
-        held = set(compared.test_topics)
+        held = set(compared.test_queries)
 
         def part(table, **more):
             rows = [i for i, topic in enumerate(table.qid) if topic in held]
@@ -327,7 +287,7 @@ class TestComparison:
 
     def test_documents_that_one_run_alone_returned(self, search, compared):
         runs, _ = search
-        held = set(compared.test_topics)
+        held = set(compared.test_queries)
         owners = {}
         for name, run in runs.items():
             for topic, doc in zip(run.qid, run.doc):
@@ -338,9 +298,9 @@ class TestComparison:
         for name in runs:
             assert compared.loners.by_run[name][0] == alone.count(name)
 
-    def test_held_out_topics_do_not_teach(self, search, compared):
+    def test_held_out_queries_do_not_teach(self, search, compared):
         runs, qrels = search
-        held = np.isin(qrels.qid.astype(str), compared.test_topics)
+        held = np.isin(qrels.qid.astype(str), compared.test_queries)
         turned = Qrels(qrels.qid, qrels.doc, np.where(held, 1 - qrels.relevance, qrels.relevance))
         other = compare_fusions(runs, turned, holdout=0.4, **QUICK)
         assert other.fusion.model == compared.fusion.model
@@ -351,14 +311,29 @@ class TestComparison:
         one = {"features": "reciprocal", "balance": "queries", "positive": True, "folds": 2,
                "rounds": 5, "holdout": 0.4}  # fmt: skip
         again = compare_fusions(dict(reversed(runs.items())), qrels, **one)
-        assert set(again.test_topics) == set(compared.test_topics)
+        assert set(again.test_queries) == set(compared.test_queries)
         other = compare_fusions(runs, qrels, random_state=1, **one)
-        assert set(other.test_topics) != set(compared.test_topics)
+        assert set(other.test_queries) != set(compared.test_queries)
 
-    def test_too_few_topics(self):
+    def test_old_names_of_attributes_warn(self, compared):
+        with pytest.warns(DeprecationWarning, match="train_topics is deprecated; use train_quer"):
+            assert compared.train_topics == compared.train_queries
+        with pytest.warns(DeprecationWarning, match="test_topics is deprecated"):
+            assert compared.test_topics == compared.test_queries
+
+    def test_a_run_may_have_the_name_of_a_fusion(self, search):
+        runs, qrels = search
+        some = dict(zip(["learned", "rrf(60)", "x"], runs.values()))
+        found = compare_fusions(some, qrels, holdout=0.4, **QUICK)
+        assert found.learned.name == "learned*"
+        change = found.against_rrf["map"][0]
+        rrf = found[f"{found.rrf}*" if found.rrf == "rrf(60)" else found.rrf]
+        assert change == pytest.approx(found.learned.values["map"] - rrf.values["map"])
+
+    def test_too_few_queries(self):
         run = Run(["1", "2", "3"], ["a", "a", "a"], np.ones(3))
         qrels = Qrels(["1", "2", "3"], ["a", "a", "a"], np.ones(3, int))
-        with pytest.raises(DataError, match="3 judged topics are too few to hold out 2 of them"):
+        with pytest.raises(DataError, match="3 judged queries are too few to hold out 2 of them"):
             compare_fusions({"x": run, "y": run}, qrels)
 
     def test_nothing_warns(self, search):

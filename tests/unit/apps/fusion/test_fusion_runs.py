@@ -36,10 +36,10 @@ def anyway_large(monkeypatch):
 
 
 def lists(pool):
-    """Topic, document and position, of every run."""
+    """Query, document and position, of every run."""
     return [
         sorted(
-            (pool.topics[pool.topic_of_row[row]], pool.doc[row], int(at))
+            (pool.queries[pool.query_of_row[row]], pool.doc[row], int(at))
             for row, at in zip(one.rows, one.position)
         )
         for one in pool.lists
@@ -53,12 +53,18 @@ SIDE_BY_SIDE = [
 
 
 class TestFiles:
-    def test_fewer_documents_and_other_topics(self, files):
+    def test_fewer_documents_and_other_queries(self, files):
         pool = Pool.of(files(one=BM25, two=DENSE))
         assert pool.names == ("bm25", "dense")
-        assert pool.topics.tolist() == ["1", "2", "3"]
+        assert pool.queries.tolist() == ["1", "2", "3"]
         assert lists(pool) == SIDE_BY_SIDE
         assert pool.n_returned.tolist() == [2, 1, 2, 1, 1]
+
+    def test_old_names_of_attributes_warn(self, files):
+        pool = Pool.of(files(one=BM25, two=DENSE))
+        for old, new in (("topics", "queries"), ("n_topics", "n_queries")):
+            with pytest.warns(DeprecationWarning, match=f"Pool.{old} is deprecated; use {new}"):
+                assert getattr(pool, old) is getattr(pool, new)
 
     def test_large_files_are_read_the_same(self, files, anyway_large):
         pool = Pool.of(files(one=BM25, two=DENSE))

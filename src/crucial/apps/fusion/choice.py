@@ -1,0 +1,71 @@
+"""The settings of a learned fusion, and how cross-validation chose them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+__all__ = ["Choice", "Setting", "Trial"]
+
+
+class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of the settings that cross-validation compares.
+
+    Attributes
+    ----------
+    features : str
+        A name in `crucial.apps.fusion.learning.FEATURES`.
+    balance : {"queries", "pairs"}
+        Whether all queries weigh the same, or all pairs of documents.
+    positive : bool
+        Whether a better position may never lower the score.
+    rounds : int
+    """
+
+    features: str
+    balance: str
+    positive: bool
+    rounds: int
+
+
+class Trial(Setting, frozen=True, forbid_unknown_fields=True):
+    """A setting, and the mean of the measure on queries it was not learned from."""
+
+    value: float
+
+    @property
+    def setting(self) -> Setting:
+        """The setting alone."""
+        return Setting(self.features, self.balance, self.positive, self.rounds)
+
+
+class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The chosen setting, and what it was chosen by and from.
+
+    Attributes
+    ----------
+    setting : Setting
+    measure : str
+        Name of the measure that was compared.
+    folds : int
+        Number of folds of the cross-validation.
+    n_queries : int
+        Number of queries that the fusion was learned from; model files call it "topics".
+    longest : tuple of int
+        Length of the longest list of each run.
+    trials : tuple of Trial
+        All settings that were tried.
+    """
+
+    setting: Setting
+    measure: str
+    folds: int
+    n_queries: int = msgspec.field(name="topics")
+    longest: tuple[int, ...]
+    trials: tuple[Trial, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the choice as a model file holds it."""
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return plain

@@ -1,0 +1,119 @@
+"""Files of learned fusions: what is written, what is read, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crucial import load_model
+from crucial.apps.fusion import FusionRanker, Pool, learn_fusion
+from crucial.apps.fusion.plan import FusionPlan
+from crucial.data.runs import Run
+from crucial.errors import ModelFileError, ParameterError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.file import save_model
+from crucial.model.payloads import row_model
+from crucial.model.weak import Stump
+
+GOLDEN = Path(__file__).parents[3] / "golden"
+
+
+@pytest.fixture(scope="module")
+def learned(search):
+    runs, qrels = search
+    return learn_fusion(runs, qrels, features="positions", folds=2, rounds=10)
+
+
+class TestGolden:
+    """Fusions have a kind of their own; before, they were written as additive models."""
+
+    @pytest.mark.parametrize("name", ["fusion-1.json", "fusion-as-additive-1.json"])
+    def test_scores_are_what_they_were(self, name):
+        expected = json.loads((GOLDEN / "fusion-1.scores.json").read_text())
+        fusion = load_model(GOLDEN / name)
+        assert isinstance(fusion, FusionRanker)
+        runs = {
+            run: Run(table["qid"], table["doc"], np.array(table["score"]), run)
+            for run, table in expected["runs"].items()
+        }
+        pool = Pool.of(runs)
+        rows = [list(row) for row in zip(pool.queries[pool.query_of_row], pool.doc)]
+        assert rows == expected["rows"]
+        assert [value.hex() for value in fusion.scores(pool).tolist()] == expected["scores"]
+        assert (fusion.choice.n_queries, fusion.choice.measure) == (8, "map")
+        assert len(fusion.choice.trials) == 4
+
+    @pytest.mark.parametrize("name", ["fusion-1.json", "fusion-as-additive-1.json"])
+    def test_what_is_written_today_is_what_was_written(self, name, tmp_path):
+        load_model(GOLDEN / name).save(tmp_path / "again.json")
+        newest = (GOLDEN / "fusion-1.json").read_bytes()
+        assert (tmp_path / "again.json").read_bytes() == newest
+
+
+class TestFile:
+    def test_other_models_are_no_fusions(self, tmp_path):
+        save_model(AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0]), tmp_path / "m.json")
+        with pytest.raises(ModelFileError, match=r"m.json: this model does not fuse runs"):
+            FusionRanker.load(tmp_path / "m.json")
+
+    @pytest.mark.parametrize(
+        ("change", "match"),
+        [
+            ({"columns": "names"}, "its fusion is not described as it must be: Invalid enum"),
+            ({"runs": ["a", "a"]}, "runs of its fusion must have names of their own"),
+            ({"runs": [], "tags": []}, "runs of its fusion must have names of their own"),
+            ({"tags": ["a"]}, "tags or k are impossible"),
+            ({"k": -1.0}, "tags or k are impossible"),
+            ({"scores": "log"}, "it normalises scores by 'log'"),
+            ({"scores": "rank"}, "its fusion has 4 columns and its model 2"),
+            ({"extra": {"method": "x", "k": 1, "normalise": "rank"}}, "unknown fusion method 'x'"),
+            ({"extra": {"method": "rrf"}}, "its fusion is not described as it must be"),
+            ({"more": 1}, "its fusion is not described as it must be"),
+        ],
+    )
+    def test_a_plan_that_cannot_be_is_refused(self, tmp_path, change, match):
+        plan = {**FusionPlan(("a", "b"), ("", "")).to_plain(), **change}
+        training = {"fusion": {"plan": plan}}
+        model = AdditiveRanker(2, [Stump(0, -3.0, 0)], [1.0], ["a", "b"], training)
+        save_model(model, tmp_path / "m.json")
+        with pytest.raises(ModelFileError, match=match):
+            FusionRanker.load(tmp_path / "m.json")
+
+    def test_what_is_said_of_the_choice_is_checked(self, learned, tmp_path):
+        training = {**learned.training, "fusion": {**learned.summary(), "folds": "many"}}
+        names = learned.feature_names
+        model = AdditiveRanker(7, learned.model.rankers, learned.model.weights, names, training)
+        with pytest.raises(ParameterError, match="its fusion is not described as it must be"):
+            FusionRanker.of_model(model)
+        save_model(model, tmp_path / "m.json")
+        with pytest.raises(ModelFileError, match=r"m\.json: .* not described as it must be"):
+            load_model(tmp_path / "m.json")
+
+    def test_other_things_called_fusion_are_left_alone(self, tmp_path):
+        model = AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0], training={"fusion": "cold"})
+        model.save(tmp_path / "m.json")
+        assert load_model(tmp_path / "m.json") == model
+        with pytest.raises(ParameterError, match="this model does not fuse runs"):
+            FusionRanker.of_model(model)
+
+    def test_a_fusion_made_by_hand(self, tmp_path):
+        model = AdditiveRanker(2, [Stump(0, -3.0, 0)], [1.0], ["a", "b"])
+        fusion = FusionRanker(model, FusionPlan(("a", "b"), ("", "")))
+        fusion.save(tmp_path / "m.json")
+        back = load_model(tmp_path / "m.json")
+        assert (back.plan, back.choice) == (fusion.plan, None)
+        assert row_model(back).rankers == row_model(model).rankers
+
+    def test_any_reader_of_models_reads_it(self, learned, tmp_path):
+        learned.save(tmp_path / "fuse.json")
+        model = load_model(tmp_path / "fuse.json")
+        assert isinstance(model, FusionRanker)
+        assert model.feature_names == learned.plan.runs
+        table = np.array([[-1.0, np.nan, -3.0, -20.0, np.nan, -2.0, -7.0]])
+        assert model.predict(table).tolist() == learned.model.predict(table).tolist()
+        assert (model.n_features, model.needs_query) == (7, False)
+        assert model.training == learned.model.training
+        assert json.loads((tmp_path / "fuse.json").read_text())["format"] == "crucial-model"
