@@ -11,6 +11,7 @@ from scipy.optimize import check_grad, minimize_scalar
 from crucial import Groups, LabelFeedback, LogisticRanker, PairFeedback
 from crucial.boosting.steps import newton_root
 from crucial.errors import DataError
+from crucial.feedback.potentials import Potentials
 from crucial.objectives.logistic import LogisticLoss
 from naive.own_losses import logistic_loss, logistic_weights
 from naive.pairs import from_list
@@ -43,9 +44,9 @@ def losses(draw, **shape):
 
 
 def begun(feedback, scores):
-    potentials = LogisticLoss().begin(feedback, 2)
+    potentials = Potentials(LogisticLoss().begin(feedback, 2))
     potentials.pairs.advance(np.asarray(scores)[feedback.rows], 1.0)
-    LogisticLoss().renew(potentials)
+    potentials.renew()
     return potentials
 
 

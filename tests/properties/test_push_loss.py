@@ -11,6 +11,7 @@ from scipy.optimize import check_grad, minimize_scalar
 from crucial import Groups, LabelFeedback, PairFeedback, PNormPush, RankBoost, SumFeedback
 from crucial.boosting.steps import newton_root
 from crucial.errors import DataError, ParameterError
+from crucial.feedback.potentials import Potentials
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.push import PNormLoss
 from naive.own_losses import push_log_loss
@@ -46,9 +47,9 @@ def losses(draw, **shape):
 
 
 def begun(feedback, p, scores):
-    potentials = PNormLoss(p).begin(feedback, 2)
+    potentials = Potentials(PNormLoss(p).begin(feedback, 2))
     potentials.pairs.advance(np.asarray(scores)[feedback.rows], 1.0)
-    PNormLoss(p).renew(potentials)
+    potentials.renew()
     return potentials
 
 
@@ -172,12 +173,11 @@ def test_the_push_itself_becomes_rankboost_at_p_1(table, balance):
     groups = Groups.from_qid(table.qid, table.n_rows)
     feedback = LabelFeedback(table.y, groups, weight=table.weight, balance=balance)
     output = (np.nan_to_num(table.X[:, 0]) > 0.8).astype(np.uint8)[feedback.rows]
-    push = PNormLoss(1.0).begin(feedback, 1)
-    rank = ExponentialLoss().begin(feedback, 1)
+    push = Potentials(PNormLoss(1.0).begin(feedback, 1))
+    rank = Potentials(ExponentialLoss().begin(feedback, 1))
     for alpha in (0.4, -1.0, 0.3):
-        for objective, one in ((PNormLoss(1.0), push), (ExponentialLoss(), rank)):
-            one.pairs.advance(output, alpha)
-            objective.renew(one)
+        push.advance(output, alpha)
+        rank.advance(output, alpha)
         np.testing.assert_allclose(push.scale * push.pi, rank.scale * rank.pi, atol=1e-12)
         assert push.log_loss == pytest.approx(rank.log_loss, abs=1e-12)
         assert push.pairs.binary_weights(output) == pytest.approx(

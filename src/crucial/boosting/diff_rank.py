@@ -21,30 +21,20 @@ class DiffRankStep(BoundStep):
 
     Parameters
     ----------
-    rate : float
-        The learning rate, by which the loop shortens every step.
     smoothing, stop_when_perfect
         As in `Step`.
     """
 
-    def __init__(
-        self, rate: float = 1.0, smoothing: float = 1e-3, stop_when_perfect: bool = False
-    ) -> None:
+    def __init__(self, smoothing: float = 1e-3, stop_when_perfect: bool = False) -> None:
         super().__init__(smoothing, stop_when_perfect)
-        self._rate = rate
-        self._log_bound = self._next = 0.0
+        self._log_bound = 0.0
 
-    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Weight of the candidate, or None to stop."""
-        alpha = super().__call__(candidate, potentials)
-        if alpha is not None:
-            r, step = min(1.0, max(-1.0, candidate.slope)), self._rate * alpha
-            right, wrong = (1.0 + r) / 2.0, (1.0 - r) / 2.0
-            self._next = math.log(right * math.exp(-step) + wrong * math.exp(step))
-        return alpha
+    def accept(self, candidate: Candidate, alpha: float) -> None:
+        """Multiply the bound by that of the round."""
+        r = min(1.0, max(-1.0, candidate.slope))
+        right, wrong = (1.0 + r) / 2.0, (1.0 - r) / 2.0
+        self._log_bound += math.log(right * math.exp(-alpha) + wrong * math.exp(alpha))
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
-        """The bound after the round that was just made."""
-        self._log_bound += self._next
-        self._next = 0.0
+        """Return the bound after all rounds so far."""
         return {"bound": math.exp(self._log_bound)}

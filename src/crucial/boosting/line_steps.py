@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 from crucial.boosting.steps import BoundStep, Step, newton_root
-from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.own_loss import OwnLossState
 from crucial.weak.base import Candidate
@@ -44,12 +44,11 @@ class ShortBoundStep(BoundStep):
 class LineStep(Step):
     """The minimum of the loss along the weak ranker, by formula or by Newton's method."""
 
+    needs = ("line",)
+
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Weight of the candidate, or None to stop."""
-        pairs = potentials.pairs
-        if not isinstance(pairs, OwnLossState):
-            raise ParameterError("this step needs a loss that is known along weak rankers.")
-        line = pairs.line(candidate.output)
+        line = cast(OwnLossState, potentials.pairs).line(candidate.output)
         right, wrong = line.weights()
         ratio = self._ratio(right, wrong)
         if right < SNAP or wrong < SNAP:

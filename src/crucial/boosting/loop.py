@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from crucial.boosting.parts import check_needs, check_parts
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
@@ -19,7 +19,7 @@ from crucial.objectives.base import Objective
 from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 
-__all__ = ["Ensemble", "boost"]
+__all__ = ["Ensemble", "Progress", "boost"]
 
 FREE = Constraints()
 
@@ -28,11 +28,11 @@ Progress = Callable[[int, Trace], None]
 
 @dataclass
 class Ensemble:
-    """What the loop made.
+    """Weak rankers and their weights, with what happened in every round.
 
     Attributes
     ----------
-    rankers, weights : the ensemble, round by round
+    rankers, weights : lists, one entry per round
     trace : Trace
     bins : Bins or None
         As made by the weak learner.
@@ -45,6 +45,12 @@ class Ensemble:
     trace: Trace = field(default_factory=Trace)
     bins: Bins | None = None
     scores: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def add(self, entry: Round) -> None:
+        """Append the weak ranker of a round."""
+        self.rankers.append(entry.ranker)
+        self.weights.append(entry.alpha)
+        self.trace.add(entry)
 
 
 def boost(
@@ -63,54 +69,53 @@ def boost(
     progress: Progress | None = None,
     earlier: Sequence[Round] = (),
 ) -> Ensemble:
-    """Add weak rankers until the rounds are done, nothing helps, or the watch says stop.
+    """Add weak rankers until the rounds are done, none helps, or early stopping ends them.
 
     Parameters
     ----------
-    training, feedback : what to learn from
+    training, feedback : the data
     objective, learner, step : the parts that make the algorithm
-        An objective or step with a method ``notes(potentials)`` puts what it returns, names
-        and numbers, into the trace after every round.
+        A part that lacks a method is refused before the first round.
     rounds : int
         Length of the whole ensemble, earlier rounds included.
     constraints : Constraints
-        Holds the learning rate too.
+        Includes the learning rate.
     subsample : float
         Share of the queries that count in a round, drawn anew each time.
+    watch : Watch, optional
+        The eval set, which decides about early stopping.
+    record_risks : bool
+        Put R1 and R2 into the trace.
     earlier : rounds of an earlier call on the same data
-        They are played again, not searched for again: what follows is to the byte what
-        one longer call would have done.
+        They are replayed without a search. What follows is to the byte what one longer
+        call would have done.
     """
-    made = Ensemble()
-    made.bins = learner.prepare(training, constraints, step)
-    potentials = objective.begin(feedback, training.threads)
+    check_parts(objective, learner, step)
+    ensemble = Ensemble(bins=learner.prepare(training, constraints, step))
+    potentials = Potentials(objective.begin(feedback, training.threads))
+    check_needs(objective, learner, step, potentials.pairs)
     if watch is not None:
-        watch.prepare(made.bins, training.threads)
+        watch.prepare(ensemble.bins, training.threads)
     for number in range(rounds):
         began = time.perf_counter()
         if subsample < 1.0:
             # Seeded by round, so that a continued run draws what a long one would.
-            potentials.pairs.draw(subsample, np.random.default_rng([seed, number]))
-            potentials.draws += 1
-            objective.renew(potentials)
+            potentials.draw(subsample, np.random.default_rng([seed, number]))
+            learner.forget()
         before = potentials.log_loss
-        found = _next(number, earlier, learner, step, potentials, training, constraints.rate)
-        if isinstance(found, str):
-            made.trace.stopped = found
-            break
-        candidate, alpha = found
-        potentials.pairs.advance(candidate.output, alpha)
-        potentials.norm += abs(alpha)
+        if number < len(earlier):
+            candidate, alpha = _replayed(earlier[number], learner, training)
+        else:
+            found = _next(learner, step, potentials, constraints.rate)
+            if isinstance(found, str):
+                ensemble.trace.stopped = found
+                break
+            candidate, alpha = found
+        potentials.advance(candidate.output, alpha)
         learner.accept(candidate, alpha)
-        objective.renew(potentials)
+        step.accept(candidate, alpha)
         r1, r2 = potentials.pairs.risks() if record_risks else (None, None)
-        measures = {}
-        if watch is not None:
-            watch.advance(candidate.ranker, alpha)
-            measures = watch.look()
-        made.rankers.append(candidate.ranker)
-        made.weights.append(alpha)
-        made.trace.add(
+        ensemble.add(
             Round(
                 candidate.ranker,
                 alpha,
@@ -119,45 +124,24 @@ def boost(
                 potentials.log_loss,
                 r1,
                 r2,
-                measures=measures,
-                extras={**_notes(objective, potentials), **_notes(step, potentials)},
+                measures={} if watch is None else watch.advance(candidate.ranker, alpha),
+                extras={**objective.notes(potentials), **step.notes(potentials)},
                 seconds=time.perf_counter() - began,
             )
         )
         if progress is not None:
-            progress(number + 1, made.trace)
+            progress(number + 1, ensemble.trace)
         if watch is not None and watch.done:
-            made.trace.stopped = "early stopping"
+            ensemble.trace.stopped = "early stopping"
             break
-    made.scores = potentials.pairs.scores
-    return made
-
-
-def _notes(part: Any, potentials: Potentials) -> dict[str, float]:
-    """What a part has to tell of the round, if it tells anything."""
-    tell = getattr(part, "notes", None)
-    return {} if tell is None else tell(potentials)
+    ensemble.scores = potentials.pairs.scores
+    return ensemble
 
 
 def _next(
-    number: int,
-    earlier: Sequence[Round],
-    learner: WeakLearner,
-    step: StepRule,
-    potentials: Potentials,
-    training: TrainingRows,
-    rate: float,
+    learner: WeakLearner, step: StepRule, potentials: Potentials, rate: float
 ) -> tuple[Candidate, float] | str:
-    """The candidate of this round and its weight, or why there is none."""
-    if number < len(earlier):
-        played = earlier[number]
-        replay = getattr(learner, "replay", None)
-        if replay is not None:
-            return replay(played.ranker, played.r), played.alpha
-        table = training.instances.table
-        dense = table.toarray() if training.instances.is_sparse else table
-        output = played.ranker.scores(dense, training.groups)[training.rows]
-        return Candidate(played.ranker, output, played.r), played.alpha
+    """Return the candidate of a round and its weight, or why there is none."""
     candidate = learner.propose(potentials)
     if candidate is None:
         return "no weak ranker helps"
@@ -167,3 +151,13 @@ def _next(
     if alpha == 0.0:
         return "no weak ranker helps"
     return candidate, rate * alpha
+
+
+def _replayed(
+    entry: Round, learner: WeakLearner, training: TrainingRows
+) -> tuple[Candidate, float]:
+    """Return the candidate and the weight of a round of an earlier call."""
+    candidate = learner.replay(entry.ranker, entry.r)
+    if candidate is None:
+        candidate = Candidate(entry.ranker, training.scored(entry.ranker), entry.r)
+    return candidate, entry.alpha

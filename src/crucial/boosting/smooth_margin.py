@@ -12,9 +12,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crucial.boosting.steps import NumericStep, Step, log_z_along, newton_root, smoothed
+from crucial.boosting.steps import (
+    NumericStep,
+    Step,
+    log_z_along,
+    newton_root,
+    smoothed,
+)
 from crucial.feedback.base import Feedback
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.potentials import Potentials, exponential_pairs
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP
 
@@ -51,9 +57,6 @@ def smooth_step(right: float, wrong: float, tied: float, g: float) -> float:
 class SmoothMarginStep(Step):
     """Coordinate descent until G > 0, then steps that raise G.
 
-    Stateless: what has been done so far is read from the potentials, so that a continued
-    run goes on as a longer one would have.
-
     Parameters
     ----------
     feedback : Feedback
@@ -63,6 +66,8 @@ class SmoothMarginStep(Step):
     smoothing, stop_when_perfect
         See `crucial.boosting.steps.Step`.
     """
+
+    needs = NumericStep.needs
 
     def __init__(
         self,
@@ -75,19 +80,25 @@ class SmoothMarginStep(Step):
         self._feedback, self._line_search = feedback, line_search
         self._log_lightest = feedback.log_lightest()
         self._descent = NumericStep(smoothing, stop_when_perfect)
+        # |lambda|_1, where a weak ranker and its opposite are two
+        self._norm = 0.0
 
     def smooth_margin(self, potentials: Potentials) -> float:
-        """G of the ensemble so far; -inf before its first round."""
-        if potentials.norm == 0.0:
+        """Return G of the ensemble so far; -inf before its first round."""
+        if self._norm == 0.0:
             return -math.inf
-        return (self._log_lightest - potentials.log_loss) / potentials.norm
+        return (self._log_lightest - potentials.log_loss) / self._norm
+
+    def accept(self, candidate: Candidate, alpha: float) -> None:
+        """Add the weight of a round to |lambda|_1."""
+        self._norm += abs(alpha)
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
-        """G, and the smallest margin of a pair over |lambda|_1."""
+        """Return G, and the smallest margin of a pair over |lambda|_1."""
         smallest, _ = self._feedback.margin_range(potentials.pairs.scores)
         return {
             "smooth_margin": self.smooth_margin(potentials),
-            "margin": smallest / potentials.norm,
+            "margin": smallest / self._norm,
         }
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
@@ -100,8 +111,9 @@ class SmoothMarginStep(Step):
         # A ranker that points down is one that points up with a weight below 0.
         sign = 1.0 if candidate.slope > 0.0 else -1.0
         if candidate.output.dtype == np.uint8:
-            right, wrong = potentials.pairs.binary_weights(candidate.output)[:: int(sign)]
-            alpha = self._binary(right, wrong, g, potentials.norm)
+            pairs = exponential_pairs(potentials)
+            right, wrong = pairs.binary_weights(candidate.output)[:: int(sign)]
+            alpha = self._binary(right, wrong, g, self._norm)
         else:
             alpha = self._numeric(candidate, potentials, sign, g)
         # (below 0 where smoothing a perfect round makes it worse than g)
@@ -136,7 +148,7 @@ class SmoothMarginStep(Step):
             log_z, slope, curvature = along(sign * alpha)
             return log_z, sign * slope, curvature
 
-        return self._root(derivatives, g, potentials.norm)
+        return self._root(derivatives, g, self._norm)
 
     def _root(self, derivatives: _Derivatives, g: float, norm: float) -> float | None:
         """Zero of equation 10 or 11; smoothed, or None, where it is too far to be finite."""

@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from crucial.errors import ParameterError
-from crucial.feedback.potentials import Potentials
-from crucial.weak.base import Candidate
+from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.weak.base import Candidate, StepRule
 from crucial.weak.drops import SNAP
 
 __all__ = [
@@ -35,7 +35,7 @@ _FAR = -0.5 * math.log(SNAP)
 _FLAT = 1e-15
 
 
-class Step:
+class Step(StepRule):
     """Base of the step rules.
 
     Parameters
@@ -50,7 +50,7 @@ class Step:
         self.smoothing, self.stop_when_perfect = smoothing, stop_when_perfect
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Weight of the candidate, or None to stop."""
+        """Return the weight of the candidate, or None to stop."""
         raise NotImplementedError
 
     def _ratio(self, right: float, wrong: float) -> float | None:
@@ -74,6 +74,8 @@ class BoundStep(Step):
 class ExactStep(Step):
     """Method 2: minimises Z for a {0, 1} ranker, ``.5 ln(W+ / W-)``."""
 
+    needs = ("binary_weights",)
+
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Weight of the candidate, or None to stop."""
         weights = candidate.weights
@@ -83,18 +85,20 @@ class ExactStep(Step):
                     "step='exact' needs weak rankers of 0 and 1, and "
                     f"{candidate.ranker!r} has other scores; use step='bound' or 'numeric'."
                 )
-            weights = potentials.pairs.binary_weights(candidate.output)
+            weights = exponential_pairs(potentials).binary_weights(candidate.output)
         return self._ratio(*weights)
 
 
 class NumericStep(Step):
     """Method 1: minimises Z for any ranker, by Newton's method kept inside a bracket."""
 
+    needs = ("binary_weights", "moments", "fork")
+
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Weight of the candidate, or None to stop."""
         if candidate.output.dtype == np.uint8:
             # The same minimum in closed form.
-            return self._ratio(*potentials.pairs.binary_weights(candidate.output))
+            return self._ratio(*exponential_pairs(potentials).binary_weights(candidate.output))
         derivatives = log_z_along(candidate, potentials)
         alpha = newton_root(lambda at: derivatives(at)[1:])
         if alpha is None and not self.stop_when_perfect:
@@ -106,7 +110,7 @@ def log_z_along(
     candidate: Candidate, potentials: Potentials
 ) -> Callable[[float], tuple[float, float, float]]:
     """``ln Z(alpha)`` of a candidate with its first and second derivative, as a function."""
-    trial, h = potentials.pairs.fork(), candidate.output
+    trial, h = exponential_pairs(potentials).fork(), candidate.output
     spare = np.zeros_like(potentials.pi)
     start = trial.potentials(spare)[1]
     reached = 0.0

@@ -52,9 +52,10 @@ class Watch:
             self._codes = bins.recode(self._instances, rows, threads)
             self._place = {int(j): f for f, j in enumerate(bins.features)}
 
-    def advance(self, ranker: WeakRankerLike, alpha: float) -> None:
-        """Add a weak ranker to the scores."""
+    def advance(self, ranker: WeakRankerLike, alpha: float) -> dict[str, float]:
+        """Add a weak ranker to the scores and measure them."""
         self.scores += alpha * self._output(ranker)
+        return self.look()
 
     def _output(self, ranker: WeakRankerLike) -> NDArray[Any]:
         if isinstance(ranker, Constant):

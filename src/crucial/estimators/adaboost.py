@@ -11,7 +11,6 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.feedback.base import Feedback, smoothing_of
-from crucial.feedback.labels import LabelFeedback
 from crucial.objectives.base import Objective
 from crucial.objectives.classification import ClassificationLoss
 from crucial.validation import check_choice, check_integer, check_real
@@ -164,20 +163,21 @@ class AdaBoostRanker(BoostedRanker):
 
 def _check_classes(feedback: Feedback) -> None:
     """Refuse what is no classification into two."""
-    if not isinstance(feedback, LabelFeedback):
+    rows, n_queries = feedback.laid_out(), feedback.n_queries + feedback.n_skipped
+    if rows is None:
         raise DataError(
             "AdaBoostRanker learns from labels of two values alone. For explicit pairs use "
             "RankBoost or RankBoostPlus."
         )
-    if feedback.groups.n_groups > 1:
+    if n_queries > 1:
         raise DataError(
             f"AdaBoostRanker compares every row with the same zero, and qid names "
-            f"{feedback.groups.n_groups} queries, whose scores have none in common. Use RankBoost, "
+            f"{n_queries} queries, whose scores have none in common. Use RankBoost, "
             "or leave qid out to compare all rows."
         )
     if feedback.two_classes() is None:
         raise DataError(
-            f"AdaBoostRanker needs labels of two values, and y has {feedback.n_levels}. For "
+            f"AdaBoostRanker needs labels of two values, and y has {rows.layout.n_levels}. For "
             "grades use RankBoost, which takes any order of labels (or set y = y >= threshold); "
             "for classes without an order use LabelRanker."
         )

@@ -286,11 +286,12 @@ class BoostedRanker(Ranker):
         self.model_ = self.ensemble_ if whole else self.ensemble_.truncate(self.best_round_)
         self._look_back(made)
         self._classes = None
-        if not with_qid and isinstance(feedback, LabelFeedback) and feedback.two_classes():
+        if not with_qid and feedback.two_classes() is not None:
             known = whole and len(made.scores) == len(feedback.rows)
             scores = made.scores
             if not known:
-                scores = self.model_.predict(instances, feedback.groups)[feedback.rows]
+                everything = self.model_.predict(instances, Groups.single(feedback.n_rows))
+                scores = everything[feedback.rows]
             self._classes = ClassSums.of(feedback, scores)
 
     def _look_back(self, made: Ensemble) -> None:

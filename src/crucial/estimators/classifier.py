@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.estimators.targets import read_targets
+from crucial.feedback.base import Feedback
 from crucial.feedback.bipartite import log_class_sums
 from crucial.feedback.labels import LabelFeedback, check_weights
 from crucial.types import Floats, Ints
@@ -40,11 +41,11 @@ class ClassSums:
     log_good: float
 
     @classmethod
-    def of(cls, feedback: LabelFeedback, scores: Floats) -> ClassSums:
+    def of(cls, feedback: Feedback, scores: Floats) -> ClassSums:
         """Sum over the rows of a feedback of two labels."""
-        found = feedback.two_classes()
-        assert found is not None
-        return cls(found[0], found[1], *log_class_sums(feedback, scores))
+        classes = feedback.two_classes()
+        assert classes is not None
+        return cls(classes.low, classes.high, *log_class_sums(feedback, scores))
 
     @property
     def intercept(self) -> float:

@@ -224,9 +224,7 @@ class DiffRank(BoostedRanker):
             self.cycles,
             type(self).__name__,
         )
-        step = DiffRankStep(
-            self.learning_rate, smoothing_of(feedback.total), self.on_perfect == "stop"
-        )
+        step = DiffRankStep(smoothing_of(feedback.total), self.on_perfect == "stop")
         return ExponentialLoss(), self._learner, step
 
     def _constraints(self, instances: Instances) -> Constraints:

@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from crucial.validation import check_choice, refuse
-from crucial.weak.base import WeakLearner
+from crucial.weak.base import WeakLearner, check_methods
 from crucial.weak.checked import CheckedLearner
 from crucial.weak.features import ColumnLearner, FeatureLearner
 from crucial.weak.stumps import StumpLearner
@@ -15,12 +15,15 @@ __all__ = ["check_weak", "named_learner"]
 
 
 def check_weak(owner: str, weak: Any) -> None:
-    """Refuse what is neither the name of a weak learner nor one of the user's."""
+    """Refuse what is neither the name of a weak learner nor one of the user's own."""
+    methods = ("prepare", "propose", "accept")
     if isinstance(weak, str):
         check_choice(owner, "weak", weak, ["stump", "feature", "column"])
-    elif not all(hasattr(weak, m) for m in ("prepare", "propose", "accept")):
+    elif not any(hasattr(weak, name) for name in methods):
         rule = "'stump', 'feature', 'column' or an object with prepare, propose and accept"
         raise refuse(owner, "weak", rule, weak)
+    else:
+        check_methods("weak learner", weak, WeakLearner, methods)
 
 
 def named_learner(

@@ -9,71 +9,123 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.types import Bytes, Floats, Ints
+from crucial.feedback.layout import LabelledRows
+from crucial.types import Floats, Ints
 
 __all__ = [
+    "Codes",
     "Feedback",
+    "ListedPairs",
+    "Output",
     "PairState",
+    "ScoreState",
+    "TwoClasses",
     "exp_or_inf",
     "finite_total",
+    "padded",
     "power_of_two_scale",
     "smoothing_of",
 ]
 
 
-class PairState(Protocol):
-    """The pairs of a feedback under the current scores H.
+#: Scores of a weak ranker on the rows: uint8 for a {0, 1} ranker, else float64.
+Output: TypeAlias = NDArray[Any]
+#: Bin numbers of the rows of one feature.
+Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
-    Rows are those of ``Feedback.rows``, in that order. Weights of pairs are
-    ``D = w exp(H(lo) - H(hi))``, normalised to sum 1 wherever they are returned.
+
+class ScoreState(Protocol):
+    """An objective at the current scores H.
+
+    This is all that the boosting loop needs. A step rule or a weak learner that needs more,
+    such as the curvature of the loss, names it in ``needs``.
     """
 
     @property
     def scores(self) -> Floats:
-        """H of every row."""
+        """H of every row of ``Feedback.rows``, in that order."""
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write the potentials ``pi(x) = sum_{hi=x} D - sum_{lo=x} D``.
+        """Write the potentials: minus the gradient of the loss by the score of each row.
 
         Returns
         -------
         scale : float
-            ``scale * pi`` belongs to weights that sum to 1.
+            ``scale * pi`` belongs to pair weights that sum to 1.
         log_loss : float
-            Logarithm of E1, the weighted mean of ``exp(H(lo) - H(hi))``.
+            Logarithm of the loss, over its value at scores of 0.
         """
 
-    def advance(self, output: NDArray[Any], alpha: float) -> None:
-        """Let ``H += alpha * output``; an output of uint8 is 0 or 1."""
-
-    def binary_weights(self, output: Bytes) -> tuple[float, float]:
-        """W+ and W-: weight of the pairs that a {0, 1} ranker orders right, and wrong."""
-
-    def moments(self, output: Floats) -> tuple[float, float]:
-        """Mean and mean square of ``output(hi) - output(lo)`` under D."""
-
-    def wrong_weights(
-        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
-    ) -> None:
-        """W- of every threshold of a binned feature; ``out[k]``: ones are codes >= k."""
-
-    def prepare_scan(self) -> None:
-        """Make what `wrong_weights` shares between features, before threads ask for it."""
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to H; an output of uint8 is 0 or 1."""
 
     def risks(self) -> tuple[float, float]:
-        """R1 and R2 of the current scores."""
+        """Return R1 and R2 of the current scores."""
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) until the next draw."""
 
+
+class PairState(ScoreState, Protocol):
+    """The pairs of a feedback, weighted by the exponential loss.
+
+    Weights of pairs are ``D = w exp(H(lo) - H(hi))``, normalised to sum 1 wherever they are
+    returned, so that the potentials are ``pi(x) = sum_{hi=x} D - sum_{lo=x} D`` and the loss
+    is E1, the weighted mean of ``exp(H(lo) - H(hi))``.
+    """
+
+    def binary_weights(self, output: Output) -> tuple[float, float]:
+        """Return W+ and W-: weight of the pairs that a {0, 1} ranker orders right, and wrong."""
+
+    def moments(self, output: Output) -> tuple[float, float]:
+        """Return mean and mean square of ``output(hi) - output(lo)`` under D."""
+
+    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
+        """Write W- of every threshold of a binned feature; ``out[k]``: ones are codes >= k."""
+
+    def prepare_scan(self) -> None:
+        """Make what `wrong_weights` shares between features, before threads ask for it."""
+
     def fork(self) -> PairState:
-        """A copy of the drawn pairs that can be moved without moving this state."""
+        """Return a copy of the drawn pairs that can be moved without moving this state."""
+
+
+class ListedPairs(NamedTuple):
+    """Distinct pairs.
+
+    Attributes
+    ----------
+    high, low : int arrays
+        Winner and loser, as places in ``Feedback.rows``.
+    weight : array
+        Weight of every pair, up to a common factor.
+    """
+
+    high: Ints
+    low: Ints
+    weight: Floats
+
+
+class TwoClasses(NamedTuple):
+    """A classification into two: labels of two values, and no queries.
+
+    Attributes
+    ----------
+    low, high : float
+        The two labels.
+    n_low : int
+        How many of the rows, the first of ``Feedback.rows``, have the lower label.
+    """
+
+    low: float
+    high: float
+    n_low: int
 
 
 class Feedback:
@@ -155,6 +207,18 @@ class Feedback:
         after = np.asarray(scores, np.float64) + alpha * np.asarray(output, np.float64)
         return exp_or_inf(self.log_loss(after) - self.log_loss(scores))
 
+    def laid_out(self) -> LabelledRows | None:
+        """Return the rows by query and label, with what they weigh; None without labels."""
+        return None
+
+    def listed(self) -> ListedPairs | None:
+        """Return the pairs, for feedback that consists of explicit pairs; else None."""
+        return None
+
+    def two_classes(self) -> TwoClasses | None:
+        """Return the classes of a classification into two; None for any other feedback."""
+        return None
+
     def log_lightest(self) -> float:
         """Logarithm of the weight of the lightest pair, as a share of all weight.
 
@@ -175,6 +239,11 @@ class Feedback:
             "queries": self.n_queries,
             "skipped_queries": self.n_skipped,
         }
+
+
+def padded(n_rows: int) -> int:
+    """Round a number of rows up to a multiple of 8, which kernels read at a time."""
+    return -(-n_rows // 8) * 8
 
 
 def power_of_two_scale(largest: float) -> float:

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.feedback.base import power_of_two_scale
-from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.base import Codes, Feedback, Output, power_of_two_scale
 from crucial.kernels.pairs import advance_binary, class_sums
-from crucial.types import Bools, Bytes, Floats
+from crucial.types import Bools, Floats
 
 __all__ = ["BipartiteState", "log_class_sums"]
 
@@ -36,7 +35,7 @@ class BipartiteState:
 
     Parameters
     ----------
-    feedback : LabelFeedback
+    feedback : Feedback
         Of two labels and one query.
     threads : int
 
@@ -48,11 +47,11 @@ class BipartiteState:
         Weight of the good rows minus that of the bad ones, as a share of both.
     """
 
-    def __init__(self, feedback: LabelFeedback, threads: int = 1) -> None:
-        found = feedback.two_classes()
-        if found is None:
+    def __init__(self, feedback: Feedback, threads: int = 1) -> None:
+        classes = feedback.two_classes()
+        if classes is None:
             raise DataError("classification needs labels of two values, and no queries.")
-        self._feedback, self._threads, self.n_bad = feedback, threads, found[2]
+        self._feedback, self._threads, self.n_bad = feedback, threads, classes.n_low
         n = len(feedback.rows)
         self._log_unit = 0.0
         self._given: Floats = np.ones(n)
@@ -127,7 +126,7 @@ class BipartiteState:
 
     # -- the loop's questions -----------------------------------------------------
 
-    def advance(self, output: NDArray[Any], alpha: float) -> None:
+    def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores, or ``alpha * (2 output - 1)`` for votes."""
         n, bad = len(self._base), self.n_bad
         if output.dtype == np.uint8:
@@ -152,12 +151,12 @@ class BipartiteState:
         """Weight of the rows of every code, bad ones and good ones."""
         return class_sums(codes, self._counted, self.n_bad, size) * self._factor[:, None]
 
-    def binary_weights(self, output: Bytes) -> tuple[float, float]:
+    def binary_weights(self, output: Output) -> tuple[float, float]:
         """W+ and W-: weight of the rows on which a vote is right, and wrong."""
         bad, good = self._sum_by(output, 2)
         return float(bad[0] + good[1]), float(bad[1] + good[0])
 
-    def moments(self, output: Floats) -> tuple[float, float]:
+    def moments(self, output: Output) -> tuple[float, float]:
         """Mean and mean square of ``y_i output(i)`` under the weights."""
         n, bad = len(self._mass), self.n_bad
         gained = self._counted * output[:n]
@@ -166,9 +165,7 @@ class BipartiteState:
         signed = np.concatenate((-output[:bad], output[bad:n]))
         return float(gained.sum()), float((gained * signed).sum())
 
-    def wrong_weights(
-        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
-    ) -> None:
+    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """W- of every threshold of one feature: bad rows above it and good ones up to it."""
         bad, good = self._sum_by(codes, n_bins + 1)
         absent = float(bad[n_bins] if missing_rank else good[n_bins])
@@ -203,19 +200,19 @@ class BipartiteState:
         return made
 
 
-def log_class_sums(feedback: LabelFeedback, scores: Floats) -> tuple[float, float]:
+def log_class_sums(feedback: Feedback, scores: Floats) -> tuple[float, float]:
     """Logarithms of ``F- = sum u exp(H)`` over bad rows and ``F+ = sum u exp(-H)`` over good.
 
     Parameters
     ----------
-    feedback : LabelFeedback
+    feedback : Feedback
         Of two labels and one query.
     scores : array over ``feedback.rows``
     """
-    found = feedback.two_classes()
-    assert found is not None
+    classes = feedback.two_classes()
+    assert classes is not None
     logs = []
-    for sign, rows in ((1.0, np.s_[: found[2]]), (-1.0, np.s_[found[2] :])):
+    for sign, rows in ((1.0, np.s_[: classes.n_low]), (-1.0, np.s_[classes.n_low :])):
         exponent = sign * scores[rows]
         if feedback.weight is not None:
             exponent += np.log(feedback.weight[rows])

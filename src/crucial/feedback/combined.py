@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, PairState, finite_total
-from crucial.types import Bytes, Floats, Ints
+from crucial.feedback.base import Codes, Feedback, Output, PairState, finite_total
+from crucial.types import Floats, Ints
 
 __all__ = ["SumFeedback"]
 
@@ -113,25 +111,23 @@ class SumState:
             pi += share * scale * column[: len(pi)]
         return 1.0, top + math.log(float(now.sum()))
 
-    def advance(self, output: NDArray[Any], alpha: float) -> None:
+    def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
         self.scores += alpha * output[: len(self.scores)]
         for state in self._states:
             state.advance(output, alpha)
 
-    def binary_weights(self, output: Bytes) -> tuple[float, float]:
+    def binary_weights(self, output: Output) -> tuple[float, float]:
         """W+ and W- of a {0, 1} ranker."""
         right, wrong = np.dot(self._now, [s.binary_weights(output) for s in self._states])
         return float(right), float(wrong)
 
-    def moments(self, output: Floats) -> tuple[float, float]:
+    def moments(self, output: Output) -> tuple[float, float]:
         """Mean and mean square of the margins gained."""
         mean, square = np.dot(self._now, [s.moments(output) for s in self._states])
         return float(mean), float(square)
 
-    def wrong_weights(
-        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
-    ) -> None:
+    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """W- of every threshold of one feature."""
         out[:] = 0.0
         for share, state in zip(self._now, self._states):

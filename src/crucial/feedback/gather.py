@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.feedback.base import PairState
-from crucial.types import Bytes, Floats, Ints
+from crucial.feedback.base import Codes, Output, PairState
+from crucial.types import Floats, Ints
 
 __all__ = ["GatheredState"]
 
@@ -40,23 +38,21 @@ class GatheredState:
         pi[self._at] = self._buffer[: len(self._at)]
         return scale, log_loss
 
-    def advance(self, output: NDArray[Any], alpha: float) -> None:
+    def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
         n = len(self.scores)
         self.scores += alpha * output[:n]
         self._inner.advance(output[self._at], alpha)
 
-    def binary_weights(self, output: Bytes) -> tuple[float, float]:
+    def binary_weights(self, output: Output) -> tuple[float, float]:
         """W+ and W- of a {0, 1} ranker."""
         return self._inner.binary_weights(output[self._at])
 
-    def moments(self, output: Floats) -> tuple[float, float]:
+    def moments(self, output: Output) -> tuple[float, float]:
         """Mean and mean square of the margins gained."""
         return self._inner.moments(output[self._at])
 
-    def wrong_weights(
-        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
-    ) -> None:
+    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """W- of every threshold of one feature."""
         self._inner.wrong_weights(codes[self._at], n_bins, missing_rank, out)
 

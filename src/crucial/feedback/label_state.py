@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crucial.feedback.base import Codes, Output
 from crucial.feedback.layout import Layout
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
-from crucial.types import Bytes, Floats
+from crucial.types import Floats
 
 __all__ = ["LabelState"]
 
@@ -98,7 +97,7 @@ class LabelState:
         whole = float(np.dot(self._all, np.exp(np.minimum(log_loss - top, 0.0))))
         return 1.0 / self._total, top + math.log(whole) - self._start
 
-    def advance(self, output: NDArray[Any], alpha: float) -> None:
+    def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
         self._linear = self._level_sums = None
         n = len(self.scores)
@@ -146,19 +145,17 @@ class LabelState:
             self._linear = up, down, self._coefficient * share
         return self._linear
 
-    def binary_weights(self, output: Bytes) -> tuple[float, float]:
+    def binary_weights(self, output: Output) -> tuple[float, float]:
         """W+ and W- of a {0, 1} ranker: O(n)."""
         right, wrong = self._sums.binary_weights(*self._current(), output)
         return right / self._total, wrong / self._total
 
-    def moments(self, output: Floats) -> tuple[float, float]:
+    def moments(self, output: Output) -> tuple[float, float]:
         """Mean and mean square of the margins gained: O(n)."""
         value, slope, curvature = self._sums.moments(*self._current(), output)
         return slope / value, curvature / value
 
-    def wrong_weights(
-        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
-    ) -> None:
+    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """W- of every threshold of one feature: O(n) for few levels, else O(n log levels)."""
         self.prepare_scan()
         assert self._level_sums is not None

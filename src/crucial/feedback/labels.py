@@ -14,7 +14,13 @@ import numpy as np
 
 from crucial.data.groups import Groups, as_array
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, PairState, finite_total, power_of_two_scale
+from crucial.feedback.base import (
+    Feedback,
+    PairState,
+    TwoClasses,
+    finite_total,
+    power_of_two_scale,
+)
 from crucial.feedback.extremes import log_lightest_pairs, margin_range
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.label_state import LabelState
@@ -160,9 +166,7 @@ class LabelFeedback(Feedback):
         self.groups = groups
         if not len(self.rows):
             raise DataError(_no_pair(labels, groups, keep))
-        counts = np.diff(layout.level_start)
-        below = sums_below(counts.astype(np.float64), np.zeros(0), layout.query_first)
-        self.n_pairs = int(np.dot(below, counts))
+        self.n_pairs = layout.n_pairs
         self._gains = _gains_of(gain, layout)
         self._balanced = balance == "queries"
         self._set_weights(balance, None if factor is None else factor[layout.queries])
@@ -216,18 +220,15 @@ class LabelFeedback(Feedback):
     @property
     def n_levels(self) -> int:
         """Number of different labels in pairs."""
-        return len(np.unique(self._layout.values))
+        return self._layout.n_levels
 
-    def two_classes(self) -> tuple[float, float, int] | None:
-        """The lower and the higher label, and how many of `rows`, the first, have the lower.
-
-        None where there are more labels, or more queries: then this is no classification.
-        """
+    def two_classes(self) -> TwoClasses | None:
+        """Return both classes; None where there are more labels, or more queries."""
         layout = self._layout
         if self.groups.n_groups > 1 or len(layout.values) != 2:
             return None
         low, high = layout.values.tolist()
-        return low, high, int(layout.level_start[1])
+        return TwoClasses(low, high, int(layout.level_start[1]))
 
     def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
         """Begin at scores of 0."""
@@ -244,7 +245,7 @@ class LabelFeedback(Feedback):
         return GatheredState(made, self.rows, rows)
 
     def laid_out(self) -> LabelledRows:
-        """The rows by query and level, with what they weigh."""
+        """Return the rows by query and level, with what they weigh."""
         return LabelledRows(
             self._layout, self._scaled, self._gains, self._coefficient, self._balanced
         )

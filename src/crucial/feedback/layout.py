@@ -68,6 +68,17 @@ class Layout(Levels):
             queries.astype(np.int64),
         )
 
+    @property
+    def n_levels(self) -> int:
+        """Number of different labels in pairs."""
+        return len(np.unique(self.values))
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs: rows of one query with different labels."""
+        wins = self.level_start[:-1] - np.repeat(self.row_start[:-1], np.diff(self.query_first))
+        return int(np.dot(wins, np.diff(self.level_start)))
+
 
 @dataclass(frozen=True)
 class LabelledRows:

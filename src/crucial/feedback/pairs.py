@@ -7,14 +7,21 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.groups import as_array
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, PairState, finite_total, power_of_two_scale
+from crucial.feedback.base import (
+    Codes,
+    Feedback,
+    ListedPairs,
+    Output,
+    PairState,
+    finite_total,
+    power_of_two_scale,
+)
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.labels import check_weights
-from crucial.types import Bools, Bytes, Floats, Ints
+from crucial.types import Bools, Floats, Ints
 from crucial.validation import check_choice
 
 __all__ = ["PairFeedback"]
@@ -74,9 +81,9 @@ class PairFeedback(Feedback):
             return made
         return GatheredState(made, self.rows, rows)
 
-    def listed(self) -> tuple[Ints, Ints, Floats]:
-        """Winner and loser, as places in ``rows``, and weight of every distinct pair."""
-        return self._high, self._low, self._weight
+    def listed(self) -> ListedPairs:
+        """Return the distinct pairs."""
+        return ListedPairs(self._high, self._low, self._weight)
 
     def log_lightest(self) -> float:
         """Logarithm of the weight of the lightest pair, as a share of all weight."""
@@ -188,24 +195,22 @@ class ExplicitState:
         pi[n:] = 0.0
         return 1.0, log_loss
 
-    def advance(self, output: NDArray[Any], alpha: float) -> None:
+    def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
         self.scores += alpha * output[: len(self.scores)]
         self._update()
 
-    def binary_weights(self, output: Bytes) -> tuple[float, float]:
+    def binary_weights(self, output: Output) -> tuple[float, float]:
         """W+ and W- of a {0, 1} ranker."""
         high, low = output[self._high], output[self._low]
         return float(self._d[high > low].sum()), float(self._d[high < low].sum())
 
-    def moments(self, output: Floats) -> tuple[float, float]:
+    def moments(self, output: Output) -> tuple[float, float]:
         """Mean and mean square of the margins gained."""
         margin = output[self._high] - output[self._low]
         return float(np.dot(self._d, margin)), float(np.dot(self._d, margin * margin))
 
-    def wrong_weights(
-        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
-    ) -> None:
+    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """W- of every threshold: a pair is wrong between the codes of winner and loser."""
         place = codes[: len(self.scores)].astype(np.int64) + 1
         if not missing_rank:

@@ -1,18 +1,24 @@
-"""Feedback seen from the instances: all that a weak learner needs of it."""
+"""Potentials: feedback seen from the rows, which is all that most weak learners need of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import cast
 
-from crucial.feedback.base import PairState
+import numpy as np
+
+from crucial.feedback.base import Output, PairState, ScoreState, padded
 from crucial.types import Floats
 
-__all__ = ["Potentials"]
+__all__ = ["Potentials", "exponential_pairs"]
 
 
-@dataclass
 class Potentials:
-    """The current state of a problem, seen from its instances.
+    """The potentials of an objective at the current scores, which renew themselves.
+
+    Parameters
+    ----------
+    pairs : ScoreState
+        The state of the objective.
 
     Attributes
     ----------
@@ -22,23 +28,34 @@ class Potentials:
     scale : float
     log_loss : float
         Logarithm of the objective, relative to its value at scores of 0.
-    pairs : PairState
-        For what cannot be told from the potentials alone.
-    net : float
-        Sum of ``scale * pi``: 0 where rows are compared with each other, not where they are
-        compared with a fixed score, as in classification.
-    draws : int
-        How often the pairs that count were drawn; a bound on their weights that was found
-        under an earlier draw says nothing now.
-    norm : float
-        Sum of the absolute weights of all rounds so far: |lambda|_1 in Rudin & Schapire
-        (2009), where a weak ranker and its opposite are two.
+    pairs : ScoreState
+        Answers what the potentials alone do not say.
     """
 
     pi: Floats
     scale: float
     log_loss: float
-    pairs: PairState
-    draws: int = 0
-    net: float = 0.0
-    norm: float = 0.0
+
+    def __init__(self, pairs: ScoreState) -> None:
+        self.pairs = pairs
+        self.pi = np.zeros(padded(len(pairs.scores)))
+        self.renew()
+
+    def renew(self) -> None:
+        """Follow the scores of the state."""
+        self.scale, self.log_loss = self.pairs.potentials(self.pi)
+
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
+        self.pairs.advance(output, alpha)
+        self.renew()
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries (or pairs) until the next draw."""
+        self.pairs.draw(fraction, random)
+        self.renew()
+
+
+def exponential_pairs(potentials: Potentials) -> PairState:
+    """Return the state behind the potentials, for a part that names what it uses in ``needs``."""
+    return cast(PairState, potentials.pairs)

@@ -1,20 +1,26 @@
-"""What an objective gives the loop."""
+"""Objectives: what boosting minimises over the scores."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Protocol
 
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, ScoreState
 from crucial.feedback.potentials import Potentials
 
 __all__ = ["Objective"]
 
 
 class Objective(Protocol):
-    """Something to minimise over scores."""
+    """A loss over the scores of a feedback's rows.
 
-    def begin(self, feedback: Feedback, threads: int) -> Potentials:
-        """Start at scores of 0."""
+    Derive from it to inherit `notes`.
+    """
 
-    def renew(self, potentials: Potentials) -> None:
-        """Bring the potentials up to date with the scores of ``potentials.pairs``."""
+    @abstractmethod
+    def begin(self, feedback: Feedback, threads: int) -> ScoreState:
+        """Return the state of the loss at scores of 0, over ``feedback.rows``."""
+
+    def notes(self, potentials: Potentials) -> dict[str, float]:
+        """Return further values for the trace after a round, by name."""
+        return {}

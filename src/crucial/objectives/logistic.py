@@ -12,37 +12,31 @@ from typing import Any
 
 import numpy as np
 
-from crucial.feedback.base import Feedback
-from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.pairs import PairFeedback
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import ListedPairs, Output, PairState
+from crucial.feedback.extremes import margin_range
+from crucial.feedback.layout import LabelledRows
 from crucial.kernels.logistic import LogisticSums
-from crucial.objectives.own_loss import OwnLossState, begin_with, refuse_sum
-from crucial.types import Bytes, Floats
+from crucial.objectives.own_loss import OwnLoss, OwnLossState
+from crucial.types import Floats
 
 __all__ = ["LogisticLine", "LogisticLoss", "LogisticState"]
 
 
-class LogisticLoss:
+class LogisticLoss(OwnLoss):
     """Weighted mean over pairs of ``log2(1 + e^-(H(hi) - H(lo)))``; 1 at equal scores.
 
     Like the exponential loss it is never less than the share of misordered pairs, R1.
     """
 
-    def begin(self, feedback: Feedback, threads: int) -> Potentials:
-        """Start at scores of 0."""
-        state: LogisticState
-        if isinstance(feedback, LabelFeedback):
-            state = LabelLogistic(feedback, threads)
-        elif isinstance(feedback, PairFeedback):
-            state = PairLogistic(feedback)
-        else:
-            raise refuse_sum("LogisticRanker", feedback)
-        return begin_with(state, len(feedback.rows))
+    estimator = "LogisticRanker"
 
-    def renew(self, potentials: Potentials) -> None:
-        """Bring the potentials up to date with the scores."""
-        potentials.scale, potentials.log_loss = potentials.pairs.potentials(potentials.pi)
+    def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> LogisticState:
+        """Return the state of the loss over labels."""
+        return LabelLogistic(rows, inner, threads)
+
+    def over_pairs(self, pairs: ListedPairs, inner: PairState) -> LogisticState:
+        """Return the state of the loss over explicit pairs."""
+        return PairLogistic(pairs, inner)
 
 
 class LogisticState(OwnLossState):
@@ -66,7 +60,7 @@ class LogisticState(OwnLossState):
         """
         raise NotImplementedError
 
-    def line(self, output: Bytes) -> LogisticLine:
+    def line(self, output: Output) -> LogisticLine:
         """The loss along a weak ranker; every evaluation costs O(pairs)."""
         return LogisticLine(self, output.astype(np.float64), self._total)
 
@@ -103,13 +97,12 @@ def _mean_log(loss: float, shift: float, weight: float) -> float:
 class LabelLogistic(LogisticState):
     """The logistic loss over labels; rows are spread over threads, each summed up for itself."""
 
-    def __init__(self, feedback: LabelFeedback, threads: int) -> None:
-        super().__init__(feedback.state(threads=threads))
-        laid = feedback.laid_out()
-        self._feedback = feedback
-        self._sums = LogisticSums(laid.layout, laid.weight, laid.gains, feedback.n_pairs, threads)
-        self._query = laid.layout.query_of_row()
-        self._all = self._drawn = laid.coefficient
+    def __init__(self, rows: LabelledRows, inner: PairState, threads: int) -> None:
+        super().__init__(inner)
+        layout = self._layout = rows.layout
+        self._sums = LogisticSums(layout, rows.weight, rows.gains, layout.n_pairs, threads)
+        self._query = layout.query_of_row()
+        self._all = self._drawn = rows.coefficient
         self._total, self._shift = 0.0, 0.0
         weights = self._sums.sums(self.scores, 0.0)[0]  # (at equal scores every pair counts half)
         self._pair_weight = 2.0 * float(np.dot(self._all[self._query], weights))
@@ -118,7 +111,7 @@ class LabelLogistic(LogisticState):
         """A number that no margin is below, or 0."""
         if self._sums.is_narrow(scores):
             return 0.0
-        least, _ = self._feedback.margin_range(scores)
+        least, _ = margin_range(self._layout, scores)
         return max(0.0, least)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
@@ -154,9 +147,9 @@ class LabelLogistic(LogisticState):
 class PairLogistic(LogisticState):
     """The logistic loss over explicit pairs."""
 
-    def __init__(self, feedback: PairFeedback) -> None:
-        super().__init__(feedback.state())
-        self._high, self._low, weight = feedback.listed()
+    def __init__(self, pairs: ListedPairs, inner: PairState) -> None:
+        super().__init__(inner)
+        self._high, self._low, weight = pairs
         self._all = self._drawn = weight
         self._pair_weight = float(weight.sum())
         self._total, self._shift = 0.0, 0.0

@@ -1,19 +1,20 @@
-"""What losses have in common that are no sum of exponentials over pairs."""
+"""Losses over pairs other than the exponential one, and what they have in common."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any, Protocol, Self
+from abc import abstractmethod
+from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.errors import DataError, ParameterError
-from crucial.feedback.base import Feedback, PairState
-from crucial.feedback.potentials import Potentials
-from crucial.types import Bytes, Floats
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback, ListedPairs, Output, PairState
+from crucial.feedback.layout import LabelledRows
+from crucial.objectives.base import Objective
+from crucial.types import Floats
 
-__all__ = ["Line", "OwnLossState", "begin_with", "log_sum", "refuse_sum"]
+__all__ = ["Line", "OwnLoss", "OwnLossState", "log_sum"]
 
 
 class Line(Protocol):
@@ -22,24 +23,24 @@ class Line(Protocol):
     Attributes
     ----------
     reach : float
-        Minimum of the loss, as a multiple of ``.5 ln(right / wrong)``, where the loss is as
-        simple as can be; what a perfect round, whose minimum is at infinity, is given instead.
+        Factor on ``.5 ln(right / wrong)`` that gives the minimum of the simplest loss of this
+        kind. A perfect round, whose own minimum is at infinity, uses it.
     """
 
     reach: float
 
     def __call__(self, alpha: float) -> tuple[float, float]:
-        """First and second derivative of the loss after a step of alpha."""
+        """Return the first and second derivative of the loss after a step of alpha."""
 
     def weights(self) -> tuple[float, float]:
-        """Weight of the pairs that the ranker orders right, and wrong; all pairs weigh 1."""
+        """Return the weight of the pairs ordered right, and wrong; all pairs weigh 1."""
 
     def closed_form(self) -> float | None:
-        """Where the minimum is, if there is a formula for it."""
+        """Return where the minimum is, if there is a formula for it."""
 
 
 class OwnLossState:
-    """See `crucial.feedback.base.PairState`; weights of pairs are those of another loss.
+    """See `crucial.feedback.base.ScoreState`; weights of pairs are those of another loss.
 
     Parameters
     ----------
@@ -52,73 +53,67 @@ class OwnLossState:
         self.scores = inner.scores  # (the same array: it moves with the inner state)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write the potentials; their scale and the logarithm of the loss, 0 at equal scores."""
+        """Write the potentials; return their scale and the logarithm of the loss."""
         raise NotImplementedError
 
-    def line(self, output: Bytes) -> Line:
-        """The loss along a weak ranker of 0 and 1."""
+    def line(self, output: Output) -> Line:
+        """Return the loss along a weak ranker of 0 and 1."""
         raise NotImplementedError
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) until the next draw."""
         raise NotImplementedError
 
-    def advance(self, output: NDArray[Any], alpha: float) -> None:
-        """Let ``H += alpha * output``."""
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
         self._inner.advance(output, alpha)
 
-    def binary_weights(self, output: Bytes) -> tuple[float, float]:
-        """W+ and W-: weight of the pairs that a {0, 1} ranker orders right, and wrong."""
+    def binary_weights(self, output: Output) -> tuple[float, float]:
+        """Return W+ and W-: weight of the pairs that a {0, 1} ranker orders right, and wrong."""
         return self.line(output).weights()
 
     def risks(self) -> tuple[float, float]:
-        """R1 and R2 of the current scores."""
+        """Return R1 and R2 of the current scores."""
         return self._inner.risks()
 
     def fork(self) -> Self:
-        """A copy that can be moved without moving this state."""
+        """Return a copy that can be moved without moving this state."""
         made = copy.copy(self)
         made._inner = self._inner.fork()
         made.scores = made._inner.scores
         return made
 
-    def prepare_scan(self) -> None:
-        """Nothing is shared between features."""
 
-    def moments(self, output: Floats) -> tuple[float, float]:
-        """Refused: this loss is stepped along by `line`."""
-        raise _only_exponential()
+class OwnLoss(Objective):
+    """A loss with one form over labels and one over explicit pairs."""
 
-    def wrong_weights(
-        self, codes: NDArray[Any], n_bins: int, missing_rank: int, out: Floats
-    ) -> None:
-        """Refused: only sums of exponentials are known for every threshold at once."""
-        raise _only_exponential()
+    #: The estimator named where a feedback is of neither kind.
+    estimator: str
 
+    @abstractmethod
+    def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> OwnLossState:
+        """Return the state of the loss over labels."""
 
-def _only_exponential() -> ParameterError:
-    return ParameterError(
-        "choice='largest_drop' and real-valued weak rankers need the exponential loss of RankBoost."
-    )
+    @abstractmethod
+    def over_pairs(self, pairs: ListedPairs, inner: PairState) -> OwnLossState:
+        """Return the state of the loss over explicit pairs."""
 
-
-def begin_with(state: PairState, n_rows: int) -> Potentials:
-    """Potentials of a state that is still at scores of 0."""
-    made = Potentials(np.zeros(-(-n_rows // 8) * 8), 1.0, 0.0, state)
-    made.scale, made.log_loss = state.potentials(made.pi)
-    return made
-
-
-def refuse_sum(owner: str, feedback: Feedback) -> DataError:
-    """The error for feedback of a kind that a loss has no form for."""
-    return DataError(
-        f"{owner} learns from labels or from pairs, not from {type(feedback).__name__}: fit(X, y, "
-        "qid=...) or fit_pairs(X, pairs) without y. RankBoost takes both together."
-    )
+    def begin(self, feedback: Feedback, threads: int) -> OwnLossState:
+        """Return the state of the loss at scores of 0."""
+        rows, pairs = feedback.laid_out(), feedback.listed()
+        if rows is not None:
+            return self.over_labels(rows, feedback.state(threads=threads), threads)
+        if pairs is not None:
+            return self.over_pairs(pairs, feedback.state())
+        raise DataError(
+            f"{self.estimator} learns from labels or from pairs, not from "
+            f"{type(feedback).__name__}: use fit(X, y, qid=...), or fit_pairs(X, pairs) without y. "
+            "RankBoost takes both together."
+        )
 
 
 def log_sum(logs: Floats) -> float:
-    """Logarithm of the sum of exponentials, one after the other.
+    """Return the logarithm of the sum of exponentials, added one after the other.
 
     Examples
     --------

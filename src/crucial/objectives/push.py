@@ -13,19 +13,16 @@ import math
 
 import numpy as np
 
-from crucial.feedback.base import Feedback
-from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.base import ListedPairs, Output, PairState
 from crucial.feedback.layout import LabelledRows
-from crucial.feedback.pairs import PairFeedback
-from crucial.feedback.potentials import Potentials
 from crucial.kernels.push import PushSums
-from crucial.objectives.own_loss import OwnLossState, begin_with, log_sum, refuse_sum
-from crucial.types import Bytes, Floats
+from crucial.objectives.own_loss import OwnLoss, OwnLossState, log_sum
+from crucial.types import Floats
 
 __all__ = ["PNormLoss", "PushLine"]
 
 
-class PNormLoss:
+class PNormLoss(OwnLoss):
     """``(sum_lo (sum_hi e^(H(lo) - H(hi)))^p)^(1/p)``, relative to its value at equal scores.
 
     O(n) a round for labels, by prefix sums over the levels of each query, in logarithms;
@@ -37,23 +34,18 @@ class PNormLoss:
         At least 1.
     """
 
+    estimator = "PNormPush"
+
     def __init__(self, p: float) -> None:
         self.p = float(p)
 
-    def begin(self, feedback: Feedback, threads: int) -> Potentials:
-        """Start at scores of 0."""
-        state: OwnLossState
-        if isinstance(feedback, LabelFeedback):
-            state = LabelPush(feedback, self.p, threads)
-        elif isinstance(feedback, PairFeedback):
-            state = PairPush(feedback, self.p)
-        else:
-            raise refuse_sum("PNormPush", feedback)
-        return begin_with(state, len(feedback.rows))
+    def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> OwnLossState:
+        """Return the state of the loss over labels."""
+        return LabelPush(rows, inner, self.p, threads)
 
-    def renew(self, potentials: Potentials) -> None:
-        """Bring the potentials up to date with the scores."""
-        potentials.scale, potentials.log_loss = potentials.pairs.potentials(potentials.pi)
+    def over_pairs(self, pairs: ListedPairs, inner: PairState) -> OwnLossState:
+        """Return the state of the loss over explicit pairs."""
+        return PairPush(pairs, inner, self.p)
 
 
 class PushLine:
@@ -108,27 +100,26 @@ class PushLine:
 class LabelPush(OwnLossState):
     """The push over labels: every row against those of its query with a higher label."""
 
-    def __init__(self, feedback: LabelFeedback, p: float, threads: int) -> None:
-        super().__init__(feedback.state(threads=threads))
-        laid = feedback.laid_out()
-        self._layout, self._p = laid.layout, p
-        self._sums = PushSums(laid.layout, laid.weight, laid.gap, threads)
-        self._query = laid.layout.query_of_row()
-        self._all = self._drawn = self._coefficients(laid)
+    def __init__(self, rows: LabelledRows, inner: PairState, p: float, threads: int) -> None:
+        super().__init__(inner)
+        self._layout, self._p = rows.layout, p
+        self._sums = PushSums(rows.layout, rows.weight, rows.gap, threads)
+        self._query = rows.layout.query_of_row()
+        self._all = self._drawn = self._coefficients(rows)
         self._start = log_sum(self._all + self._sums.logs(self.scores, p)[2])
 
-    def _coefficients(self, laid: LabelledRows) -> Floats:
+    def _coefficients(self, rows: LabelledRows) -> Floats:
         """Logarithm of the factor on every query.
 
         Balanced queries weigh the same at equal scores, as in RankBoost; there they would not
         if their weights were made for p = 1.
         """
         with np.errstate(divide="ignore"):
-            logs = np.log(laid.coefficient)
-        if laid.balanced:
+            logs = np.log(rows.coefficient)
+        if rows.balanced:
             logs = logs + self._sums.logs(self.scores, 1.0)[2]
             logs -= self._sums.logs(self.scores, self._p)[2]
-        return np.where(laid.coefficient > 0, logs, -np.inf)
+        return np.where(rows.coefficient > 0, logs, -np.inf)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Minus the gradient of ``(1/p) ln F``: O(n)."""
@@ -139,7 +130,7 @@ class LabelPush(OwnLossState):
         pi[n:] = 0.0
         return 1.0, (log_sum(self._all + log_loss) - self._start) / self._p
 
-    def line(self, output: Bytes) -> PushLine:
+    def line(self, output: Output) -> PushLine:
         """The loss along a weak ranker: one O(n) pass, then O(levels) an evaluation."""
         above, inside = self._sums.split(self.scores, self._p, output)
         sizes = np.diff(self._layout.query_first)
@@ -156,9 +147,9 @@ class LabelPush(OwnLossState):
 class PairPush(OwnLossState):
     """The push over explicit pairs: every loser against its winners."""
 
-    def __init__(self, feedback: PairFeedback, p: float) -> None:
-        super().__init__(feedback.state())
-        high, low, weight = feedback.listed()
+    def __init__(self, pairs: ListedPairs, inner: PairState, p: float) -> None:
+        super().__init__(inner)
+        high, low, weight = pairs
         order = np.argsort(low, kind="stable")
         self._high, self._low, self._p = high[order], low[order], p
         with np.errstate(divide="ignore"):
@@ -193,7 +184,7 @@ class PairPush(OwnLossState):
         whole = total if self._log_weight is self._all else self._log_total(self._all)[1]
         return 1.0, (whole - self._start) / self._p
 
-    def line(self, output: Bytes) -> PushLine:
+    def line(self, output: Output) -> PushLine:
         """The loss along a weak ranker: one O(pairs) pass, then O(losers) an evaluation."""
         logs = self._log_weight - self.scores[self._high]
         said = output[self._high]

@@ -1,7 +1,9 @@
-"""What a weak learner gets and gives."""
+"""Weak learners: what they get, what they return, and the step rules they may ask."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,16 +13,26 @@ from numpy.typing import NDArray
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.errors import ParameterError
+from crucial.feedback.base import Output
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Floats, Ints
 
-__all__ = ["Candidate", "Constraints", "StepRule", "TrainingRows", "WeakLearner"]
+__all__ = [
+    "Candidate",
+    "Constraints",
+    "StepRule",
+    "TrainingRows",
+    "WeakLearner",
+    "as_output",
+    "check_methods",
+]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A weak ranker on offer.
+    """A weak ranker that a learner proposes.
 
     Attributes
     ----------
@@ -37,33 +49,26 @@ class Candidate:
     """
 
     ranker: WeakRankerLike
-    output: NDArray[Any]
+    output: Output
     slope: float
     weights: tuple[float, float] | None = None
     slot: int = -1
 
 
-class StepRule(Protocol):
-    """Gives the weight of a candidate, or None where the rule is to stop."""
-
-    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Weight before the learning rate."""
-
-
 @dataclass(frozen=True)
 class Constraints:
-    """What the weights of an ensemble must obey.
+    """Rules that the weights of an ensemble obey.
 
     Attributes
     ----------
     cumulative : bool
         The summed weight of every single weak ranker stays positive (the ``.cum``
-        variants of Freund et al. 2003).
+        variants of Freund et al. 2003, section 4).
     monotone : int8 array of shape (n_features,), or None
-        Per feature: 1 the summed jump at every threshold stays at 0 or more, -1 at 0 or
-        less, 0 free. What an abstention is worth is always free.
+        Per feature: 1 keeps the summed jump at every threshold at 0 or more, -1 at 0 or
+        less, 0 leaves it free. The score of an abstention is always free.
     rate : float
-        Learning rate, which multiplies what the step rule gives.
+        Learning rate, which multiplies what the step rule returns.
     """
 
     cumulative: bool = False
@@ -72,18 +77,18 @@ class Constraints:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to obey."""
+        """Whether any rule restricts the weights."""
         return self.cumulative or (self.monotone is not None and bool(np.any(self.monotone)))
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """What weak rankers are made from.
+    """The rows that weak rankers are made from.
 
     Attributes
     ----------
     instances : Instances
-        As given.
+        All rows of the input.
     rows : int array
         The training rows, in the order of potentials and outputs.
     weight : array like rows, or None
@@ -98,21 +103,111 @@ class TrainingRows:
     groups: Groups
     threads: int
 
+    def scored(self, ranker: WeakRankerLike) -> Output:
+        """Return the scores of a weak ranker on the training rows."""
+        table = self.instances.table
+        dense = table.toarray() if self.instances.is_sparse else table
+        return as_output(np.asarray(ranker.scores(dense, self.groups))[self.rows])
 
-class WeakLearner(Protocol):
-    """Makes the next weak ranker.
 
-    A user-written learner needs these three methods and nothing else; see
-    ``examples/own_weak_learner.py``.
+def as_output(values: NDArray[Any]) -> Output:
+    """Return scores as uint8 where all are 0 or 1, else as float64."""
+    if bool(((values == 0) | (values == 1)).all()):
+        return values.astype(np.uint8)
+    return values.astype(np.float64)
+
+
+class StepRule(Protocol):
+    """Chooses the weight of a candidate.
+
+    Derive from it to inherit `accept` and `notes`.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        Methods and attributes that the state of the objective must have, beyond those of
+        `crucial.feedback.base.ScoreState`; checked before the first round.
     """
 
+    needs: tuple[str, ...] = ()
+
+    @abstractmethod
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Return the weight before the learning rate, or None to stop."""
+
+    def accept(self, candidate: Candidate, alpha: float) -> None:
+        """Record the weight that a candidate got, learning rate included."""
+        return
+
+    def notes(self, potentials: Potentials) -> dict[str, float]:
+        """Return further values for the trace after a round, by name."""
+        return {}
+
+
+class WeakLearner(Protocol):
+    """Proposes the next weak ranker.
+
+    A learner of your own needs `prepare`, `propose` and `accept`; derive it from this class
+    to inherit the rest. See ``examples/own_weak_learner.py``.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        As in `StepRule`.
+    """
+
+    needs: tuple[str, ...] = ()
+
+    @abstractmethod
     def prepare(
         self, training: TrainingRows, constraints: Constraints, step: StepRule
     ) -> Bins | None:
-        """See the data once, before the first round; bins, if it made any, are reused."""
+        """Look at the data once, before the first round; return the bins, if it made any."""
 
+    @abstractmethod
     def propose(self, potentials: Potentials) -> Candidate | None:
-        """The best weak ranker for these potentials; None if there is none left."""
+        """Return the best weak ranker for these potentials, or None if none is left."""
 
     def accept(self, candidate: Candidate, alpha: float) -> None:
-        """Take note of the weight that a candidate got."""
+        """Record the weight that a candidate got, learning rate included."""
+        return
+
+    def forget(self) -> None:
+        """Drop what was derived from earlier potentials: other pairs count from now on."""
+        return
+
+    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
+        """Return the candidate that a ranker of an earlier call was.
+
+        None where the scores of the ranker on the training rows are all there is to it.
+        """
+        return None
+
+
+def check_methods(
+    role: str, part: object, protocol: type, names: Iterable[str] | None = None
+) -> None:
+    """Refuse a part of an algorithm that lacks methods, by their names.
+
+    Parameters
+    ----------
+    role : str
+        What the part is, for the message.
+    protocol : type
+        The class to derive from.
+    names : methods the part must have; by default all of the protocol
+    """
+    if names is None:
+        names = [n for n in vars(protocol) if callable(vars(protocol)[n])]
+        names = [n for n in names if n == "__call__" or not n.startswith("_")]
+    if isinstance(part, type):
+        raise ParameterError(
+            f"the {role} {part.__name__} is a class. Pass an instance: {part.__name__}()."
+        )
+    lacking = [name for name in names if not callable(getattr(part, name, None))]
+    if lacking:
+        raise ParameterError(
+            f"the {role} {type(part).__name__} lacks {', '.join(lacking)}. Define it, or derive "
+            f"the class from {protocol.__module__}.{protocol.__name__}, which has defaults "
+            "(examples/own_weak_learner.py shows a part of one's own)."
+        )

@@ -13,7 +13,7 @@ from crucial.data.bins import Bins
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import WeakRankerLike
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner, as_output
 
 __all__ = ["CheckedLearner"]
 
@@ -21,7 +21,7 @@ _SAMPLE = 64  # rows on which a ranker must say what its learner said of it
 _CLOSE = 1e-6
 
 
-class CheckedLearner:
+class CheckedLearner(WeakLearner):
     """A weak learner around a user's, which refuses candidates that break the contract.
 
     A wrong output would not fail: it would be learned from, and predict would then do
@@ -38,6 +38,7 @@ class CheckedLearner:
 
     def __init__(self, learner: WeakLearner, step: str = "bound") -> None:
         self._learner, self._step = learner, step
+        self.needs = getattr(learner, "needs", ())
 
     def prepare(
         self, training: TrainingRows, constraints: Constraints, step: StepRule
@@ -67,20 +68,18 @@ class CheckedLearner:
         return replace(found, output=output)
 
     def accept(self, candidate: Candidate, alpha: float) -> None:
-        """Tell the learner."""
+        """Forward the weight to the learner."""
         self._learner.accept(candidate, alpha)
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
-        """The candidate that a ranker of an earlier call was."""
-        own = getattr(self._learner, "replay", None)
-        if own is not None:
-            made: Candidate = own(ranker, slope)
-            return replace(made, output=self._checked_output(made.output))
-        training = self._training
-        table = training.instances.table
-        dense = table.toarray() if training.instances.is_sparse else table
-        output = np.asarray(ranker.scores(dense, training.groups))[training.rows]
-        return Candidate(ranker, self._checked_output(output), slope)
+    def forget(self) -> None:
+        """Forward to the learner, if it has the method."""
+        if hasattr(self._learner, "forget"):
+            self._learner.forget()
+
+    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
+        """Return the learner's candidate for a ranker of an earlier call, if it makes one."""
+        found = self._learner.replay(ranker, slope) if hasattr(self._learner, "replay") else None
+        return found and replace(found, output=self._checked_output(found.output))
 
     def _refuse(self, what: str) -> NoReturn:
         raise ParameterError(f"the weak learner {type(self._learner).__name__}: {what}")
@@ -92,9 +91,9 @@ class CheckedLearner:
                 f"the output of a candidate must be one number for each of the {n} training rows "
                 f"(training.rows). Got {output.dtype} values of shape {output.shape}."
             )
-        if bool(((output == 0) | (output == 1)).all()):
-            return output.astype(np.uint8)
-        output = output.astype(np.float64)
+        output = as_output(output)
+        if output.dtype == np.uint8:
+            return output
         if not np.isfinite(output).all():
             self._refuse(
                 "the output of a candidate must be finite; say what a row gets on which it has "

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.potentials import Potentials, exponential_pairs
 from crucial.kernels.threads import run_all
 from crucial.types import Ints
 from crucial.weak.choose import TIE
@@ -98,7 +98,7 @@ class DropSearch:
             Leave nothing out: constraints may forbid the best.
         """
         slopes = self._slopes
-        potentials.pairs.prepare_scan()
+        exponential_pairs(potentials).prepare_scan()
         self.z[:] = np.inf
         fresh = np.zeros(len(self._reach), bool)
         if slopes.sums.at_once or everything:
@@ -172,7 +172,7 @@ class DropSearch:
             if not slopes.offered[default, a:b].any():
                 continue
             wrong = self.wrong[default, a:b]
-            potentials.pairs.wrong_weights(codes, b - a - 1, default, wrong)
+            exponential_pairs(potentials).wrong_weights(codes, b - a - 1, default, wrong)
             found = slopes.sums.drops(
                 slopes.slope[default, a:b],
                 slopes.offered[default, a:b],

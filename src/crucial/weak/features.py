@@ -6,11 +6,12 @@ import numpy as np
 
 from crucial.data.bins import Bins
 from crucial.errors import DataError
+from crucial.feedback.base import Output
 from crucial.feedback.potentials import Potentials
 from crucial.kernels.threads import run_all
-from crucial.model.weak import ScaledFeature
+from crucial.model.weak import ScaledFeature, WeakRankerLike
 from crucial.types import Floats
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import first_best
 
 __all__ = ["ColumnLearner", "FeatureLearner"]
@@ -22,7 +23,7 @@ def _moved(ranker: ScaledFeature, values: Floats) -> Floats:
     return alone.scores(values[:, None])
 
 
-class FeatureLearner:
+class FeatureLearner(WeakLearner):
     """A feature scaled to [0, 1] by its smallest and largest training value.
 
     Real-valued, so its weight comes from method 1 or 3 of Freund et al. (2003). Where the
@@ -45,7 +46,7 @@ class FeatureLearner:
         self._given: dict[int, float] = {}
         instances, rows = training.instances, training.rows
         self._rankers: list[ScaledFeature] = []
-        self._outputs: list[Floats] = []
+        self._outputs: list[Output] = []
         defaults = (0, 1) if self.default_rank == "learned" else (int(self.default_rank),)
         tasks = [lambda j=j: instances.column(j, rows) for j in range(instances.n_features)]
         for j, raw in enumerate(run_all(training.threads, tasks)):
@@ -102,8 +103,9 @@ class FeatureLearner:
         """Add to the weight of the feature."""
         self._given[candidate.slot] = self._given.get(candidate.slot, 0.0) + alpha
 
-    def replay(self, ranker: ScaledFeature, slope: float) -> Candidate:
-        """The candidate that a ranker of an earlier call was."""
+    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
+        """Return the candidate that a ranker of an earlier call was."""
+        assert isinstance(ranker, ScaledFeature)
         return self._candidate(self._rankers.index(ranker), slope)
 
 

@@ -13,7 +13,7 @@ from crucial.feedback.potentials import Potentials
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions, middle_positions
 from crucial.types import Floats, Ints
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import NOISE
 from crucial.weak.intervals import centres_of, interval_codes
 
@@ -135,7 +135,7 @@ def _ranker(feature: int, centres: tuple[float | None, ...]) -> QuasiKNN | None:
     return QuasiKNN(feature, centres)
 
 
-class QuasiKNNLearner:
+class QuasiKNNLearner(WeakLearner):
     """Offers the quasi-KNN ranking of one feature after the other (Wang et al., figure 4).
 
     Features whose ranking does not help at all are passed over.
@@ -199,9 +199,6 @@ class QuasiKNNLearner:
             if abs(slope) > NOISE:
                 return Candidate(found[0], output, slope)
         return None
-
-    def accept(self, candidate: Candidate, alpha: float) -> None:
-        """Nothing is remembered."""
 
 
 def _product(a: Floats, b: Floats) -> float:

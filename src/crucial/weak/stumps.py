@@ -14,9 +14,9 @@ import numpy as np
 
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
-from crucial.model.weak import Presence, Stump
+from crucial.model.weak import Presence, Stump, WeakRankerLike
 from crucial.types import Floats
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import NOISE, first_best, worst_tied
 from crucial.weak.drops import SNAP, DropSearch
 from crucial.weak.search import SlopeSearch
@@ -28,7 +28,7 @@ __all__ = ["StumpLearner"]
 _FLOOR = 1e-5
 
 
-class StumpLearner:
+class StumpLearner(WeakLearner):
     """The best stump under the current potentials.
 
     Parameters
@@ -48,6 +48,8 @@ class StumpLearner:
         max_bins: int | None = 255,
     ) -> None:
         self.choice, self.default_rank, self.max_bins = choice, default_rank, max_bins
+        if choice == "largest_drop":
+            self.needs = ("prepare_scan", "wrong_weights")
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
@@ -65,7 +67,6 @@ class StumpLearner:
         if constraints.monotone is not None:
             self._direction = constraints.monotone[self.bins.features].astype(np.float64)
         self.drops = DropSearch(self.search, training.threads)
-        self._draws = 0
         return self.bins
 
     # -- candidates ---------------------------------------------------------------
@@ -96,8 +97,9 @@ class StumpLearner:
             ranker, output.view(np.uint8), slope, weights, self._slot(position, default)
         )
 
-    def replay(self, ranker: Stump | Presence, slope: float) -> Candidate:
-        """The candidate that a stump of an earlier call was."""
+    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
+        """Return the candidate that a stump of an earlier call was."""
+        assert isinstance(ranker, Stump | Presence)
         feature = int(np.searchsorted(self.bins.features, ranker.feature))
         thresholds = self.bins.thresholds[feature]
         if isinstance(ranker, Presence):
@@ -138,9 +140,6 @@ class StumpLearner:
         """The best stump, or None if none orders anything better than chance."""
         if not len(self.bins.features):
             return None
-        if potentials.draws != self._draws:  # other pairs count now
-            self._draws = potentials.draws
-            self.drops.forget()
         self.search.renew(potentials)
         if self.choice == "largest_drop":
             return self._largest_drop(potentials)
@@ -161,6 +160,10 @@ class StumpLearner:
         self._jump[position] = self._jump.get(position, 0.0) + alpha
         if candidate.weights is not None:
             self.drops.stepped(candidate.weights, alpha)
+
+    def forget(self) -> None:
+        """Drop the bounds on W+ and W-: other pairs count from now on."""
+        self.drops.forget()
 
     # -- constraints --------------------------------------------------------------
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from crucial.data.bins import Bins
+from crucial.feedback.bipartite import BipartiteState
 from crucial.feedback.potentials import Potentials
-from crucial.model.weak import Constant, Presence, Stump, Vote
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
+from crucial.model.weak import Constant, Presence, Stump, Vote, WeakRankerLike
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import TIE, first_best, worst_tied
 from crucial.weak.stumps import StumpLearner
 
@@ -20,7 +23,7 @@ _SLACK = 1e-11
 _TOGETHER = (8, 32)
 
 
-class VoteLearner:
+class VoteLearner(WeakLearner):
     """The best vote ``2 h - 1`` of a stump h, or the constant 1 if that is better.
 
     A vote gives every row 1 or -1, so that the largest ``|r|``, ``r = sum (2 h - 1) pi``, has
@@ -34,6 +37,8 @@ class VoteLearner:
         Bins the features and knows the stumps.
     """
 
+    needs = ("net",)
+
     def __init__(self, stumps: StumpLearner) -> None:
         self._stumps = stumps
 
@@ -46,7 +51,7 @@ class VoteLearner:
 
     def propose(self, potentials: Potentials) -> Candidate | None:
         """The vote or constant with the largest ``|r|``; None if none is better than chance."""
-        net, search = potentials.net, self._stumps.search
+        net, search = cast(BipartiteState, potentials.pairs).net, self._stumps.search
         search.renew(potentials)
         best = max(abs(net), self._scan_contenders(net))
         close = (search.drift == 0) & (self._peak >= worst_tied(best))
@@ -96,12 +101,10 @@ class VoteLearner:
         assert isinstance(stump.ranker, Stump | Presence)
         return Candidate(Vote(stump.ranker), stump.output, slope, weights, stump.slot)
 
-    def accept(self, candidate: Candidate, alpha: float) -> None:
-        """Nothing to remember: there are no constraints."""
-
-    def replay(self, ranker: Vote | Constant, slope: float) -> Candidate:
-        """The candidate that a ranker of an earlier call was."""
+    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
+        """Return the candidate that a ranker of an earlier call was."""
         if isinstance(ranker, Constant):
             return self._candidate(-1, 0, slope)
+        assert isinstance(ranker, Vote)
         stump = self._stumps.replay(ranker.ranker, slope)
         return self._candidate(stump.slot // 2, stump.slot % 2, slope)

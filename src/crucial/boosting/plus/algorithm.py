@@ -105,22 +105,16 @@ def boost_plus(
     run = _Run(training, feedback, rules, rounds, seed)
     if watch is not None:
         watch.prepare(run.bins, training.threads)
-    made = PlusEnsemble(bins=run.bins, n_pairs=run.pairs.n_pairs)
+    ensemble = PlusEnsemble(bins=run.bins, n_pairs=run.pairs.n_pairs)
     for number in range(rounds):
         began = time.perf_counter()
         found = run.next(number)
         if isinstance(found, str):
-            made.trace.stopped = found
+            ensemble.trace.stopped = found
             break
         ranker, alpha, entry = found
         r1, r2 = run.weights.risks(run.scores) if record_risks else (None, None)
-        measures = {}
-        if watch is not None:
-            watch.advance(ranker, alpha)
-            measures = watch.look()
-        made.rankers.append(ranker)
-        made.weights.append(alpha)
-        made.trace.add(
+        ensemble.add(
             Round(
                 ranker,
                 alpha,
@@ -129,7 +123,7 @@ def boost_plus(
                 run.weights.log_e2,
                 r1,
                 r2,
-                measures=measures,
+                measures={} if watch is None else watch.advance(ranker, alpha),
                 extras={
                     "delta": entry["delta"],
                     "e1": exp_or_inf(run.weights.log_e1),
@@ -139,12 +133,12 @@ def boost_plus(
             )
         )
         if progress is not None:
-            progress(number + 1, made.trace)
+            progress(number + 1, ensemble.trace)
         if watch is not None and watch.done:
-            made.trace.stopped = "early stopping"
+            ensemble.trace.stopped = "early stopping"
             break
-    run.finish(made)
-    return made
+    run.finish(ensemble)
+    return ensemble
 
 
 class _Run:
