@@ -72,7 +72,7 @@ def best_seconds(
 def peak_mb(path: str) -> None:
     """Print the peak memory of this process before and after reading the file."""
     from crucial.data.formats.svmlight import read_svmlight
-    from crucial.kernels import text  # noqa: F401 (the compiler is not what is measured)
+    from crucial.kernels.compiled import text  # noqa: F401 (the compiler is not what is measured)
 
     peaks = []
     for action in (lambda: None, lambda: read_svmlight(path)):

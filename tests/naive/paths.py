@@ -3,6 +3,8 @@
 import warnings
 from contextlib import contextmanager
 
+import pytest
+
 from crucial.errors import DataWarning, NoProgressWarning
 from crucial.kernels import sizes
 
@@ -12,12 +14,17 @@ PATHS = ("plain", "compiled")
 @contextmanager
 def using(path):
     """Take a way through the kernels whatever the size of the problem."""
-    before = sizes.PLAIN_CELLS
-    sizes.PLAIN_CELLS = -1 if path == "compiled" else 10**12
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sizes, "PLAIN_CELLS", -1 if path == "compiled" else 10**12)
         yield
-    finally:
-        sizes.PLAIN_CELLS = before
+
+
+@contextmanager
+def counting(path):
+    """Take a way through the kernels that count pairs whatever the number of rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sizes, "COUNT_COMPILED", 0 if path == "compiled" else 10**12)
+        yield
 
 
 @contextmanager

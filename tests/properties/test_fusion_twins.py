@@ -92,7 +92,7 @@ def test_sorting_by_majority_compiled_and_plain(data):
     positions = np.array(table, np.int32).reshape(n, runs)
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     first, second = np.arange(n), np.arange(n)
-    plain(positions, starts, first, np.empty_like(first))
+    plain(positions, starts, first)
     compiled(positions, starts, second, np.empty_like(second))
     assert first.tolist() == second.tolist()
     for begin, end in pairwise(starts):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.kernels.inversions import count_pairs_compiled, count_pairs_plain
+from crucial.kernels.inversions import count_pairs
+from naive.paths import PATHS, counting
 
 item = st.tuples(st.integers(0, 6), st.floats(0.1, 10))
 lists_of_blocks = st.lists(st.lists(st.lists(item, min_size=1, max_size=4), max_size=5), max_size=4)
@@ -34,6 +35,8 @@ def test_twins_agree(drawn) -> None:
     lists = np.cumsum([0] + [len(one) for one in drawn])
     expected = count_naively(level, weight, starts, lists)
     whole = count_naively(level, np.ones(len(level)), starts, lists)
-    for way in (count_pairs_plain, count_pairs_compiled):
-        np.testing.assert_allclose(way(level, weight, starts, lists), expected, rtol=1e-12)
-        np.testing.assert_array_equal(way(level, None, starts, lists), whole)
+    for path in PATHS:
+        with counting(path):
+            found = count_pairs(level, weight, starts, lists)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+            np.testing.assert_array_equal(count_pairs(level, None, starts, lists), whole)

@@ -10,12 +10,22 @@ from crucial import LabelFeedback, PairFeedback
 from crucial.data.groups import Groups
 from crucial.feedback.margins import LabelMargins, PairMargins, quantiles
 from crucial.kernels import margins as kernel
+from crucial.kernels import sizes
 from naive.margins import naive_margins
 from naive.pairs import from_list
+from naive.paths import counting
 from naive.sweep import holds_for
 from naive.tables import tables
 
 REACH = {"quick": 60, "full": 1_000}
+
+WAYS = (("plain", 1), ("compiled", 1), ("compiled", 3))
+
+
+def _count(path, *given):
+    with counting(path):
+        return kernel.count_margins(*given)
+
 
 # Scores with many ties, and scores whose differences round.
 score_kinds = st.sampled_from(["few", "thirds", "normal", "wide"])
@@ -77,12 +87,10 @@ def test_numpy_and_compiled_kernels_agree(table, kind, seed):
     counts = labelled(table, scores_of(kind, table.n_rows, seed))
     given = (counts._score, counts._level, counts._weight, counts._starts)
     thresholds = np.linspace(counts.minimum, counts.maximum, 7)
-    plain = kernel.count_margins_plain(*given, thresholds)
-    compiled = kernel.count_margins_compiled(*given, thresholds)
+    plain, compiled, threaded = (_count(path, *given, thresholds, n) for path, n in WAYS)
     np.testing.assert_allclose(compiled, plain, rtol=1e-13)
     if counts.whole:
         assert compiled.tobytes() == plain.tobytes()
-    threaded = kernel.count_margins_compiled(*given, thresholds, threads=3)
     assert threaded.tobytes() == compiled.tobytes()
 
 
@@ -110,19 +118,16 @@ def test_explicit_pairs(few, kind, seed):
 
 def test_no_rows_make_no_pairs():
     none = np.zeros(0)
-    found = kernel.count_margins_plain(none, none.astype(np.int64), none, np.zeros(1, np.int64),
-                                       np.zeros(2))  # fmt: skip
+    found = kernel.count_margins(none, none.astype(np.int64), none, np.zeros(1, int), np.zeros(2))
     assert found.tolist() == [0.0, 0.0]
 
 
 def test_large_tables_are_counted_by_compiled_kernels(monkeypatch):
     random = np.random.default_rng(1)
-    monkeypatch.setattr(kernel, "COMPILE_FROM", 50)
+    monkeypatch.setattr(sizes, "COUNT_COMPILED", 50)
     called = []
-    inner = kernel.count_margins_compiled
-    monkeypatch.setattr(
-        kernel, "count_margins_compiled", lambda *given: called.append(1) or inner(*given)
-    )
+    inner = kernel.over_ranges
+    monkeypatch.setattr(kernel, "over_ranges", lambda *given: called.append(1) or inner(*given))
     y, scores = random.integers(0, 3, 60), random.normal(size=60)
     counts = LabelMargins(LabelFeedback(y), scores)
     margin = np.sort([scores[a] - scores[b] for a in range(60) for b in range(60) if y[a] > y[b]])

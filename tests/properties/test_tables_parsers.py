@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.data.dataset import Dataset
-from crucial.data.formats import blocks as blocks
+from crucial.data.formats import blocks
 from crucial.data.formats.columns import assign_roles
 from crucial.data.formats.csv_lines import Layout, Part, parse_compiled, parse_plain, read_csv
 from crucial.data.formats.tables import read_table, write_table
 from crucial.errors import FileError
+from crucial.kernels import sizes
 
 quiet = settings(deadline=None)
 NAMES = ["qid", "label", "a", "skipped", "b", "doc"]
@@ -122,7 +123,7 @@ def test_where_blocks_end_makes_no_difference(body, size):
     text = ",".join(NAMES).encode() + b"\n" + body
     whole = outcome(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "SMALL", 2)
+        patch.setattr(sizes, "TEXT_PLAIN", 2)
         patch.setattr(blocks, "BLOCK", size)
         assert outcome(text) == whole
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.kernels import sizes
 from crucial.kernels.levels import Levels
 from crucial.kernels.plain import pairs as plain
 from crucial.kernels.plain.pairs import log_shift, sums_below
@@ -21,8 +22,6 @@ __all__ = ["PairSums", "advance_binary", "class_sums", "log_shift", "sums_below"
 # Up to this many levels a query's sums are kept level by level (the compiled scan has
 # this number built in), beyond it in trees.
 _FEW_LEVELS = 5
-# Largest table (segments times bins) of the NumPy search for the exact Z.
-_PLAIN_TABLE = 200_000
 
 
 class PairSums:
@@ -145,7 +144,7 @@ class PairSums:
         ``level_sums`` is what `prepare_scan` returned.
         """
         levels = self._levels
-        if self._small and levels.n_segments * (n_bins + 2) <= _PLAIN_TABLE:
+        if self._small and levels.n_segments * (n_bins + 2) <= sizes.SCAN_PLAIN:
             plain.wrong_weights(
                 up, down, self._gap, coefficient, codes, n_bins, missing_rank, *self._shape, out
             )

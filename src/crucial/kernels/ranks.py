@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels.plain import ranks as plain
+from crucial.kernels.plain.ranks import run_starts
 from crucial.kernels.sizes import is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
-__all__ = ["interval_sums", "order_rows", "rank_rows"]
+__all__ = ["interval_sums", "order_rows", "rank_rows", "run_starts"]
 
 
 def rank_rows(

@@ -2,189 +2,102 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.decimals import EXACT, FOR_PYTHON, parse_number
-from crucial.kernels.jit import kernel
 from crucial.types import Bytes, Floats, Ints
 
-__all__ = ["FIELDS", "number_words", "place_words", "split_lines"]
+__all__ = ["FIELDS", "WordTable", "split_lines"]
+
+_T = TypeVar("_T", bound=np.generic)
 
 #: Fields of a line of a run.
 FIELDS = 6
 
-_NEWLINE, _SPACE = 10, 32
-_U0, _U1 = np.uint64(0), np.uint64(1)
-_PRIME = np.uint64(0x100000001B3)
-_BASIS = np.uint64(0xCBF29CE484222325)
 
-
-@kernel
-def _is_space(byte: int) -> bool:
-    return byte == _SPACE or 9 <= byte <= 13
-
-
-@kernel
-def split_lines(
-    text: Bytes,
-    places: Ints,
-    scores: Floats,
-    odd: Ints,
-) -> tuple[int, int]:
-    """Find the fields of every line, and read its score.
+def split_lines(text: bytes) -> tuple[Ints, Floats, Ints] | None:
+    """Find the fields of every line of a run, and read its score; None if one is not regular.
 
     Parameters
     ----------
-    text : array of bytes
+    text : bytes
         Whole lines; the last byte is a line end.
-    places : int64 array of shape (n_lines, 2 * FIELDS)
-        Where each field begins and ends.  # OUT
-    scores : float64 array of shape (n_lines,)
-        # OUT
-    odd : int64 array of shape (n_lines,)
-        Rows whose score is a number that ``float()`` must read.  # OUT
 
     Returns
     -------
-    n_rows : int
-        Lines that hold something; -1 where a line is not as it should be.
-    n_odd : int
-        Rows in ``odd``.
+    places : int64 array of shape (n_rows, 2 * FIELDS)
+        Where each field begins and ends.
+    scores : float64 array of shape (n_rows,)
+    odd : int64 array
+        Rows whose score is a number that ``float()`` must read.
     """
-    at, row, n_odd = 0, 0, 0
-    while at < len(text):
-        field = 0
-        while True:
-            while _is_space(text[at]) and text[at] != _NEWLINE:
-                at += 1
-            if text[at] == _NEWLINE:
-                break
-            if field == FIELDS:
-                return -1, 0
-            places[row, 2 * field] = at
-            while not _is_space(text[at]):
-                if text[at] == 0:
-                    return -1, 0
-                at += 1
-            places[row, 2 * field + 1] = at
-            field += 1
-        at += 1
-        if field == 0:
-            continue
-        if field != FIELDS:
-            return -1, 0
-        value, end, state = parse_number(text, places[row, 8])
-        if end != places[row, 9] or (state != EXACT and state != FOR_PYTHON):
-            return -1, 0
-        scores[row] = value
-        if state == FOR_PYTHON:
-            odd[n_odd] = row
-            n_odd += 1
-        row += 1
-    return row, n_odd
+    from crucial.kernels.compiled.run_text import split_lines as compiled
+
+    n_lines = text.count(b"\n")
+    places = np.empty((n_lines, 2 * FIELDS), np.int64)
+    scores, odd = np.empty(n_lines), np.empty(n_lines, np.int64)
+    n_rows, n_odd = compiled(np.frombuffer(text, np.uint8), places, scores, odd)
+    return (places[:n_rows], scores[:n_rows], odd[:n_odd]) if n_rows > 0 else None
 
 
-@kernel
-def _hash(text: Bytes, begin: int, end: int) -> np.uint64:
-    """FNV-1a, with its bits mixed once more at the end."""
-    value = _BASIS
-    for at in range(begin, end):
-        value = (value ^ np.uint64(text[at])) * _PRIME
-    value ^= value >> np.uint64(29)
-    return value * np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel
-def _same(
-    text: Bytes,
-    begin: int,
-    end: int,
-    other: Bytes,
-    other_begin: int,
-    other_end: int,
-) -> bool:
-    """Whether two words have the same bytes."""
-    if end - begin != other_end - other_begin:
-        return False
-    for step in range(end - begin - 1, -1, -1):  # (ids differ at their ends)
-        if text[begin + step] != other[other_begin + step]:
-            return False
-    return True
-
-
-@kernel
-def place_words(hashes: NDArray[np.uint64], n_words: int, slots: NDArray[np.int32]) -> None:
-    """Put known words into an empty table of slots (a power of two of them, -1 is empty)."""
-    mask = np.uint64(len(slots) - 1)
-    for word in range(n_words):
-        at = hashes[word] >> np.uint64(32) & mask
-        while slots[at] >= 0:
-            at = (at + _U1) & mask
-        slots[at] = word
-
-
-@kernel
-def number_words(
-    text: Bytes,
-    places: Ints,
-    field: int,
-    codes: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    arena: Bytes,
-    starts: Ints,
-    hashes: NDArray[np.uint64],
-    n_words: int,
-) -> int:
-    """Number words: the same for the same bytes, new ones from ``n_words`` on.
+class WordTable:
+    """Numbers of words, in the order in which they came: a hash table of bytes.
 
     Equivalent to, and much faster than, ``table.setdefault(word, len(table))`` with a dict.
-
-    Parameters
-    ----------
-    text : array of bytes
-    places : int64 array of shape (n_rows, 2 * FIELDS)
-    field : int
-        Which field of the lines.
-    codes : int32 array of shape (n_rows,)
-        # OUT
-    slots, arena, starts, hashes : arrays
-        The table; word ``w`` is ``arena[starts[w]:starts[w + 1]]``. There must be room for
-        all words to be new, with less than half of the slots in use.  # OUT
-    n_words : int
-        Words in the table.
-
-    Returns
-    -------
-    int
-        Words in the table afterwards.
     """
-    mask = np.uint64(len(slots) - 1)
-    for row in range(len(codes)):
-        begin, end = places[row, 2 * field], places[row, 2 * field + 1]
-        if row > 0 and _same(
-            text, begin, end, text, places[row - 1, 2 * field], places[row - 1, 2 * field + 1]
-        ):
-            codes[row] = codes[row - 1]
-            continue
-        value = _hash(text, begin, end)
-        at = value >> np.uint64(32) & mask
-        found = -1
-        while slots[at] >= 0:
-            word = slots[at]
-            if hashes[word] == value and _same(
-                text, begin, end, arena, starts[word], starts[word + 1]
-            ):
-                found = word
-                break
-            at = (at + _U1) & mask
-        if found < 0:
-            found = n_words
-            slots[at] = found
-            hashes[found] = value
-            for step in range(end - begin):
-                arena[starts[found] + step] = text[begin + step]
-            starts[found + 1] = starts[found] + end - begin
-            n_words += 1
-        codes[row] = found
-    return n_words
+
+    def __init__(self) -> None:
+        self._n = 0
+        self._slots = np.full(1024, -1, np.int32)
+        self._arena = np.zeros(4096, np.uint8)
+        self._starts = np.zeros(257, np.int64)
+        self._hashes = np.zeros(256, np.uint64)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def numbers(self, text: Bytes, places: Ints, field: int) -> NDArray[np.int32]:
+        """Return the numbers of the words of a field; new words join the table.
+
+        Parameters
+        ----------
+        places : int64 array of shape (n_rows, at least 2 * field + 2)
+            Where each field begins and ends in the text.
+        """
+        from crucial.kernels.compiled.run_text import number_words
+
+        codes = np.empty(len(places), np.int32)
+        length = int((places[:, 2 * field + 1] - places[:, 2 * field]).sum())
+        self._make_room(len(places), length)
+        table = (self._slots, self._arena, self._starts, self._hashes)
+        self._n = number_words(text, places, field, codes, *table, self._n)
+        return codes
+
+    def _make_room(self, n_words: int, n_bytes: int) -> None:
+        """Grow, so that all words that come may be new."""
+        from crucial.kernels.compiled.run_text import place_words
+
+        words = self._n + n_words
+        if words > len(self._hashes):
+            room = max(words, 2 * len(self._hashes))
+            self._hashes = _longer(self._hashes, room)
+            self._starts = _longer(self._starts, room + 1)
+        used = int(self._starts[self._n]) + n_bytes
+        if used > len(self._arena):
+            self._arena = _longer(self._arena, max(used, 2 * len(self._arena)))
+        if 2 * words >= len(self._slots):
+            self._slots = np.full(1 << (2 * words).bit_length(), -1, np.int32)
+            place_words(self._hashes, self._n, self._slots)
+
+    def words(self, numbers: NDArray[np.integer]) -> list[str]:
+        """Return the words of numbers as text."""
+        begin, end = self._starts[numbers].tolist(), self._starts[numbers + 1].tolist()
+        arena = self._arena.data
+        return [str(arena[a:b], "utf-8") for a, b in zip(begin, end)]
+
+
+def _longer(array: NDArray[_T], size: int) -> NDArray[_T]:
+    """Return the array with zeros at its end."""
+    return np.concatenate((array, np.zeros(size - len(array), array.dtype)))

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
+from crucial.kernels.predict import BLOCK_ROWS
 from crucial.model.checks import check_ranker, plain_names, plain_summary, plain_weights
 from crucial.model.inputs import check_columns, check_finite, check_names
 from crucial.model.shape import Shape
-from crucial.model.steps import BLOCK_ROWS, Ladder, StepFunctions
+from crucial.model.steps import Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
 from crucial.model.weak import (
     Constant,

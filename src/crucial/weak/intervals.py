@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import ParameterError
-from crucial.kernels.ranks import interval_sums
+from crucial.kernels.ranks import interval_sums, run_starts
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["CENTRES", "centres_of", "interval_codes"]
@@ -17,14 +16,6 @@ _LARGE = 1e300
 
 #: Which rows of an interval make its centre (Wang et al., section 5.2).
 CENTRES = ("mean", "prior", "middle", "posterior")
-
-
-def _runs(*keys: NDArray[np.generic]) -> Ints:
-    new = np.ones(len(keys[0]), bool)
-    new[1:] = False
-    for key in keys:
-        new[1:] |= key[1:] != key[:-1]
-    return np.flatnonzero(new)
 
 
 def _inside(mass: Floats, runs: Ints, blocks: Ints) -> tuple[Floats, Floats, Floats]:
@@ -83,13 +74,13 @@ def interval_codes(
         )
     query = np.repeat(np.arange(len(sizes)), np.diff(starts))
     order = np.lexsort((labels, query))
-    blocks = _runs(query, labels[order])
+    blocks = run_starts(query, labels[order])
     before, own, whole = _inside(mass[order], starts[:-1], blocks)
     interval = _interval(before + own / 2.0, whole, n_intervals)
     lengths = np.diff(np.append(blocks, len(order)))
     if kind != "mean":
         code = np.repeat(interval, lengths)
-        before, own, whole = _inside(mass[order], _runs(query, code), blocks)
+        before, own, whole = _inside(mass[order], run_starts(query, code), blocks)
         interval[~_third(before, own, whole, kind)] = -1
     out = np.empty(len(order), np.int64)
     out[order] = np.repeat(interval, lengths)

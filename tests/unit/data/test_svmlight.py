@@ -12,10 +12,11 @@ import pytest
 from scipy.sparse import csr_array
 
 from crucial.data.dataset import Dataset
-from crucial.data.formats import blocks as blocks
+from crucial.data.formats import blocks
 from crucial.data.formats import svmlight_table as table
 from crucial.data.formats.svmlight import read_svmlight, write_svmlight
 from crucial.errors import DataError, FileError, ParameterError
+from crucial.kernels import sizes
 
 nan = np.nan
 
@@ -259,9 +260,9 @@ class TestLargeFiles:
         path = tmp_path / ("x.gz" if packed else "x")
         write_svmlight(path, Dataset(X, np.arange(60.0), qid, item))
         small = read_svmlight(path)
-        monkeypatch.setattr(blocks, "SMALL", 2)
+        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
         monkeypatch.setattr(blocks, "BLOCK", 311)
-        monkeypatch.setattr(table, "_MANY_ENTRIES", 0)
+        monkeypatch.setattr(sizes, "FILL_PLAIN", 0)
         for n_jobs in (1, 3):
             large = read_svmlight(path, n_jobs=n_jobs)
             for data in (small, large):
@@ -273,7 +274,7 @@ class TestLargeFiles:
         np.testing.assert_array_equal(sparse.X.toarray(), X)
 
     def test_comments_for_many_blocks_before_the_first_row(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(blocks, "SMALL", 2)
+        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
         monkeypatch.setattr(blocks, "BLOCK", 16)
         path = tmp_path / "x"
         path.write_text("# a comment line\n" * 10 + "1 qid:a 1:2\n2 1:2\n")
@@ -281,7 +282,7 @@ class TestLargeFiles:
             read_svmlight(path)
 
     def test_numbers_left_to_python(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(blocks, "SMALL", 2)
+        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
         path = tmp_path / "x"
         path.write_text(
             "0.1000000000000000055511151231257827 1:1e-300 2:3 3:9007199254740993.0000000000001\n"

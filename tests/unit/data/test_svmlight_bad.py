@@ -10,9 +10,10 @@ import tracemalloc
 import pytest
 import scipy.sparse  # noqa: F401 (its own memory is not to be counted)
 
-from crucial.data.formats import blocks as blocks
+from crucial.data.formats import blocks
 from crucial.data.formats.svmlight import read_svmlight
 from crucial.errors import FileError
+from crucial.kernels import sizes
 
 GOOD = b"1 qid:1 1:0.5 2:1\n"
 
@@ -75,7 +76,7 @@ BAD_LINES = [
 def parser(request, monkeypatch):
     """Let small files go through both parsers."""
     if request.param == "compiled":
-        monkeypatch.setattr(blocks, "SMALL", 2)
+        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
 
 
 @pytest.mark.usefixtures("parser")

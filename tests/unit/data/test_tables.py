@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from crucial.data.dataset import Dataset
-from crucial.data.formats import blocks as blocks
+from crucial.data.formats import blocks
 from crucial.data.formats.tables import read_table, write_table
 from crucial.errors import DataError, FileError, ParameterError
+from crucial.kernels import sizes
 
 nan = np.nan
 
@@ -21,7 +22,7 @@ nan = np.nan
 def read(request, tmp_path, monkeypatch):
     """Write text to a file and read it, through both parsers."""
     if request.param == "compiled":
-        monkeypatch.setattr(blocks, "SMALL", 2)
+        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
 
     def read_text(text, name="x.csv", **options):
         path = tmp_path / name
@@ -188,7 +189,7 @@ class TestRoles:
 
 @pytest.mark.kernels
 def test_blocks_pieces_and_quotes_late_in_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "SMALL", 2)
+    monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
     monkeypatch.setattr(blocks, "BLOCK", 50)
     path = tmp_path / "x.csv"
     rows = [f"q{i // 3},{i % 2},{i / 7!r},{'true' if i == 20 else i}" for i in range(60)]

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from crucial.kernels import inversions
-from crucial.kernels.inversions import count_pairs, count_pairs_compiled, count_pairs_plain
+from crucial.kernels import inversions, sizes
+from crucial.kernels.inversions import count_pairs
+from crucial.kernels.plain.inversions import count_pairs as count_pairs_plain
+from naive.paths import PATHS, counting
 
 
 def test_counts_by_hand() -> None:
@@ -21,9 +23,9 @@ def test_nothing_to_count() -> None:
 
 def test_size_alone_decides_which_way_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     ways = []
-    monkeypatch.setattr(inversions, "count_pairs_plain", lambda *a: ways.append("plain"))
-    monkeypatch.setattr(inversions, "count_pairs_compiled", lambda *a: ways.append("compiled"))
-    for n in (10, inversions.COMPILE_FROM - 1, inversions.COMPILE_FROM):
+    monkeypatch.setattr(inversions, "plain", lambda *a: ways.append("plain"))
+    monkeypatch.setattr(inversions, "over_ranges", lambda *a: ways.append("compiled"))
+    for n in (10, sizes.COUNT_COMPILED - 1, sizes.COUNT_COMPILED):
         count_pairs(np.zeros(n, np.int64), None, np.array([0, n]), np.array([0, 1]))
     assert ways == ["plain", "plain", "compiled"]
 
@@ -35,10 +37,11 @@ def test_threads_share_out_lists() -> None:
     starts = np.unique(np.append(rng.integers(0, 900, 500), [0, 900]))
     lists = np.unique(np.append(rng.integers(0, len(starts) - 1, 40), [0, len(starts) - 1]))
     weight = rng.random(900)
-    alone = count_pairs_compiled(level, weight, starts, lists, 1)
-    for threads in (2, 3, 7):
-        again = count_pairs_compiled(level, weight, starts, lists, threads)
-        np.testing.assert_array_equal(again, alone)
+    with counting("compiled"):
+        alone = count_pairs(level, weight, starts, lists, 1)
+        for threads in (2, 3, 7):
+            again = count_pairs(level, weight, starts, lists, threads)
+            np.testing.assert_array_equal(again, alone)
     np.testing.assert_allclose(count_pairs_plain(level, weight, starts, lists), alone, rtol=1e-13)
 
 
@@ -50,13 +53,15 @@ def test_weights_of_other_sizes_in_other_lists() -> None:
     starts, lists = np.arange(61), np.array([0, 30, 60])
     light = count_pairs_plain(level[30:], weight[30:], np.arange(31), np.array([0, 30]))
     weight[:30] *= 1e12
-    for way in (count_pairs_plain, count_pairs_compiled):
-        np.testing.assert_allclose(way(level, weight, starts, lists)[1:], light, rtol=1e-13)
+    for path in PATHS:
+        with counting(path):
+            found = count_pairs(level, weight, starts, lists)
+        np.testing.assert_allclose(found[1:], light, rtol=1e-13)
 
 
 def test_compiled_on_the_size_it_is_for() -> None:
     rng = np.random.default_rng(0)
-    n = inversions.COMPILE_FROM + 1
+    n = sizes.COUNT_COMPILED + 1
     level = rng.integers(0, 5, n)
     starts = np.unique(np.append(rng.integers(0, n, n // 2), [0, n]))
     lists = np.unique(np.append(rng.integers(0, len(starts) - 1, 300), [0, len(starts) - 1]))

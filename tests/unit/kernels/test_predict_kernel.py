@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.kernels.predict import add_steps
+from crucial.kernels.compiled.predict import add_steps
 from crucial.model.steps import StepFunctions
 from crucial.model.weak import Presence, Stump
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.kernels import text as kernels
+from crucial.kernels import sizes, text
+from crucial.kernels.compiled import text as kernels
 
 pytestmark = pytest.mark.kernels
 
@@ -28,6 +29,9 @@ def test_fill_dense(rows):
     starts = np.cumsum([0] + [len(entries) for entries in rows])
     indices = np.array([i for entries in rows for i in sorted(entries)], np.int32)
     values = np.array([entries[i] for entries in rows for i in sorted(entries)], np.float64)
-    table = np.zeros((len(rows), 6))
-    kernels.fill_dense(starts, indices, values, 1, table)
-    np.testing.assert_array_equal(table, expected)
+    for most in (-1, 100):
+        table = np.zeros((len(rows), 6))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sizes, "FILL_PLAIN", most)
+            text.fill_dense([(starts, indices, values)], 1, table, 1)
+        np.testing.assert_array_equal(table, expected)

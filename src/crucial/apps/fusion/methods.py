@@ -10,15 +10,11 @@ import numpy as np
 
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Pool
-from crucial.kernels.plain.votes import NOT_RETURNED
+from crucial.kernels.votes import NOT_RETURNED, sort_by_majority
 from crucial.types import Floats
 from crucial.validation import check_real, lookup
 
 __all__ = ["METHODS", "Fusion", "fused_scores"]
-
-
-#: Up to so many rows, sorting by majority is not worth compiling for.
-_FEW_ROWS = 4_000
 
 
 class Fusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,20 +135,10 @@ def _condorcet(pool: Pool, rule: Fusion) -> Floats:
         first, last = np.searchsorted(pool.starts, [begin, end])
         starts = pool.starts[first : last + 1] - begin
         mine = order[begin:end] - begin
-        _sorter(end - begin)(positions, starts, mine, np.empty_like(mine))
+        sort_by_majority(positions, starts, mine)
         # (the best document of a query has as many points as there are rows up to the query's end)
         out[begin + mine] = np.repeat(starts[1:], np.diff(starts)) - np.arange(end - begin)
     return out
-
-
-def _sorter(n_rows: int) -> Callable[..., None]:
-    if n_rows <= _FEW_ROWS:
-        from crucial.kernels.plain.votes import sort_by_majority as plain
-
-        return plain
-    from crucial.kernels.compiled.votes import sort_by_majority as compiled
-
-    return compiled
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from crucial.data.opinions import Opinions
 from crucial.data.quantiles import between
 from crucial.errors import DataError
 from crucial.feedback.base import smoothing_of
+from crucial.kernels import opinions as kernels
 from crucial.model.weak import Presence, Stump
 from crucial.types import Floats, Ints
 from crucial.validation import check_integer, check_real
@@ -72,8 +73,6 @@ def boost_opinions(
     levels, level, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if len(levels) < 2:
         raise DataError("all labels are equal: there is nothing to learn from.")
-    from crucial.kernels.compiled.opinions import boost_opinions as kernel
-
     # Rows by label, entries by column and value.
     place_of_row = np.empty(opinions.n_rows, np.int64)
     place_of_row[np.argsort(level, kind="stable")] = np.arange(opinions.n_rows)
@@ -86,24 +85,17 @@ def boost_opinions(
     bin_value = value[begins]
     before = np.concatenate(([0], np.cumsum(counts)[:-1]))
     pairs = float((counts * before).sum())
-    place = np.zeros((rounds, 3), np.int64)
-    numbers = np.zeros((rounds, 2))
-    done = kernel(
+    place, numbers = kernels.boost_opinions(
         place_of_row[opinions.row[order]],
         np.append(begins, len(value)),
         first_bin,
         np.append(0, np.cumsum(counts)),
-        float(rate),
-        smoothing_of(pairs),
-        SNAP,
-        TIE,
-        -worst_tied(0.0),
-        NOISE,
-        place,
-        numbers,
+        rounds,
+        (float(rate), smoothing_of(pairs), SNAP),
+        (TIE, -worst_tied(0.0), NOISE),
     )
-    rankers = _rankers(place[:done], first_bin, bin_value, opinions)
-    return OpinionRounds(rankers, numbers[:done, 0].copy(), numbers[:done, 1].copy())
+    rankers = _rankers(place, first_bin, bin_value, opinions)
+    return OpinionRounds(rankers, numbers[:, 0].copy(), numbers[:, 1].copy())
 
 
 def _rankers(

@@ -8,11 +8,9 @@ from itertools import pairwise
 from crucial.data.files import ByteSource
 from crucial.data.words import BOM, refuse_nul
 from crucial.errors import FileError
+from crucial.kernels import sizes
 
-__all__ = ["BLOCK", "SMALL", "cut_lines", "next_block", "read_start", "text_blocks"]
-
-SMALL = 1 << 20
-"""Texts up to this size are parsed plainly: loading the compiled parser costs more."""
+__all__ = ["BLOCK", "cut_lines", "next_block", "read_start", "text_blocks"]
 
 BLOCK = 16 << 20
 """Bytes read at a time from larger ones."""
@@ -20,8 +18,8 @@ BLOCK = 16 << 20
 
 def read_start(source: ByteSource) -> tuple[bytes, bool]:
     """Read the start of a text, without byte order mark; True if that is all and it is small."""
-    start = source.read(SMALL + 1)
-    return start.removeprefix(BOM), len(start) <= SMALL
+    start = source.read(sizes.TEXT_PLAIN + 1)
+    return start.removeprefix(BOM), len(start) <= sizes.TEXT_PLAIN
 
 
 def text_blocks(source: ByteSource, text: bytes) -> Iterator[bytes]:

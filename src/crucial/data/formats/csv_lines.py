@@ -19,6 +19,7 @@ from crucial.data.formats.blocks import cut_lines, next_block, read_start, text_
 from crucial.data.formats.columns import Roles, assign_roles, cell_error, to_cell
 from crucial.data.words import as_ids, as_objects
 from crucial.errors import FileError
+from crucial.kernels.cells import parse_cells
 from crucial.kernels.threads import count_threads, run_all
 from crucial.types import Floats
 
@@ -184,27 +185,21 @@ def parse_plain(layout: Layout, lines: Iterator[bytes], lines_before: int) -> li
 
 def parse_compiled(layout: Layout, text: bytes, start: int, stop: int) -> Part | None:
     """Parse the whole lines ``text[start:stop]`` with the kernel; None if they are not simple."""
-    from crucial.kernels.cells import parse_cells
-
     number_columns, text_columns = layout.number_columns, layout.text_columns
     slots = np.full(len(layout.names), -1, np.int64)
     slots[number_columns] = np.arange(len(number_columns))
     slots[text_columns] = -2 - np.arange(len(text_columns))
-    lines = text.count(b"\n", start, stop)
-    numbers = np.empty((lines, len(number_columns)))
-    places = np.empty((lines, len(text_columns), 2), np.int64)
-    left_over = np.empty((_MOST_LEFT_OVER, 3), np.int64)
-    raw = np.frombuffer(text, np.uint8)
-    rows, left = parse_cells(raw, start, stop, ord(layout.sep), slots, numbers, places, left_over)
-    if rows < 0:
+    found = parse_cells(text, start, stop, layout.sep, slots, _MOST_LEFT_OVER)
+    if found is None:
         return None
-    part = Part(numbers[:rows], [])
+    numbers, places, left_over = found
+    part = Part(numbers, [])
     ends = (layout.sep.encode(), b"\n")
-    for row, slot, begin in left_over[:left].tolist():
+    for row, slot, begin in left_over.tolist():
         end = min(place for place in (text.find(byte, begin) for byte in ends) if place >= 0)
         numbers[row, slot] = float(text[begin:end])
     for k in range(len(text_columns)):
-        part.texts.append([text[a:b].decode() for a, b in places[:rows, k].tolist()])
+        part.texts.append([text[a:b].decode() for a, b in places[:, k].tolist()])
     # What must not be is told by the plain parser, which knows the lines.
     extra = part.numbers[:, len(layout.roles.features) :]
     bad = np.isinf(part.numbers).any() or np.isnan(extra).any()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from crucial.data.files import PathLike, open_bytes
 from crucial.data.words import BOM, as_objects
+from crucial.kernels.run_text import WordTable, split_lines
 from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["CodedRun", "Words", "read_coded_runs"]
@@ -19,31 +20,8 @@ __all__ = ["CodedRun", "Words", "read_coded_runs"]
 _QID, _DOC, _TAG = 0, 2, 5
 
 
-class Words:
+class Words(WordTable):
     """Words and their numbers, in the order in which they came; bytes, as files have them."""
-
-    def __init__(self) -> None:
-        self._n = 0
-        self._slots = np.full(1024, -1, np.int32)
-        self._arena = np.zeros(4096, np.uint8)
-        self._starts = np.zeros(257, np.int64)
-        self._hashes = np.zeros(256, np.uint64)
-
-    def __len__(self) -> int:
-        return self._n
-
-    def numbers(self, text: Bytes, places: Ints, field: int) -> NDArray[np.int32]:
-        """Number the words of a field; those that are new join."""
-        from crucial.kernels.run_text import number_words
-
-        codes = np.empty(len(places), np.int32)
-        length = int((places[:, 2 * field + 1] - places[:, 2 * field]).sum())
-        self._make_room(len(places), length)
-        self._n = number_words(
-            text, places, field, codes, self._slots, self._arena, self._starts, self._hashes,
-            self._n,
-        )  # fmt: skip
-        return codes
 
     def numbers_of(self, words: list[str]) -> NDArray[np.int32]:
         """Number words that are at hand as text."""
@@ -54,33 +32,10 @@ class Words:
         places = np.stack((ends - lengths, ends), axis=1)
         return self.numbers(text, places, 0)
 
-    def _make_room(self, n_words: int, n_bytes: int) -> None:
-        """Grow, so that all words that come may be new."""
-        from crucial.kernels.run_text import place_words
-
-        words = self._n + n_words
-        if words > len(self._hashes):
-            room = max(words, 2 * len(self._hashes))
-            self._hashes = np.concatenate((self._hashes, np.zeros(room - len(self._hashes), "u8")))
-            more = room + 1 - len(self._starts)
-            self._starts = np.concatenate((self._starts, np.zeros(more, np.int64)))
-        used = int(self._starts[self._n]) + n_bytes
-        if used > len(self._arena):
-            room = max(used, 2 * len(self._arena))
-            more = room - len(self._arena)
-            self._arena = np.concatenate((self._arena, np.zeros(more, np.uint8)))
-        if 2 * words >= len(self._slots):
-            size = 1 << (2 * words).bit_length()
-            self._slots = np.full(size, -1, np.int32)
-            place_words(self._hashes, self._n, self._slots)
-
     def __getitem__(self, codes: NDArray[Any]) -> NDArray[Any]:
         """The words of numbers, as text; each word is made once."""
         distinct, inverse = np.unique(codes, return_inverse=True)
-        begin, end = self._starts[distinct].tolist(), self._starts[distinct + 1].tolist()
-        arena = self._arena.data
-        texts = [str(arena[a:b], "utf-8") for a, b in zip(begin, end)]
-        return as_objects(texts)[inverse.ravel()]
+        return as_objects(self.words(distinct))[inverse.ravel()]
 
 
 @dataclass
@@ -112,8 +67,6 @@ class _Lines:
 
 def _cut(path: PathLike) -> _Lines | None:
     """Cut a file into fields; None where anything about it is unusual."""
-    from crucial.kernels.run_text import FIELDS, split_lines
-
     with open_bytes(path) as source:
         raw = source.read().removeprefix(BOM)
     if not raw.endswith(b"\n"):
@@ -123,16 +76,13 @@ def _cut(path: PathLike) -> _Lines | None:
             raw.decode("utf-8")
         except UnicodeDecodeError:
             return None
-    text = np.frombuffer(raw, np.uint8)
-    n_lines = raw.count(b"\n")
-    places = np.empty((n_lines, 2 * FIELDS), np.int64)
-    scores, odd = np.empty(n_lines), np.empty(n_lines, np.int64)
-    n_rows, n_odd = split_lines(text, places, scores, odd)
-    if n_rows <= 0:
+    found = split_lines(raw)
+    if found is None:
         return None
-    places, scores = places[:n_rows], scores[:n_rows].copy()
-    for row in odd[:n_odd].tolist():
+    places, scores, odd = found[0], found[1].copy(), found[2]
+    for row in odd.tolist():
         scores[row] = float(raw[places[row, 8] : places[row, 9]])
+    text = np.frombuffer(raw, np.uint8)
     return _Lines(text, places, scores) if np.isfinite(scores).all() else None
 
 

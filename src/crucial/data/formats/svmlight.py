@@ -17,7 +17,7 @@ from crucial.data.formats.svmlight_lines import Rules, item_of_comment
 from crucial.data.formats.svmlight_table import index_range, join_ids, join_items, make_table
 from crucial.data.words import shown
 from crucial.errors import Argument, DataError, FileError, Message
-from crucial.kernels.text_rules import MAX_INDEX
+from crucial.kernels.text import MAX_INDEX
 from crucial.types import Ints
 from crucial.validation import check_choice, check_integer, refuse
 

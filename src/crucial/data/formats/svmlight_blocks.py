@@ -15,7 +15,8 @@ from crucial.data.formats.blocks import cut_lines, next_block, read_start, text_
 from crucial.data.formats.svmlight_lines import Piece, Rules, first_row, parse_lines, problem
 from crucial.data.words import decode, place_of
 from crucial.errors import FileError
-from crucial.kernels.text_rules import FINE, LABEL, VALUE
+from crucial.kernels import text as text_kernels
+from crucial.kernels.text import FINE, LABEL, VALUE
 from crucial.kernels.threads import count_threads, run_all
 from crucial.types import Ints
 
@@ -45,37 +46,20 @@ def _finish(text: bytes, piece: Piece, labels_at: Ints, rules: Rules) -> None:
 
 def parse_compiled(text: bytes, start: int, stop: int, rules: Rules) -> Piece:
     """Parse the whole lines ``text[start:stop]`` with the kernel; positions are in ``text``."""
-    from crucial.kernels import text as kernels
-
-    raw = np.frombuffer(text, np.uint8)
-    lines, colons = kernels.count_marks(raw, start, stop)
-    labels, row_starts = np.empty(lines), np.empty(lines + 1, np.int64)
-    indices, values = np.empty(colons, np.int32), np.empty(colons)
-    qids, places = np.empty((lines, 3), np.int64), np.empty((lines, 3), np.int64)
-    rows, entries, runs, code, position = kernels.parse_lines(
-        raw,
-        start,
-        stop,
-        rules.with_qid,
-        (rules.low_index, rules.high_index),
-        rules.limit,
-        labels,
-        row_starts,
-        indices,
-        values,
-        qids,
-        places,
-    )
+    bounds = (rules.low_index, rules.high_index)
+    found = text_kernels.parse_lines(text, start, stop, rules.with_qid, bounds, rules.limit)
+    labels, row_starts, indices, values, qids, places = found[:6]
+    rows, entries, code = found.rows, found.entries, found.code
     # The row that is bad may hold numbers to finish too, and the first of them to be bad.
     begun = rows + (code != FINE)
     piece = Piece(labels[:begun], row_starts[: rows + 1], indices[:entries], values[:entries])
-    piece.lines = lines
+    piece.lines = found.lines
     if code != FINE:
-        piece.code, piece.position = code, position
+        piece.code, piece.position = code, found.position
     _finish(text, piece, places[:begun, 2], rules)
     piece.labels = labels[:rows]
     piece.indices, piece.values = indices[: row_starts[rows]], values[: row_starts[rows]]
-    piece.qids = [(row, text[a:b]) for row, a, b in qids[:runs].tolist()]
+    piece.qids = [(row, text[a:b]) for row, a, b in qids[: found.runs].tolist()]
     if bool(np.any(places[:rows, 0] < places[:rows, 1])):
         piece.items = [decode(text[a:b]) for a, b, _ in places[:rows].tolist()]
     return piece

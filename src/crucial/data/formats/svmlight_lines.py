@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from crucial.data.words import decode, shown, to_number
 from crucial.errors import Argument, Message
-from crucial.kernels.text_rules import (
+from crucial.kernels.text import (
     FEATURE,
     FINE,
     INDEX,

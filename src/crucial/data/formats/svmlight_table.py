@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,13 @@ from crucial.data.files import PathLike
 from crucial.data.formats.svmlight_lines import Piece
 from crucial.data.words import as_ids, as_objects, decode
 from crucial.errors import Argument, FileError, Message
-from crucial.kernels.threads import count_threads, run_all
+from crucial.kernels.text import fill_dense
 
 __all__ = ["index_range", "join_ids", "join_items", "make_table"]
 
 _SMALL_TABLE = 64 << 20  # bytes: up to here a dense array is never too large
 _DENSE_SHARE = 4  # dense where at least one cell in so many is in the file
 _DENSE_SHARE_MISSING = 32  # the same where there is no sparse form to choose
-_MANY_ENTRIES = 1 << 20  # more than any text has that is parsed without compiling
 
 
 def index_range(pieces: list[Piece]) -> tuple[int, int]:
@@ -58,26 +56,6 @@ def join_items(pieces: list[Piece]) -> NDArray[Any] | None:
     for piece in pieces:
         items += piece.items if piece.items is not None else [""] * len(piece.labels)
     return as_objects(items)
-
-
-def _fill(pieces: list[Piece], base: int, table: NDArray[Any], n_jobs: int | None) -> None:
-    """Write all entries into the table."""
-    tasks = []
-    row = 0
-    compiled = sum(len(piece.indices) for piece in pieces) > _MANY_ENTRIES
-    for piece in pieces:
-        rows = table[row : row + len(piece.labels)]
-        row += len(piece.labels)
-        if compiled:
-            from crucial.kernels.text import fill_dense
-
-            tasks.append(
-                partial(fill_dense, piece.row_starts, piece.indices, piece.values, base, rows)
-            )
-        else:
-            at = np.repeat(np.arange(len(rows)), np.diff(piece.row_starts))
-            rows[at, piece.indices - base] = piece.values
-    run_all(count_threads(n_jobs) if compiled else 1, tasks)
 
 
 def _compressed(pieces: list[Piece], base: int, shape: tuple[int, int], dtype: Any) -> Any:
@@ -130,5 +108,6 @@ def make_table(
         )  # fmt: skip
     # (zeros cost nothing until they are written to, by the threads)
     table = np.zeros(shape, dtype) if absent == "zero" else np.full(shape, np.nan, dtype)
-    _fill(pieces, base, table, n_jobs)
+    parts = [(piece.row_starts, piece.indices, piece.values) for piece in pieces]
+    fill_dense(parts, base, table, n_jobs)
     return table

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from crucial.kernels.jit import kernel
 
+__all__ = ["tree_add", "tree_sum"]
+
 
 @kernel
 def tree_add(tree, base, size, place, amount):

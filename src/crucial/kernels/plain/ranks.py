@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from crucial.types import Floats, Ints
 
-__all__ = ["interval_sums", "order_rows", "rank_rows"]
+__all__ = ["interval_sums", "order_rows", "rank_rows", "run_starts"]
 
 
-def _runs(*keys: NDArray[Any]) -> Ints:
-    """Where a run of equal keys begins."""
+def run_starts(*keys: NDArray[Any]) -> Ints:
+    """Return where each run of equal keys begins."""
     new = np.ones(len(keys[0]), bool)
     new[1:] = False
     for key in keys:
@@ -78,11 +78,11 @@ def rank_rows(
     order = np.lexsort((signed, place, query_there))
     middle = np.empty(end - begin)
     if len(there):
-        first = _runs(query_there[order], place[order], signed[order])
+        first = run_starts(query_there[order], place[order], signed[order])
         same = np.add.reduceat(mass[there[order]], first)
         owner = query_there[order][first]
         before = np.cumsum(same) - same
-        before -= before[_runs(owner)][np.cumsum(np.diff(owner, prepend=owner[:1]) != 0)]
+        before -= before[run_starts(owner)][np.cumsum(np.diff(owner, prepend=owner[:1]) != 0)]
         above = np.clip((before + same - present[owner] / 2.0) / same, 0.0, 1.0)
         lengths = np.diff(np.append(first, len(order)))
         found = before + same / 2.0 + missing[owner] * above

@@ -19,7 +19,6 @@ def sort_by_majority(
     positions: NDArray[np.int32],
     starts: Ints,
     order: Ints,
-    spare: Ints | None = None,
 ) -> None:
     """Merge sort every topic by majority of the runs; where votes are even, the order stays.
 
@@ -34,8 +33,6 @@ def sort_by_majority(
         Where the topics begin in ``order``.
     order : array of shape (n_rows,)
         Rows, topic by topic, in the order they start from.  # OUT: best first
-    spare : array of shape (n_rows,)
-        Room for the compiled twin to work in.
     """
     votes: dict[tuple[int, int], int] = {}
 
