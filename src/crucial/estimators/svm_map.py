@@ -13,7 +13,6 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError
 from crucial.estimators.listwise import Learned, ListRanker, Lists
 from crucial.feedback.labels import check_weights
-from crucial.feedback.layout import Layout
 from crucial.feedback.top import top_labels
 from crucial.linear.cutting_plane import PrecisionMargins, load_solver, solve
 from crucial.linear.standard import Columns
@@ -149,7 +148,7 @@ class SVMMap(ListRanker):
         matrix = columns.matrix
         if weight is not None:
             matrix = matrix[np.repeat(np.arange(len(weight)), weight.astype(np.int64))]
-            layout = _repeated(layout, weight.astype(np.int64))
+            layout = layout.repeated(weight.astype(np.int64))
         margins = PrecisionMargins(matrix, layout, lists.factor)
         found = solve(margins, margins.n_columns, self.l2, self.tol, self.max_iter)
         if found.gap > self.tol and len(columns.rankers):
@@ -162,18 +161,6 @@ class SVMMap(ListRanker):
         attributes = {"objective_": found.value, "gap_": found.gap, "n_iter_": found.n_iter}
         told = {"objective": found.value, "gap": found.gap}
         return Learned(columns.rankers, found.weights * columns.scale, attributes, told)
-
-
-def _repeated(layout: Layout, counts: Any) -> Layout:
-    """Rows as often as they count."""
-    ends = np.concatenate(([0], np.cumsum(counts)))
-    return Layout(
-        np.repeat(layout.rows, counts),
-        ends[layout.level_start],
-        layout.query_first,
-        layout.values,
-        layout.queries,
-    )
 
 
 def _check_two(lists: Lists) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +67,12 @@ class Layout(Levels):
             labels[starts],
             queries.astype(np.int64),
         )
+
+    def repeated(self, counts: Ints) -> Layout:
+        """Return the layout with every row as often as it counts."""
+        ends = np.concatenate(([0], np.cumsum(counts)))
+        rows = np.repeat(self.rows, counts)
+        return replace(self, rows=rows, level_start=ends[self.level_start])
 
     @property
     def n_levels(self) -> int:
