@@ -21,7 +21,7 @@ from crucial.boosting.trace import Trace
 from crucial.errors import NotRankedError
 from crucial.feedback.base import exp_or_inf
 from crucial.model.additive import AdditiveRanker
-from crucial.validation import check_choice, check_real, refuse
+from crucial.parameters import between, check, one_of, refuse
 
 __all__ = ["Bound", "finite_class_bound", "margin_bound", "training_bound", "vc_bound"]
 
@@ -92,7 +92,7 @@ def training_bound(source: Any, by: str = "z") -> Bound:
     >>> print(training_bound(ranker))
     At most 20.6% of the weight of the training pairs is tied or in the wrong order ...
     """
-    check_choice("training_bound", "by", by, ["z", "slopes"])
+    check("training_bound", "by", by, one_of("z", "slopes"))
     risk, rounds, log_loss, squares = _training_of(source)
     product = exp_or_inf(log_loss)
     from_slopes = math.inf if squares is None else exp_or_inf(-0.5 * squares)
@@ -245,7 +245,7 @@ def margin_bound(
     owner = "margin_bound"
     _check_sample(owner, m, crucial_share, delta, below)
     _check_count(owner, "n_rankers", n_rankers, 1)
-    check_real(owner, "theta", theta, 0.0, 1.0, low_open=True)
+    check(owner, "theta", theta, between(0.0, 1.0, low_open=True))
     size = math.log(n_rankers)
     needed = 64.0 * size / (crucial_share * theta) ** 2
     epsilon = math.inf
@@ -297,7 +297,7 @@ def finite_class_bound(
     """
     owner = "finite_class_bound"
     _check_sample(owner, m, crucial_share, delta, below)
-    check_real(owner, "n_functions", n_functions, 1.0)
+    check(owner, "n_functions", n_functions, between(1.0, math.inf))
     inside = math.log(2.0) + math.log(n_functions) + math.log(1.0 / delta)
     epsilon = math.sqrt(8.0 / (m * crucial_share**2) * inside)
     value = below + epsilon
@@ -336,13 +336,13 @@ def _check_count(owner: str, name: str, value: Any, least: int) -> None:
 
 
 def _check_delta(owner: str, delta: Any) -> None:
-    check_real(owner, "delta", delta, 0.0, 1.0, low_open=True)
+    check(owner, "delta", delta, between(0.0, 1.0, low_open=True))
     if delta == 1.0:
         raise refuse(owner, "delta", "a number in (0, 1)", delta)
 
 
 def _check_sample(owner: str, m: Any, crucial_share: Any, delta: Any, below: Any) -> None:
     _check_count(owner, "m", m, 2)
-    check_real(owner, "crucial_share", crucial_share, 0.0, 0.5, low_open=True)
+    check(owner, "crucial_share", crucial_share, between(0.0, 0.5, low_open=True))
     _check_delta(owner, delta)
-    check_real(owner, "below", below, 0.0, 1.0)
+    check(owner, "below", below, between(0.0, 1.0))

@@ -20,8 +20,8 @@ from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import sparkline
+from crucial.parameters import at_least, check
 from crucial.types import Floats, Ints
-from crucial.validation import check_integer
 
 __all__ = ["LearningCurve", "has_pairs", "learning_curve", "stages_of"]
 
@@ -177,8 +177,8 @@ def learning_curve(
     -------
     LearningCurve
     """
-    check_integer("learning_curve", "stages", stages, 1)
-    check_integer("learning_curve", "margin_stages", margin_stages, 0)
+    check("learning_curve", "stages", stages, at_least(1))
+    check("learning_curve", "margin_stages", margin_stages, at_least(0))
     trace = getattr(ranker, "trace_", None)
     model = getattr(ranker, "model_", ranker)
     if trace is None and not isinstance(model, AdditiveRanker | RankAdditionRanker):

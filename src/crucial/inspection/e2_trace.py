@@ -20,8 +20,8 @@ from crucial.kernels.plus import PlusSums
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
+from crucial.parameters import at_least, check, none_or
 from crucial.types import Bytes, Floats
-from crucial.validation import check_integer
 
 __all__ = ["e2_trace"]
 
@@ -72,8 +72,8 @@ def e2_trace(
     >>> e2_trace(model, X, y).round(4).tolist()  # (in its first round RB-C is RankBoost+)
     [0.9231, 0.8608, 0.8809]
     """
-    check_integer("e2_trace", "max_pairs", max_pairs, 1, none=True)
-    check_integer("e2_trace", "random_state", random_state, 0)
+    check("e2_trace", "max_pairs", max_pairs, none_or(at_least(1)))
+    check("e2_trace", "random_state", random_state, at_least(0))
     model = getattr(ranker, "ensemble_", ranker)
     if not isinstance(model, AdditiveRanker):
         raise NotRankedError(

@@ -13,8 +13,8 @@ from crucial.data.instances import Instances
 from crucial.inspection.parts import Parts, additive_model, checked_rows, feature_parts
 from crucial.inspection.results import as_frame, feature_name, new_axes, shown
 from crucial.model.additive import AdditiveRanker
+from crucial.parameters import at_least, check, int_between
 from crucial.types import Floats
-from crucial.validation import check_integer
 
 __all__ = ["Comparison", "Contributions", "contributions", "why"]
 
@@ -144,7 +144,7 @@ def _said(value: float) -> str:
 
 
 def _bars(ax: Any, labels: list[str], added: Floats, top: int, title: str) -> Any:
-    check_integer("plot", "top", top, 1)
+    check("plot", "top", top, at_least(1))
     ax = new_axes(ax)
     names, values = labels[:top], added[:top].tolist()
     if len(added) > top:
@@ -191,7 +191,7 @@ def contributions(ranker: Any, x: Any) -> Contributions:
         x = np.asarray(x, np.float64).reshape(1, -1)
     model = additive_model(ranker, "contributions")
     parts, scores = _split(model, x)
-    check_integer("contributions", "number of rows in x", len(scores), 1, 1)
+    check("contributions", "number of rows in x", len(scores), int_between(1, 1))
     order = _largest_first(parts.added[0])
     used = tuple(parts.features[order].tolist())
     called = tuple(feature_name(model.feature_names, feature) for feature in used)
@@ -229,7 +229,7 @@ def why(ranker: Any, X: Any, a: int, b: int) -> Comparison:
     model = additive_model(ranker, "why")
     instances = checked_rows(model, X)
     for name, row in (("a", a), ("b", b)):
-        check_integer("why", name, row, 0, instances.n_rows - 1)
+        check("why", name, row, int_between(0, instances.n_rows - 1))
     table = instances.table
     pair = table.tocsr()[[a, b]].tocsc() if instances.is_sparse else table[[a, b]]
     parts, scores = _split(model, Instances(pair, instances.names))

@@ -18,8 +18,8 @@ from crucial.inspection.results import as_frame, feature_name, new_axes, shown
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.rank_addition import RankAdditionRanker
+from crucial.parameters import at_least, check, int_between, one_of
 from crucial.types import Floats
-from crucial.validation import check_choice, check_integer
 
 __all__ = ["Importances", "default_measure", "importances", "in_form_of", "predictor"]
 
@@ -112,7 +112,7 @@ class Importances:
 
     def plot(self, ax: Any = None, top: int = 20) -> Any:
         """Draw the most important features as bars; needs matplotlib. Returns the axes."""
-        check_integer("plot", "top", top, 1)
+        check("plot", "top", top, at_least(1))
         ax = new_axes(ax)
         order = self.order[:top]
         spread = None if self.spread is None else self.spread[order]
@@ -174,7 +174,7 @@ def importances(
     >>> importances(model)["bm25"], importances(model).never
     (1.0, ('age',))
     """
-    check_choice("importances", "kind", kind, KINDS)
+    check("importances", "kind", kind, one_of(*KINDS))
     if kind == "permutation":
         return _permuted(ranker, X, y, qid, metric, shuffle, repeats, random_state, features)
     frozen = AdditiveRanker | RankAdditionRanker
@@ -225,9 +225,9 @@ def _permuted(
     random_state: int,
     features: Sequence[int] | None,
 ) -> Importances:
-    check_choice("importances", "shuffle", shuffle, ["within", "over"])
-    check_integer("importances", "repeats", repeats, 1)
-    check_integer("importances", "random_state", random_state, 0)
+    check("importances", "shuffle", shuffle, one_of("within", "over"))
+    check("importances", "repeats", repeats, at_least(1))
+    check("importances", "random_state", random_state, at_least(0))
     if X is None or y is None:
         raise DataError("importances of kind 'permutation' need rows and labels: X and y.")
     model = getattr(ranker, "model_", ranker)
@@ -243,7 +243,7 @@ def _permuted(
     used = _looked_at(model) if additive else list(range(instances.n_features))
     if features is not None:
         for feature in features:
-            check_integer("importances", "features", feature, 0, instances.n_features - 1)
+            check("importances", "features", feature, int_between(0, instances.n_features - 1))
         used = [feature for feature in used if feature in set(features)]
     out = np.zeros((repeats, instances.n_features))
     for feature in used:

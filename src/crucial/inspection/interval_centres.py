@@ -16,8 +16,8 @@ from crucial.feedback.top import TopFeedback
 from crucial.inspection.results import as_frame, axes_grid, feature_name, shown
 from crucial.model.quasi_knn import MAX_INTERVALS
 from crucial.model.shape import sparkline
+from crucial.parameters import check, int_between, one_of
 from crucial.types import Floats
-from crucial.validation import check_choice, check_integer
 from crucial.weak.intervals import CENTRES, centres_of, interval_codes
 
 __all__ = ["IntervalCentres", "centres"]
@@ -117,13 +117,13 @@ def centres(
     >>> found.values["mean"].round(3).tolist()
     [[4.333, 1.5]]
     """
-    check_integer("centres", "n_intervals", n_intervals, 2, MAX_INTERVALS)
+    check("centres", "n_intervals", n_intervals, int_between(2, MAX_INTERVALS))
     for kind in kinds:
-        check_choice("centres", "kinds", kind, CENTRES)
+        check("centres", "kinds", kind, one_of(*CENTRES))
     instances = Instances.from_input(X)
     chosen = tuple(range(instances.n_features) if features is None else features)
     for feature in chosen:
-        check_integer("centres", "features", feature, 0, instances.n_features - 1)
+        check("centres", "features", feature, int_between(0, instances.n_features - 1))
     if not chosen or not kinds:
         raise DataError("centres needs a feature and a kind of centre at least.")
     labels = check_labels(y, instances.n_rows)

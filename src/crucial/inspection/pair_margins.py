@@ -19,8 +19,8 @@ from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.shape import sparkline
 from crucial.model.weak import Constant, Vote
+from crucial.parameters import at_least, check, refuse
 from crucial.types import Floats
-from crucial.validation import check_integer, refuse
 
 __all__ = ["Margins", "MaxMargin", "margins", "max_margin"]
 
@@ -169,7 +169,7 @@ def margins(
     >>> found.n_pairs, found.minimum > 0, found.at_most(0.0)
     (5, True, 0.0)
     """
-    check_integer("margins", "resolution", resolution, 2)
+    check("margins", "resolution", resolution, at_least(2))
     learned = _model_of(model)
     norm = _norm(learned)
     instances = checked_rows(learned, X)

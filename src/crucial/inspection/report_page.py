@@ -13,7 +13,7 @@ from crucial.inspection.reporting.html import page_html
 from crucial.inspection.reporting.lists import ranked_lists
 from crucial.inspection.reporting.subject import Subject
 from crucial.model.text import printable
-from crucial.validation import check_integer
+from crucial.parameters import at_least, check
 
 if TYPE_CHECKING:
     from crucial.data.files import PathLike
@@ -110,7 +110,7 @@ def report(
     On 3 items, the ranker reaches auc of 0.750.
     ...
     """
-    check_integer("report", "random_state", random_state, 0)
+    check("report", "random_state", random_state, at_least(0))
     subject = Subject.of(
         ranker, X, y, qid, item, metrics, pictures, query_pictures, random_state, n_jobs
     )

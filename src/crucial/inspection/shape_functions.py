@@ -12,8 +12,8 @@ from crucial.inspection.parts import additive_model, checked_rows, step_of
 from crucial.inspection.results import as_frame, axes_grid, feature_name, shown
 from crucial.model.describe import Ramp, describe
 from crucial.model.shape import Shape, sparkline
+from crucial.parameters import at_least, check
 from crucial.types import Floats
-from crucial.validation import check_integer
 
 __all__ = ["FeatureShape", "Shapes", "shapes"]
 
@@ -134,7 +134,7 @@ class Shapes:
         -------
         list of Axes
         """
-        check_integer("plot", "top", top, 1)
+        check("plot", "top", top, at_least(1))
         axes = axes_grid(min(top, len(self.features)))
         for ax, one in zip(axes, self.features):
             marks = [*one.thresholds.tolist(), *(e for r in one.ramps for e in (r.low, r.high))]

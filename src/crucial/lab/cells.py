@@ -9,18 +9,18 @@ import traceback
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import about
-from crucial.lab.comparators import Handover, fit, scores_of
+from crucial.lab.adapter import Adapter
 from crucial.lab.curves import curves, stages
+from crucial.lab.given_folds import FoldTask
 from crucial.lab.protocols import Protocol
 from crucial.lab.rankers import Contender
-from crucial.lab.records import Cell
-from crucial.lab.tasks import Part, Parts, Split
+from crucial.lab.records import Cell, CellMeasure, Key
+from crucial.lab.tasks import Part, Parts, Split, TaskLike
 from crucial.lab.tidy import plain
 from crucial.measures.base import Measure
 from crucial.measures.judged import as_numbers
@@ -30,30 +30,29 @@ __all__ = ["Job", "forget_parts", "run_job", "run_job_beside"]
 
 
 #: The last split that was read in this process: several rankers in turn need it.
-_LAST: list[tuple[Any, str, Parts]] = []
+_LAST: list[tuple[TaskLike, str, Parts]] = []
 
-
-#: Processes whose end is waited for.
+#: Processes that this one ends with.
 _WATCHED: set[int] = set()
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What one process needs to make a cell.
+    """What one process needs to compute a cell.
 
     Attributes
     ----------
     task, split, contender, protocol
         Which ranker learns from what.
     measures : tuple of Measure
-        To be reported.
+        Measures to report.
     choosers : tuple of Measure
-        To choose by, where other than themselves.
+        Measures that others are chosen by and that are not reported.
     n_jobs : int or None
-        Threads inside; None as the ranker says.
+        Threads of the ranker; None leaves them as they are.
     """
 
-    task: Any
+    task: TaskLike
     split: Split
     contender: Contender
     protocol: Protocol
@@ -62,7 +61,7 @@ class Job:
     n_jobs: int | None
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         """Task, split and ranker."""
         return self.task.name, self.split.name, self.contender.name
 
@@ -72,17 +71,15 @@ class _Choice:
     """The best on the validation part so far, by one measure."""
 
     value: float
-    parameters: dict[str, Any]
-    estimator: Any
-    handover: Handover
-    round: int | None
-    of_rounds: int | None
+    parameters: dict[str, object]
+    ranker: Adapter
+    round: int | None = None
+    of_rounds: int | None = None
 
 
 def run_job(job: Job) -> Cell:
-    """Make a cell, as plain data; a ranker that fails makes a cell that says so."""
-    task, split, ranker = job.key
-    head = {"task": task, "split": split, "ranker": ranker}
+    """Compute a cell, as plain data; a ranker that fails makes a cell with its error."""
+    head = dict(zip(("task", "split", "ranker"), job.key))
     parts = _parts_of(job)
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -96,14 +93,14 @@ def run_job(job: Job) -> Cell:
                 "error": f"{type(error).__name__}: {error}",
                 "where": f"{place.name}, line {place.lineno}",
             }
-    said = list(dict.fromkeys(str(one.message) for one in caught))
-    cell = head | body | {"warnings": said[:20], "seconds": time.perf_counter() - began}
-    found: Cell = plain(cell)
-    return found
+    messages = list(dict.fromkeys(str(one.message) for one in caught))
+    seconds = time.perf_counter() - began
+    cell: Cell = plain(head | body | {"warnings": messages[:20], "seconds": seconds})
+    return cell
 
 
 def run_job_beside(job: Job, parent: int) -> Cell:
-    """Make a cell in another process, which ends when the one that started it does."""
+    """Compute a cell in another process, which ends when the one that started it does."""
     if parent not in _WATCHED:
         _WATCHED.add(parent)
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -111,43 +108,39 @@ def run_job_beside(job: Job, parent: int) -> Cell:
 
 
 def _end_with(parent: int) -> None:
-    """Wait for the parent to be gone: a killed one cannot say goodbye."""
+    """Exit when the parent is gone: a killed one cannot end its children."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 
 
 def _parts_of(job: Job) -> Parts:
-    if _LAST and _LAST[0][0] is job.task and _LAST[0][1] == job.split.name:
-        return _LAST[0][2]
-    if _LAST and _same_files(_LAST[0][0], job.task) and _LAST[0][1] == job.split.name:
-        return _LAST[0][2]
+    """Return the rows of a job's split, from memory if they were read last."""
+    for task, split, parts in _LAST:
+        if split == job.split.name and (task is job.task or _same_files(task, job.task)):
+            return parts
     with about(f"task {job.task.name!r}, {job.split.name}"):
-        parts: Parts = job.task.parts(job.split)
+        parts = job.task.parts(job.split)
     _LAST[:] = [(job.task, job.split.name, parts)]
     return parts
 
 
 def forget_parts() -> None:
-    """Let go of the last split."""
+    """Free the memory of the last split."""
     _LAST.clear()
 
 
-def _same_files(last: Any, task: Any) -> bool:
-    """Whether a task that came from another process names the same files."""
-    folds = getattr(task, "folds", None)
+def _same_files(last: TaskLike, task: TaskLike) -> bool:
+    """Return whether a task that came from another process names the same files."""
     return (
-        folds is not None
-        and folds == getattr(last, "folds", None)
-        and (task.name, task.options) == (last.name, last.options)
+        isinstance(task, FoldTask)
+        and isinstance(last, FoldTask)
+        and (task.name, task.folds, task.options) == (last.name, last.folds, last.options)
     )
 
 
-def _beside(part: Part) -> dict[str, Any]:
-    return {"qid": part.qid, "sample_weight": None}
-
-
-def _learn_and_measure(job: Job, parts: Parts) -> dict[str, Any]:
+def _learn_and_measure(job: Job, parts: Parts) -> dict[str, object]:
+    """Fit every candidate, choose by the validation part, and measure on the test part."""
     by_name = {one.name: one for one in (*job.measures, *job.choosers)}
     needed = dict.fromkeys(job.protocol.chooser(one.name) for one in job.measures)
     deciders = [by_name[name] for name in needed]
@@ -156,11 +149,11 @@ def _learn_and_measure(job: Job, parts: Parts) -> dict[str, Any]:
     candidates = job.contender.candidates()
     for parameters in candidates:
         estimator = job.contender.make(parameters, job.n_jobs)
-        handover = Handover.to(estimator, parts.train.qid is not None, False)
+        ranker = Adapter.of(estimator, parts.train.qid is not None, False)
         began = time.perf_counter()
-        fit(estimator, parts.train.X, _targets(parts.train.y), handover, _beside(parts.train))
+        ranker.fit(parts.train.X, _targets(parts.train.y), parts.train.qid)
         fitted = time.perf_counter()
-        for name, choice in _choose(estimator, parameters, handover, parts.valid, deciders):
+        for name, choice in _choose(ranker, parameters, parts.valid, deciders):
             old = choices.get(name)
             if old is None or _better(by_name[name], choice.value, old.value):
                 choices[name] = choice
@@ -183,60 +176,58 @@ def _learn_and_measure(job: Job, parts: Parts) -> dict[str, Any]:
     }
 
 
-def _targets(y: Floats) -> NDArray[Any]:
-    """Whole labels as ints, which classifiers want."""
+def _targets(y: Floats) -> NDArray[np.generic]:
+    """Return whole labels as ints, which classifiers need."""
     whole = bool(np.all(y == np.floor(y))) and bool(np.all(np.abs(y) < 2**31))
     return y.astype(np.int64) if whole else y
 
 
 def _better(measure: Measure, new: float, old: float) -> bool:
-    """Whether a value is strictly better; any value is better than none."""
+    """Return whether a value is strictly better; any value is better than NaN."""
     if np.isnan(new) or np.isnan(old):
         return bool(np.isnan(old) and not np.isnan(new))
     return new > old if measure.higher_is_better else new < old
 
 
 def _choose(
-    estimator: Any,
-    parameters: dict[str, Any],
-    handover: Handover,
+    ranker: Adapter,
+    parameters: dict[str, object],
     valid: Part | None,
     deciders: Sequence[Measure],
 ) -> Iterable[tuple[str, _Choice]]:
-    """The first best round of an estimator, by each measure."""
+    """Yield the first best round of a ranker, by each measure."""
     if valid is None:
         for one in deciders:
-            yield one.name, _Choice(np.nan, parameters, estimator, handover, None, None)
+            yield one.name, _Choice(np.nan, parameters, ranker)
         return
-    rounds = stages(estimator, valid)
+    rounds = stages(ranker.estimator, valid)
     if rounds is not None:
         values, count = curves(rounds, valid, deciders)
         if count:
             for one in deciders:
                 best, value = _first_best(one, values[one.name])
-                yield one.name, _Choice(value, parameters, estimator, handover, best, count)
+                yield one.name, _Choice(value, parameters, ranker, best, count)
             return
-    scores = scores_of(estimator, valid.X, handover, _beside(valid))
+    scores = ranker.scores(valid.X, valid.qid)
     for one in deciders:
-        value = one(valid.y, scores, valid.groups)
-        yield one.name, _Choice(value, parameters, estimator, handover, None, None)
+        yield one.name, _Choice(one(valid.y, scores, valid.groups), parameters, ranker)
 
 
 def _first_best(measure: Measure, values: Floats) -> tuple[int, float]:
-    """Number of the first best round, from 1; the last one where no round has a value."""
+    """Return the first best round, from 1, and its value; the last one if no round has a value."""
     if np.isnan(values).all():
         return len(values), float("nan")
     at = int(np.nanargmax(values) if measure.higher_is_better else np.nanargmin(values))
     return at + 1, float(values[at])
 
 
-def _measure(job: Job, test: Part, choices: dict[str, _Choice]) -> dict[str, Any]:
-    """Judge each measure's choice by the test part, query by query."""
+def _measure(job: Job, test: Part, choices: dict[str, _Choice]) -> dict[str, object]:
+    """Measure each measure's choice on the test part, query by query."""
     scores = _test_scores(test, choices)
-    names = {"qid": test.groups.ids if test.qid is not None else [job.split.name]}
-    found: dict[str, Any] = {}
-    weights: dict[str, Any] = {}
-    per_query: dict[str, Any] = dict(names)
+    found: dict[str, CellMeasure] = {}
+    weights: dict[str, Floats] = {}
+    qid = test.groups.ids if test.qid is not None else [job.split.name]
+    per_query: dict[str, object] = {"qid": qid}
     for one in job.measures:
         name = job.protocol.chooser(one.name)
         choice = choices[name]
@@ -259,14 +250,14 @@ def _measure(job: Job, test: Part, choices: dict[str, _Choice]) -> dict[str, Any
 
 
 def _test_scores(test: Part, choices: dict[str, _Choice]) -> dict[str, Floats]:
-    """Scores of the test rows, for every choice; each estimator is staged once."""
+    """Return the scores of the test rows, for every choice; each ranker is staged once."""
     found: dict[str, Floats] = {}
-    for estimator in {id(one.estimator): one.estimator for one in choices.values()}.values():
-        mine = {name: one for name, one in choices.items() if one.estimator is estimator}
+    for ranker in {id(one.ranker): one.ranker for one in choices.values()}.values():
+        mine = {name: one for name, one in choices.items() if one.ranker is ranker}
         staged = {one.round for one in mine.values() if one.round is not None}
         kept: dict[int, Floats] = {}
         if staged:
-            rounds = stages(estimator, test)
+            rounds = stages(ranker.estimator, test)
             assert rounds is not None
             for number, scores in enumerate(rounds, start=1):
                 if number in staged:
@@ -277,6 +268,6 @@ def _test_scores(test: Part, choices: dict[str, _Choice]) -> dict[str, Floats]:
             if one.round is not None:
                 found[name] = kept[one.round]
             else:
-                scores = scores_of(estimator, test.X, one.handover, _beside(test))
+                scores = ranker.scores(test.X, test.qid)
                 found[name] = as_numbers(scores, "scores", len(test.y))
     return found

@@ -12,11 +12,12 @@ import numpy as np
 from crucial.errors import DataError, ParameterError, about
 from crucial.lab.blocks import Blocks
 from crucial.lab.tidy import frame_of
-from crucial.measures.evaluation import Evaluation, Measures
+from crucial.measures.evaluation import Evaluation
+from crucial.measures.names import Measures
 from crucial.measures.paired import SAME, holm, paired_test, win_tie_loss
 from crucial.measures.runs import evaluate_run
 from crucial.model.text import printable
-from crucial.validation import check_integer, check_real, lookup
+from crucial.parameters import at_least, between, check, lookup
 
 __all__ = ["Comparison", "Difference", "Mover", "compare_blocks", "compare_runs"]
 
@@ -179,8 +180,8 @@ def compare_blocks(
         raise DataError(f"a comparison needs two systems or more. Got {len(systems)}.")
     base = systems[0] if baseline is None else baseline
     lookup(dict.fromkeys(systems), base, "baseline")
-    check_real("compare", "level", level, 0.0, 1.0, low_open=True)
-    check_integer("compare", "movers", movers, 0)
+    check("compare", "level", level, between(0.0, 1.0, low_open=True))
+    check("compare", "movers", movers, at_least(0))
     differences: list[Difference] = []
     moved: list[Mover] = []
     for table in tables:

@@ -1,4 +1,4 @@
-"""Cross-validation by whole queries, with no switch to set."""
+"""Cross-validation by whole queries."""
 
 from __future__ import annotations
 
@@ -6,43 +6,40 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import ParameterError
 from crucial.feedback.labels import check_labels, check_weights
-from crucial.lab.comparators import Handover, fit, scores_of
+from crucial.lab.adapter import Adapter, Estimator
 from crucial.lab.cross_validation_result import CrossValidation, FoldReport, summarise_folds
 from crucial.lab.folds import Fold, make_folds
-from crucial.measures.base import Measure
+from crucial.lab.tasks import Table, as_table, take_rows
 from crucial.measures.judged import as_numbers
-from crucial.measures.names import get_measure
-from crucial.types import Floats, Ints
-from crucial.validation import check_flag, check_integer, refuse
+from crucial.measures.names import Measures, get_measures
+from crucial.parameters import check, flag, none_or, nonzero, refuse
+from crucial.types import Floats, Ints, TableLike, VectorLike
 
 __all__ = ["cross_validate"]
 
 
 def cross_validate(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: Estimator,
+    X: TableLike | Instances,
+    y: VectorLike,
     *,
-    qid: Any = None,
-    cv: Any = 5,
-    measures: Any = ("ndcg@10",),
-    sample_weight: Any = None,
-    random_state: Any = 0,
+    qid: VectorLike | None = None,
+    cv: object = 5,
+    measures: Measures = ("ndcg@10",),
+    sample_weight: VectorLike | None = None,
+    random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
     return_estimators: bool = False,
 ) -> CrossValidation:
-    """Fit on some queries, measure on the others, until all have been measured.
+    """Fit on some queries and measure on the others, until all have been measured.
 
     Parameters
     ----------
@@ -55,30 +52,30 @@ def cross_validate(
     y : array of shape (n_rows,)
         Labels, higher is better.
     qid : array of shape (n_rows,), optional
-        Query of every row, of any type, in any order. A query is never divided. Without,
+        Query of each row, of any type, in any order. A query is never divided. Without it,
         rows are dealt out label by label, and those of a fold are ranked as one list.
     cv : int, splitter, array of shape (n_rows,), or iterable of (train, test)
-        Number of folds; a splitter of scikit-learn's, which is given the queries as
-        groups; a fold number (or name) for every row, where rows of fold -1 are learned
-        from every time and never judged; or row numbers (or masks), fold by fold.
+        Number of folds; a splitter of scikit-learn, which gets the queries as groups; a
+        fold number (or name) for each row, where rows of fold -1 are trained on in every
+        fold and never tested; or row numbers (or masks), fold by fold.
     measures : str, Measure, callable, or several of them
         Names as in `crucial.measures.names`.
     sample_weight : array of shape (n_rows,), optional
-        Weights for ``fit``. The measures count every held-out row alike.
+        Weights for ``fit``. The measures count all test rows equally.
     random_state : int, Generator or None
-        Deals the queries, and draws them for the intervals. The same number deals alike
-        for any estimator, so that two results can be compared query by query.
+        Deals out the queries, and draws them for the intervals. The same number makes the
+        same folds for any estimator, so that two results can be compared query by query.
     n_jobs : int, optional
-        Folds at the same time, in processes of their own; None is one after the other,
-        which leaves all cores to the estimator.
+        Folds computed at the same time, in processes of their own. None computes one after
+        the other, which leaves all cores to the estimator.
     return_estimators : bool
         Keep the fitted estimators.
 
     Returns
     -------
     CrossValidation
-        ``result["ndcg@10"]`` is the value over all held-out queries; ``print(result)``
-        shows it with its interval and every fold.
+        ``result["ndcg@10"]`` is the value over all test queries; ``print(result)`` shows it
+        with its interval and every fold.
 
     Examples
     --------
@@ -88,138 +85,96 @@ def cross_validate(
     >>> sorted(found.per_query), len(found.per_query["qid"]), len(found.per_fold["fold"])
     (['fold', 'ndcg@10', 'qid'], 20, 4)
     """
-    check_flag("cross_validate", "return_estimators", return_estimators)
-    _check_jobs(n_jobs)
-    chosen = _chosen(measures)
-    table = _table(X)
+    check("cross_validate", "return_estimators", return_estimators, flag)
+    check("cross_validate", "n_jobs", n_jobs, none_or(nonzero))
+    chosen = get_measures(measures, required=True)
+    table = as_table(X)
     n_rows = table.n_rows if isinstance(table, Instances) else table.shape[0]
     labels = check_labels(y, n_rows)
     groups = Groups.from_qid(qid, len(labels))
     weights = check_weights(sample_weight, len(labels))
-    handover = Handover.to(estimator, qid is not None, weights is not None)
-    for measure in chosen.values():
+    adapter = Adapter.of(estimator, qid is not None, weights is not None)
+    for measure in chosen:
         measure.prepare(labels, groups)  # labels it cannot read are refused before any fit
     random = _generator(random_state)
     folds = make_folds(cv, labels, groups, qid is not None, random)
-    beside = {"qid": groups.ids[groups.codes], "sample_weight": weights}
-    targets = _targets(y, labels)
+    rows = _Rows(table, _targets(y, labels), groups.ids[groups.codes], weights)
     work = delayed(_one_fold)
-    done: list[_Done] = list(
-        Parallel(n_jobs=n_jobs)(
-            work(estimator, table, targets, beside, fold, handover, return_estimators)
-            for fold in folds
-        )
+    runs: list[_FoldRun] = list(
+        Parallel(n_jobs=n_jobs)(work(adapter, rows, fold, return_estimators) for fold in folds)
     )
-    _warn_once(done)
-    reports = [
-        FoldReport(fold, one.scores, one.fit_seconds, one.predict_seconds)
-        for fold, one in zip(folds, done)
-    ]
+    _warn_once(runs)
     return summarise_folds(
-        reports,
+        [one.report for one in runs],
         labels,
         groups,
         chosen,
         estimator=estimator,
         has_qid=qid is not None,
         seed=int(random.integers(2**62)),
-        estimators=[one.estimator for one in done] if return_estimators else None,
+        estimators=[one.estimator for one in runs] if return_estimators else None,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Done:
-    """What comes back from a fold."""
+class _Rows:
+    """Rows of all folds, and what ``fit`` may take beside them."""
 
-    scores: Floats
-    fit_seconds: float
-    predict_seconds: float
-    estimator: Any
+    X: Table
+    y: NDArray[np.generic]
+    qid: NDArray[np.generic]
+    weight: Floats | None
+
+    def take(self, rows: Ints) -> _Rows:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return _Rows(take_rows(self.X, rows), self.y[rows], self.qid[rows], weight)
+
+
+@dataclass(frozen=True, eq=False)
+class _FoldRun:
+    """The outcome of one fold."""
+
+    report: FoldReport
+    estimator: Estimator | None
     warned: list[tuple[type[Warning], str]]
 
 
-def _one_fold(
-    estimator: Any,
-    X: Any,
-    y: NDArray[Any],
-    beside: dict[str, NDArray[Any] | None],
-    fold: Fold,
-    handover: Handover,
-    keep: bool,
-) -> _Done:
+def _one_fold(adapter: Adapter, rows: _Rows, fold: Fold, keep: bool) -> _FoldRun:
     """Fit a clone on the training rows and score the test rows."""
-    train, test = fold.train, fold.test
     with warnings.catch_warnings(record=True) as caught:
         try:
-            made = clone(estimator, safe=False)
+            fresh = adapter.cloned()
             began = time.perf_counter()
-            fit(made, take_rows(X, train), y[train], handover, _part(beside, train))
+            part = rows.take(fold.train)
+            fresh.fit(part.X, part.y, part.qid, part.weight)
             fitted = time.perf_counter()
-            scores = scores_of(made, take_rows(X, test), handover, _part(beside, test))
-            scores = as_numbers(scores, "scores", len(test))
+            part = rows.take(fold.test)
+            scores = as_numbers(fresh.scores(part.X, part.qid, part.weight), "scores", len(part.y))
         except Exception as error:
             error.add_note(f"(in fold {fold.name!r} of cross_validate)")
             raise
-    seconds = (fitted - began, time.perf_counter() - fitted)
+    report = FoldReport(fold, scores, fitted - began, time.perf_counter() - fitted)
     warned = [(one.category, str(one.message)) for one in caught]
-    return _Done(scores, *seconds, made if keep else None, warned)
+    return _FoldRun(report, fresh.estimator if keep else None, warned)
 
 
-def _warn_once(done: list[_Done]) -> None:
-    """Say what the folds said, once, and how many of them did."""
-    said = Counter(one for fold in done for one in dict.fromkeys(fold.warned))
-    for (category, text), count in said.items():
-        warnings.warn(f"{text} (In {count} of {len(done)} folds.)", category, stacklevel=3)
+def _warn_once(runs: list[_FoldRun]) -> None:
+    """Repeat each warning of the folds once, with the number of folds that had it."""
+    counts = Counter(one for run in runs for one in dict.fromkeys(run.warned))
+    for (category, text), count in counts.items():
+        warnings.warn(f"{text} (In {count} of {len(runs)} folds.)", category, stacklevel=3)
 
 
-def _part(beside: dict[str, NDArray[Any] | None], rows: Ints) -> dict[str, Any]:
-    return {name: None if array is None else array[rows] for name, array in beside.items()}
+def _targets(y: VectorLike, labels: Floats) -> NDArray[np.generic]:
+    """Return labels as they came if they are integers, which classifiers need."""
+    raw = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    return raw.reshape(len(labels)) if raw.dtype.kind in "iub" else labels
 
 
-def _table(X: Any) -> Any:
-    """What rows can be taken of."""
-    if isinstance(X, Instances):
-        return X
-    if hasattr(X, "tocsr"):
-        return X.tocsr()
-    return X if hasattr(X, "shape") else np.asarray(X)
-
-
-def take_rows(X: Any, rows: Ints) -> Any:
-    """Rows of an array, a sparse matrix, or a frame, which stays a frame."""
-    if isinstance(X, Instances):
-        return Instances(take_rows(X.table, rows), X.names)
-    if not (hasattr(X, "columns") or hasattr(X, "column_names")):
-        return X[rows]
-    import narwhals as nw
-
-    return nw.from_native(X, eager_only=True)[rows].to_native()
-
-
-def _targets(y: Any, labels: Floats) -> NDArray[Any]:
-    """Labels as they came where they are whole numbers, which classifiers want."""
-    given = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
-    return given.reshape(len(labels)) if given.dtype.kind in "iub" else labels
-
-
-def _chosen(measures: Any) -> dict[str, Measure]:
-    several = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
-    if not several:
-        raise ParameterError("measures is empty: name at least one, for example 'ndcg@10'.")
-    return {one.name: one for one in map(get_measure, several)}
-
-
-def _generator(random_state: Any) -> np.random.Generator:
+def _generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         rule = "an int of at least 0, a numpy Generator or None"
         raise refuse("cross_validate", "random_state", rule, random_state) from None
-
-
-def _check_jobs(n_jobs: Any) -> None:
-    if n_jobs is None:
-        return
-    check_integer("cross_validate", "n_jobs", n_jobs, -(2**31))
-    if n_jobs == 0:
-        raise refuse("cross_validate", "n_jobs", "an int other than 0, or None", 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ from crucial.measures.base import Measure, summarise
 from crucial.measures.evaluation import MeasureResult
 from crucial.measures.intervals import bootstrap_interval
 from crucial.measures.names import get_measure
+from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints
-from crucial.validation import check_choice
 
 __all__ = ["CrossValidation", "FoldReport", "summarise_folds"]
 
@@ -100,7 +100,7 @@ class CrossValidation:
 
     def to_rows(self, by: str = "measure") -> list[dict[str, Any]]:
         """One dict a measure, fold or query, for tables and frames."""
-        check_choice("to_rows", "by", by, ["measure", "fold", "query"])
+        check("to_rows", "by", by, one_of("measure", "fold", "query"))
         if by != "measure":
             columns = self.per_fold if by == "fold" else self.per_query
             lists = [column.tolist() for column in columns.values()]
@@ -152,7 +152,7 @@ def summarise_folds(
     reports: Sequence[FoldReport],
     y: Floats,
     groups: Groups,
-    measures: Mapping[str, Measure],
+    measures: Sequence[Measure],
     *,
     estimator: Any,
     has_qid: bool,
@@ -165,7 +165,7 @@ def summarise_folds(
     ----------
     reports : sequence of FoldReport
     y, groups : labels and queries of all rows
-    measures : mapping from name to Measure
+    measures : sequence of Measure
     estimator : what to call it is taken from it
     has_qid : bool
         Without, all held-out rows of a fold are one list.
@@ -186,7 +186,8 @@ def summarise_folds(
     per_query["qid"] = groups.ids[query_of] if has_qid else per_query["fold"]
     per_fold = _describe(reports, names, codes, has_qid)
     results = {}
-    for name, measure in measures.items():
+    for measure in measures:
+        name = measure.name
         prepared = measure.prepare(y[rows], lists)
         values = per_query[name] = prepared.per_query(scores)
         weights = prepared.bound.weights

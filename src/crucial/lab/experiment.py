@@ -1,11 +1,11 @@
-"""Experiments: rankers on tasks, by a protocol, in a run that can be killed and go on."""
+"""Experiments: rankers on tasks, by a protocol, in a run that can be killed and continued."""
 
 from __future__ import annotations
 
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from datetime import UTC, datetime
@@ -19,16 +19,16 @@ from crucial.data.files import PathLike
 from crucial.errors import CrucialError, ParameterError, about
 from crucial.lab.cells import Job, forget_parts, run_job, run_job_beside
 from crucial.lab.experiment_result import ExperimentResult
-from crucial.lab.protocols import as_protocol
+from crucial.lab.protocols import Protocol, as_protocol
 from crucial.lab.rankers import Contender, as_contenders
 from crucial.lab.records import Cell, Key, MeasureRecord, SessionRecord, Settings, key_of
 from crucial.lab.store import FORMAT, ResultFolder
-from crucial.lab.tasks import Split, Task, as_tasks
+from crucial.lab.tasks import Split, Task, TaskLike, as_tasks
 from crucial.lab.tidy import plain
 from crucial.measures.base import Measure
-from crucial.measures.names import get_measure
+from crucial.measures.names import Measures, get_measure, get_measures
+from crucial.parameters import at_least, check, flag, lookup, none_or, nonzero
 from crucial.progress import progress_bar
-from crucial.validation import check_flag, check_integer, lookup, refuse
 
 __all__ = ["Experiment"]
 
@@ -38,19 +38,18 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "
 class Experiment:
     """Compare rankers on tasks.
 
-    Every ranker learns from the training part of every split of every task; its round, and
-    its parameters where it has a grid, are chosen by the validation part alone, by default for
-    each measure by itself; and it is judged by the test part.
+    Every ranker is fitted on the training part of every split of every task. Its round, and
+    its parameters if it has a grid, are chosen on the validation part alone, by default for
+    each measure separately. The values are those of the test part.
 
     Parameters
     ----------
     tasks : Task, problem, data set, list of them, or mapping from name to one or to (X, y, qid)
-        What to rank. `crucial.lab.given_folds.read_folds` makes a task of LETOR's folders.
+        What to rank. `crucial.read_folds` reads a task from folders as LETOR's.
     rankers : str, estimator, list of them, or mapping from name to either
         Names of our rankers, of presets of RankBoost, and of peers: lightgbm, xgboost,
         catboost, ridge, logistic-regression, random-forest, hist-gradient-boosting,
-        best-feature, random.
-        Estimators of scikit-learn's are fitted on rows and labels.
+        best-feature, random. Estimators of scikit-learn are fitted on rows and labels.
     measures : str, Measure, callable, or several of them
         Names as in `crucial.measures.names`.
     protocol : str or Protocol
@@ -58,12 +57,12 @@ class Experiment:
         test), "half-of-items", "given-folds", or one of `crucial.lab.protocols` with other
         settings.
     grids : None, "small" or mapping from ranker to grid
-        Parameters to choose by validation: none, the small grids that come with the names, or
-        those given, each ``{parameter: [values]}``.
+        Parameters to choose on the validation part: none, the small grids that come with the
+        names, or one ``{parameter: [values]}`` per ranker.
     changes : mapping, optional
         Parameters to set in every ranker that has them, such as ``{"n_estimators": 200}``.
     seed : int
-        Deals queries or rows into folds. A task is dealt alike whatever others there are.
+        Deals queries or rows into folds. The folds of a task do not depend on other tasks.
 
     Examples
     --------
@@ -80,19 +79,19 @@ class Experiment:
 
     def __init__(
         self,
-        tasks: Any,
-        rankers: Any,
-        measures: Any = ("ndcg@10",),
-        protocol: Any = "five-folds",
+        tasks: object,
+        rankers: object,
+        measures: Measures = ("ndcg@10",),
+        protocol: str | Protocol = "five-folds",
         *,
-        grids: Any = None,
+        grids: str | Mapping[str, Mapping[str, Sequence[object]]] | None = None,
         changes: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> None:
-        check_integer("Experiment", "seed", seed, 0)
+        check("Experiment", "seed", seed, at_least(0))
         self.seed = int(seed)
         self.protocol = as_protocol(protocol)
-        self.measures = _chosen(measures)
+        self.measures = get_measures(measures, required=True)
         self._choosers = self._check_choosers()
         self.contenders: list[Contender] = as_contenders(rankers, grids, changes)
         if not self.protocol.has_valid and any(one.grid for one in self.contenders):
@@ -108,17 +107,17 @@ class Experiment:
         }
 
     def _check_choosers(self) -> list[Measure]:
-        """Measures that only choose."""
-        given = self.protocol.choose_by
+        """Return the measures that rounds are chosen by and that are not reported."""
+        choose_by = self.protocol.choose_by
         known = {one.name: one for one in self.measures}
-        if isinstance(given, Mapping):
-            for key in given:
+        if isinstance(choose_by, Mapping):
+            for key in choose_by:
                 lookup(known, get_measure(key).name, "measure in choose_by")
         names = dict.fromkeys(self.protocol.chooser(one) for one in known)
         return [get_measure(name) for name in names if name not in known]
 
-    def _check_labels(self, task: Any) -> None:
-        """Refuse labels that a measure cannot read, before any fit."""
+    def _check_labels(self, task: TaskLike) -> None:
+        """Refuse labels that a measure cannot use, before any fit."""
         if not isinstance(task, Task):
             return
         for measure in (*self.measures, *self._choosers):
@@ -160,29 +159,26 @@ class Experiment:
         Parameters
         ----------
         folder : str or path, optional
-            Keeps every finished cell as soon as it is finished. A run that was killed goes on
-            where it stood when it is started again with the same folder; further tasks and
-            rankers may be added; other settings are refused. Without, results are in memory.
+            Stores every cell as soon as it is finished. A run that was killed continues when it
+            is started again with the same folder. Tasks and rankers may be added; other changes
+            of the settings are refused. Without a folder, results are in memory only.
         n_jobs : int, optional
-            Cells at the same time, in processes of their own, each on one thread; None is one
-            after the other, with all cores for the ranker; -1 one for every core. The numbers
-            are the same.
+            Cells computed at the same time, in processes of their own, each on one thread; -1 is
+            one per core. None computes one after the other, with all cores for the ranker. The
+            numbers are the same.
         retry_failed : bool
-            Try cells again that failed before.
+            Compute cells again that failed before.
         progress : bool
-            Show how far it is, where standard error is a terminal.
+            Show a progress bar, where standard error is a terminal.
 
         Returns
         -------
         ExperimentResult
-            A ranker that failed somewhere has its failures in it.
+            With the errors of rankers that failed.
         """
-        check_flag("Experiment.run", "retry_failed", retry_failed)
-        check_flag("Experiment.run", "progress", progress)
-        if n_jobs is not None:
-            check_integer("Experiment.run", "n_jobs", n_jobs, -(2**31))
-            if n_jobs == 0:
-                raise refuse("Experiment.run", "n_jobs", "an int other than 0, or None", 0)
+        check("Experiment.run", "retry_failed", retry_failed, flag)
+        check("Experiment.run", "progress", progress, flag)
+        check("Experiment.run", "n_jobs", n_jobs, none_or(nonzero))
         settings = self.settings()
         jobs = self._jobs(None if n_jobs in (None, 1) else 1)
         try:
@@ -202,7 +198,7 @@ class Experiment:
         return ExperimentResult(_only(settings, self), wanted.values())
 
     def _jobs(self, inner: int | None) -> dict[Key, Job]:
-        """Every cell: rankers in turn on the same split, which is read once."""
+        """Return a job per cell, rankers in turn on the same split, which is read once."""
         found = (
             Job(
                 task,
@@ -252,18 +248,10 @@ def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[Cell]:
             yield from made
     except BrokenProcessPool as error:
         raise CrucialError(
-            "a process of the experiment was ended from outside, most often for want of memory. "
-            "What was finished is kept if there is a folder: start again to go on, with fewer "
-            f"n_jobs. ({error})"
+            "a process of the experiment was ended from outside, most often for lack of memory. "
+            "Finished cells are kept if there is a folder: start again with fewer n_jobs to "
+            f"continue. ({error})"
         ) from error
-
-
-def _chosen(measures: Any) -> list[Measure]:
-    single = isinstance(measures, str | Measure) or callable(measures)
-    several = [measures] if single else list(measures)
-    if not several:
-        raise ParameterError("measures is empty: name at least one, for example 'ndcg@10'.")
-    return list({one.name: one for one in map(get_measure, several)}.values())
 
 
 def _record(measure: Measure) -> MeasureRecord:

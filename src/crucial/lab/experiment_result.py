@@ -18,8 +18,8 @@ from crucial.lab.records import Cell, Key, MeasureRecord, Settings, key_of
 from crucial.lab.store import ResultFolder
 from crucial.lab.tidy import frame_of, write_rows
 from crucial.model.text import printable
+from crucial.parameters import check, lookup, one_of
 from crucial.types import Floats
-from crucial.validation import check_choice, lookup
 
 __all__ = ["ExperimentResult", "load_experiment"]
 
@@ -89,7 +89,7 @@ class ExperimentResult:
 
         Without queries a fold is one list, and stands for one.
         """
-        check_choice("an experiment", "unit", unit, ["auto", *UNITS])
+        check("an experiment", "unit", unit, one_of("auto", *UNITS))
         if unit != "auto":
             return unit
         return "task" if len(self.tasks) > 1 else "query"
@@ -241,7 +241,7 @@ class ExperimentResult:
 
     def to_rows(self, by: str = "cell") -> list[dict[str, Any]]:
         """Tidy rows: one a cell and measure, a query and measure, or a ranker and measure."""
-        check_choice("to_rows", "by", by, ["cell", "query", "ranker"])
+        check("to_rows", "by", by, one_of("cell", "query", "ranker"))
         if by == "ranker":
             return self.summary()
         rows: list[dict[str, Any]] = []

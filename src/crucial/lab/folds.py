@@ -1,28 +1,38 @@
-"""Which rows to learn from and which to judge by: whole queries, dealt into folds."""
+"""Folds: which rows to train on and which to test on, whole queries together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
+from crucial.parameters import refuse
 from crucial.types import Floats, Ints
-from crucial.validation import refuse
 
-__all__ = ["Fold", "deal", "deal_at_random", "folds_by_number", "make_folds"]
+__all__ = [
+    "ALWAYS_TRAIN",
+    "Fold",
+    "FoldName",
+    "deal",
+    "deal_at_random",
+    "folds_by_number",
+    "make_folds",
+]
 
+#: The number of a fold, or what the user calls it.
+FoldName: TypeAlias = int | str | float
 
 _RULE = (
-    "an int of at least 2, a splitter of scikit-learn's, one fold number a row, or pairs of "
+    "an int of at least 2, a splitter of scikit-learn's, one fold number per row, or pairs of "
     "(train rows, test rows)"
 )
 
-#: In an array of fold numbers: rows that are learned from in every fold and never judged.
+#: In an array of fold numbers: rows that are in the training part of every fold.
 ALWAYS_TRAIN = -1
 
 
@@ -32,25 +42,24 @@ class Fold:
 
     Attributes
     ----------
-    name : object
-        What to call it: its number, or as the user did.
+    name : int or str
     train, test : int arrays
-        Numbers of the rows to learn from and to judge by. No query has rows in both.
+        Row numbers. No query has rows in both.
     """
 
-    name: Any
+    name: FoldName
     train: Ints
     test: Ints
 
 
 def make_folds(
-    cv: Any,
+    cv: object,
     y: Floats,
     groups: Groups,
     has_qid: bool,
     random: np.random.Generator,
 ) -> list[Fold]:
-    """Make folds as ``cv`` asks for, none of which leaks a query.
+    """Make the folds that ``cv`` asks for, and check that none divides a query.
 
     Parameters
     ----------
@@ -76,13 +85,14 @@ def make_folds(
         if cv < 2:
             raise refuse("cross_validate", "cv", _RULE, cv)
         return folds_by_number(deal(int(cv), y, groups, has_qid, random))
-    if isinstance(cv, str | bytes):  # (which have a split of their own)
+    if isinstance(cv, str | bytes):  # (they have a method split)
         raise refuse("cross_validate", "cv", _RULE, cv)
-    if callable(getattr(cv, "split", None)):
-        pairs = cv.split(np.zeros((len(y), 1)), y, groups.codes if has_qid else None)
+    split = getattr(cv, "split", None)
+    if callable(split):
+        pairs = split(np.zeros((len(y), 1)), y, groups.codes if has_qid else None)
         folds = [_from_pair(at, pair, len(y)) for at, pair in enumerate(pairs)]
     else:
-        folds = _given(cv, len(y))
+        folds = _from_user(cv, len(y))
     for fold in folds:
         _check_leak(fold, groups, has_qid)
     return folds
@@ -96,7 +106,7 @@ def deal(
     random: np.random.Generator,
     parameter: str = "cv",
 ) -> Ints:
-    """Number of the fold of every row, from 0: whole queries, or without any the rows.
+    """Return the fold of each row, from 0: whole queries, or without any the rows.
 
     ``parameter`` is what the caller's number of folds is called, for errors.
     """
@@ -113,25 +123,32 @@ def deal(
     return _deal_rows(n_folds, y, random)
 
 
-def deal_at_random(n_folds: int, n_queries: int, random: np.random.Generator) -> Ints:
-    """Return the fold of every query, from 0, whatever its labels are."""
-    return random.permutation(n_queries) % n_folds
+def deal_at_random(n_folds: int, count: int, random: np.random.Generator) -> Ints:
+    """Return the fold of each of ``count`` queries (or other things), whatever their labels are.
+
+    Examples
+    --------
+    >>> np.bincount(deal_at_random(3, 7, np.random.default_rng(0))).tolist()
+    [3, 2, 2]
+    """
+    return random.permutation(count) % n_folds
 
 
 def _deal_queries(n_folds: int, y: Floats, groups: Groups, random: np.random.Generator) -> Ints:
-    """Fold of every row: whole queries, those with something to tell apart spread evenly."""
-    inside, first = y[groups.order], groups.starts[:-1]
-    alike = np.maximum.reduceat(inside, first) == np.minimum.reduceat(inside, first)
+    """Deal out whole queries, such that those with different labels are spread evenly."""
+    by_query, first = y[groups.order], groups.starts[:-1]
+    one_label = np.maximum.reduceat(by_query, first) == np.minimum.reduceat(by_query, first)
+    order = np.lexsort((random.random(groups.n_groups), one_label))
     fold = np.empty(groups.n_groups, np.int64)
-    fold[np.lexsort((random.random(groups.n_groups), alike))] = np.arange(groups.n_groups) % n_folds
+    fold[order] = np.arange(groups.n_groups) % n_folds
     return fold[groups.codes]
 
 
 def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:
-    """Fold of every row, such that each fold has its share of every label.
+    """Deal out single rows, such that each fold has its share of every label.
 
-    Ints are lined up by label and dealt out in that order, a round of all folds at a
-    time, each round in an order of its own. Two labels and real numbers are one case.
+    Rows are sorted by label and dealt out in that order, one to each fold per round, each round in
+    an order of its own. This works for two labels and for real numbers alike.
     """
     rounds = -(-len(y) // n_folds)
     dealt = np.concatenate([random.permutation(n_folds) for _ in range(rounds)])
@@ -142,24 +159,22 @@ def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:
     return fold
 
 
-def folds_by_number(numbers: NDArray[Any]) -> list[Fold]:
-    """Return one fold for every distinct fold number, given one number per row."""
+def folds_by_number(numbers: NDArray[np.generic]) -> list[Fold]:
+    """Return one fold per distinct fold number, given one number per row."""
     names = [one for one in np.unique(numbers).tolist() if one != ALWAYS_TRAIN]
     folds = []
     for name in names:
-        test = numbers == name
+        test = np.asarray(numbers == name)
         if test.all():
-            raise DataError(
-                f"cv: all rows are in fold {name!r}, so that there is nothing to learn from."
-            )
+            raise DataError(f"cv: all rows are in fold {name!r}, so that none is left to train on.")
         folds.append(Fold(name, np.flatnonzero(~test), np.flatnonzero(test)))
     if not folds:
-        raise DataError(f"cv: all fold numbers are {ALWAYS_TRAIN}, so that no row is judged.")
+        raise DataError(f"cv: all fold numbers are {ALWAYS_TRAIN}, so that no row is tested.")
     return folds
 
 
-def _given(cv: Any, n_rows: int) -> list[Fold]:
-    """Folds that the user made."""
+def _from_user(cv: object, n_rows: int) -> list[Fold]:
+    """Read folds that the user made: one number per row, or pairs of row numbers."""
     if hasattr(cv, "to_numpy"):
         cv = cv.to_numpy()
     if not isinstance(cv, Iterable):
@@ -180,45 +195,44 @@ def _given(cv: Any, n_rows: int) -> list[Fold]:
     return [_from_pair(at, item, n_rows) for at, item in enumerate(items)]
 
 
-def _from_pair(number: int, pair: Any, n_rows: int) -> Fold:
+def _from_pair(number: int, pair: object, n_rows: int) -> Fold:
     if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
         raise ParameterError(f"cv: fold {number} must be a pair (train rows, test rows).")
-    train, test = (_rows(number, what, rows, n_rows) for what, rows in zip(("train", "test"), pair))
+    train, test = (_rows(number, part, rows, n_rows) for part, rows in zip(("train", "test"), pair))
     if len(np.unique(test)) < len(test):
         raise DataError(f"cv: fold {number} has a test row twice.")
     return Fold(number, train, test)
 
 
-def _rows(number: int, what: str, rows: Any, n_rows: int) -> Ints:
-    """Row numbers, given as such or as a mask."""
+def _rows(number: int, part: str, rows: object, n_rows: int) -> Ints:
+    """Return row numbers, given as such or as a mask."""
     found = np.asarray(rows)
     if found.dtype.kind == "b" and found.shape == (n_rows,):
         found = np.flatnonzero(found)
     if found.ndim != 1 or len(found) == 0:
         raise DataError(
-            f"cv: the {what} rows of fold {number} must be a list of at least one row number. "
+            f"cv: the {part} rows of fold {number} must be a list of at least one row number. "
             f"Got shape {found.shape}."
         )
     if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n_rows:
         raise DataError(
-            f"cv: the {what} rows of fold {number} must be ints in [0, {n_rows - 1}]. Got "
+            f"cv: the {part} rows of fold {number} must be ints in [0, {n_rows - 1}]. Got "
             f"{found.dtype} values from {found.min()} to {found.max()}."
         )
     return found.astype(np.int64)
 
 
 def _check_leak(fold: Fold, groups: Groups, has_qid: bool) -> None:
-    """Refuse a fold that learns from what it is judged by."""
+    """Refuse a fold that has a query, or a row, in both parts."""
     codes = groups.codes if has_qid else np.arange(groups.n_rows)
     shared = np.intersect1d(codes[fold.train], codes[fold.test])
     if not len(shared):
         return
     if has_qid:
-        label = groups.ids[[shared[0]]].tolist()[0]
+        query = groups.ids[[shared[0]]].tolist()[0]
         raise DataError(
-            f"cv: query {label!r} has rows to learn from and rows to judge by in fold "
-            f"{fold.name!r}. A query must stand whole on one side; pass cv=5 to have them dealt."
+            f"cv: query {query!r} has train rows and test rows in fold {fold.name!r}. All rows of "
+            "a query must be in the same part; pass cv=5 to have the queries dealt out."
         )
-    raise DataError(
-        f"cv: row {shared[0]} is to be learned from and judged by in fold {fold.name!r}."
-    )
+    raise DataError(f"cv: row {shared[0]} is both a train row and a test row in fold "
+                    f"{fold.name!r}.")  # fmt: skip

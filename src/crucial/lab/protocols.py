@@ -14,8 +14,8 @@ from crucial.errors import DataError, ParameterError, about
 from crucial.lab.folds import deal
 from crucial.lab.tasks import Split, Task
 from crucial.measures.names import get_measure
+from crucial.parameters import at_least, between, check, lookup, refuse
 from crucial.types import Ints
-from crucial.validation import check_integer, check_real, lookup, refuse
 
 __all__ = [
     "PROTOCOLS",
@@ -98,7 +98,7 @@ class ThreeWayFolds(Protocol):
     n_folds: int = 5
 
     def __post_init__(self) -> None:
-        check_integer(type(self).__name__, "n_folds", self.n_folds, 3)
+        check(type(self).__name__, "n_folds", self.n_folds, at_least(3))
 
     @property
     def text(self) -> str:
@@ -138,8 +138,8 @@ class PlainFolds(Protocol):
     valid: float = 0.0
 
     def __post_init__(self) -> None:
-        check_integer(type(self).__name__, "n_folds", self.n_folds, 2)
-        check_real(type(self).__name__, "valid", self.valid, 0.0, 0.9)
+        check(type(self).__name__, "n_folds", self.n_folds, at_least(2))
+        check(type(self).__name__, "valid", self.valid, between(0.0, 0.9))
 
     @property
     def has_valid(self) -> bool:
@@ -186,8 +186,8 @@ class HalfOfItems(Protocol):
     valid: float = 0.0
 
     def __post_init__(self) -> None:
-        check_integer(type(self).__name__, "repeats", self.repeats, 1)
-        check_real(type(self).__name__, "valid", self.valid, 0.0, 0.9)
+        check(type(self).__name__, "repeats", self.repeats, at_least(1))
+        check(type(self).__name__, "valid", self.valid, between(0.0, 0.9))
 
     @property
     def has_valid(self) -> bool:

@@ -14,8 +14,8 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.measures.paired import SAME
+from crucial.parameters import at_least, between, check
 from crucial.types import Floats
-from crucial.validation import check_integer, check_real
 
 __all__ = ["FriedmanTest", "average_ranks", "critical_difference", "friedman_test", "ranks_of"]
 
@@ -145,9 +145,9 @@ def critical_difference(n_rankers: int, n_blocks: int, alpha: float = 0.05) -> f
     """
     from scipy.stats import studentized_range
 
-    check_integer("critical_difference", "n_rankers", n_rankers, 2)
-    check_integer("critical_difference", "n_blocks", n_blocks, 1)
-    check_real("critical_difference", "alpha", alpha, 1e-6, 0.5)
+    check("critical_difference", "n_rankers", n_rankers, at_least(2))
+    check("critical_difference", "n_blocks", n_blocks, at_least(1))
+    check("critical_difference", "alpha", alpha, between(1e-6, 0.5))
     q = float(studentized_range.ppf(1 - alpha, n_rankers, np.inf)) / math.sqrt(2)
     return q * math.sqrt(n_rankers * (n_rankers + 1) / (6.0 * n_blocks))
 

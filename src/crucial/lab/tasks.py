@@ -1,4 +1,4 @@
-"""What rankers are compared on: a task is rows to rank, in memory or as folds in files."""
+"""Tasks: what rankers are compared on, in memory here, as folds in files in `given_folds`."""
 
 from __future__ import annotations
 
@@ -7,23 +7,46 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.files import PathLike
 from crucial.data.groups import Groups
+from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError, about
 from crucial.feedback.labels import check_labels
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, PathLike, TableLike
 
-__all__ = ["Part", "Parts", "Split", "Task", "as_tasks"]
+__all__ = ["Part", "Parts", "Split", "Task", "TaskLike", "as_table", "as_tasks", "take_rows"]
+
+#: An array, a sparse matrix, a frame or Instances: what `take_rows` takes rows of.
+Table: TypeAlias = Any
+
+
+def as_table(X: TableLike | Instances) -> Table:
+    """Return a table that rows can be taken of."""
+    if isinstance(X, Instances):
+        return X
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def take_rows(X: Table, rows: Ints) -> Table:
+    """Return rows of an array, a sparse matrix, or a frame, which stays a frame."""
+    if isinstance(X, Instances):
+        return Instances(take_rows(X.table, rows), X.names)
+    if not (hasattr(X, "columns") or hasattr(X, "column_names")):
+        return X[rows]
+    import narwhals as nw
+
+    return nw.from_native(X, eager_only=True)[rows].to_native()
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows to learn from, to choose by or to judge by.
+    """Rows to train on, to validate on or to test on.
 
     Attributes
     ----------
@@ -34,14 +57,14 @@ class Part:
         None where all rows make one list.
     """
 
-    X: Any
+    X: Table
     y: Floats
     groups: Groups
-    qid: NDArray[Any] | None
+    qid: NDArray[np.generic] | None
 
     @classmethod
-    def of(cls, X: Any, y: Floats, qid: NDArray[Any] | None) -> Part:
-        """Sort the rows into queries."""
+    def of(cls, X: Table, y: Floats, qid: NDArray[np.generic] | None) -> Part:
+        """Group the rows by query."""
         return cls(X, y, Groups.from_qid(qid, len(y)), qid)
 
 
@@ -61,13 +84,27 @@ class Split:
     Attributes
     ----------
     name : str
-    train, valid, test : arrays of row numbers, or None for a task whose files say
+    train, valid, test : arrays of row numbers, or None for a task whose files are divided
     """
 
     name: str
     train: Ints | None = None
     valid: Ints | None = None
     test: Ints | None = None
+
+
+class TaskLike(Protocol):
+    """What an experiment needs of a task."""
+
+    @property
+    def name(self) -> str:
+        """Name of the task."""
+
+    def parts(self, split: Split) -> Parts:
+        """Return the rows of every part."""
+
+    def digest(self) -> str:
+        """Return a hash of the data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +118,7 @@ class Task:
     y : array of shape (n_rows,)
         Labels, higher is better.
     qid : array of shape (n_rows,), optional
-        Query of every row; without, all rows make one list.
+        Query of each row; without it, all rows make one list.
 
     Examples
     --------
@@ -91,16 +128,12 @@ class Task:
     """
 
     name: str
-    X: Any
+    X: Table
     y: Any
     qid: Any = None
 
     def __post_init__(self) -> None:
-        table = self.X
-        if hasattr(table, "tocsr"):
-            table = table.tocsr()
-        elif not hasattr(table, "shape"):
-            table = np.asarray(table)
+        table = as_table(self.X)
         object.__setattr__(self, "X", table)
         with about(f"task {self.name!r}"):
             object.__setattr__(self, "y", check_labels(self.y, int(table.shape[0])))
@@ -110,7 +143,7 @@ class Task:
 
     @classmethod
     def from_file(cls, path: PathLike, name: str | None = None, **options: Any) -> Task:
-        """Read one from a file; options as in `crucial.read_data`."""
+        """Read a task from a file; the options are those of `crucial.read_data`."""
         from crucial.data.formats.reading import read_data
 
         data = read_data(path, **options)
@@ -124,35 +157,31 @@ class Task:
         return Groups.from_qid(self.qid, len(self.y))
 
     def parts(self, split: Split) -> Parts:
-        """Rows of every part."""
+        """Return the rows of every part."""
         assert split.train is not None
         assert split.test is not None
         valid = None if split.valid is None else self._take(split.valid)
         return Parts(self._take(split.train), valid, self._take(split.test))
 
     def _take(self, rows: Ints) -> Part:
-        from crucial.lab.cross_validation import take_rows
-
         qid = None if self.qid is None else self.qid[rows]
         return Part.of(take_rows(self.X, rows), self.y[rows], qid)
 
     def digest(self) -> str:
-        """Hash of the data, to tell whether a run goes on with the same ones."""
-        made = hashlib.blake2b(digest_size=16)
+        """Return a hash of the data; a run continues an experiment on the same data only."""
+        found = hashlib.blake2b(digest_size=16)
         table = self.X
         if hasattr(table, "columns") or hasattr(table, "column_names"):
-            from crucial.data.instances import Instances
-
             checked = Instances.from_input(table)
-            made.update(repr(checked.names).encode())
+            found.update(repr(checked.names).encode())
             table = checked.table
         sparse = hasattr(table, "indptr")
         arrays = [table.data, table.indices, table.indptr] if sparse else [table]
         qid = None if self.qid is None else np.asarray(self.qid).astype(str)
         for array in (*arrays, self.y, *(() if qid is None else (qid,))):
-            made.update(f"{array.dtype}{array.shape}".encode())
-            made.update(np.ascontiguousarray(array).view(np.uint8).data)
-        return made.hexdigest()
+            found.update(f"{array.dtype}{array.shape}".encode())
+            found.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return found.hexdigest()
 
     def __repr__(self) -> str:
         rows, features = self.X.shape
@@ -166,8 +195,8 @@ _RULE = (
 )
 
 
-def as_tasks(tasks: Any) -> list[Any]:
-    """Tasks in any form, each under a name of its own."""
+def as_tasks(tasks: object) -> list[TaskLike]:
+    """Return tasks given in any form, each under a name of its own."""
     if _is_task(tasks) or _has_rows(tasks):
         tasks = [tasks]
     if isinstance(tasks, Mapping):
@@ -181,22 +210,23 @@ def as_tasks(tasks: Any) -> list[Any]:
     seen: set[str] = set()
     for one in found:
         if one.name in seen:
-            raise ParameterError(f"two tasks have the name {one.name!r}; give them others.")
+            raise ParameterError(f"two tasks have the name {one.name!r}; rename one of them.")
         seen.add(one.name)
     return found
 
 
-def _is_task(one: Any) -> bool:
+def _is_task(one: object) -> bool:
     return all(hasattr(one, attribute) for attribute in ("name", "parts", "digest"))
 
 
-def _has_rows(one: Any) -> bool:
+def _has_rows(one: object) -> bool:
     return all(hasattr(one, attribute) for attribute in ("X", "y", "qid"))
 
 
-def _as_task(name: str, one: Any) -> Any:
+def _as_task(name: str, one: Any) -> TaskLike:
     if _is_task(one):
-        return one
+        found: TaskLike = one
+        return found
     if _has_rows(one):
         if one.y is None:
             raise DataError(f"task {name!r} has no labels (y is None).")

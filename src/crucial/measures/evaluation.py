@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,13 +12,11 @@ from crucial.measures.base import EMPTY, Measure, Prepared
 from crucial.measures.intervals import bootstrap_interval
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
 from crucial.measures.linear import weighted_sum
-from crucial.measures.names import get_measure
+from crucial.measures.names import Measures, get_measure, get_measures
 from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, check_real
 
 __all__ = ["Evaluation", "MeasureResult", "evaluate", "measure_ranking"]
-
-Measures = str | Measure | Callable[..., Any] | Iterable[str | Measure | Callable[..., Any]]
 
 
 @dataclass(frozen=True)
@@ -114,13 +111,6 @@ class Evaluation:
         return "\n".join(lines)
 
 
-def _chosen(measures: Measures) -> list[Measure]:
-    if isinstance(measures, str | Measure) or not isinstance(measures, Iterable):
-        measures = [measures]
-    found = {one.name: one for one in map(get_measure, measures)}
-    return list(found.values())
-
-
 def _unjudged_share(judged: Judged, ranking: Ranking, depth: int | None) -> float | None:
     """Share of the items in the first ``depth`` positions that nobody judged."""
     if judged.judged is None:
@@ -154,7 +144,7 @@ def measure_ranking(
         check_real("evaluate", "intervals", level, 0.0, 1.0, low_open=True)
         if isinstance(random_state, np.random.Generator):
             random_state = int(random_state.integers(2**62))
-    chosen = _chosen(measures)
+    chosen = get_measures(measures)
     ranking = Ranking(judged, scores, ties)
     # The deepest first: its sorted lists serve the others.
     deep = sorted(chosen, key=lambda m: -(m.depth or 2**62))

@@ -9,7 +9,7 @@ import numpy as np
 from crucial.measures.base import Aggregate
 from crucial.types import Floats
 
-__all__ = ["bootstrap_interval"]
+__all__ = ["bootstrap_interval", "percentile_interval"]
 
 #: Drawn numbers held at a time.
 _AT_ONCE = 2_000_000
@@ -64,5 +64,11 @@ def bootstrap_interval(
         top, bottom = amounts[picks].sum(axis=1), mass[picks].sum(axis=1)
         # (a draw of queries without a value has none itself)
         drawn.append(top if how == "sum" else top[bottom > 0] / bottom[bottom > 0])
-    low, high = np.quantile(np.concatenate(drawn), [(1 - level) / 2, (1 + level) / 2])
+    low, high = percentile_interval(np.concatenate(drawn), level)
     return float(low), float(high)
+
+
+def percentile_interval(draws: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return both ends of the interval that has a share ``level`` of the draws, per column."""
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high

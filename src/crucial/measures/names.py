@@ -23,8 +23,8 @@ Names are read in either case, and spaces do not matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 from crucial.errors import ParameterError
 from crucial.measures.base import Measure
@@ -32,7 +32,12 @@ from crucial.measures.custom import CustomMeasure
 from crucial.measures.families import MEASURES, Family, whole_number
 from crucial.validation import lookup
 
-__all__ = ["MEASURES", "get_measure"]
+__all__ = ["MEASURES", "MeasureLike", "Measures", "get_measure", "get_measures"]
+
+#: A measure as callers name it: see `get_measure`.
+MeasureLike: TypeAlias = str | Measure | Callable[..., float]
+#: One measure or several.
+Measures: TypeAlias = MeasureLike | Iterable[MeasureLike]
 
 _FORM = re.compile(r"([a-z][a-z0-9_]*)(?:@([^()]*))?(?:\((.*)\))?")
 
@@ -89,7 +94,7 @@ def _parse(typed: str) -> Measure:
     return family.make(plain + (f"({','.join(said)})" if said else ""), **fields)
 
 
-def get_measure(measure: str | Measure | Callable[..., Any]) -> Measure:
+def get_measure(measure: MeasureLike) -> Measure:
     """Find a measure by its name, or take one that the user made.
 
     Parameters
@@ -120,3 +125,13 @@ def get_measure(measure: str | Measure | Callable[..., Any]) -> Measure:
         "a measure must be a name like 'ndcg@10', a Measure, or a function of (y, scores). "
         f"Got {measure!r} instead."
     )
+
+
+def get_measures(measures: Measures, *, required: bool = False) -> list[Measure]:
+    """Find one measure or several, each of them once; ``required`` refuses an empty list."""
+    if isinstance(measures, str | Measure) or not isinstance(measures, Iterable):
+        measures = [measures]
+    found = {one.name: one for one in map(get_measure, measures)}
+    if required and not found:
+        raise ParameterError("measures is empty: name at least one, for example 'ndcg@10'.")
+    return list(found.values())

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataWarning
-from crucial.measures.evaluation import Evaluation, Measures, measure_ranking
+from crucial.measures.evaluation import Evaluation, measure_ranking
 from crucial.measures.judged import Judged, as_numbers
+from crucial.measures.names import Measures
 from crucial.types import Bools, Floats, Ints
 from crucial.validation import check_choice
 

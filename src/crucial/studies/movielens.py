@@ -12,15 +12,22 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crucial.data.formats.ratings import read_ratings
 from crucial.data.ratings import Ratings
-from crucial.errors import CrucialError, DataError
+from crucial.errors import DataError
+from crucial.studies.common import (
+    Write,
+    add_experiment_options,
+    new_parser,
+    print_experiment,
+    run_study,
+    write,
+)
 
 if TYPE_CHECKING:
     from crucial.lab.experiment_result import ExperimentResult
@@ -37,10 +44,11 @@ PUBLISHED: dict[str, dict[str, tuple[float, int, float]]] = {
     "ndcg@7": {"RB+": (1.476, 11, 0.8104), "RB-C": (2.268, 2, 0.7744), "RB-D": (2.256, 4, 0.7749)},
 }
 MEASURES = tuple(PUBLISHED)
+RANKERS = tuple(PUBLISHED["r1"])
 
 
 def make_tasks(ratings: Ratings, least: int = 100) -> tuple[list[Task], int]:
-    """One task a user with at least so many ratings, and how many were without a feature.
+    """Return one task per user with at least so many ratings, and how many had no feature.
 
     A feature is another user who rated half of the films of the task or more. Where that user
     did not rate a film, the value is below all ratings (the paper's rule).
@@ -70,7 +78,7 @@ def make_tasks(ratings: Ratings, least: int = 100) -> tuple[list[Task], int]:
 
 
 def rankers(rounds: int) -> dict[str, Any]:
-    """The three of the paper. Its stumps have either sign, so the steepest is by ``|r|``."""
+    """Return the paper's three rankers; its stumps have either sign, so |r| is the steepness."""
     from crucial.estimators.rankboost import RankBoost
     from crucial.estimators.rankboost_plus import RankBoostPlus
 
@@ -84,46 +92,49 @@ def rankers(rounds: int) -> dict[str, Any]:
 def run(
     tasks: list[Task], rounds: int = 200, folder: str | None = None, n_jobs: int = -1, seed: int = 0
 ) -> ExperimentResult:
-    """Five folds of every task: three to train, one to choose the round by, one to test."""
+    """Run five folds per task: three to train, one to choose the round by, one to test."""
     from crucial.lab.experiment import Experiment
 
     trial = Experiment(tasks, rankers(rounds), MEASURES, "five-folds", seed=seed)
     return trial.run(folder, n_jobs=n_jobs)
 
 
-def print_tables(found: ExperimentResult, write: Any = print) -> None:
-    """Tables 1 and 3 of the paper, its figures in brackets."""
-    names = list(PUBLISHED["r1"])
+def print_tables(found: ExperimentResult, write: Write = write) -> None:
+    """Print tables 1 and 3 of the paper, its figures in brackets."""
     rounds: dict[tuple[str, str], list[int]] = {}
     for cell in found.cells:
         for measure in MEASURES:
             chosen = cell["measures"][measure]["round"]
             rounds.setdefault((measure, cell["ranker"]), []).append(chosen or 0)
     write("\nAverage rank over tasks, median round (table 1; the paper's in brackets)")
-    write(f"{'':8}" + "".join(f"{name:>27}" for name in names))
+    _write_row(write, "", RANKERS)
     for measure in MEASURES:
         summary = found.ranks(measure, "task")
         ranks = dict(zip(summary.rankers, summary.ranks))
         cells = []
-        for name in names:
+        for name in RANKERS:
             theirs = PUBLISHED[measure][name]
             median = statistics.median(rounds[measure, name])
             cells.append(f"{ranks[name]:.3f} {median:4g} [{theirs[0]:.3f} {theirs[1]:2d}]")
-        write(f"{measure:8}" + "".join(f"{cell:>27}" for cell in cells))
+        _write_row(write, measure, cells)
     write("\nMean over tasks (table 3; the paper's in brackets)")
-    write(f"{'':8}" + "".join(f"{name:>27}" for name in names))
+    _write_row(write, "", RANKERS)
     for measure in MEASURES:
         cells = [
             f"{found.value(measure, name, 'task'):.4f} [{PUBLISHED[measure][name][2]:.4f}]"
-            for name in names
+            for name in RANKERS
         ]
-        write(f"{measure:8}" + "".join(f"{cell:>27}" for cell in cells))
+        _write_row(write, measure, cells)
     for measure in ("r2", "ndcg@5"):
         write(f"\n{found.ranks(measure, 'task')}")
 
 
-def print_readings(tasks: list[Task], rounds: int, seed: int, write: Any = print) -> None:
-    """NDCG under other readings: of the gain, and of "minimized on the validation set".
+def _write_row(write: Write, head: str, cells: Iterable[str], width: int = 8) -> None:
+    write(f"{head:{width}}" + "".join(f"{cell:>27}" for cell in cells))
+
+
+def print_readings(tasks: list[Task], rounds: int, seed: int, write: Write = write) -> None:
+    """Print NDCG under other readings: of the gain, and of "minimized on the validation set".
 
     The paper's NDCG is lower than that of any ranker here, and its rounds are fewer. Taken to the
     letter, its rule keeps the round in which NDCG is smallest.
@@ -153,71 +164,50 @@ def print_readings(tasks: list[Task], rounds: int, seed: int, write: Any = print
                         found.setdefault((measure, kept, name), []).append(
                             (float(tables[1][measure][where]), where + 1)
                         )
-    names = list(PUBLISHED["r1"])
     write("\nNDCG@5 under other readings: mean, median round (the paper's in brackets)")
-    write(f"{'gain, round kept':26}" + "".join(f"{name:>27}" for name in names))
+    _write_row(write, "gain, round kept", RANKERS, 26)
     for measure in (one.name for one in measures):
         for kept in ("largest", "smallest"):
             cells = []
-            for name in names:
+            for name in RANKERS:
                 values, rounds_kept = zip(*found[measure, kept, name])
                 theirs = PUBLISHED["ndcg@5"][name]
                 cells.append(
                     f"{np.mean(values):.4f} {statistics.median(rounds_kept):4g} "
                     f"[{theirs[2]:.4f} {theirs[1]}]"
                 )
-            write(f"{measure + ', ' + kept:26}" + "".join(f"{cell:>27}" for cell in cells))
+            _write_row(write, f"{measure}, {kept}", cells, 26)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study and print its tables."""
-    parser = argparse.ArgumentParser(
-        prog="python -m crucial.studies.movielens",
-        description="MovieLens-100K by RankBoost+, RB-C and RB-D, beside the published figures.",
+    parser = new_parser(
+        "movielens", "MovieLens-100K by RankBoost+, RB-C and RB-D, with the published figures."
     )
     parser.add_argument("ratings", help="u.data, ml-100k.inter, or a table user, item, rating")
     parser.add_argument("--users", type=int, help="the first so many users only")
-    parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0, help="deals films into folds")
-    parser.add_argument("--folder", help="keeps finished cells: a killed run goes on")
     parser.add_argument(
         "--readings", action="store_true", help="NDCG under other readings of the rule instead"
     )
-    parser.add_argument("--report", help="also write a page")
-    parser.add_argument("--jobs", type=int, default=-1)
-    given = parser.parse_args(arguments)
-    try:
-        _study(given)
-    except CrucialError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 2
-    return 0
+    add_experiment_options(parser, seed="deals films into folds")
+    return run_study(_study, parser, arguments)
 
 
-def _study(given: argparse.Namespace) -> None:
-    def write(text: str) -> None:
-        sys.stdout.write(f"{text}\n")
-
-    ratings = read_ratings(given.ratings)
+def _study(options: argparse.Namespace) -> None:
+    ratings = read_ratings(options.ratings)
     tasks, empty = make_tasks(ratings)
     write(
         f"{len(ratings.rating)} ratings; {len(tasks) + empty} users have 100 or more, and "
         f"{len(tasks)} of them another user who rated half of their films (the paper: 367)"
     )
-    if given.users is not None:
-        tasks = tasks[: given.users]
+    if options.users is not None:
+        tasks = tasks[: options.users]
         write(f"the first {len(tasks)} users")
-    if given.readings:
-        print_readings(tasks, given.rounds, given.seed, write)
+    if options.readings:
+        print_readings(tasks, options.rounds, options.seed, write)
         return
-    began = time.perf_counter()
-    found = run(tasks, given.rounds, given.folder, given.jobs, given.seed)
-    write(f"{found!r} in {time.perf_counter() - began:.0f} s")
-    for one in found.failures:
-        write(f"failed: {one}")
-    print_tables(found, write)
-    if given.report:
-        found.report(given.report, "MovieLens")
+    settings = (options.rounds, options.folder, options.jobs, options.seed)
+    print_experiment(lambda: run(tasks, *settings), print_tables, "MovieLens", options.report)
 
 
 if __name__ == "__main__":

@@ -19,10 +19,11 @@ from crucial.data.files import PathLike
 from crucial.data.formats.reading import read_data
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, in_file
+from crucial.lab.folds import deal_at_random
 from crucial.lab.given_folds import FoldTask, read_folds
 from crucial.lab.tasks import Part, Parts, Split, Task
+from crucial.parameters import check, int_between, one_of
 from crucial.types import Floats
-from crucial.validation import check_choice, check_integer
 
 __all__ = [
     "SUBSTITUTES",
@@ -58,7 +59,7 @@ def heights(y: Floats, groups: Groups, best: str = "largest") -> Floats:
     >>> heights(np.array([7.0, 1.0, 3.0]), Groups.single(3), "smallest").tolist()
     [1.0, 3.0, 2.0]
     """
-    check_choice("heights", "best", best, ["largest", "smallest"])
+    check("heights", "best", best, one_of("largest", "smallest"))
     rising = y if best == "largest" else -y
     query = np.repeat(np.arange(groups.n_groups), groups.sizes)
     order = groups.order[np.lexsort((rising[groups.order], query))]
@@ -149,7 +150,7 @@ def read_strict_folds(folder: PathLike, best: str = "largest", **options: Any) -
     **options
         Of `crucial.read_data`.
     """
-    check_choice("read_strict_folds", "best", best, ["largest", "smallest"])
+    check("read_strict_folds", "best", best, one_of("largest", "smallest"))
     found = read_folds(folder, **options)
     return StrictFolds(found.name, found.folds, found.options, best)
 
@@ -177,8 +178,8 @@ def digit_lists(n_queries: int = 200, length: int = 100, seed: int = 0) -> Task:
     from sklearn.datasets import load_digits
 
     images = load_digits().images
-    check_integer("digit_lists", "n_queries", n_queries, 1, len(images))
-    check_integer("digit_lists", "length", length, 2, len(images) - 1)
+    check("digit_lists", "n_queries", n_queries, int_between(1, len(images)))
+    check("digit_lists", "length", length, int_between(2, len(images) - 1))
     random = np.random.default_rng(seed)
     views = [view(images).reshape(len(images), -1) for view in _VIEWS.values()]
     properties = np.column_stack([measure(images) for measure in _PROPERTIES.values()])
@@ -240,8 +241,8 @@ def diabetes_lists(length: int = 34, seed: int = 0) -> Task:
     from sklearn.datasets import load_diabetes
 
     X, y = load_diabetes(return_X_y=True, scaled=False)
-    check_integer("diabetes_lists", "length", length, 2, len(y) // 5)
-    qid = np.random.default_rng(seed).permutation(len(y)) % (len(y) // length)
+    check("diabetes_lists", "length", length, int_between(2, len(y) // 5))
+    qid = deal_at_random(len(y) // length, len(y), np.random.default_rng(seed))
     keep = np.unique(np.column_stack([qid, y]), axis=0, return_index=True)[1]
     X, y, qid = X[keep], y[keep], qid[keep]
     return Task("diabetes", X, heights(y, Groups.from_qid(qid, len(y))), qid)

@@ -12,20 +12,30 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from crucial.errors import CrucialError
+from crucial.parameters import lookup
+from crucial.studies.common import (
+    Write,
+    add_experiment_options,
+    new_parser,
+    print_experiment,
+    run_study,
+    write,
+)
 from crucial.studies.strict_lists import SUBSTITUTES, heights, read_strict_folds
-from crucial.validation import lookup
+from crucial.types import Floats, TableLike, VectorLike
 
 if TYPE_CHECKING:
+    from crucial.lab.adapter import Estimator
     from crucial.lab.experiment_result import ExperimentResult
+    from crucial.lab.peers import LightGBMPeer
+    from crucial.lab.tasks import TaskLike
 
 __all__ = ["Graded", "main", "print_tables", "rankers", "run"]
 
@@ -50,54 +60,56 @@ PUBLISHED_NDCG: dict[str, tuple[float, ...]] = {
 NDCG = tuple(f"ndcg@{k}(letor)" for k in range(1, 11))
 MEASURES = ("kendall", "persistence@10", *NDCG)
 
-#: What ListMLE and SVM-map are tuned by.
+#: The grid of the rankers that are tuned.
+_TUNED = ("ListMLE", "SVM-map")
 RIDGES = [1e-4, 1e-3, 1e-2, 1e-1]
 
 
 class Graded(BaseEstimator):
-    """A ranker that wants few grades, given strict orders: every list is cut into equal parts.
+    """Fit a ranker that needs few grades to strict orders: every list is cut into equal parts.
 
     Parameters
     ----------
     ranker : object with fit and predict
     n_grades : int
-        LightGBM's objective knows 31.
+        LightGBM's objective has 31.
     """
 
-    def __init__(self, ranker: Any, n_grades: int = 31) -> None:
+    def __init__(self, ranker: LightGBMPeer, n_grades: int = 31) -> None:
         self.ranker = ranker
         self.n_grades = n_grades
 
-    def fit(self, X: Any, y: Any, *, qid: Any = None) -> Self:
-        """Learn from grades 0 to n_grades - 1."""
+    def fit(self, X: TableLike, y: VectorLike, *, qid: VectorLike | None = None) -> Self:
+        """Fit on grades 0 to n_grades - 1."""
         from crucial.data.groups import Groups
 
-        groups = Groups.from_qid(qid, len(y))
-        place = heights(np.asarray(y, np.float64), groups) - 1.0
+        labels = np.asarray(y, np.float64)
+        groups = Groups.from_qid(qid, len(labels))
+        place = heights(labels, groups) - 1.0
         grades = np.floor(self.n_grades * place / groups.sizes[groups.codes])
         self.ranker.fit(X, grades, qid=qid)
         return self
 
-    def predict(self, X: Any) -> Any:
-        """Scores after all rounds."""
+    def predict(self, X: TableLike) -> Floats:
+        """Return the scores after all rounds."""
         return self.ranker.predict(X)
 
-    def staged_predict(self, X: Any) -> Any:
-        """Scores after every round."""
+    def staged_predict(self, X: TableLike) -> Iterator[Floats]:
+        """Yield the scores after every round."""
         return self.ranker.staged_predict(X)
 
 
-def rankers(rounds: int = 200, intervals: int = 8, relevant: int = 10) -> dict[str, Any]:
-    """The six of the paper, in its order, and ours, as far as what they need is installed.
+def rankers(rounds: int = 200, intervals: int = 8, relevant: int = 10) -> dict[str, Estimator]:
+    """Return the paper's six rankers, in its order, and ours, if their packages are installed.
 
     Parameters
     ----------
     rounds : int
-        Of RankBoost, LightGBM and RankCosine.
+        Rounds of RankBoost, LightGBM and RankCosine.
     intervals : int
         K of quasi-KNN.
     relevant : int
-        SVM-map knows relevant and not: so many of the first positions are.
+        How many of the first positions are relevant for SVM-map.
     """
     from crucial.estimators.diff_rank import DiffRank
     from crucial.estimators.feature_rank import BLFeatureRank, FeatureRank
@@ -107,7 +119,7 @@ def rankers(rounds: int = 200, intervals: int = 8, relevant: int = 10) -> dict[s
     from crucial.estimators.svm_map import SVMMap
     from crucial.lab.peers import LightGBMPeer
 
-    found: dict[str, Any] = {
+    found: dict[str, Estimator] = {
         "DiffRank": DiffRank(intervals),
         "BL-FeatureRank": BLFeatureRank(intervals),
         "FeatureRank": FeatureRank(intervals),
@@ -128,25 +140,24 @@ _NEEDS = {"SVM-map": "clarabel", "LightGBM": "lightgbm"}
 
 
 def run(
-    task: Any,
-    systems: dict[str, Any],
+    task: TaskLike,
+    systems: Mapping[str, Estimator],
     folder: str | None = None,
     n_jobs: int = -1,
     seed: int = 0,
 ) -> ExperimentResult:
-    """The folds that came with the data, or five: three to train, one to choose by, one to test."""
+    """Run the folds that came with the data, or five: three train, one validates, one tests."""
     from crucial.lab.experiment import Experiment
     from crucial.lab.protocols import GivenFolds, ThreeWayFolds
 
-    given = hasattr(task, "folds")
-    protocol = (GivenFolds if given else ThreeWayFolds)(choose_by="kendall")
-    grids = {name: {"l2": RIDGES} for name in ("ListMLE", "SVM-map") if name in systems}
+    protocol = (GivenFolds if hasattr(task, "folds") else ThreeWayFolds)(choose_by="kendall")
+    grids = {name: {"l2": RIDGES} for name in systems if name in _TUNED}
     trial = Experiment([task], systems, MEASURES, protocol, grids=grids, seed=seed)
     return trial.run(folder, n_jobs=n_jobs)
 
 
-def print_tables(found: ExperimentResult, write: Any = print) -> None:
-    """Tables 1 and 2 of the paper, its figures in brackets."""
+def print_tables(found: ExperimentResult, write: Write = write) -> None:
+    """Print tables 1 and 2 of the paper, its figures in brackets."""
     wide = max(len(name) for name in found.rankers) + 1
     failed = {one["ranker"] for one in found.failures}
     names = [name for name in found.rankers if name not in failed]
@@ -171,9 +182,8 @@ def print_tables(found: ExperimentResult, write: Any = print) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study and print its tables."""
-    parser = argparse.ArgumentParser(
-        prog="python -m crucial.studies.strict_order",
-        description="Rankers of strictly ordered lists, beside the published figures.",
+    parser = new_parser(
+        "strict_order", "Rankers of strictly ordered lists, with the published figures."
     )
     parser.add_argument("lists", nargs="?", help="folder of MQ2008-list, with Fold1 to Fold5")
     parser.add_argument(
@@ -185,50 +195,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--substitute", default="digits", help=f"without lists: {' or '.join(SUBSTITUTES)}"
     )
-    parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--intervals", type=int, default=8, help="K of quasi-KNN")
     parser.add_argument(
         "--relevant", type=int, default=10, help="first positions that SVM-map is to find"
     )
     parser.add_argument("--only", nargs="+", metavar="SYSTEM", help="these systems only")
-    parser.add_argument("--seed", type=int, default=0, help="deals substitutes into folds")
-    parser.add_argument("--folder", help="keeps finished cells: a killed run goes on")
-    parser.add_argument("--report", help="also write a page")
-    parser.add_argument("--jobs", type=int, default=-1)
-    given = parser.parse_args(arguments)
-    try:
-        _study(given)
-    except CrucialError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 2
-    return 0
+    add_experiment_options(parser, seed="deals substitutes into folds")
+    return run_study(_study, parser, arguments)
 
 
-def _study(given: argparse.Namespace) -> None:
-    def write(text: str) -> None:
-        sys.stdout.write(f"{text}\n")
-
-    if given.lists is not None:
-        task: Any = read_strict_folds(given.lists, given.best)
+def _study(options: argparse.Namespace) -> None:
+    if options.lists is not None:
+        task: TaskLike = read_strict_folds(options.lists, options.best)
     else:
-        make = lookup(SUBSTITUTES, given.substitute, "substitute")
-        task = make(seed=given.seed)
-        said = " ".join((make.__doc__ or "").split("\n\n")[1].split())
-        write(f"A substitute, not the paper's data: its figures are not to be met here. {said}")
+        make = lookup(SUBSTITUTES, options.substitute, "substitute")
+        task = make(seed=options.seed)
+        about = " ".join((make.__doc__ or "").split("\n\n")[1].split())
+        write(f"A substitute for the paper's data: its figures cannot be reached here. {about}")
     write(repr(task))
-    systems = rankers(given.rounds, given.intervals, given.relevant)
+    systems = rankers(options.rounds, options.intervals, options.relevant)
     for name in set(_NEEDS) - set(systems):
         write(f"{name} is left out: {_NEEDS[name]} is not installed.")
-    if given.only:
-        systems = {name: lookup(systems, name, "system") for name in given.only}
-    began = time.perf_counter()
-    found = run(task, systems, given.folder, given.jobs, given.seed)
-    write(f"{found!r} in {time.perf_counter() - began:.0f} s")
-    for one in found.failures:
-        write(f"failed: {one}")
-    print_tables(found, write)
-    if given.report:
-        found.report(given.report, "Strictly ordered lists")
+    if options.only:
+        systems = {name: lookup(systems, name, "system") for name in options.only}
+    settings = (options.folder, options.jobs, options.seed)
+    print_experiment(
+        lambda: run(task, systems, *settings),
+        print_tables,
+        "Strictly ordered lists",
+        options.report,
+    )
 
 
 if __name__ == "__main__":

@@ -349,7 +349,7 @@ def test_warnings_that_are_errors_stay_errors(data):
         ({"measures": "ndgc@10"}, "did you mean 'ndcg'"),
         ({"random_state": "x"}, "'random_state' parameter of cross_validate must be"),
         ({"random_state": -1}, "'random_state' parameter of cross_validate must be"),
-        ({"n_jobs": 0}, "'n_jobs' parameter of cross_validate must be an int other than 0"),
+        ({"n_jobs": 0}, "'n_jobs' parameter of cross_validate must be a nonzero int or None"),
         ({"return_estimators": "yes"}, "'return_estimators' parameter of cross_validate"),
         ({"estimator": RankBoost}, "must be an object with fit and predict"),
         ({"estimator": StandardScaler()}, "must be an object with fit and predict"),

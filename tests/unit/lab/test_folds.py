@@ -128,7 +128,7 @@ def test_splitters_without_queries():
 
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
 def test_a_splitter_that_divides_a_query_is_refused():
-    with pytest.raises(DataError, match=r"query 'a' has rows to learn from .* in fold 0"):
+    with pytest.raises(DataError, match=r"query 'a' has train rows and .* in fold 0"):
         folds_of(KFold(2), [0, 1, 0, 1], ["a", "b", "a", "b"])
 
 
@@ -144,7 +144,7 @@ def test_a_splitter_that_divides_a_query_is_refused():
         ([0, 0, 0, 0], DataError, "all rows are in fold 0"),
         ([-1, -1, -1, -1], DataError, "all fold numbers are -1"),
         ([0.0, 1.0, float("nan"), 1.0], DataError, "fold number of row 2 is NaN"),
-        ([0, 0, 1, 1], DataError, "query 'a' has rows to learn from and rows to judge by"),
+        ([0, 0, 1, 1], DataError, "query 'a' has train rows and test rows"),
         ([([0, 2], [1, 3], [0])], ParameterError, "fold 0 must be a pair"),
         ([([0, 2], [])], DataError, "test rows of fold 0 must be a list of at least one"),
         ([([0, 2], [1, 4])], DataError, r"test rows of fold 0 must be ints in \[0, 3\]"),
@@ -165,5 +165,5 @@ def test_one_query_or_too_few_rows():
         folds_of(2, [0, 1], ["a", "a"])
     with pytest.raises(DataError, match="cv=5 folds need as many rows"):
         folds_of(5, [0, 1, 0])
-    with pytest.raises(DataError, match="row 1 is to be learned from and judged by in fold 0"):
+    with pytest.raises(DataError, match="row 1 is both a train row and a test row in fold 0"):
         folds_of([([0, 1], [1, 2])], [0, 1, 0])

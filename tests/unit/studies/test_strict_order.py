@@ -176,7 +176,7 @@ def test_a_substitute_says_that_it_is_one(
     only = ["--substitute", "diabetes", "--only", "ListMLE", "FeatureRank", "--jobs", "1"]
     assert main([*only, "--folder", str(tmp_path / "cells")]) == 0
     said = capsys.readouterr().out
-    assert "A substitute, not the paper's data" in said
+    assert "A substitute for the paper's data" in said
     assert "442 patients" in said
     assert "SVM-map is left out: clarabel is not installed." in said
     assert main([*only, "--folder", str(tmp_path / "cells")]) == 0

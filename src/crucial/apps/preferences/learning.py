@@ -13,8 +13,9 @@ from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, feature_name
 from crucial.inspection.results import shown as padded
+from crucial.lab.folds import deal_at_random
+from crucial.parameters import at_least, check
 from crucial.types import Bools, Floats, Ints
-from crucial.validation import check_integer
 
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
@@ -139,8 +140,8 @@ def learn_preferences(
     """
     from crucial.estimators.rankboost import RankBoost
 
-    check_integer("learn_preferences", "n_estimators", n_estimators, 1)
-    check_integer("learn_preferences", "folds", folds, 2)
+    check("learn_preferences", "n_estimators", n_estimators, at_least(1))
+    check("learn_preferences", "folds", folds, at_least(2))
     table = Instances.from_input(X)
     row_of = _rows_of(comparisons, item, table.n_rows)
     high, low, weight, source = comparisons.directed()
@@ -198,7 +199,7 @@ def _folds(comparisons: Comparisons, folds: int, seed: int) -> list[tuple[Bools,
     n = len(comparisons.items)
     if n < 2 * folds:
         return []
-    fold = np.random.default_rng(seed).permutation(n) % folds
+    fold = deal_at_random(folds, n, np.random.default_rng(seed))
     made = []
     for k in range(folds):
         touched = (fold[comparisons.winner] == k) | (fold[comparisons.loser] == k)

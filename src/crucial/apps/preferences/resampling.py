@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.apps.preferences.strengths import Choices, fit_strengths
+from crucial.measures.intervals import percentile_interval
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Resampled", "resample", "runs_of_ties"]
@@ -29,10 +30,8 @@ class Resampled:
     level: float
 
     def intervals(self) -> tuple[Floats, Floats]:
-        """Lower and upper end of every strength."""
-        tail = (1.0 - self.level) / 2
-        low, high = np.quantile(self.strengths, [tail, 1.0 - tail], axis=0)
-        return low, high
+        """Return the lower and the upper end of every strength."""
+        return percentile_interval(self.strengths, self.level)
 
     def above(self) -> Bools:
         """Whether item i is surely above item j: hardly a resampling says otherwise.

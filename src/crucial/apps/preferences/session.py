@@ -19,8 +19,8 @@ from crucial.data.files import PathLike
 from crucial.data.words import shown
 from crucial.errors import DataError, FileError
 from crucial.inspection.results import as_frame
+from crucial.parameters import at_least, check, one_of
 from crucial.types import Ints
-from crucial.validation import check_choice, check_integer
 
 __all__ = ["Place", "PreferenceSession", "StaleQuestionError"]
 
@@ -94,7 +94,7 @@ class PreferenceSession:
         judge: str | None = None,
         random_state: int = 0,
     ) -> None:
-        check_integer("PreferenceSession", "random_state", random_state, 0)
+        check("PreferenceSession", "random_state", random_state, at_least(0))
         if not isinstance(items, Items):
             items = Items(tuple(Item(str(name)) for name in items))
         self.items, self.judge, self._seed = items.items, judge, random_state
@@ -220,7 +220,7 @@ class PreferenceSession:
         StaleQuestionError
             The question has changed since; nothing was taken.
         """
-        check_choice("answer", "answer", answer, ANSWERS)
+        check("answer", "answer", answer, one_of(*ANSWERS))
         with self.lock:
             self._check_number(number)
             left, right = (self.names[k] for k in self._question)

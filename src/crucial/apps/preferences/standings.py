@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +21,8 @@ from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 from crucial.errors import DataError
 from crucial.inspection.results import as_frame, new_axes, shown
+from crucial.parameters import at_least, between, check, int_between, one_of
 from crucial.types import Bools, Floats, Ints
-from crucial.validation import check_choice, check_integer, check_real
 
 __all__ = ["Leaderboard", "Standing", "leaderboard"]
 
@@ -203,11 +204,11 @@ def leaderboard(
     >>> [(one.rank, one.item, round(one.strength, 1)) for one in board.standings]
     [(1, 'tea', 1.7), (2, 'milk', 0.2), (3, 'wine', -1.9)]
     """
-    check_real("leaderboard", "prior", prior, 0.0)
-    check_integer("leaderboard", "n_bootstrap", n_bootstrap, 0, 100_000)
-    check_real("leaderboard", "level", level, 0.5, 0.9999)
-    check_choice("leaderboard", "resample_by", resample_by, ["observation", "judge", "context"])
-    check_integer("leaderboard", "random_state", random_state, 0)
+    check("leaderboard", "prior", prior, between(0.0, math.inf))
+    check("leaderboard", "n_bootstrap", n_bootstrap, int_between(0, 100_000))
+    check("leaderboard", "level", level, between(0.5, 0.9999))
+    check("leaderboard", "resample_by", resample_by, one_of("observation", "judge", "context"))
+    check("leaderboard", "random_state", random_state, at_least(0))
     if prior == 0 and n_bootstrap:
         raise DataError(
             "resampling needs a prior above 0: a resampled item may never lose. Give a prior, "

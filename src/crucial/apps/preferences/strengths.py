@@ -11,6 +11,7 @@ the tests hold the three together.)
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ import numpy as np
 
 from crucial.apps.preferences.graph import always_winning, parts_of
 from crucial.errors import DataError
+from crucial.parameters import between, check
 from crucial.types import Floats, Ints
-from crucial.validation import check_real
 
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
@@ -157,7 +158,7 @@ def fit_strengths(
     float64 array of shape (n_items,)
         Differences are log-odds: the better of two wins with probability 1 / (1 + e^-d).
     """
-    check_real("fit_strengths", "prior", prior, 0.0)
+    check("fit_strengths", "prior", prior, between(0.0, math.inf))
     weight = choices.weights(times)
     if part is None or prior == 0:
         high, low = choices.edges(weight)

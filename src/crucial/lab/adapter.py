@@ -1,0 +1,166 @@
+"""Fit any estimator, and get one score per row out of it.
+
+A ranker gets the query ids. A regressor or classifier of scikit-learn, compared with rankers, is
+fitted on rows and labels alone. A pipeline or search passes the query ids to the ranker inside it,
+by scikit-learn's metadata routing.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import config_context
+from sklearn.base import clone, is_classifier
+from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
+
+from crucial.errors import DataError, ParameterError
+from crucial.parameters import refuse
+from crucial.types import Floats, TableLike
+
+__all__ = ["Adapter", "Estimator", "is_scorer"]
+
+
+class Estimator(Protocol):
+    """Anything with scikit-learn's ``fit`` and ``predict``."""
+
+    @property
+    def fit(self) -> Callable[..., object]:
+        """Learn from rows and labels."""
+
+    @property
+    def predict(self) -> Callable[..., ArrayLike]:
+        """Return one score, or one class, per row."""
+
+
+class _Classifier(Estimator, Protocol):
+    classes_: NDArray[np.generic]
+
+    def decision_function(self, X: TableLike) -> ArrayLike: ...
+
+    def predict_proba(self, X: TableLike) -> ArrayLike: ...
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """An estimator, and which of the query ids and weights its methods take.
+
+    Attributes
+    ----------
+    estimator : object with fit and predict
+    to_fit, to_predict : sets of "qid", "sample_weight"
+    routed : bool
+        Whether it only passes them on, which scikit-learn must be set to allow.
+    """
+
+    estimator: Estimator
+    to_fit: frozenset[str]
+    to_predict: frozenset[str]
+    routed: bool = False
+
+    @classmethod
+    def of(cls, estimator: Estimator, has_qid: bool, has_weight: bool) -> Adapter:
+        """Find out which of the data there are the estimator takes."""
+        if isinstance(estimator, type) or not all(
+            callable(getattr(estimator, name, None)) for name in ("fit", "predict")
+        ):
+            rule = "an object with fit and predict"
+            raise refuse("cross_validate", "estimator", rule, estimator)
+        there = {"qid": has_qid, "sample_weight": has_weight}
+        offered = frozenset(name for name, given in there.items() if given)
+        router = _router_of(estimator)
+        if router is None:
+            to_fit, to_predict = (
+                offered & set(inspect.signature(method).parameters)
+                for method in (estimator.fit, estimator.predict)
+            )
+        else:
+            to_fit, to_predict = (
+                frozenset(router.consumes(m, offered)) for m in ("fit", "predict")
+            )
+        if has_weight and "sample_weight" not in to_fit:
+            why = "its fit has no such parameter."
+            if router is not None:
+                why = (
+                    "nothing inside it asks for it. Call set_fit_request(sample_weight=True) of "
+                    "the ranker inside."
+                )
+            raise ParameterError(
+                f"sample_weight cannot be given to {type(estimator).__name__}: {why}"
+            )
+        return cls(estimator, to_fit, to_predict, router is not None and bool(to_fit | to_predict))
+
+    def cloned(self) -> Adapter:
+        """Return the same for an unfitted clone of the estimator."""
+        return replace(self, estimator=clone(self.estimator, safe=False))
+
+    def fit(
+        self,
+        X: TableLike,
+        y: NDArray[np.generic],
+        qid: NDArray[np.generic] | None,
+        sample_weight: Floats | None = None,
+    ) -> None:
+        """Fit the estimator."""
+        offered = {"qid": qid, "sample_weight": sample_weight}
+        with self._routing():
+            self.estimator.fit(X, y, **{name: offered[name] for name in self.to_fit})
+
+    def scores(
+        self,
+        X: TableLike,
+        qid: NDArray[np.generic] | None,
+        sample_weight: Floats | None = None,
+    ) -> Floats:
+        """Return one score per row: predictions, or a classifier's confidence in a high label."""
+        offered = {"qid": qid, "sample_weight": sample_weight}
+        with self._routing():
+            if is_scorer(self.estimator):
+                passed = {name: offered[name] for name in self.to_predict}
+                return np.asarray(self.estimator.predict(X, **passed), np.float64)
+            return _grades(cast(_Classifier, self.estimator), X)
+
+    @contextmanager
+    def _routing(self) -> Iterator[None]:
+        """Enable scikit-learn's metadata routing, if it is needed, inside the block."""
+        if not self.routed:
+            yield
+            return
+        with config_context(enable_metadata_routing=True):
+            yield
+
+
+def is_scorer(estimator: object) -> bool:
+    """Return whether ``predict`` gives scores: it does not for a classifier of scikit-learn."""
+    return not (hasattr(estimator, "__sklearn_tags__") and is_classifier(estimator))
+
+
+def _router_of(estimator: Estimator) -> MetadataRouter | None:
+    """Return how a pipeline or search passes metadata on; None for what keeps them itself."""
+    if "qid" in inspect.signature(estimator.fit).parameters:
+        return None
+    if not hasattr(estimator, "get_metadata_routing"):
+        return None
+    with config_context(enable_metadata_routing=True):
+        routing = get_routing_for_object(estimator)
+    return routing if isinstance(routing, MetadataRouter) else None
+
+
+def _grades(classifier: _Classifier, X: TableLike) -> Floats:
+    """Return the decision value of the higher of two labels; of more labels the expected one."""
+    if hasattr(classifier, "decision_function") and len(classifier.classes_) <= 2:
+        return np.asarray(classifier.decision_function(X), np.float64)
+    if hasattr(classifier, "predict_proba"):
+        chances = np.asarray(classifier.predict_proba(X), np.float64)
+        return np.asarray(chances @ np.asarray(classifier.classes_, np.float64))
+    raise DataError(
+        f"{type(classifier).__name__} gives no score to rank by: it has no predict_proba, and "
+        f"its decision_function, if it has one, is not one number for "
+        f"{len(classifier.classes_)} labels. Use a regressor, or a classifier with "
+        "probabilities."
+    )
