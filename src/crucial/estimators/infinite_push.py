@@ -17,7 +17,8 @@ from crucial.estimators.base import Ranker
 from crucial.feedback.labels import LabelFeedback, check_labels
 from crucial.feedback.layout import LabelledRows
 from crucial.linear.design import Design
-from crucial.linear.infinite_push import TopProblem, solve
+from crucial.linear.infinite_push import TopLoss
+from crucial.linear.solvers import newton
 from crucial.model.additive import AdditiveRanker
 from crucial.types import Floats
 from crucial.validation import check_choice, check_integer, check_real, refuse
@@ -146,15 +147,15 @@ class InfinitePush(Ranker):
         feedback = LabelFeedback(labels, groups, weight=sample_weight, query_weight=query_weight)
         laid = feedback.laid_out()
         _check_two(labels, laid, groups)
-        design = Design.of(instances, feedback.rows)
-        problem = TopProblem(design.matrix, laid.layout, self._row_weights(laid), self.l2)
+        design = Design.of(instances, feedback.rows, abstentions="learned")
+        loss = TopLoss(laid.layout, self._row_weights(laid))
         if not design.rankers:
             warnings.warn(
                 "no feature tells any rows apart; all scores are 0.",
                 NoProgressWarning,
                 stacklevel=2,
             )
-        found = solve(problem, self.tol, self.max_iter)
+        found = newton(loss, design.matrix, self.l2, self.tol, self.max_iter)
         if found.gap > self.tol:
             warnings.warn(
                 f"{found.n_iter} steps left the objective up to {found.gap:.2g} above its minimum; "

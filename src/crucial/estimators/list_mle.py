@@ -7,8 +7,9 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 
 from crucial.estimators.listwise import Learned, ListRanker, Lists
-from crucial.linear.likelihood import ListLikelihood, maximise
-from crucial.linear.standard import Columns
+from crucial.linear.design import Design
+from crucial.linear.likelihood import ListLikelihood
+from crucial.linear.solvers import lbfgs
 from crucial.validation import check_integer, check_real
 
 __all__ = ["ListMLE"]
@@ -88,10 +89,10 @@ class ListMLE(ListRanker):
 
     def _learn(self, lists: Lists) -> Learned:
         weight = lists.feedback.weight
-        columns = Columns.of(lists.instances, lists.rows, weight)
+        design = Design.of(lists.instances, lists.rows, weight)
         likelihood = ListLikelihood(lists.layout, weight, lists.factor)
-        found = maximise(likelihood, columns.matrix, self.l2, self.tol, self.max_iter)
-        if found.n_iter >= self.max_iter and found.slope > self.tol:
+        found = lbfgs(likelihood, design.matrix, self.l2, self.tol, self.max_iter)
+        if found.n_iter >= self.max_iter and found.slope and found.slope > self.tol:
             warnings.warn(
                 f"{found.n_iter} steps left a slope of {found.slope:.2g}; raise max_iter, l2 or "
                 "tol.",
@@ -99,5 +100,5 @@ class ListMLE(ListRanker):
                 stacklevel=3,
             )
         attributes = {"objective_": found.value, "n_iter_": max(1, found.n_iter)}
-        weights = found.weights * columns.scale
-        return Learned(columns.rankers, weights, attributes, {"objective": found.value})
+        weights = found.weights * design.scale
+        return Learned(design.rankers, weights, attributes, {"objective": found.value})

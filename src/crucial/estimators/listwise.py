@@ -17,7 +17,7 @@ from crucial.estimators.base import Ranker
 from crucial.feedback.labels import LabelFeedback, check_labels
 from crucial.feedback.layout import Layout
 from crucial.model.additive import AdditiveRanker
-from crucial.model.weak import ScaledFeature
+from crucial.model.weak import Presence, ScaledFeature
 from crucial.types import Floats, Ints
 from crucial.validation import refuse
 
@@ -61,7 +61,7 @@ class Learned:
 
     Attributes
     ----------
-    rankers : sequence of ScaledFeature
+    rankers : sequence of ScaledFeature and Presence
     weights : array like rankers
     attributes : mapping
         Fitted attributes, by name.
@@ -69,7 +69,7 @@ class Learned:
         For the model's summary.
     """
 
-    rankers: Sequence[ScaledFeature]
+    rankers: Sequence[ScaledFeature | Presence]
     weights: Floats
     attributes: Mapping[str, Any]
     told: Mapping[str, float] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from crucial.estimators.listwise import Learned, ListRanker, Lists
 from crucial.linear.cosine import CosineLists, add_features
-from crucial.linear.standard import Columns
+from crucial.linear.design import Design
 from crucial.model.additive import AdditiveRanker
 from crucial.types import Floats
 from crucial.validation import check_flag, check_integer, check_real
@@ -92,12 +92,12 @@ class RankCosine(ListRanker):
 
     def _learn(self, lists: Lists) -> Learned:
         weight = lists.feedback.weight
-        columns = Columns.of(lists.instances, lists.rows, weight, standard=self.centred)
+        design = Design.of(lists.instances, lists.rows, weight, standard=self.centred)
         cosines = CosineLists(lists.layout, weight, lists.factor, centred=self.centred)
-        rounds = list(add_features(cosines, columns.matrix, self.n_estimators, self.tol))
+        rounds = list(add_features(cosines, design.matrix, self.n_estimators, self.tol))
         losses = np.array([one.loss for one in rounds])
-        weights = np.array([one.weight * columns.scale[one.column] for one in rounds])
-        rankers = [columns.rankers[one.column] for one in rounds]
+        weights = np.array([one.weight * design.scale[one.column] for one in rounds])
+        rankers = [design.rankers[one.column] for one in rounds]
         attributes = {"loss_curve_": losses, "n_iter_": max(1, len(rounds))}
         told = {"loss": float(losses[-1]) if len(losses) else 0.5}
         return Learned(rankers, weights, attributes, told)

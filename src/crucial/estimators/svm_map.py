@@ -14,8 +14,9 @@ from crucial.errors import DataError
 from crucial.estimators.listwise import Learned, ListRanker, Lists
 from crucial.feedback.labels import check_weights
 from crucial.feedback.top import top_labels
-from crucial.linear.cutting_plane import PrecisionMargins, load_solver, solve
-from crucial.linear.standard import Columns
+from crucial.linear.average_precision import PrecisionLoss
+from crucial.linear.cutting_planes import cutting_planes, load_solver
+from crucial.linear.design import Design
 from crucial.types import Floats
 from crucial.validation import check_integer, check_real, refuse
 
@@ -144,14 +145,14 @@ class SVMMap(ListRanker):
     def _learn(self, lists: Lists) -> Learned:
         _check_two(lists)
         layout, weight = lists.layout, lists.feedback.weight
-        columns = Columns.of(lists.instances, lists.rows, weight)
-        matrix = columns.matrix
+        design = Design.of(lists.instances, lists.rows, weight)
+        matrix = design.matrix
         if weight is not None:
             matrix = matrix[np.repeat(np.arange(len(weight)), weight.astype(np.int64))]
             layout = layout.repeated(weight.astype(np.int64))
-        margins = PrecisionMargins(matrix, layout, lists.factor)
-        found = solve(margins, margins.n_columns, self.l2, self.tol, self.max_iter)
-        if found.gap > self.tol and len(columns.rankers):
+        loss = PrecisionLoss(layout, lists.factor)
+        found = cutting_planes(loss, matrix, self.l2, self.tol, self.max_iter)
+        if found.gap > self.tol and len(design.rankers):
             warnings.warn(
                 f"{found.n_iter} planes left the objective up to {found.gap:.2g} above its "
                 "minimum; raise max_iter, l2 or tol.",
@@ -160,7 +161,7 @@ class SVMMap(ListRanker):
             )
         attributes = {"objective_": found.value, "gap_": found.gap, "n_iter_": found.n_iter}
         told = {"objective": found.value, "gap": found.gap}
-        return Learned(columns.rankers, found.weights * columns.scale, attributes, told)
+        return Learned(design.rankers, found.weights * design.scale, attributes, told)
 
 
 def _check_two(lists: Lists) -> None:

@@ -1,1 +1,17 @@
-"""Rankers that are one weighted sum of the features themselves."""
+"""Rankers that are one weighted sum of the features themselves.
+
+`Design` turns the features into columns, and says which weak ranker each column is in a model. A
+loss is a function of the scores of the rows. A solver takes a loss, the columns and a ridge, and
+returns a `Solution`:
+
+======================  =============================================  ===========================
+solver                  a loss has                                     rankers
+======================  =============================================  ===========================
+`solvers.lbfgs`         value and gradient (`SmoothLoss`)              ListMLE
+`solvers.newton`        a smooth form of any sharpness, its            InfinitePush
+                        curvature and a dual bound (`SharpLoss`)
+`cutting_planes`        a plane below it at any scores (`PlaneLoss`)   SVMMap
+======================  =============================================  ===========================
+
+RankCosine adds one column per round instead (`cosine.add_features`).
+"""

@@ -1,35 +1,37 @@
-"""The order that breaks the margin of average precision most (Yue et al. 2007, section 4.2).
+"""The order that violates the margin of average precision most (Yue et al. 2007, section 4.2).
 
 With C relevant rows of scores ``s_1 >= s_2 >= ...`` and N others ``t_1 >= t_2 >= ...`` of a
-query, the order wanted is the one with the largest ``1 - AP + w.Psi``, where w.Psi is the mean
-over relevant i and other j of ``s_i - t_j``, with its sign turned where j stands above i. Inside
-the two kinds the best order is by score; moving other j above relevant i changes the sum by ::
+query, it is the order with the largest ``1 - AP + w.Psi``, where w.Psi is the mean
+over relevant i and other j of ``s_i - t_j``, with its sign turned where j stands above i. Among
+the relevant rows, and among the others, the best order is by score; moving other j above relevant
+i changes the sum by ::
 
     i / (C (i + j) (i + j - 1)) - 2 (s_i - t_j) / (C N)
 
-so that the best place of each j among the relevant rows is found by itself, and these places
-never cross (their lemma 1). O(C N) a query.
+so that the best place of each j among the relevant rows is found separately, and these places
+never cross (their lemma 1). O(C N) per query.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from crucial.feedback.layout import Layout
 from crucial.types import Floats, Ints
 
-__all__ = ["average_precision", "most_violated", "relevant_above"]
+__all__ = ["PrecisionLoss", "average_precision", "most_violated", "relevant_above"]
 
 
-#: Cells of a table that is held at once.
+#: Cells of a table that are in memory at a time.
 _CELLS = 1 << 21
 
 
 def relevant_above(relevant: Floats, other: Floats) -> Ints:
-    """For every other row, how many relevant ones stand above it in the worst order.
+    """Return how many relevant rows stand above every other row in the worst order.
 
     Parameters
     ----------
-    relevant, other : arrays of scores, falling
+    relevant, other : arrays of scores, descending
 
     Examples
     --------
@@ -50,11 +52,11 @@ def relevant_above(relevant: Floats, other: Floats) -> Ints:
         best = np.argmax(total, axis=1)
         stays = total[np.arange(len(part)), best] <= 0.0
         places[start : start + block] = np.where(stays, n_relevant, best)
-    return np.maximum.accumulate(places)  # (they cross by rounding only)
+    return np.maximum.accumulate(places)  # (they cross only by rounding)
 
 
 def average_precision(above: Ints, n_relevant: int) -> float:
-    """AP of the order in which so many relevant rows stand above each other row.
+    """Return the AP of an order, given how many relevant rows stand above each other row.
 
     Examples
     --------
@@ -67,12 +69,12 @@ def average_precision(above: Ints, n_relevant: int) -> float:
 
 
 def most_violated(scores: Floats, n_other: int) -> tuple[float, Floats]:
-    """The worst order of a query: 1 - AP, and by how much w.Psi falls short, as coefficients.
+    """Return 1 - AP of the worst order of a query, and by how much its w.Psi falls short.
 
     Parameters
     ----------
     scores : array
-        Of the other rows, ``n_other`` of them, and then of the relevant ones.
+        Scores of the ``n_other`` other rows, then of the relevant ones.
     n_other : int
 
     Returns
@@ -80,7 +82,7 @@ def most_violated(scores: Floats, n_other: int) -> tuple[float, Floats]:
     loss : float
         ``1 - AP`` of that order.
     pull : array like scores
-        ``w.Psi`` of the right order less that of this one is ``pull . scores``.
+        ``w.Psi`` of the correct order minus that of this one is ``pull . scores``.
     """
     other = np.argsort(-scores[:n_other], kind="stable")
     relevant = n_other + np.argsort(-scores[n_other:], kind="stable")
@@ -91,3 +93,33 @@ def most_violated(scores: Floats, n_other: int) -> tuple[float, Floats]:
     # Relevant i (from 0) has those others above it that have at most i relevant above them.
     pull[relevant] = np.searchsorted(above, np.arange(n_relevant), side="right")
     return 1.0 - average_precision(above, n_relevant), pull * (2.0 / (n_relevant * n_other))
+
+
+class PrecisionLoss:
+    """The mean margin loss in average precision; a `PlaneLoss` for cutting planes.
+
+    Parameters
+    ----------
+    layout : Layout
+        Every query has two levels, of which the upper is relevant.
+    factor : array of shape (n_queries,)
+        Weight of each query.
+    """
+
+    def __init__(self, layout: Layout, factor: Floats) -> None:
+        self._factor = factor / factor.sum()
+        starts = layout.row_start
+        self._lists = [
+            (slice(int(a), int(b)), int(m - a))
+            for a, m, b in zip(starts[:-1], layout.level_start[1::2], starts[1:])
+        ]
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return height and slope of the plane of the worst orders of all queries."""
+        slope = np.empty(len(scores))
+        height = 0.0
+        for (rows, n_other), factor in zip(self._lists, self._factor.tolist()):
+            loss, slope[rows] = most_violated(scores[rows], n_other)
+            height += factor * loss
+            slope[rows] *= factor
+        return height, slope

@@ -6,39 +6,39 @@ feature h with a weight a. The derivative of the cosine by a is, but for a posit
     [(g.h)(H.H) - (g.H)(H.h)] + a [(g.h)(H.h) - (g.H)(h.h)]    over    |g| |H + a h|^3
 
 so that with ``|H|`` for ``|H + a h|`` the weight that makes the sum over queries 0 is a ratio of
-two sums; that is the paper's weight. It takes the feature whose weight brings the loss lowest.
+two sums; that is the paper's weight. The feature whose weight lowers the loss most is added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from crucial.feedback.layout import Layout
+from crucial.linear.design import Matrix
 from crucial.types import Floats
 
-__all__ = ["CosineLists", "Round", "add_features"]
+__all__ = ["AddedFeature", "CosineLists", "add_features"]
 
 
-# A query whose scores spread less than this share of the widest query's are all equal but for
-# rounding: its cosine is 0.
+# Scores of a query that spread less than this share of the widest query's are equal up to
+# rounding: the cosine of the query is 0.
 _FLAT = 1e-10
 
 
 @dataclass(frozen=True)
-class Round:
-    """A feature that was added.
+class AddedFeature:
+    """A column that was added, and its weight.
 
     Attributes
     ----------
     column : int
     weight : float
     loss : float
-        Mean over queries, after it was added.
+        Mean loss over queries, with this column.
     """
 
     column: int
@@ -52,12 +52,12 @@ class CosineLists:
     Parameters
     ----------
     layout : Layout
-    weight : array over the rows, or None
+    weight : array of shape (n_rows,), or None
         A row of weight 2 counts as two.
-    factor : array over the queries
+    factor : array of shape (n_queries,)
         Weight of each query's loss.
     centred : bool
-        Take the mean of a query from its labels and scores first: the cosine is then their
+        Subtract the mean of a query from its labels and scores first: the cosine is then their
         correlation, and adding a constant to either changes nothing.
     """
 
@@ -77,25 +77,25 @@ class CosineLists:
         self.labels = labels / size[self._query]
 
     def sums(self, values: Floats) -> Floats:
-        """Weighted sum of every query."""
+        """Return the weighted sum of every query."""
         return np.add.reduceat(self._weight * values, self._start[:-1])
 
     def centre(self, values: Floats) -> Floats:
-        """Values less the mean of their query, where that is asked for."""
+        """Subtract the mean of their query from values, if ``centred``."""
         if not self.centred:
             return values
         return values - (self.sums(values) / self._mass)[self._query]
 
-    def products(self, values: Floats, matrix: Any) -> Floats:
-        """Products of centred values with every column, a row a query."""
+    def products(self, values: Floats, matrix: Matrix) -> Floats:
+        """Return the products of centred values with every column, one row per query."""
         rows = sp.csr_array(
             (self._weight * values, np.arange(len(values)), self._start),
             shape=(self.n_queries, len(values)),
         )
         return _dense(rows @ matrix)
 
-    def squares(self, matrix: Any) -> Floats:
-        """Squared length of every column, centred where that is asked for, a row a query."""
+    def squares(self, matrix: Matrix) -> Floats:
+        """Return the squared length of every column, centred if ``centred``, one row per query."""
         ones = np.ones(len(self._weight))
         square = matrix * matrix  # (cell by cell, for sparse arrays too)
         length = self.products(ones, square)
@@ -105,7 +105,7 @@ class CosineLists:
         return np.where(less > _FLAT * length, less, 0.0)
 
     def loss(self, scores: Floats) -> tuple[float, Floats]:
-        """Mean loss, and its gradient by the scores."""
+        """Return the mean loss, and its gradient by the scores."""
         values = self.centre(scores)
         square = self.sums(values * values)
         along = self.sums(self.labels * values)
@@ -119,25 +119,27 @@ class CosineLists:
         return value, gradient
 
 
-def _dense(product: Any) -> Floats:
+def _dense(product: Matrix) -> Floats:
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product, np.float64)
 
 
-def add_features(lists: CosineLists, matrix: Any, rounds: int, tol: float) -> Iterator[Round]:
-    """Add one column after the other, until none brings the loss down by more than ``tol``.
+def add_features(
+    lists: CosineLists, matrix: Matrix, rounds: int, tol: float
+) -> Iterator[AddedFeature]:
+    """Add one column after the other, until none lowers the loss by more than ``tol``.
 
     Parameters
     ----------
     lists : CosineLists
     matrix : array or sparse matrix of shape (n_rows, n_columns)
     rounds : int
-        At most so many.
+        Largest number of columns.
     tol : float
     """
     if not matrix.shape[1]:
         return
     column_square = lists.squares(matrix)  # h.h
-    spread = column_square > 0.0  # (what else there is of a column in a query is rounding)
+    spread = column_square > 0.0  # (anything else in a column of a query is rounding)
     label_column = lists.products(lists.labels, matrix) * spread  # g.h
     scores = np.zeros(matrix.shape[0])
     loss = 0.5  # (a cosine of 0 everywhere)
@@ -161,7 +163,7 @@ def add_features(lists: CosineLists, matrix: Any, rounds: int, tol: float) -> It
         column = matrix[:, [best]]
         scores = lists.centre(scores + weight * _dense(column)[:, 0])
         loss = lists.loss(scores)[0]
-        yield Round(best, weight, loss)
+        yield AddedFeature(best, weight, loss)
 
 
 def _weights(
@@ -172,7 +174,7 @@ def _weights(
     across: Floats,
     column_square: Floats,
 ) -> Floats:
-    """The paper's weight of every column, 0 where it has none."""
+    """Return the paper's weight of every column, 0 where it has none."""
     along = lists.sums(lists.labels * scores)[:, None]
     live = square > 0
     share = np.zeros(lists.n_queries)
@@ -185,7 +187,7 @@ def _weights(
 
 
 def _cosine(product: Floats, square: Floats) -> Floats:
-    """Products over lengths, cut to [-1, 1]; 0 where a length is 0."""
+    """Return products over lengths, clipped to [-1, 1]; 0 where a length is 0."""
     top = square.max(axis=0, keepdims=True)
     live = square > _FLAT**2 * np.where(top > 0, top, 1.0)
     out = np.zeros_like(product)

@@ -1,66 +1,169 @@
-"""Features as columns of a linear model: scaled, with abstentions apart."""
+"""Features as the columns of a linear model, and the weak rankers that they are in it."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from crucial.data.instances import Instances
-from crucial.model.weak import Presence, ScaledFeature, WeakRanker
-from crucial.types import Ints
+from crucial.model.weak import Presence, ScaledFeature
+from crucial.types import Bools, Floats, Ints
 
-__all__ = ["Design"]
+__all__ = ["Design", "Matrix"]
+
+#: Rows by columns, dense or sparse.
+Matrix: TypeAlias = Floats | sp.csr_array
+
+#: Values of a column, its weak ranker, and the factor from its weight to that of the ranker.
+_Column: TypeAlias = tuple[Floats, ScaledFeature | Presence, float]
 
 
 @dataclass(frozen=True)
 class Design:
-    """Columns to be weighed, and the weak rankers that they are in a model.
+    """Columns to be weighted, and the weak rankers that they are in a model.
 
-    A feature is brought to a range of 1, as it has on the training rows; where it abstains a
-    column of its own says so, so that what an abstention is worth is learned.
+    A feature is scaled to a range of 1, by its values on the training rows; features that are
+    constant there are left out. ``abstentions`` says what happens where a feature is NaN:
+
+    "mean"
+        The feature counts as its mean, which is 0 in a standard column: an abstention moves a row
+        neither up nor down.
+    "learned"
+        One more column marks the abstentions, so that their weight is learned.
 
     Attributes
     ----------
     matrix : float64 array or sparse matrix of shape (n_rows, n_columns)
-        Scores of the rankers, each up to a constant.
-    rankers : tuple of ScaledFeature and Presence, one a column
+        Scores of the rankers times scale, each up to a constant, which no difference of scores
+        sees. Sparse for sparse input: columns are then not moved, so that zeros remain.
+    rankers : tuple of ScaledFeature and Presence
+        One per column.
+    scale : array of shape (n_columns,)
+        The weight of a column times this is the weight of its ranker.
     """
 
-    matrix: Any
-    rankers: tuple[WeakRanker, ...]
+    matrix: Matrix
+    rankers: tuple[ScaledFeature | Presence, ...]
+    scale: Floats
 
     @classmethod
-    def of(cls, instances: Instances, rows: Ints) -> Design:
-        """The columns of some rows; sparse for sparse input.
+    def of(
+        cls,
+        instances: Instances,
+        rows: Ints,
+        weight: Floats | None = None,
+        *,
+        abstentions: Literal["mean", "learned"] = "mean",
+        standard: bool = True,
+    ) -> Design:
+        """Return the columns of some rows.
 
-        Features that say nothing on these rows are left out.
+        Parameters
+        ----------
+        instances : Instances
+        rows : int array
+        weight : array like rows, optional
+            A row of weight 2 counts twice in the means. All weights are above 0.
+        abstentions : {"mean", "learned"}
+        standard : bool
+            With "mean": whether columns have mean 0 and standard deviation 1; False leaves them
+            in [0, 1]. Columns with "learned" abstentions are always in [0, 1].
         """
-        columns: list[Any] = []
-        rankers: list[WeakRanker] = []
-        sparse = instances.is_sparse
+        mass = np.ones(len(rows)) if weight is None else weight / weight.max()
+        sparse, learned = instances.is_sparse, abstentions == "learned"
+        columns: list[Floats | sp.csc_array] = []
+        rankers: list[ScaledFeature | Presence] = []
+        scale: list[float] = []
         for j in range(instances.n_features):
             values = instances.column(j, rows).astype(np.float64)
             absent = np.isnan(values)
-            there = values[~absent]
-            if len(there) and there.min() < there.max():
-                ranker = ScaledFeature(j, float(there.min()), float(there.max()), 0.0)
-                if sparse:  # only differences count, so zeros may stay zeros
-                    unit = ranker.unit
-                    scale = unit / (ranker.high * unit - ranker.low * unit)
-                    values = np.where(absent, ranker.low, values) * scale
-                    columns.append(sp.csc_array(values[:, None]))
-                else:
-                    alone = ScaledFeature(0, ranker.low, ranker.high, 0.0)
-                    columns.append(alone.scores(values[:, None]))
+            if absent.all():
+                continue
+            if learned:
+                found = _with_presence(j, values, absent, sparse)
+            else:
+                found = _at_mean(j, values, absent, mass, standard, sparse)
+            for column, ranker, factor in found:
+                columns.append(sp.csc_array(column[:, None]) if sparse else column)
                 rankers.append(ranker)
-            if len(there) and absent.any():
-                said = absent.astype(np.float64)
-                columns.append(sp.csc_array(said[:, None]) if sparse else said)
-                rankers.append(Presence(j, 1))
-        if not columns:
-            return cls(np.zeros((len(rows), 0)), ())
-        matrix = sp.hstack(columns, format="csr") if sparse else np.column_stack(columns)
-        return cls(matrix, tuple(rankers))
+                scale.append(factor)
+        if sparse and columns:
+            matrix = sp.hstack(columns, format="csr")
+        else:
+            # (the order in memory decides the order of BLAS's sums, and so the last digits)
+            matrix = _side_by_side(columns, len(rows), "C" if learned else "F")
+        return cls(matrix, tuple(rankers), np.array(scale))
+
+
+def _side_by_side(columns: list[Floats], n_rows: int, order: Literal["C", "F"]) -> Floats:
+    """Copy columns into a table; each is released once it is copied."""
+    table = np.empty((n_rows, len(columns)), order=order)
+    for at in reversed(range(len(columns))):
+        table[:, at] = columns.pop()
+    return table
+
+
+def _with_presence(j: int, values: Floats, absent: Bools, sparse: bool) -> Iterator[_Column]:
+    """Yield the column of a feature in [0, 1], and one of its abstentions."""
+    low, high = _range(values[~absent])
+    if low < high:
+        ranker = ScaledFeature(j, low, high, 0.0)
+        if sparse:
+            unit = ranker.unit
+            scale = unit / (high * unit - low * unit)
+            yield np.where(absent, low, values) * scale, ranker, 1.0
+        else:
+            yield _unit_scores(values, low, high), ranker, 1.0
+    if absent.any():
+        yield absent.astype(np.float64), Presence(j, 1), 1.0
+
+
+def _at_mean(
+    j: int, values: Floats, absent: Bools, mass: Floats, standard: bool, sparse: bool
+) -> Iterator[_Column]:
+    """Yield the column of a feature, its mean where it abstains; nothing if it is constant."""
+    low, high = _range(values[~absent])
+    if low == high:
+        return
+    column = _unit_scores(values, low, high)
+    mean, spread = _moments(column[~absent], mass[~absent])
+    if not spread > 0:  # (only a row of negligible weight differs)
+        return
+    ranker = ScaledFeature(j, low, high, mean)
+    factor = 1.0 / spread if standard else 1.0
+    column[absent] = mean
+    if standard and sparse:
+        # Of a range of 1, but not from 0 on: what was 0 in the table is 0 here.
+        unit = ranker.unit
+        column = np.where(absent, low * unit, values * unit) / (high * unit - low * unit)
+        column[absent] += mean
+        column *= factor
+    elif standard:
+        column = (column - mean) * factor
+    yield column, ranker, factor
+
+
+def _range(values: Floats) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
+
+
+def _unit_scores(values: Floats, low: float, high: float) -> Floats:
+    """Scale values to [0, 1]; 0 where they are NaN."""
+    return ScaledFeature(0, low, high, 0.0).scores(values[:, None])
+
+
+def _moments(values: Floats, mass: Floats) -> tuple[float, float]:
+    """Return the weighted mean and standard deviation, the same for any order of the rows."""
+    whole = _sum(mass)
+    mean = min(1.0, max(0.0, _sum(mass * values) / whole))
+    return mean, math.sqrt(_sum(mass * (values - mean) ** 2) / whole)
+
+
+def _sum(values: Floats) -> float:
+    # Sorted first: a sum then does not depend on where the rows stood.
+    return float(np.sum(np.sort(values)))

@@ -9,28 +9,25 @@ itself and the rows of lower labels, so that equal labels are not compared::
 
 which is ListMLE where the order is strict, convex in s, and the same for a row of weight 2 as
 for two rows. Value and gradient take O(n log n), all in logarithms: sums over the rows below are
-running sums over label levels from the lowest up, and what those rows get back are running sums
-from the highest down.
+running sums over label levels from the lowest up, and the gradient of these rows is made of running
+sums from the highest down.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from scipy.optimize import minimize
 
 from crucial.feedback.layout import Layout
+from crucial.linear.solution import sigmoid
 from crucial.types import Floats, Ints
 
-__all__ = ["ListLikelihood", "Optimum", "maximise", "running_log_sums"]
+__all__ = ["ListLikelihood", "running_log_sums"]
 
 
 def running_log_sums(logs: Floats, first: Ints) -> Floats:
-    """Logarithms of running sums, which begin anew at every index in ``first``.
+    """Return the logarithms of running sums, which restart at every index in ``first``.
 
-    No difference of large sums is taken, so that small terms keep their digits beside large
+    No difference of large sums is taken, so that small terms keep their digits next to large
     ones.
 
     Examples
@@ -48,16 +45,16 @@ def running_log_sums(logs: Floats, first: Ints) -> Floats:
 
 
 class ListLikelihood:
-    """The mean loss of a choice, as a function of scores.
+    """The mean loss per choice, as a function of scores; a `SmoothLoss`.
 
     Parameters
     ----------
     layout : Layout
         Rows by query and rising label.
-    weight : array over the rows, or None
+    weight : array of shape (n_rows,), or None
         A row of weight 2 counts as two.
-    factor : array over the queries
-        Factor on the loss of each.
+    factor : array of shape (n_queries,)
+        Factor on the loss of each query.
     """
 
     def __init__(self, layout: Layout, weight: Floats | None, factor: Floats) -> None:
@@ -75,7 +72,7 @@ class ListLikelihood:
         self._value = value / value.sum()
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """Loss, and its gradient by the scores."""
+        """Return the loss, and its gradient by the scores."""
         logs = self._log_u + scores
         highest = np.maximum.reduceat(logs, self._starts)
         shares = np.add.reduceat(np.exp(logs - highest[self._segment]), self._starts)
@@ -87,11 +84,11 @@ class ListLikelihood:
         at = self._chosen
         margin = scores[at] - below[self._segment[at]]
         loss = float(np.dot(self._value, np.logaddexp(0.0, -margin)))
-        pull = self._value * _sigmoid(-margin)
+        pull = self._value * sigmoid(-margin)
         gradient = np.zeros(len(scores))
         gradient[at] = -pull
 
-        # A row below level l has the share e^(ln u + s - below_l) in what is pulled there.
+        # A row below level l has the share e^(ln u + s - below_l) in the pull on that level.
         pulled = np.bincount(self._segment[at], pull, len(self._starts))
         back = np.full(len(pulled), -np.inf)
         some = np.flatnonzero(pulled > 0)
@@ -102,63 +99,3 @@ class ListLikelihood:
         after[self._first[1:] - 1] = -np.inf
         gradient += np.exp(logs + after[self._segment])
         return loss, gradient
-
-
-def _sigmoid(x: Floats) -> Floats:
-    tail = np.exp(-np.abs(x))
-    return np.where(x > 0, 1.0, tail) / (1.0 + tail)
-
-
-@dataclass(frozen=True)
-class Optimum:
-    """A minimum.
-
-    Attributes
-    ----------
-    weights : array over the columns
-    value : float
-        The objective there, ridge included.
-    slope : float
-        Largest entry of the gradient, in absolute value.
-    n_iter : int
-    """
-
-    weights: Floats
-    value: float
-    slope: float
-    n_iter: int
-
-
-def maximise(
-    likelihood: ListLikelihood, matrix: Any, l2: float, tol: float, max_iter: int
-) -> Optimum:
-    """Weights of columns that make the lists most likely, less a ridge, by L-BFGS.
-
-    Parameters
-    ----------
-    likelihood : ListLikelihood
-    matrix : array or sparse matrix of shape (n_rows, n_columns)
-    l2 : float
-        ``(l2 / 2) |w|^2`` is added to the loss.
-    tol : float
-        Ends where no entry of the gradient is larger.
-    max_iter : int
-    """
-
-    def objective(w: Floats) -> tuple[float, Floats]:
-        loss, by_score = likelihood(np.asarray(matrix @ w))
-        gradient = np.asarray(matrix.T @ by_score) + l2 * w
-        return loss + 0.5 * l2 * float(np.dot(w, w)), gradient
-
-    w = np.zeros(matrix.shape[1])
-    steps = 0
-    if matrix.shape[1]:
-        how: dict[str, Any] = {
-            "method": "L-BFGS-B",
-            "jac": True,
-            "options": {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 4 * max_iter},
-        }
-        found = minimize(objective, w, **how)
-        w, steps = found.x, int(found.nit)
-    value, gradient = objective(w)
-    return Optimum(w, value, float(np.abs(gradient).max(initial=0.0)), steps)

@@ -18,9 +18,14 @@ from crucial.data.groups import Groups
 from crucial.errors import CrucialError, MissingExtraError
 from crucial.feedback.labels import LabelFeedback
 from crucial.linear import average_precision as module
-from crucial.linear import cutting_plane
-from crucial.linear.average_precision import average_precision, most_violated, relevant_above
-from crucial.linear.cutting_plane import PrecisionMargins, load_solver, solve
+from crucial.linear import cutting_planes as solving
+from crucial.linear.average_precision import (
+    PrecisionLoss,
+    average_precision,
+    most_violated,
+    relevant_above,
+)
+from crucial.linear.cutting_planes import cutting_planes, load_solver
 
 
 def every_order(scores: Any, n_other: int) -> list[tuple[float, Any]]:
@@ -80,20 +85,20 @@ def test_places_do_not_cross_whatever_the_blocks(n_relevant: int, n_other: int, 
     assert average_precision(above, n_relevant) == pytest.approx(expected, rel=1e-12)
 
 
-def margins(n: int = 15, queries: int = 3, seed: int = 0) -> tuple[PrecisionMargins, Any, Any]:
+def problem(n: int = 15, queries: int = 3, seed: int = 0) -> tuple[PrecisionLoss, Any, Any]:
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 2))
     y = (X[:, 0] + 0.7 * random.normal(size=n) > 0).astype(float)
     layout = LabelFeedback(y, Groups.from_qid(np.arange(n) % queries, n)).laid_out().layout
     matrix, factor = X[layout.rows], np.arange(1.0, 1.0 + layout.n_queries)
-    return PrecisionMargins(matrix, layout, factor), matrix, (layout, factor / factor.sum())
+    return PrecisionLoss(layout, factor), matrix, (layout, factor / factor.sum())
 
 
 def test_the_minimum_is_that_over_all_orders() -> None:
     """Against a general solver with a constraint for every order of every query."""
-    plane, matrix, (layout, factor) = margins()
+    loss, matrix, (layout, factor) = problem()
     l2 = 0.05
-    found = solve(plane, 2, l2, 1e-10, 500)
+    found = cutting_planes(loss, matrix, l2, 1e-10, 500)
     limits = []
     for q, (start, end) in enumerate(itertools.pairwise(layout.row_start)):
         n_other = int(layout.level_start[2 * q + 1] - start)
@@ -123,25 +128,25 @@ def test_the_minimum_is_that_over_all_orders() -> None:
 
 
 def test_the_gap_is_proven() -> None:
-    plane, _, _ = margins(60, 4, 1)
-    best = solve(plane, 2, 0.01, 1e-10, 1000).value
+    loss, matrix, _ = problem(60, 4, 1)
+    best = cutting_planes(loss, matrix, 0.01, 1e-10, 1000).value
     for tol in (0.3, 1e-2, 1e-4):
-        found = solve(plane, 2, 0.01, tol, 1000)
+        found = cutting_planes(loss, matrix, 0.01, tol, 1000)
         assert found.value - best <= found.gap + 1e-12
         assert found.gap <= tol
-    early = solve(plane, 2, 0.01, 1e-10, 3)
+    early = cutting_planes(loss, matrix, 0.01, 1e-10, 3)
     assert early.n_iter == 3
     assert early.gap >= early.value - best - 1e-12 > 0
 
 
 def test_the_plane_touches_and_stays_below() -> None:
-    plane, _, _ = margins(60, 4, 2)
+    loss, matrix, _ = problem(60, 4, 2)
     random = np.random.default_rng(0)
-    points = random.normal(size=(6, 2))
-    made = [plane(w) for w in points]
+    points = random.normal(size=(6, 2)) @ matrix.T
+    made = [loss(scores) for scores in points]
     for height, slope in made:
-        for w, (own, along) in zip(points, made):
-            assert height - float(slope @ w) <= own - float(along @ w) + 1e-12
+        for scores, (own, along) in zip(points, made):
+            assert height - float(slope @ scores) <= own - float(along @ scores) + 1e-12
 
 
 def test_without_the_solver_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +164,7 @@ def test_a_solver_that_gives_up_is_not_passed_over(monkeypatch: pytest.MonkeyPat
             nothing = SimpleNamespace(z=np.full(2, np.nan), status="NumericalError")
             return SimpleNamespace(solve=lambda: nothing)
 
-    plane, _, _ = margins()
-    monkeypatch.setattr(cutting_plane, "load_solver", Broken)
+    loss, matrix, _ = problem()
+    monkeypatch.setattr(solving, "load_solver", Broken)
     with pytest.raises(CrucialError, match=r"2 planes was not solved \(NumericalError\); raise l2"):
-        solve(plane, 2, 0.05, 1e-6, 10)
+        cutting_planes(loss, matrix, 0.05, 1e-6, 10)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from crucial.data.instances import Instances
-from crucial.linear.standard import Columns
+from crucial.linear.design import Design
 
 RANDOM = np.random.default_rng(0)
 X = np.column_stack(
@@ -24,7 +24,7 @@ ROWS = np.arange(40)
 
 
 def test_mean_0_spread_1_and_abstentions_at_the_mean() -> None:
-    made = Columns.of(Instances.from_input(X), ROWS)
+    made = Design.of(Instances.from_input(X), ROWS)
     assert [one.feature for one in made.rankers] == [0, 2, 3]
     assert (made.matrix[:7, 0] == 0.0).all()
     there = ~np.isnan(X[:, [0, 2, 3]])
@@ -38,7 +38,7 @@ def test_mean_0_spread_1_and_abstentions_at_the_mean() -> None:
 
 
 def test_in_the_unit_interval_on_request() -> None:
-    made = Columns.of(Instances.from_input(X), ROWS, standard=False)
+    made = Design.of(Instances.from_input(X), ROWS, standard=False)
     assert made.matrix.min() == 0.0
     assert made.matrix.max() == 1.0
     assert made.scale.tolist() == [1.0] * 3
@@ -47,15 +47,15 @@ def test_in_the_unit_interval_on_request() -> None:
 
 def test_a_weight_of_two_is_a_row_twice() -> None:
     counts = RANDOM.integers(1, 4, 40)
-    one = Columns.of(Instances.from_input(X), ROWS, counts.astype(float))
-    two = Columns.of(Instances.from_input(X), ROWS.repeat(counts))
+    one = Design.of(Instances.from_input(X), ROWS, counts.astype(float))
+    two = Design.of(Instances.from_input(X), ROWS.repeat(counts))
     np.testing.assert_allclose(one.scale, two.scale, rtol=1e-12)
     np.testing.assert_allclose(one.matrix.repeat(counts, axis=0), two.matrix, atol=1e-12)
 
 
 def test_the_order_of_rows_changes_no_bit_of_the_rankers() -> None:
     moved = RANDOM.permutation(40)
-    one, two = (Columns.of(Instances.from_input(X), rows) for rows in (ROWS, moved))
+    one, two = (Design.of(Instances.from_input(X), rows) for rows in (ROWS, moved))
     assert one.rankers == two.rankers
     assert one.scale.tobytes() == two.scale.tobytes()
 
@@ -64,8 +64,8 @@ def test_the_order_of_rows_changes_no_bit_of_the_rankers() -> None:
 def test_sparse_columns_differ_by_a_constant_at_most(standard: bool) -> None:
     table = np.where(np.nan_to_num(X[:, [0, 3]]) < 4.0, 0.0, X[:, [0, 3]] - 9.0)
     table = np.column_stack([table, X[:, 0]])
-    dense = Columns.of(Instances.from_input(table), ROWS, standard=standard)
-    sparse = Columns.of(Instances.from_input(sp.csr_array(table)), ROWS, standard=standard)
+    dense = Design.of(Instances.from_input(table), ROWS, standard=standard)
+    sparse = Design.of(Instances.from_input(sp.csr_array(table)), ROWS, standard=standard)
     assert sp.issparse(sparse.matrix)
     assert sparse.rankers == dense.rankers
     apart = sparse.matrix.toarray() - dense.matrix
@@ -75,6 +75,18 @@ def test_sparse_columns_differ_by_a_constant_at_most(standard: bool) -> None:
 
 
 def test_nothing_to_tell_rows_apart_by() -> None:
-    made = Columns.of(Instances.from_input(X[:, [1, 4]]), ROWS)
+    made = Design.of(Instances.from_input(X[:, [1, 4]]), ROWS)
     assert made.matrix.shape == (40, 0)
     assert made.rankers == ()
+
+
+def test_abstentions_may_have_a_column_of_their_own() -> None:
+    made = Design.of(Instances.from_input(X), ROWS, abstentions="learned")
+    assert [(type(one).__name__, one.feature) for one in made.rankers] == [
+        ("ScaledFeature", 0), ("Presence", 0), ("ScaledFeature", 2), ("ScaledFeature", 3),
+    ]  # fmt: skip
+    assert made.scale.tolist() == [1.0] * 4
+    assert made.matrix[:, 1].tolist() == [1.0] * 7 + [0.0] * 33
+    for ranker, column in zip(made.rankers, np.asarray(made.matrix).T):
+        apart = column - ranker.scores(X)
+        assert np.ptp(apart) == 0.0
