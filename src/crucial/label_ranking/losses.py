@@ -1,10 +1,9 @@
-"""What label rankers minimise: AdaBoost.MH, AdaBoost.MR, and the product form between them.
+"""Objectives of label rankers: AdaBoost.MH, AdaBoost.MR, and the product form between them.
 
-Every (instance, label) is right (the instance has the label) or wrong. Each objective gives
-it a weight, and two numbers say what a stump with a prediction for every label can do: with
-W+ and W- the weights of right and wrong labels among the rows of a part of the stump, the
-best real prediction there is ``step * ln(W+ / W-)``, and the loss falls by a factor that is
-a rising function of the sum over parts and labels of ``sqrt(W+ W-)``.
+Every (instance, label) is right (the instance has the label) or wrong. Each objective gives it a
+weight. With W+ and W- the weights of right and wrong labels among the rows of a part of a stump,
+the best real prediction there is ``step * ln(W+ / W-)``, and the loss falls by a factor that is an
+increasing function of the sum over parts and labels of ``sqrt(W+ W-)``.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["LABEL_OBJECTIVES", "LabelObjective", "ProductLoss", "TwoClassLoss", 
 
 
 class LabelObjective:
-    """Base of the objectives.
+    """Base class of the objectives of label rankers.
 
     Parameters
     ----------
@@ -39,27 +38,33 @@ class LabelObjective:
     def __init__(self, right: Bools, weight: Floats) -> None:
         self.right = right
         with np.errstate(divide="ignore"):
-            self._log_weight = np.log(weight / weight.max())[:, None]
+            self._log_weight: Floats = np.log(weight / weight.max())[:, None]
         self._sign = np.where(right, 1.0, -1.0)
         self._start = 0.0
         self._start = self.weigh(np.zeros(right.shape))[1]
 
     def weigh(self, scores: Floats) -> tuple[Floats, float]:
-        """Weight of every (row, label), negative for wrong labels, and the log of the loss.
+        """Return the weight of every (row, label), negative if wrong, and the log of the loss.
 
         The loss is relative to that of scores of 0.
         """
         raise NotImplementedError
 
     def factor(self, criterion: Floats) -> Floats:
-        """Bound on the factor on the loss, of a stump with this sum of ``sqrt(W+ W-)``."""
+        """Return a bound on the factor on the loss, given a stump's sum of ``sqrt(W+ W-)``."""
         raise NotImplementedError
 
+    def _exponents(self, scores: Floats) -> Floats:
+        """Return ``ln u - Y f`` of every (row, label), with Y = 1 if right and -1 if wrong."""
+        return self._log_weight - self._sign * scores
+
     def log_parts(self, scores: Floats) -> tuple[float, float]:
-        """Logarithms of F+ and F-, the sums of ``u exp(-f)`` over right (row, label), and of
-        ``u exp(f)`` over wrong ones; up to the same constant.
+        """Return the logarithms of F+ and F-, up to the same constant.
+
+        F+ is the sum of ``u exp(-f)`` over right (row, label), F- that of ``u exp(f)`` over wrong
+        ones.
         """
-        exponent = self._log_weight - self._sign * scores
+        exponent = self._exponents(scores)
         return _log_sum(exponent[self.right]), _log_sum(exponent[~self.right])
 
 
@@ -78,38 +83,38 @@ class TwoClassLoss(LabelObjective):
     step, mass = 0.5, 1.0
 
     def weigh(self, scores: Floats) -> tuple[Floats, float]:
-        """Weights that sum to 1."""
-        exponent = self._log_weight - self._sign * scores
+        """Return weights that sum to 1, and the log of the loss."""
+        exponent = self._exponents(scores)
         top = float(exponent.max())
         weights = np.exp(exponent - top)
         total = float(weights.sum())
         return self._sign * (weights / total), top + math.log(total) - self._start
 
     def factor(self, criterion: Floats) -> Floats:
-        """``Z = 2 sum sqrt(W+ W-)``, reached (their equation 11)."""
+        """Return ``Z = 2 sum sqrt(W+ W-)``, which is attained (their equation 11)."""
         return 2.0 * criterion
 
 
 class ProductLoss(LabelObjective):
     """``F+ F-``: the sum of ``exp(f(x_k, m) - f(x_i, l))`` over all right (i, l), wrong (k, m).
 
-    Pairs across instances too, which makes it RankBoost over (row, label): the form of
-    AdaBoost.MR that Rudin & Schapire (2009, section 5.1) show to be one with AdaBoost.MH
+    Pairs across instances count too, which makes it RankBoost over (row, label): the form of
+    AdaBoost.MR that Rudin & Schapire (2009, section 5.1) show to be equivalent to AdaBoost.MH
     (where they write a minus between the two sums, a product is meant).
     """
 
     step, mass = 0.5, 2.0
 
     def weigh(self, scores: Floats) -> tuple[Floats, float]:
-        """Right labels sum to 1, wrong ones to -1."""
-        exponent = self._log_weight - self._sign * scores
+        """Return weights, of which right labels sum to 1 and wrong ones to -1, and the log loss."""
+        exponent = self._exponents(scores)
         good, bad = self.log_parts(scores)
         pi = np.exp(exponent - np.where(self.right, good, bad))
         pi *= self._sign
         return pi, good + bad - self._start
 
     def factor(self, criterion: Floats) -> Floats:
-        """``Z = (sum sqrt(W+ W-))^2``, reached."""
+        """Return ``Z = (sum sqrt(W+ W-))^2``, which is attained."""
         return criterion * criterion
 
 
@@ -118,7 +123,7 @@ class WithinLoss(LabelObjective):
 
     The sum of ``exp(f(x_i, l0) - f(x_i, l1))`` with weight ``1 / (|Y_i| |not Y_i|)``, so that
     every row with both kinds of labels counts the same (Schapire & Singer 1999, section 6).
-    Rows with only one kind have no pair. O(labels) a row, since the weight of a pair is a
+    Rows with only one kind have no pair. O(labels) per row, since the weight of a pair is a
     product (their figure 5).
     """
 
@@ -138,7 +143,7 @@ class WithinLoss(LabelObjective):
         super().__init__(right, weight)
 
     def weigh(self, scores: Floats) -> tuple[Floats, float]:
-        """Right labels sum to 1, wrong ones to -1."""
+        """Return weights, of which right labels sum to 1 and wrong ones to -1, and the log loss."""
         exponent = -self._sign * scores
         sums = []
         for mask in (self.right, ~self.right):
@@ -148,7 +153,7 @@ class WithinLoss(LabelObjective):
             with np.errstate(divide="ignore"):
                 sums.append(top + np.log(np.exp(part - top).sum(axis=1, keepdims=True)))
         share = np.where(np.isinf(self._log_share), -np.inf, self._log_share + self._log_weight)
-        # The other kind's sum makes of a label's weight that of all pairs it is in.
+        # Times the sum of the other kind, a label's weight is that of all pairs it is in.
         known = np.isfinite(share)
         other = np.where(self.right, sums[1], sums[0])
         log_pairs = np.where(known, share + sums[0] + sums[1], -np.inf)
@@ -158,7 +163,7 @@ class WithinLoss(LabelObjective):
         return self._sign * pi, total - self._start
 
     def factor(self, criterion: Floats) -> Floats:
-        """``Z <= sum sqrt(W+ W-)``, since ``e^{a - b} <= (e^{2a} + e^{-2b}) / 2``."""
+        """Return a bound: ``Z <= sum sqrt(W+ W-)``, as ``e^{a - b} <= (e^{2a} + e^{-2b}) / 2``."""
         return criterion
 
 

@@ -1,4 +1,4 @@
-"""What a label ranker learned: a sum of stumps with a prediction for every label."""
+"""The model of a label ranker: a sum of stumps with a prediction for every label."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 
 from crucial.data.instances import Instances
 from crucial.model.inputs import check_columns, check_finite
-from crucial.types import Floats
+from crucial.types import Floats, TableLike
 
 __all__ = ["LabelModel", "LabelStump"]
 
 
 @dataclass(frozen=True)
 class LabelStump:
-    """One threshold, and what each side of it adds to the score of every label.
+    """A threshold of a feature, and what each side adds to the score of every label.
 
     Attributes
     ----------
     feature : int
-        Number of the feature, from 0.
+        Column of the feature, from 0.
     threshold : float or None
-        None where only abstentions are told from the rest.
+        None for a stump that separates abstentions from all values.
     low, high, missing : tuple of float
-        What is added up to the threshold (nothing without one), above it, and where the
+        Added to the scores up to the threshold (never without one), above it, and where the
         feature abstains.
     """
 
@@ -39,13 +39,13 @@ class LabelStump:
 
 @dataclass(frozen=True)
 class LabelModel:
-    """A sum of label stumps and an intercept that all labels share.
+    """A sum of label stumps, and an intercept common to all labels.
 
     Attributes
     ----------
     n_features, n_labels : int
     stumps : tuple of LabelStump
-        One a round.
+        One per round.
     intercept : float
     """
 
@@ -55,16 +55,16 @@ class LabelModel:
     intercept: float = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was compiled is computed again where it is needed.
+        # (cached tables are not pickled but computed again)
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @cached_property
     def _tables(self) -> list[tuple[int, Floats, Floats]]:
-        """For every used feature its thresholds, and the scores of its cells and of NaN."""
+        """For each used feature: its thresholds, and the scores between them and of NaN."""
         by_feature: dict[int, list[LabelStump]] = {}
         for stump in self.stumps:
             by_feature.setdefault(stump.feature, []).append(stump)
-        made = []
+        tables = []
         for feature, stumps in sorted(by_feature.items()):
             cuts = np.unique([one.threshold for one in stumps if one.threshold is not None])
             table = np.zeros((len(cuts) + 2, self.n_labels))
@@ -74,11 +74,11 @@ class LabelModel:
                 table[:above] += one.low
                 table[above:-1] += one.high
                 table[-1] += one.missing
-            made.append((feature, cuts.astype(np.float64), table))
-        return made
+            tables.append((feature, cuts.astype(np.float64), table))
+        return tables
 
-    def predict(self, X: Any) -> Floats:
-        """Score every label of every row: shape (n_rows, n_labels)."""
+    def predict(self, X: TableLike | Instances) -> Floats:
+        """Return the score of every label of every row, of shape (n_rows, n_labels)."""
         instances = Instances.from_input(X)
         check_columns(instances.n_features, self.n_features)
         check_finite(instances, instances.names)

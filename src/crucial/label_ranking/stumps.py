@@ -1,33 +1,33 @@
-"""The stump whose predictions for all labels lower the loss most."""
+"""Search the stump whose predictions for all labels lower the loss most."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.kernels.labels import LabelSums
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 from crucial.weak.choose import first_best
 from crucial.weak.drops import SNAP
 
-__all__ = ["LabelStumpSearch", "Split"]
+__all__ = ["LabelStumpSearch", "PartedRows"]
 
 
-# With this added, the rounding of a factor near 1 stays below the tie.
+# Added to a factor, so that rounding near 1 stays below the tolerance of ties.
 _FLOOR = 1e-5
 
 
-class Split:
-    """A chosen stump: its rows part into abstentions, low and high ones.
+@dataclass(frozen=True, eq=False)
+class PartedRows:
+    """A chosen stump, and the rows by its three parts: abstentions, low and high values.
 
     Attributes
     ----------
     feature : int
-        Number of the feature in the input.
+        Column of the feature in the input.
     threshold : float or None
     part : int array of shape (n_rows,)
         0 for abstentions, 1 up to the threshold, 2 above it.
@@ -35,20 +35,15 @@ class Split:
         W+ and W- of every part and label.
     """
 
-    def __init__(
-        self,
-        feature: int,
-        threshold: float | None,
-        part: NDArray[Any],
-        right: Floats,
-        wrong: Floats,
-    ) -> None:
-        self.feature, self.threshold, self.part = feature, threshold, part
-        self.right, self.wrong = right, wrong
+    feature: int
+    threshold: float | None
+    part: Ints
+    right: Floats
+    wrong: Floats
 
 
 class LabelStumpSearch:
-    """Looks at every threshold of every feature: O(n x features x labels).
+    """Search of every threshold of every feature: O(n x features x labels).
 
     Parameters
     ----------
@@ -66,19 +61,19 @@ class LabelStumpSearch:
         self._criterion = np.zeros(int(self._first[-1]))
         self._offered = np.ones(len(self._criterion), bool)
         for f, missing in enumerate(bins.has_missing):
-            self._offered[self._first[f]] = missing  # (everything against abstentions)
+            self._offered[self._first[f]] = missing  # (all values against abstentions)
             self._offered[self._first[f + 1] - 1] = False
         self._sums = LabelSums(bins.codes[:, : bins.n_rows], self._first, n_labels, threads)
 
-    def best(self, pi: Floats, factor: Callable[[Floats], Floats]) -> Split | None:
-        """The best stump for these weights; None if none lowers the loss.
+    def best(self, pi: Floats, factor: Callable[[Floats], Floats]) -> PartedRows | None:
+        """Return the best stump for these weights; None if none lowers the loss.
 
         Parameters
         ----------
         pi : array of shape (n_rows, n_labels)
-            Weights of right and, negative, of wrong labels.
+            Weights of right labels and, negative, of wrong ones.
         factor : function
-            What real predictions make of the loss, from their criterion.
+            Factor by which real predictions change the loss, from their criterion.
         """
         if not len(self._bins.features):
             return None
@@ -87,12 +82,13 @@ class LabelStumpSearch:
             value = np.where(self._offered, self._criterion, 0.0)
         else:
             z = np.where(self._offered, factor(self._criterion), 1.0)
-            # Larger is better for the tie rule, and what is equal in Z is equal here.
+            # The tie rule takes the largest; equal Z are equal here.
             value = np.where(z < 1.0 - SNAP, 1.0 / (z + _FLOOR), 0.0)
         at = first_best(value, np.ones(len(value)))
-        return None if at is None else self._split(at, pi)
+        return None if at is None else self._parted(at, pi)
 
-    def _split(self, position: int, pi: Floats) -> Split:
+    def _parted(self, position: int, pi: Floats) -> PartedRows:
+        """Return the stump at a position of the criterion, with its rows and their weights."""
         f = int(np.searchsorted(self._first, position, "right")) - 1
         k = position - int(self._first[f])
         n_bins = int(self._first[f + 1] - self._first[f]) - 1
@@ -102,4 +98,4 @@ class LabelStumpSearch:
         part = np.where(codes == n_bins, 0, np.where(codes >= k, 2, 1))
         threshold = None if k == 0 else float(self._bins.thresholds[f][k - 1])
         right, wrong = parts[:, : self._n_labels], parts[:, self._n_labels :]
-        return Split(int(self._bins.features[f]), threshold, part, right, wrong)
+        return PartedRows(int(self._bins.features[f]), threshold, part, right, wrong)
