@@ -137,8 +137,8 @@ def test_sums_of_feedbacks_are_all_their_pairs_together(table, data):
     [
         ([], None, "at least one part"),
         ([PairFeedback([(0, 1)], 2), PairFeedback([(0, 1)], 3)], None, r"different rows: \[2, 3\]"),
-        ([PairFeedback([(0, 1)], 2)], [0.0], "one positive finite number a part"),
-        ([PairFeedback([(0, 1)], 2)], [1.0, 1.0], "one positive finite number a part"),
+        ([PairFeedback([(0, 1)], 2)], [0.0], "one positive finite number per part"),
+        ([PairFeedback([(0, 1)], 2)], [1.0, 1.0], "one positive finite number per part"),
     ],
 )
 def test_sums_that_make_no_sense(parts, shares, match):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from crucial.feedback.label_state import LabelState
+from crucial.feedback.layout import LabelledRows
 from crucial.kernels.compiled import pairs as compiled
 from crucial.kernels.plain import pairs as plain
 from naive.labelled import labelled
@@ -229,10 +230,11 @@ def check_wrong_weights(drawn, slack, dtype=np.uint8):
     problem, codes, n_bins, missing_rank = drawn
     expected = listed_wrong_weights(problem, codes, n_bins, missing_rank)
     start = math.log(problem.pairs_of(None).total)
-    weights = (problem.weight, problem.gains, problem.coefficient, start)
+    weights = (problem.weight, problem.gains, problem.coefficient, False, start)
+    rows = LabelledRows(problem.layout, *weights)
     for path in PATHS:
         with using(path):
-            state = LabelState(problem.layout, *weights, 1)
+            state = LabelState(rows, 1)
             state.advance(problem.scores, 1.0)
             state.potentials(np.zeros(len(problem.up)))
             state.prepare_scan()

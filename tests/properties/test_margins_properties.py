@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crucial import LabelFeedback, PairFeedback
 from crucial.data.groups import Groups
-from crucial.feedback.margins import LabelMargins, PairMargins, quantiles
+from crucial.feedback.margins import quantiles
 from crucial.kernels import margins as kernel
 from crucial.kernels import sizes
 from naive.margins import naive_margins
@@ -44,7 +44,7 @@ def scores_of(kind, n, seed):
 def labelled(table, scores):
     groups = Groups.from_qid(table.qid, table.n_rows)
     feedback = LabelFeedback(table.y, groups, weight=table.weight)
-    return LabelMargins(feedback, scores)
+    return feedback.margin_counts(scores[feedback.rows])
 
 
 def naive_quantile(margin, weight, q):
@@ -105,7 +105,8 @@ def test_explicit_pairs(few, kind, seed):
     few = [one for one in few if one[0] != one[1]]
     listed, weights = [(a, b) for a, b, _ in few], [w for *_, w in few]
     scores = scores_of(kind, 6, seed)
-    counts = PairMargins(PairFeedback(listed, 6, weight=weights), scores)
+    feedback = PairFeedback(listed, 6, weight=weights)
+    counts = feedback.margin_counts(scores[feedback.rows])
     margin, weight = naive_margins(from_list(listed, 6, weights), scores)
     assert (counts.minimum, counts.maximum) == (margin[0], margin[-1])
     np.testing.assert_allclose(
@@ -129,7 +130,8 @@ def test_large_tables_are_counted_by_compiled_kernels(monkeypatch):
     inner = kernel.over_ranges
     monkeypatch.setattr(kernel, "over_ranges", lambda *given: called.append(1) or inner(*given))
     y, scores = random.integers(0, 3, 60), random.normal(size=60)
-    counts = LabelMargins(LabelFeedback(y), scores)
+    feedback = LabelFeedback(y)
+    counts = feedback.margin_counts(scores[feedback.rows])
     margin = np.sort([scores[a] - scores[b] for a in range(60) for b in range(60) if y[a] > y[b]])
     assert called
     assert counts.total == len(margin)

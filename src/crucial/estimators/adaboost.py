@@ -163,7 +163,7 @@ class AdaBoostRanker(BoostedRanker):
 
 def _check_classes(feedback: Feedback) -> None:
     """Refuse what is no classification into two."""
-    rows, n_queries = feedback.laid_out(), feedback.n_queries + feedback.n_skipped
+    rows, n_queries = feedback.labelled(), feedback.n_queries + feedback.n_skipped
     if rows is None:
         raise DataError(
             "AdaBoostRanker learns from labels of two values alone. For explicit pairs use "

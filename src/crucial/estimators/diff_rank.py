@@ -212,12 +212,11 @@ class DiffRank(BoostedRanker):
         )
 
     def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
-        assert isinstance(feedback, TopFeedback)
         first = None
         if self.order == "best_first":
             first = feedback.potentials(np.zeros(feedback.n_rows))[feedback.rows]
         self._learner = QuasiKNNLearner(
-            RankedQueries(feedback.labels, feedback.row_start, feedback.weight),
+            RankedQueries.of(feedback),
             self.n_intervals,
             self.centre,
             first,

@@ -203,17 +203,17 @@ class FeatureRank(Ranker):
 
     def _add(self, instances: Instances, feedback: TopFeedback) -> RankAdditionSteps:
         threads, owner = count_threads(self.n_jobs), type(self).__name__
-        queries = RankedQueries(feedback.labels, feedback.row_start, feedback.weight)
+        queries = RankedQueries.of(feedback)
         training = TrainingRows(instances, feedback.rows, feedback.weight, feedback.groups, threads)
         rankings = FeatureRankings(training, queries, self.n_intervals, self.centre, owner)
-        laid_out = feedback.laid_out()
-        agreement = Agreement(laid_out.layout, laid_out.weight, threads)
+        rows = feedback.labelled()
+        agreement = Agreement(rows.layout, rows.weight, threads)
         pairs = agreement.counts(np.zeros(len(feedback.rows))).sum(axis=1)
         algorithm = RankAddition(
             rankings,
             queries,
             agreement,
-            laid_out.coefficient * pairs,  # (balanced: what the query itself counts)
+            rows.coefficient * pairs,  # (balanced: what the query itself counts)
             self._balance(),
             smoothing_of(feedback.total),
             threads,

@@ -145,10 +145,10 @@ class InfinitePush(Ranker):
         labels = check_labels(y, instances.n_rows)
         groups = Groups.from_qid(qid, instances.n_rows)
         feedback = LabelFeedback(labels, groups, weight=sample_weight, query_weight=query_weight)
-        laid = feedback.laid_out()
-        _check_two(labels, laid, groups)
+        rows = feedback.labelled()
+        _check_two(labels, rows, groups)
         design = Design.of(instances, feedback.rows, abstentions="learned")
-        loss = TopLoss(laid.layout, self._row_weights(laid))
+        loss = TopLoss(rows.layout, self._row_weights(rows))
         if not design.rankers:
             warnings.warn(
                 "no feature tells any rows apart; all scores are 0.",
@@ -180,12 +180,12 @@ class InfinitePush(Ranker):
         )
         return self
 
-    def _row_weights(self, laid: LabelledRows) -> Floats:
+    def _row_weights(self, rows: LabelledRows) -> Floats:
         """Weights of all winners, which sum to 1, and shares of the losers of each query."""
-        layout = laid.layout
-        u = np.ones(len(layout.rows)) if laid.weight is None else laid.weight
+        layout = rows.layout
+        u = np.ones(len(layout.rows)) if rows.weight is None else rows.weight
         wins, query = layout.level_of_row() == 1, layout.query_of_row()
-        factor = laid.coefficient
+        factor = rows.coefficient
         if self.balance == "queries":
             factor = factor / np.bincount(query, u * wins, layout.n_queries)
         winners = np.where(wins, u * factor[query], 0.0)
@@ -206,19 +206,19 @@ class InfinitePush(Ranker):
         self.model_.save(path)
 
 
-def _check_two(labels: Floats, laid: LabelledRows, groups: Groups) -> None:
+def _check_two(labels: Floats, rows: LabelledRows, groups: Groups) -> None:
     """Refuse a query of more than two labels."""
-    levels = np.diff(laid.layout.query_first)
+    levels = np.diff(rows.layout.query_first)
     deep = np.flatnonzero(levels > 2)
     if not len(deep):
         return
     at = int(deep[0])
-    first = int(laid.layout.query_first[at])
-    said = ", ".join(f"{v:g}" for v in laid.layout.values[first : first + min(4, levels[at])])
+    first = int(rows.layout.query_first[at])
+    said = ", ".join(f"{v:g}" for v in rows.layout.values[first : first + min(4, levels[at])])
     more = ", ..." if levels[at] > 4 else ""
     where = "the labels are"
     if groups.n_groups > 1:
-        query = groups.ids[laid.layout.queries[at : at + 1]].tolist()[0]
+        query = groups.ids[rows.layout.queries[at : at + 1]].tolist()[0]
         where = f"the labels of query {query!r} are"
     raise DataError(
         "InfinitePush: Only binary classification is supported; it knows relevant and not, two "

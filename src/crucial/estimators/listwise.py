@@ -42,7 +42,7 @@ class Lists:
     @property
     def layout(self) -> Layout:
         """The rows by query and rising label."""
-        return self.feedback.laid_out().layout
+        return self.feedback.labelled().layout
 
     @property
     def rows(self) -> Ints:
@@ -52,7 +52,7 @@ class Lists:
     @property
     def factor(self) -> Floats:
         """Weight of every query."""
-        return self.feedback.laid_out().coefficient
+        return self.feedback.labelled().coefficient
 
 
 @dataclass(frozen=True)

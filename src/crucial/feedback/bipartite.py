@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.feedback.base import Codes, Feedback, Output, power_of_two_scale
+from crucial.feedback.base import Feedback, power_of_two_scale
+from crucial.feedback.states import Output, draw_share
 from crucial.kernels.pairs import advance_binary, class_sums
-from crucial.types import Bools, Floats
+from crucial.types import Bools, Codes, Floats
 
 __all__ = ["BipartiteState", "log_class_sums"]
 
@@ -27,7 +26,7 @@ _RANGE = 200.0
 
 
 class BipartiteState:
-    """See `crucial.feedback.base.PairState`; the pairs are the rows.
+    """See `crucial.feedback.states.PairState`; the pairs are the rows.
 
     An output of uint8 is a vote: 1 for good, and 0, which stands for -1, for bad. A vote
     then moves every row: those with 0 by an offset that all rows share, so that only those
@@ -54,13 +53,13 @@ class BipartiteState:
         self._feedback, self._threads, self.n_bad = feedback, threads, classes.n_low
         n = len(feedback.rows)
         self._log_unit = 0.0
-        self._given: Floats = np.ones(n)
+        self._weight: Floats = np.ones(n)
         if feedback.weight is not None:
             unit = power_of_two_scale(float(feedback.weight.max()))
-            self._given, self._log_unit = feedback.weight * unit, -math.log(unit)
+            self._weight, self._log_unit = feedback.weight * unit, -math.log(unit)
         # A row scores base + offset; it weighs mass * exp(shift of its class), bad first.
         self._base, self._offset = np.zeros(n), 0.0
-        self._mass, self._shift = self._given.copy(), np.zeros(2)
+        self._mass, self._shift = self._weight.copy(), np.zeros(2)
         self._moved = 0.0
         self._drawn: Bools | None = None
         self._start = math.log(float(self._mass.sum()))
@@ -108,7 +107,7 @@ class BipartiteState:
 
     def _weigh_anew(self) -> None:
         with np.errstate(divide="ignore"):
-            exponent = np.log(self._given)
+            exponent = np.log(self._weight)
         exponent[: self.n_bad] += self._base[: self.n_bad]
         exponent[self.n_bad :] -= self._base[self.n_bad :]
         for c, rows in enumerate((np.s_[: self.n_bad], np.s_[self.n_bad :])):
@@ -147,7 +146,7 @@ class BipartiteState:
             self._mass[:bad] *= factor[:bad]
             self._mass[bad:] /= factor[bad:]
 
-    def _sum_by(self, codes: NDArray[Any], size: int) -> Floats:
+    def _sum_by(self, codes: Codes | Output, size: int) -> Floats:
         """Weight of the rows of every code, bad ones and good ones."""
         return class_sums(codes, self._counted, self.n_bad, size) * self._factor[:, None]
 
@@ -186,18 +185,17 @@ class BipartiteState:
         """Count only a random share of the rows of each class, at least one."""
         drawn = np.zeros(len(self._mass), np.bool_)
         for first, last in ((0, self.n_bad), (self.n_bad, len(drawn))):
-            count = max(1, round(fraction * (last - first)))
-            drawn[first + random.permutation(last - first)[:count]] = True
+            drawn[draw_share(np.arange(first, last), fraction, random)] = True
         self._drawn = drawn
 
     def fork(self) -> BipartiteState:
         """A copy of the drawn rows that can be moved without moving this state."""
-        made = copy.copy(self)
-        made._base, made._shift = self._base.copy(), self._shift.copy()
-        made._mass, made._drawn = self._counted.copy(), None
+        other = copy.copy(self)
+        other._base, other._shift = self._base.copy(), self._shift.copy()
+        other._mass, other._drawn = self._counted.copy(), None
         if self._drawn is not None:
-            made._given = self._given * self._drawn
-        return made
+            other._weight = self._weight * self._drawn
+        return other
 
 
 def log_class_sums(feedback: Feedback, scores: Floats) -> tuple[float, float]:

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.feedback.base import Codes, Feedback, Output, PairState, finite_total
-from crucial.types import Floats, Ints
+from crucial.feedback.base import Feedback, finite_total
+from crucial.feedback.listed import ListedPairs
+from crucial.feedback.margins import SumMargins
+from crucial.feedback.states import Output, PairState, padded
+from crucial.types import Codes, Floats, Ints
 
 __all__ = ["SumFeedback"]
 
@@ -20,10 +23,10 @@ class SumFeedback(Feedback):
 
     Parameters
     ----------
-    parts : feedbacks
-    shares : numbers, optional
-        What share of the whole each part weighs. Default: its own weight, so that all
-        pairs of all parts compete with the weights they came with.
+    parts : sequence of Feedback
+    shares : sequence of numbers, optional
+        Share of the whole that each part weighs. By default its own weight, so that all
+        pairs of all parts keep their weights.
 
     Examples
     --------
@@ -40,25 +43,23 @@ class SumFeedback(Feedback):
         sizes = {part.n_rows for part in parts}
         if len(sizes) > 1:
             raise DataError(f"feedbacks to be added speak about different rows: {sorted(sizes)}.")
-        given = np.array([p.total for p in parts] if shares is None else shares, np.float64)
-        if given.shape != (len(parts),) or not ((given > 0) & np.isfinite(given)).all():
-            raise DataError(f"shares must be one positive finite number a part. Got {shares!r}.")
+        own = np.array([p.total for p in parts] if shares is None else shares, np.float64)
+        if own.shape != (len(parts),) or not ((own > 0) & np.isfinite(own)).all():
+            raise DataError(f"shares must be one positive finite number per part. Got {shares!r}.")
         self.parts = tuple(parts)
-        given = given / given.max()  # (first: the sum of large ones overflows)
-        self.shares = given / given.sum()
+        own = own / own.max()  # (first: the sum of large ones overflows)
+        self.shares = own / own.sum()
         self.n_rows = parts[0].n_rows
         # The order of the largest part: it works on contiguous rows, the others gather.
         largest = max(parts, key=lambda p: len(p.rows))
-        others = np.unique(np.concatenate([p.rows for p in parts]))
-        extra = np.setdiff1d(others, largest.rows)
+        extra = np.setdiff1d(np.concatenate([p.rows for p in parts]), largest.rows)
         self.rows = np.concatenate((largest.rows, extra)) if len(extra) else largest.rows
         self.weight = None
-        weights = [p for p in parts if p.weight is not None]
-        if weights:
+        if any(part.weight is not None for part in parts):
             per_row = np.ones(self.n_rows)
-            for part in weights:
-                assert part.weight is not None
-                per_row[part.rows] = part.weight
+            for part in parts:
+                if part.weight is not None:
+                    per_row[part.rows] = part.weight
             self.weight = per_row[self.rows]
         self.n_pairs = sum(p.n_pairs for p in parts)
         self.total = finite_total(sum(p.total for p in parts))
@@ -66,42 +67,62 @@ class SumFeedback(Feedback):
         self.n_skipped = sum(p.n_skipped for p in parts)
 
     def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
-        """Begin at scores of 0."""
+        """Return the state at scores of 0, for rows in this order (default: ``self.rows``)."""
         wanted = self.rows if rows is None else rows
         states = [part.state(wanted, threads) for part in self.parts]
         return SumState(states, self.shares, len(wanted))
 
+    def pairs_at(self, numbers: Ints) -> ListedPairs:
+        """Return the pairs with these numbers, those of one part after those of another."""
+        place = np.full(self.n_rows, -1, np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        start = np.concatenate(([0], np.cumsum([part.n_pairs for part in self.parts])))
+        owner = np.searchsorted(start, numbers, "right") - 1
+        high, low = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
+        weight = np.empty(len(numbers))
+        for number, (part, share) in enumerate(zip(self.parts, self.shares)):
+            mine = owner == number
+            h, l, w = part.pairs_at(numbers[mine] - start[number])
+            high[mine], low[mine] = place[part.rows[h]], place[part.rows[l]]
+            weight[mine] = share * w
+        return ListedPairs(high, low, weight)
+
     def log_lightest(self) -> float:
-        """Logarithm of the weight of the lightest pair, as a share of all weight."""
+        """Return the logarithm of the weight of the lightest pair, as a share of all weight."""
         logs = np.log(self.shares) + [part.log_lightest() for part in self.parts]
         return float(logs.min())
 
     def margin_range(self, scores: Floats) -> tuple[float, float]:
-        """Smallest and largest margin, for scores in the order of ``self.rows``."""
+        """Return the smallest and largest margin, for scores like ``rows``."""
+        ranges = [part.margin_range(own) for part, own in self._parted(scores)]
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+    def margin_counts(self, scores: Floats, threads: int = 1) -> SumMargins:
+        """Return the distribution of the margins; a part weighs what its own pairs do."""
+        parted = self._parted(scores)
+        return SumMargins([(part.margin_counts(own, threads), part.total) for part, own in parted])
+
+    def _parted(self, scores: Floats) -> list[tuple[Feedback, Floats]]:
+        """Return every part with the scores of its rows."""
         everywhere = np.zeros(self.n_rows)
         everywhere[self.rows] = scores
-        found = [part.margin_range(everywhere[part.rows]) for part in self.parts]
-        return min(low for low, _ in found), max(high for _, high in found)
+        return [(part, everywhere[part.rows]) for part in self.parts]
 
 
 class SumState:
-    """See `crucial.feedback.base.PairState`."""
+    """See `crucial.feedback.states.PairState`."""
 
     def __init__(self, states: Sequence[PairState], shares: Floats, n_rows: int) -> None:
         self.scores = np.zeros(n_rows)
         self._states = states
         self._start = np.log(shares)
         self._now = shares
-        self._buffer = np.zeros(-(-n_rows // 8) * 8)
+        self._n_padded = padded(n_rows)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Potentials of the parts, each by its share of the loss."""
-        found = []
-        columns = []
-        for state in self._states:
-            buffer = np.zeros_like(self._buffer)
-            found.append(state.potentials(buffer))
-            columns.append(buffer)
+        """Write the potentials of the parts, each by its share of the loss."""
+        columns = [np.zeros(self._n_padded) for _ in self._states]
+        found = [state.potentials(column) for state, column in zip(self._states, columns)]
         log_loss = self._start + np.array([f[1] for f in found])
         top = float(log_loss.max())
         now = np.exp(log_loss - top)
@@ -118,17 +139,17 @@ class SumState:
             state.advance(output, alpha)
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
-        """W+ and W- of a {0, 1} ranker."""
+        """Return W+ and W- of a {0, 1} ranker."""
         right, wrong = np.dot(self._now, [s.binary_weights(output) for s in self._states])
         return float(right), float(wrong)
 
     def moments(self, output: Output) -> tuple[float, float]:
-        """Mean and mean square of the margins gained."""
+        """Return mean and mean square of the margins gained."""
         mean, square = np.dot(self._now, [s.moments(output) for s in self._states])
         return float(mean), float(square)
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
-        """W- of every threshold of one feature."""
+        """Write W- of every threshold of one feature."""
         out[:] = 0.0
         for share, state in zip(self._now, self._states):
             part = np.zeros_like(out)
@@ -141,7 +162,7 @@ class SumState:
             state.prepare_scan()
 
     def risks(self) -> tuple[float, float]:
-        """R1 and R2 of the current scores."""
+        """Return R1 and R2 of the current scores."""
         r1, r2 = np.dot(np.exp(self._start), [s.risks() for s in self._states])
         return float(r1), float(r2)
 
@@ -151,8 +172,8 @@ class SumState:
             state.draw(fraction, random)
 
     def fork(self) -> SumState:
-        """A copy of the drawn pairs that can be moved without moving this state."""
-        made = copy.copy(self)
-        made.scores = self.scores.copy()
-        made._states = [state.fork() for state in self._states]
-        return made
+        """Return a copy of the drawn pairs that can be moved without moving this state."""
+        other = copy.copy(self)
+        other.scores = self.scores.copy()
+        other._states = [state.fork() for state in self._states]
+        return other

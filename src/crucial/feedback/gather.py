@@ -6,14 +6,14 @@ import copy
 
 import numpy as np
 
-from crucial.feedback.base import Codes, Output, PairState
-from crucial.types import Floats, Ints
+from crucial.feedback.states import Output, PairState, padded
+from crucial.types import Codes, Floats, Ints
 
 __all__ = ["GatheredState"]
 
 
 class GatheredState:
-    """See `crucial.feedback.base.PairState`.
+    """See `crucial.feedback.states.PairState`.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ class GatheredState:
         where[rows] = np.arange(len(rows))
         self._inner, self._at = inner, where[own]
         self.scores = np.zeros(len(rows))
-        self._buffer = np.zeros(-(-len(own) // 8) * 8)
+        self._buffer = np.zeros(padded(len(own)))
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Potentials, in the outside order."""
+        """Write the potentials, in the outside order."""
         scale, log_loss = self._inner.potentials(self._buffer)
         pi[:] = 0.0
         pi[self._at] = self._buffer[: len(self._at)]
@@ -40,20 +40,19 @@ class GatheredState:
 
     def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
-        n = len(self.scores)
-        self.scores += alpha * output[:n]
+        self.scores += alpha * output[: len(self.scores)]
         self._inner.advance(output[self._at], alpha)
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
-        """W+ and W- of a {0, 1} ranker."""
+        """Return W+ and W- of a {0, 1} ranker."""
         return self._inner.binary_weights(output[self._at])
 
     def moments(self, output: Output) -> tuple[float, float]:
-        """Mean and mean square of the margins gained."""
+        """Return mean and mean square of the margins gained."""
         return self._inner.moments(output[self._at])
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
-        """W- of every threshold of one feature."""
+        """Write W- of every threshold of one feature."""
         self._inner.wrong_weights(codes[self._at], n_bins, missing_rank, out)
 
     def prepare_scan(self) -> None:
@@ -61,7 +60,7 @@ class GatheredState:
         self._inner.prepare_scan()
 
     def risks(self) -> tuple[float, float]:
-        """R1 and R2 of the current scores."""
+        """Return R1 and R2 of the current scores."""
         return self._inner.risks()
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
@@ -69,8 +68,8 @@ class GatheredState:
         self._inner.draw(fraction, random)
 
     def fork(self) -> GatheredState:
-        """A copy of the drawn pairs that can be moved without moving this state."""
-        made = copy.copy(self)
-        made.scores, made._inner = self.scores.copy(), self._inner.fork()
-        made._buffer = np.zeros_like(self._buffer)
-        return made
+        """Return a copy of the drawn pairs that can be moved without moving this state."""
+        other = copy.copy(self)
+        other.scores, other._inner = self.scores.copy(), self._inner.fork()
+        other._buffer = np.zeros_like(self._buffer)
+        return other

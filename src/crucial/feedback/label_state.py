@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from crucial.feedback.base import Codes, Output
-from crucial.feedback.layout import Layout
+from crucial.feedback.layout import LabelledRows
+from crucial.feedback.states import Output, draw_share, padded, risks_of
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
-from crucial.types import Floats
+from crucial.types import Codes, Floats
 
 __all__ = ["LabelState"]
 
@@ -23,7 +23,7 @@ _TINY = 1e-250
 
 
 class LabelState:
-    """See `crucial.feedback.base.PairState`.
+    """See `crucial.feedback.states.PairState`.
 
     ``u e^{H}`` and ``u e^{-H}`` are kept per row and multiplied round by round, so no
     exponential is computed; once scores could overflow them, potentials move to the
@@ -31,36 +31,20 @@ class LabelState:
 
     Parameters
     ----------
-    layout : Layout
-    weight : array over the rows of the layout, or None
-        Instance weights, scaled; None where all are 1.
-    gains : array over the segments, or of length 0
-    coefficient : array over the queries
-        Factor on the pairs of each query.
-    start : float
-        Logarithm of the total weight: the loss of all-equal scores is 1.
+    rows : LabelledRows
     threads : int
     """
 
-    def __init__(
-        self,
-        layout: Layout,
-        weight: Floats | None,
-        gains: Floats,
-        coefficient: Floats,
-        start: float,
-        threads: int,
-    ) -> None:
-        n = len(layout.rows)
-        padded = -(-n // 8) * 8
-        self.layout, self._start, self._threads = layout, start, threads
+    def __init__(self, rows: LabelledRows, threads: int) -> None:
+        n = len(rows.layout.rows)
+        self.layout, self._start, self._threads = rows.layout, rows.log_total, threads
         self.scores = np.zeros(n)
-        self.up, self.down = np.zeros(padded), np.zeros(padded)
-        self.up[:n] = self.down[:n] = 1.0 if weight is None else weight
-        self._given_weight = weight
-        self._all = self._coefficient = coefficient
+        self.up, self.down = np.zeros(padded(n)), np.zeros(padded(n))
+        self.up[:n] = self.down[:n] = 1.0 if rows.weight is None else rows.weight
+        self._row_weight = rows.weight
+        self._all = self._coefficient = rows.coefficient
         self._range = 0.0
-        self._sums = PairSums(layout, gains, threads)
+        self._sums = PairSums(rows.layout, rows.gains, threads)
         self._total = 0.0  # of the weights drawn, at the current scores
         self._log_loss = np.zeros(0)  # of every query, in the logarithmic domain
         self._linear: tuple[Floats, Floats, Floats] | None = None
@@ -68,10 +52,10 @@ class LabelState:
 
     @property
     def _weight(self) -> Floats:
-        return np.ones(len(self.scores)) if self._given_weight is None else self._given_weight
+        return np.ones(len(self.scores)) if self._row_weight is None else self._row_weight
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Potentials by prefix sums over the levels of each query: O(n)."""
+        """Write the potentials by prefix sums over the levels of each query: O(n)."""
         self._linear = self._level_sums = None
         if self._range > _LINEAR_RANGE:
             return self._log_potentials(pi)
@@ -87,6 +71,7 @@ class LabelState:
         return 1.0 / self._total, math.log(whole) - self._start
 
     def _log_potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write the potentials for scores whose exponentials overflow."""
         log_loss = np.empty(self.layout.n_queries)
         self._sums.log_potentials(self.scores, self._weight, self._coefficient, pi, log_loss)
         self._log_loss = log_loss
@@ -119,7 +104,7 @@ class LabelState:
             self.down[:n] /= factor
 
     def _current(self) -> tuple[Floats, Floats, Floats]:
-        """``up``, ``down`` and coefficients under which the drawn pairs weigh ``_total``."""
+        """Return ``up``, ``down`` and coefficients under which the drawn pairs weigh ``_total``."""
         if self._range <= _LINEAR_RANGE:
             return self.up, self.down, self._coefficient
         if self._linear is None:
@@ -146,17 +131,17 @@ class LabelState:
         return self._linear
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
-        """W+ and W- of a {0, 1} ranker: O(n)."""
+        """Return W+ and W- of a {0, 1} ranker: O(n)."""
         right, wrong = self._sums.binary_weights(*self._current(), output)
         return right / self._total, wrong / self._total
 
     def moments(self, output: Output) -> tuple[float, float]:
-        """Mean and mean square of the margins gained: O(n)."""
+        """Return mean and mean square of the margins gained: O(n)."""
         value, slope, curvature = self._sums.moments(*self._current(), output)
         return slope / value, curvature / value
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
-        """W- of every threshold of one feature: O(n) for few levels, else O(n log levels)."""
+        """Write W- of every threshold of one feature: O(n) for few levels, else O(n log levels)."""
         self.prepare_scan()
         assert self._level_sums is not None
         current = self._current()
@@ -169,26 +154,21 @@ class LabelState:
             self._level_sums = self._sums.prepare_scan(self._current()[1])
 
     def risks(self) -> tuple[float, float]:
-        """R1 and R2, by counting inversions: O(n log n)."""
+        """Return R1 and R2, by counting inversions: O(n log n)."""
         wrong, tied = self._sums.misordered(self.scores, self._weight)
         whole = math.exp(self._start)
-        w = float(np.dot(self._all, wrong)) / whole
-        t = float(np.dot(self._all, tied)) / whole
-        # Fully wrong rankings may come out a rounding above 1.
-        return min(1.0, w + t), min(1.0, w + t / 2)
+        return risks_of(*(float(np.dot(self._all, each)) / whole for each in (wrong, tied)))
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
-        live = np.flatnonzero(self._all > 0)
-        chosen = random.permutation(live)[: max(1, round(fraction * len(live)))]
-        mask = np.zeros(self.layout.n_queries)
-        mask[chosen] = 1.0
-        self._coefficient = self._all * mask
+        chosen = draw_share(np.flatnonzero(self._all > 0), fraction, random)
+        self._coefficient = np.zeros_like(self._all)
+        self._coefficient[chosen] = self._all[chosen]
         self._linear = self._level_sums = None
 
     def fork(self) -> LabelState:
-        """A copy of the drawn pairs that can be moved without moving this state."""
-        made = copy.copy(self)
-        made._all = self._coefficient
-        made.scores, made.up, made.down = self.scores.copy(), self.up.copy(), self.down.copy()
-        return made
+        """Return a copy of the drawn pairs that can be moved without moving this state."""
+        other = copy.copy(self)
+        other._all = self._coefficient
+        other.scores, other.up, other.down = self.scores.copy(), self.up.copy(), self.down.copy()
+        return other

@@ -6,42 +6,32 @@ pairs are never listed: sums over them become prefix sums over the levels of a q
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from crucial.data.groups import Groups, as_array
 from crucial.errors import DataError
-from crucial.feedback.base import (
-    Feedback,
-    PairState,
-    TwoClasses,
-    finite_total,
-    power_of_two_scale,
-)
+from crucial.feedback.base import Feedback, TwoClasses
 from crucial.feedback.extremes import log_lightest_pairs, margin_range
-from crucial.feedback.gather import GatheredState
 from crucial.feedback.label_state import LabelState
+from crucial.feedback.label_weights import gains_of, weighed
 from crucial.feedback.layout import LabelledRows, Layout
-from crucial.kernels.pairs import sums_below
-from crucial.types import Bools, Floats, Ints
-from crucial.validation import check_choice, lookup
+from crucial.feedback.listed import ListedPairs
+from crucial.feedback.margins import LabelMargins
+from crucial.feedback.states import PairState
+from crucial.types import Bools, Floats, Ints, VectorLike
+from crucial.validation import check_choice
 
-__all__ = ["GAINS", "LabelFeedback", "check_labels", "check_weights"]
+__all__ = ["LabelFeedback", "QueryWeights", "check_labels", "check_weights"]
 
-# Pairs that weigh less than this in sum are weighed anew.
-_TINY = 1e-100
-
-GAINS: dict[str, Callable[[Floats], Floats]] = {
-    "linear": lambda y: y,
-    "exp": lambda y: np.exp2(y) - 1.0,
-}
+#: Weights of queries: by query id, or for every row and constant inside a query.
+QueryWeights: TypeAlias = VectorLike | Mapping[Hashable, float]
 
 
-def check_labels(y: Any, n_rows: int | None = None) -> Floats:
-    """Labels as floats; refuses what has no order or no value."""
+def check_labels(y: VectorLike, n_rows: int | None = None) -> Floats:
+    """Return labels as floats; refuse what has no order or no value."""
     values = as_array(y, "y")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -84,8 +74,8 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def check_weights(weight: Any, n: int, name: str = "sample_weight") -> Floats | None:
-    """Weights as floats; None where all are 1."""
+def check_weights(weight: VectorLike | None, n: int, name: str = "sample_weight") -> Floats | None:
+    """Return weights as floats, or None where all are 1; refuse negative and infinite ones."""
     if weight is None:
         return None
     try:
@@ -110,15 +100,15 @@ def check_weights(weight: Any, n: int, name: str = "sample_weight") -> Floats | 
 class LabelFeedback(Feedback):
     """All pairs of rows of one query with different labels.
 
-    Pair (lo, hi) weighs ``c_q u_lo u_hi (g(y_hi) - g(y_lo))``: instance weights u, gains g
-    where asked for (else 1), and c_q as ``balance`` says.
+    Pair (lo, hi) weighs ``c_q u_lo u_hi (g(y_hi) - g(y_lo))``, with instance weights u,
+    gains g (without ``gain``, their difference counts as 1) and c_q set by ``balance``.
 
     Parameters
     ----------
     y : array of shape (n_rows,)
         Labels; higher is better.
     groups : Groups, optional
-        The queries; without, all rows are one.
+        The queries; by default all rows are one.
     weight : array of shape (n_rows,), optional
         Instance weights u. A row of weight 2 counts as two rows, of weight 0 as none.
     balance : {"pairs", "queries"}
@@ -139,12 +129,12 @@ class LabelFeedback(Feedback):
 
     def __init__(
         self,
-        y: Any,
+        y: VectorLike,
         groups: Groups | None = None,
         *,
-        weight: Any = None,
+        weight: VectorLike | None = None,
         balance: str = "pairs",
-        query_weight: Any = None,
+        query_weight: QueryWeights | None = None,
         gain: str | Callable[[Floats], Floats] | None = None,
     ) -> None:
         check_choice("LabelFeedback", "balance", balance, ["pairs", "queries"])
@@ -156,7 +146,7 @@ class LabelFeedback(Feedback):
         weights = check_weights(weight, self.n_rows)
         factor = _factors(query_weight, groups)
         keep = _kept(weights, factor, groups)
-        layout = self._layout = Layout.of(labels, groups, keep)
+        layout = Layout.of(labels, groups, keep)
         self.rows = layout.rows
         self.weight = None if weights is None else weights[self.rows]
         if self.weight is not None and np.all(self.weight == 1.0):
@@ -167,125 +157,67 @@ class LabelFeedback(Feedback):
         if not len(self.rows):
             raise DataError(_no_pair(labels, groups, keep))
         self.n_pairs = layout.n_pairs
-        self._gains = _gains_of(gain, layout)
-        self._balanced = balance == "queries"
-        self._set_weights(balance, None if factor is None else factor[layout.queries])
-
-    _scaled: Floats | None
-
-    def _set_weights(self, balance: str, factor: Floats | None) -> None:
-        """Scale the weights so that no sum over pairs overflows, and balance the queries."""
-        layout = self._layout
-        sizes = np.diff(layout.row_start)
-        counts = np.diff(layout.level_start).astype(np.float64)
-        scale = np.ones(layout.n_queries)
-        self._scaled, mass = None, counts
-        if self.weight is not None:
-            largest = np.maximum.reduceat(self.weight, layout.row_start[:-1])
-            if balance == "pairs":
-                largest = np.full_like(largest, largest.max())
-            scale = np.array([power_of_two_scale(float(top)) for top in largest])
-            self._scaled = self.weight * np.repeat(scale, sizes)
-            mass = np.add.reduceat(self._scaled, layout.level_start[:-1])
-        gap = layout.gaps(self._gains)
-        with np.errstate(over="ignore"):
-            pairs = mass * sums_below(mass, gap, layout.query_first)
-            per_query = np.add.reduceat(pairs, layout.query_first[:-1])
-            self.total = finite_total(float(np.sum(per_query / scale / scale)))
-        if not np.isfinite(per_query).all():
-            raise DataError(
-                "the gains of the labels add up to infinity; use gain='linear' or None."
-            )
-        if self._scaled is not None:
-            size = per_query if balance == "queries" else np.full_like(per_query, per_query.sum())
-            if size.min() < _TINY:  # (weights far apart: what pairs weigh is far below 1)
-                more = np.ldexp(1.0, -np.frexp(size)[1] // 2)
-                self._scaled *= np.repeat(more, sizes)
-                per_query = per_query * more * more
-        coefficient = np.ones(layout.n_queries)
-        if balance == "queries":
-            with np.errstate(divide="ignore"):
-                coefficient = np.where(per_query > 0, 1.0 / per_query, 0.0)
-        if factor is not None:
-            coefficient = coefficient * (factor / factor.max())
-        self._coefficient = coefficient
-        whole = float(np.dot(coefficient, per_query))
-        if not whole > 0:
-            raise DataError(
-                "the weights of all pairs are too small to be told from 0; use weights of a "
-                "similar size."
-            )
-        self._log_total = math.log(whole)
+        per_query = None if factor is None else factor[layout.queries]
+        self._labelled, self.total = weighed(
+            layout, self.weight, gains_of(gain, layout), balance == "queries", per_query
+        )
 
     @property
     def n_levels(self) -> int:
         """Number of different labels in pairs."""
-        return self._layout.n_levels
+        return self._labelled.layout.n_levels
+
+    def labelled(self) -> LabelledRows:
+        """Return the rows by query and label, with their weights."""
+        return self._labelled
 
     def two_classes(self) -> TwoClasses | None:
         """Return both classes; None where there are more labels, or more queries."""
-        layout = self._layout
+        layout = self._labelled.layout
         if self.groups.n_groups > 1 or len(layout.values) != 2:
             return None
         low, high = layout.values.tolist()
         return TwoClasses(low, high, int(layout.level_start[1]))
 
-    def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
-        """Begin at scores of 0."""
-        made = LabelState(
-            self._layout,
-            self._scaled,
-            self._gains,
-            self._coefficient,
-            self._log_total,
-            threads,
-        )
-        if rows is None or rows is self.rows:
-            return made
-        return GatheredState(made, self.rows, rows)
+    def _state(self, threads: int) -> PairState:
+        return LabelState(self._labelled, threads)
 
-    def laid_out(self) -> LabelledRows:
-        """Return the rows by query and level, with what they weigh."""
-        return LabelledRows(
-            self._layout, self._scaled, self._gains, self._coefficient, self._balanced
-        )
+    def pairs_at(self, numbers: Ints) -> ListedPairs:
+        """Return the pairs with these numbers.
+
+        Examples
+        --------
+        >>> high, low, weight = LabelFeedback([2, 0, 1]).pairs_at(np.arange(3))
+        >>> [(int(h), int(l)) for h, l in zip(high, low)]  # (rows by rising label)
+        [(1, 0), (2, 0), (2, 1)]
+        >>> weight.round(3).tolist()
+        [0.333, 0.333, 0.333]
+        """
+        return self._labelled.pairs_at(numbers)
 
     def log_lightest(self) -> float:
-        """Logarithm of the weight of the lightest pair, as a share of all weight."""
-        first = self._layout.row_start[:-1]
+        """Return the logarithm of the weight of the lightest pair, as a share of all weight."""
+        rows = self._labelled
+        first = rows.layout.row_start[:-1]
         scale = np.zeros(len(first))
-        if self.weight is not None and self._scaled is not None:
-            scale = 2.0 * (np.log(self._scaled[first]) - np.log(self.weight[first]))
+        if self.weight is not None and rows.weight is not None:
+            scale = 2.0 * (np.log(rows.weight[first]) - np.log(self.weight[first]))
         with np.errstate(divide="ignore"):
-            logs = np.log(self._coefficient) + scale
-            logs += log_lightest_pairs(self._layout, self.weight, self._gains)
-        return float(logs[self._coefficient > 0].min()) - self._log_total
+            logs = np.log(rows.coefficient) + scale
+            logs += log_lightest_pairs(rows.layout, self.weight, rows.gains)
+        return float(logs[rows.coefficient > 0].min()) - rows.log_total
 
     def margin_range(self, scores: Floats) -> tuple[float, float]:
-        """Smallest and largest margin, for scores in the order of ``self.rows``: O(n)."""
-        return margin_range(self._layout, scores)
+        """Return the smallest and largest margin, for scores like ``rows``: O(n)."""
+        return margin_range(self._labelled.layout, scores)
+
+    def margin_counts(self, scores: Floats, threads: int = 1) -> LabelMargins:
+        """Return the distribution of the margins, without gains and balance."""
+        return LabelMargins(self._labelled, scores, threads)
 
 
-def _gains_of(gain: str | Callable[[Floats], Floats] | None, layout: Layout) -> Floats:
-    """Gain of every segment, or an empty array where all pairs count the same."""
-    if gain is None:
-        return np.zeros(0)
-    function = lookup(GAINS, gain, "gain") if isinstance(gain, str) else gain
-    with np.errstate(over="ignore", invalid="ignore"):
-        gains = np.asarray(function(layout.values), np.float64)
-    rising = np.diff(gains)
-    rising[layout.query_first[1:-1] - 1] = 1.0
-    if gains.shape != layout.values.shape or not np.isfinite(gains).all() or not (rising > 0).all():
-        raise DataError(
-            "the 'gain' of labels must be finite and rise with the label. Labels here go from "
-            f"{layout.values.min():g} to {layout.values.max():g}; use gain='linear' or None."
-        )
-    # Only differences count: from 0 in every query, a large offset costs no digits.
-    return gains - np.repeat(gains[layout.query_first[:-1]], np.diff(layout.query_first))
-
-
-def _factors(query_weight: Any, groups: Groups) -> Floats | None:
-    """Weight of every query, or None where all weigh the same."""
+def _factors(query_weight: QueryWeights | None, groups: Groups) -> Floats | None:
+    """Return the weight of every query, or None where all weigh the same."""
     if query_weight is None:
         return None
     if isinstance(query_weight, Mapping):
@@ -301,13 +233,13 @@ def _factors(query_weight: Any, groups: Groups) -> Floats | None:
     per_group: Floats = ordered[groups.starts[:-1]]
     differs = np.flatnonzero(ordered != np.repeat(per_group, groups.sizes))
     if len(differs):
-        label = np.repeat(groups.ids, groups.sizes)[differs[:1]].tolist()[0]
-        raise DataError(f"query_weight must be constant inside a query. It is not in {label!r}.")
+        query = np.repeat(groups.ids, groups.sizes)[differs[:1]].tolist()[0]
+        raise DataError(f"query_weight must be constant inside a query. It is not in {query!r}.")
     return per_group
 
 
 def _kept(weights: Floats | None, factor: Floats | None, groups: Groups) -> Bools | None:
-    """Rows that weigh anything; None where all do."""
+    """Return which rows weigh anything; None where all do."""
     keep = None if weights is None else weights > 0
     if factor is not None and not factor.all():
         counts = factor[groups.codes] > 0
@@ -316,6 +248,7 @@ def _kept(weights: Floats | None, factor: Floats | None, groups: Groups) -> Bool
 
 
 def _no_pair(labels: Floats, groups: Groups, keep: Bools | None) -> str:
+    """Return why no row can be compared with another."""
     if len(labels) == 1:
         return (
             "No comparable pair: n_samples = 1, and it takes two rows with different labels to "

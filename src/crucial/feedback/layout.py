@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from crucial.data.groups import Groups
+from crucial.feedback.listed import ListedPairs
 from crucial.kernels.levels import Levels
 from crucial.types import Bools, Floats, Ints
 
@@ -88,7 +90,10 @@ class Layout(Levels):
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """What label feedback is made of, for losses that are more than a sum over pairs.
+    """The rows of label feedback with all that their pairs weigh.
+
+    Pair (lo, hi) of query q weighs ``coefficient[q] * weight[lo] * weight[hi]``, times the
+    difference of the gains of their labels, if there are any.
 
     Attributes
     ----------
@@ -100,7 +105,11 @@ class LabelledRows:
     coefficient : array over the queries
         Factor on the pairs of each query, balance and query weights together.
     balanced : bool
-        Whether all queries are to weigh the same.
+        Whether all queries weigh the same.
+    log_total : float
+        Logarithm of the weight of all pairs.
+    uncut_labels : array over the rows of the layout, or None
+        The labels before `crucial.feedback.top` made the lower ones of a query equal.
     """
 
     layout: Layout
@@ -108,8 +117,39 @@ class LabelledRows:
     gains: Floats
     coefficient: Floats
     balanced: bool
+    log_total: float
+    uncut_labels: Floats | None = None
 
     @property
     def gap(self) -> Floats:
         """Gain of a level minus that of the level below it in its query; empty without gains."""
         return self.layout.gaps(self.gains)
+
+    @property
+    def labels(self) -> Floats:
+        """Label of every row, as it was passed in."""
+        if self.uncut_labels is not None:
+            return self.uncut_labels
+        return np.repeat(self.layout.values, np.diff(self.layout.level_start))
+
+    def pairs_at(self, numbers: Ints) -> ListedPairs:
+        """Return the pairs with these numbers; see `Feedback.pairs_at`.
+
+        A row beats the rows that stand before its level in its query.
+        """
+        layout = self.layout
+        sizes = np.diff(layout.level_start)
+        segment = np.repeat(np.arange(len(sizes)), sizes)
+        query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_first))
+        first = layout.row_start[:-1][query]  # of the query, for every segment
+        wins = np.repeat(layout.level_start[:-1] - first, sizes)
+        start = np.concatenate(([0], np.cumsum(wins)))
+        high = np.searchsorted(start, numbers, "right") - 1
+        above = segment[high]
+        low = numbers - start[high] + first[above]
+        weight = self.coefficient[query[above]] / math.exp(self.log_total)
+        if self.weight is not None:
+            weight = weight * self.weight[high] * self.weight[low]
+        if len(self.gains):
+            weight = weight * (self.gains[above] - self.gains[segment[low]])
+        return ListedPairs(high, low, weight)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
-from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.extremes import margin_range
+from crucial.feedback.layout import LabelledRows
+from crucial.feedback.listed import ListedPairs
 from crucial.kernels.margins import count_margins
 from crucial.types import Floats, Ints
 
-__all__ = ["LabelMargins", "MarginCounts", "PairMargins", "quantiles"]
+__all__ = [
+    "LabelMargins",
+    "MarginCounts",
+    "PairMargins",
+    "SumMargins",
+    "quantiles",
+    "shares_at_most",
+]
 
 # Sums of weights that are no whole numbers round: a share within this of q has reached q.
 _ROUNDING = 1e-12
 
 
 class MarginCounts(Protocol):
-    """Margins of pairs, to be counted.
+    """Counts the pairs by margin.
 
     Attributes
     ----------
@@ -36,7 +45,7 @@ class MarginCounts(Protocol):
     whole: bool
 
     def at_most(self, thresholds: Floats) -> Floats:
-        """Weight of the pairs with a margin of at most each threshold."""
+        """Return the weight of the pairs with a margin of at most each threshold."""
 
 
 class LabelMargins:
@@ -44,33 +53,27 @@ class LabelMargins:
 
     Parameters
     ----------
-    feedback : LabelFeedback
-        Without gains and balance: a pair weighs the product of its rows' weights.
-    scores : array over all rows
+    rows : LabelledRows
+        A pair weighs the product of its rows' weights; gains and balance are ignored.
+    scores : array over the rows
     threads : int
     """
 
-    def __init__(self, feedback: LabelFeedback, scores: Floats, threads: int = 1) -> None:
-        layout, self._threads = feedback._layout, threads
-        own = scores[layout.rows]
-        self.minimum, self.maximum = feedback.margin_range(own)
-        query = layout.query_of_row()
-        order = np.lexsort((-own, query))
-        self._score = own[order]
+    def __init__(self, rows: LabelledRows, scores: Floats, threads: int = 1) -> None:
+        layout, self._threads = rows.layout, threads
+        self.minimum, self.maximum = margin_range(layout, scores)
+        order = np.lexsort((-scores, layout.query_of_row()))
+        self._score = scores[order]
         self._level = layout.level_of_row()[order].astype(np.int64)
-        scaled = feedback._scaled
-        self._weight = np.ones(len(order)) if scaled is None else scaled[order]
+        self._weight = np.ones(len(order)) if rows.weight is None else rows.weight[order]
         self._starts = layout.row_start
-        self.whole = scaled is None
-        self.total = float(self._count(np.array([self.maximum]))[0])
-
-    def _count(self, thresholds: Floats) -> Floats:
-        given = (self._score, self._level, self._weight, self._starts)
-        return count_margins(*given, thresholds, self._threads)
+        self.whole = rows.weight is None
+        self.total = float(self.at_most(np.array([self.maximum]))[0])
 
     def at_most(self, thresholds: Floats) -> Floats:
-        """Weight of the pairs with a margin of at most each threshold."""
-        return self._count(thresholds)
+        """Return the weight of the pairs with a margin of at most each threshold."""
+        rows = (self._score, self._level, self._weight, self._starts)
+        return count_margins(*rows, thresholds, self._threads)
 
 
 class PairMargins:
@@ -78,15 +81,15 @@ class PairMargins:
 
     Parameters
     ----------
-    feedback : PairFeedback
-    scores : array over all rows
+    pairs : ListedPairs
+    scores : array over the rows
     """
 
-    def __init__(self, feedback: PairFeedback, scores: Floats) -> None:
-        margin = feedback.margins(scores[feedback.rows])
+    def __init__(self, pairs: ListedPairs, scores: Floats) -> None:
+        margin = pairs.margins(scores)
         order = np.argsort(margin, kind="stable")
         self._margin = margin[order]
-        weight = feedback.pair_weight[order]
+        weight = pairs.weight[order]
         self.whole = bool((weight == weight[0]).all())
         weight = np.ones(len(weight)) if self.whole else weight
         self._upto = np.concatenate(([0.0], np.cumsum(weight)))
@@ -94,12 +97,37 @@ class PairMargins:
         self.total = float(self._upto[-1])
 
     def at_most(self, thresholds: Floats) -> Floats:
-        """Weight of the pairs with a margin of at most each threshold."""
+        """Return the weight of the pairs with a margin of at most each threshold."""
         return self._upto[np.searchsorted(self._margin, thresholds, "right")]
 
 
+class SumMargins:
+    """Margins of several feedbacks, each with the weight of its pairs."""
+
+    whole = False
+
+    def __init__(self, parts: Sequence[tuple[MarginCounts, float]]) -> None:
+        self._parts = parts
+        self.minimum = min(part.minimum for part, _ in parts)
+        self.maximum = max(part.maximum for part, _ in parts)
+        self.total = sum(weight for _, weight in parts)
+
+    def at_most(self, thresholds: Floats) -> Floats:
+        """Return the weight of the pairs with a margin of at most each threshold."""
+        found = np.zeros(len(thresholds))
+        for part, weight in self._parts:
+            found += shares_at_most(part, thresholds) * weight
+        return found
+
+
+def shares_at_most(counts: MarginCounts, thresholds: Floats) -> Floats:
+    """Return the share of the weight at or below each threshold, 1 from the largest margin on."""
+    share = np.minimum(counts.at_most(thresholds) / counts.total, 1.0)
+    return np.where(thresholds >= counts.maximum, 1.0, share)
+
+
 def quantiles(counts: MarginCounts, q: Floats) -> Floats:
-    """The smallest margin at or below which a share q of the weight lies, for every q.
+    """Return the smallest margin at or below which a share q of the weight lies, for every q.
 
     Exact: bisection goes on until two neighbouring floating point numbers are left.
     """
@@ -120,12 +148,12 @@ def quantiles(counts: MarginCounts, q: Floats) -> Floats:
 
 
 def _place(values: Floats) -> Ints:
-    """Whole numbers in the order of the floating point numbers, next to next."""
+    """Return whole numbers in the order of the floating point numbers, next to next."""
     bits = values.view(np.int64)
     return np.where(bits < 0, np.int64(np.iinfo(np.int64).min) - bits, bits)
 
 
 def _number(places: Ints) -> Floats:
-    """The inverse of `_place`."""
+    """Return the inverse of `_place`."""
     bits = np.where(places < 0, np.int64(np.iinfo(np.int64).min) - places, places)
     return bits.view(np.float64)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from crucial.data.groups import as_array
 from crucial.errors import DataError
-from crucial.feedback.base import (
-    Codes,
-    Feedback,
-    ListedPairs,
-    Output,
-    PairState,
-    finite_total,
-    power_of_two_scale,
-)
-from crucial.feedback.gather import GatheredState
+from crucial.feedback.base import Feedback, finite_total, power_of_two_scale
 from crucial.feedback.labels import check_weights
-from crucial.types import Bools, Floats, Ints
+from crucial.feedback.listed import ListedPairs
+from crucial.feedback.margins import PairMargins
+from crucial.feedback.states import Output, PairState, draw_share, risks_of
+from crucial.types import Bools, Codes, Floats, Ints, VectorLike
 from crucial.validation import check_choice
 
 __all__ = ["PairFeedback"]
@@ -37,10 +31,10 @@ class PairFeedback(Feedback):
     n_rows : int
         Rows of the instances.
     weight : array of shape (n_pairs,), optional
-        Importance of each pair; pairs given twice add up.
+        Importance of each pair; the weights of a repeated pair add up.
     contradictions : {"keep", "net"}
-        Where both (a, b) and (b, a) are given: keep both (Freund et al. 2003, footnote 1),
-        or only the difference of their weights (the antisymmetric feedback of its text).
+        If both (a, b) and (b, a) occur: keep both (Freund et al. 2003, footnote 1), or only
+        the difference of their weights (the antisymmetric feedback of its text).
 
     Examples
     --------
@@ -50,7 +44,12 @@ class PairFeedback(Feedback):
     """
 
     def __init__(
-        self, pairs: Any, n_rows: int, *, weight: Any = None, contradictions: str = "keep"
+        self,
+        pairs: ArrayLike,
+        n_rows: int,
+        *,
+        weight: VectorLike | None = None,
+        contradictions: str = "keep",
     ) -> None:
         check_choice("PairFeedback", "contradictions", contradictions, ["keep", "net"])
         table = _checked_pairs(pairs, n_rows)
@@ -67,46 +66,45 @@ class PairFeedback(Feedback):
         self.n_pairs = len(w)
         self.n_queries, self.n_skipped = 0, 0  # (pairs belong to none)
         self.rows = np.unique(np.concatenate((high, low)))
-        self._high = np.searchsorted(self.rows, high)
-        self._low = np.searchsorted(self.rows, low)
         scale = power_of_two_scale(float(w.max()))
-        self._weight = w * scale
+        places = (np.searchsorted(self.rows, high), np.searchsorted(self.rows, low))
+        self._pairs = ListedPairs(*places, w * scale)
         with np.errstate(over="ignore"):
-            self.total = finite_total(float(self._weight.sum() / scale))
+            self.total = finite_total(float(self._pairs.weight.sum() / scale))
 
-    def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
-        """Begin at scores of 0."""
-        made = ExplicitState(self._high, self._low, self._weight, len(self.rows))
-        if rows is None or rows is self.rows:
-            return made
-        return GatheredState(made, self.rows, rows)
+    def _state(self, threads: int) -> PairState:
+        return ExplicitState(self._pairs, len(self.rows))
+
+    def pairs_at(self, numbers: Ints) -> ListedPairs:
+        """Return the pairs with these numbers."""
+        high, low, weight = self._pairs
+        return ListedPairs(high[numbers], low[numbers], weight[numbers] / weight.sum())
 
     def listed(self) -> ListedPairs:
-        """Return the distinct pairs."""
-        return ListedPairs(self._high, self._low, self._weight)
+        """Return the distinct pairs; their weights are correct up to a common factor."""
+        return self._pairs
 
     def log_lightest(self) -> float:
-        """Logarithm of the weight of the lightest pair, as a share of all weight."""
-        lightest = self._weight[self._weight > 0].min()
-        return math.log(float(lightest)) - math.log(float(self._weight.sum()))
+        """Return the logarithm of the weight of the lightest pair, as a share of all weight."""
+        weight = self._pairs.weight
+        return math.log(float(weight[weight > 0].min())) - math.log(float(weight.sum()))
 
     def margins(self, scores: Floats) -> Floats:
-        """``H(hi) - H(lo)`` of every distinct pair, for scores in the order of ``self.rows``."""
-        found: Floats = scores[self._high] - scores[self._low]
-        return found
-
-    @property
-    def pair_weight(self) -> Floats:
-        """Weight of every distinct pair, up to a common factor."""
-        return self._weight
+        """Return the margin of every distinct pair, for scores like ``rows``."""
+        return self._pairs.margins(scores)
 
     def margin_range(self, scores: Floats) -> tuple[float, float]:
-        """Smallest and largest margin, for scores in the order of ``self.rows``."""
-        found = self.margins(scores)
-        return float(found.min()), float(found.max())
+        """Return the smallest and largest margin, for scores like ``rows``."""
+        margins = self.margins(scores)
+        return float(margins.min()), float(margins.max())
+
+    def margin_counts(self, scores: Floats, threads: int = 1) -> PairMargins:
+        """Return the distribution of the margins."""
+        return PairMargins(self._pairs, scores)
 
 
-def _checked_pairs(pairs: Any, n_rows: int) -> Ints:
+def _checked_pairs(pairs: ArrayLike, n_rows: int) -> Ints:
+    """Return pairs of row numbers as a table of two columns."""
     table = as_array(pairs, "pairs")
     if table.size == 0:
         raise DataError("pairs is empty: give at least one (winner, loser) pair of row numbers.")
@@ -141,7 +139,7 @@ def _checked_pairs(pairs: Any, n_rows: int) -> Ints:
 def _added_up(
     table: Ints, weight: Floats, n_rows: int, contradictions: str
 ) -> tuple[Ints, Ints, Floats]:
-    """Distinct pairs with the sum of their weights, the way contradictions are treated."""
+    """Return the distinct pairs with the sum of their weights, contradictions resolved."""
     key, inverse = np.unique(table[:, 0] * n_rows + table[:, 1], return_inverse=True)
     with np.errstate(over="ignore"):
         summed = np.bincount(inverse, weight, len(key)).astype(np.float64)
@@ -158,21 +156,20 @@ def _added_up(
 
 
 class ExplicitState:
-    """See `crucial.feedback.base.PairState`; every question costs O(pairs)."""
+    """See `crucial.feedback.states.PairState`; every question costs O(pairs)."""
 
-    def __init__(self, high: Ints, low: Ints, weight: Floats, n_rows: int) -> None:
+    def __init__(self, pairs: ListedPairs, n_rows: int) -> None:
         self.scores = np.zeros(n_rows)
-        self._high, self._low = high, low
+        self._pairs, weight = pairs, pairs.weight
         with np.errstate(divide="ignore"):  # (far smaller than the largest: 0)
             self._log_weight = np.log(weight)
-        self._weight = weight
         self._drawn: Bools | None = None
         self._start = math.log(float(weight.sum()))
         self._d = weight / weight.sum()
 
     def _update(self) -> float:
-        """Pair weights of the current scores, normalised over those drawn; log of their sum."""
-        log_d = self._log_weight + self.scores[self._low] - self.scores[self._high]
+        """Renew the pair weights, normalised over those drawn; return the log of their sum."""
+        log_d = self._log_weight + self.scores[self._pairs.low] - self.scores[self._pairs.high]
         top = float(log_d.max())
         d = np.exp(log_d - top)
         whole = float(d.sum())
@@ -187,12 +184,9 @@ class ExplicitState:
         return top + math.log(whole) - self._start
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Potentials by one pass over the pairs."""
+        """Write the potentials by one pass over the pairs."""
         log_loss = self._update()
-        n = len(self.scores)
-        pi[:n] = np.bincount(self._high, self._d, n)
-        pi[:n] -= np.bincount(self._low, self._d, n)
-        pi[n:] = 0.0
+        self._pairs.write_potentials(self._d, len(self.scores), pi)
         return 1.0, log_loss
 
     def advance(self, output: Output, alpha: float) -> None:
@@ -201,49 +195,47 @@ class ExplicitState:
         self._update()
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
-        """W+ and W- of a {0, 1} ranker."""
-        high, low = output[self._high], output[self._low]
+        """Return W+ and W- of a {0, 1} ranker."""
+        high, low = output[self._pairs.high], output[self._pairs.low]
         return float(self._d[high > low].sum()), float(self._d[high < low].sum())
 
     def moments(self, output: Output) -> tuple[float, float]:
-        """Mean and mean square of the margins gained."""
-        margin = output[self._high] - output[self._low]
+        """Return mean and mean square of the margins gained."""
+        margin = self._pairs.margins(output)
         return float(np.dot(self._d, margin)), float(np.dot(self._d, margin * margin))
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
-        """W- of every threshold: a pair is wrong between the codes of winner and loser."""
+        """Write W- of every threshold: a pair is wrong between the codes of winner and loser."""
         place = codes[: len(self.scores)].astype(np.int64) + 1
         if not missing_rank:
             place[place == n_bins + 1] = 0
-        high, low = place[self._high], place[self._low]
+        high, low = place[self._pairs.high], place[self._pairs.low]
         wrong = high < low
         d = self._d[wrong]
         change = np.bincount(high[wrong], d, n_bins + 2) - np.bincount(low[wrong], d, n_bins + 2)
         np.maximum(np.cumsum(change)[: n_bins + 1], 0.0, out=out)
 
     def prepare_scan(self) -> None:
-        """Nothing is shared between features."""
+        """Do nothing: features share nothing."""
 
     def risks(self) -> tuple[float, float]:
-        """R1 and R2 of the current scores."""
-        margin = self.scores[self._high] - self.scores[self._low]
-        whole = self._weight.sum()
-        wrong = float(self._weight[margin < 0].sum() / whole)
-        tied = float(self._weight[margin == 0].sum() / whole)
-        return min(1.0, wrong + tied), min(1.0, wrong + tied / 2)
+        """Return R1 and R2 of the current scores."""
+        margin, weight = self._pairs.margins(self.scores), self._pairs.weight
+        whole = weight.sum()
+        return risks_of(*(float(weight[at].sum() / whole) for at in (margin < 0, margin == 0)))
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the pairs, at least one."""
-        n = len(self._weight)
+        n = len(self._log_weight)
         self._drawn = np.zeros(n, bool)
-        self._drawn[random.permutation(n)[: max(1, round(fraction * n))]] = True
+        self._drawn[draw_share(np.arange(n), fraction, random)] = True
         self._update()
 
     def fork(self) -> ExplicitState:
-        """A copy of the drawn pairs that can be moved without moving this state."""
-        made = copy.copy(self)
-        made.scores = self.scores.copy()
+        """Return a copy of the drawn pairs that can be moved without moving this state."""
+        other = copy.copy(self)
+        other.scores = self.scores.copy()
         if self._drawn is not None:
-            made._log_weight = np.where(self._drawn, self._log_weight, -np.inf)
-            made._drawn = None
-        return made
+            other._log_weight = np.where(self._drawn, self._log_weight, -np.inf)
+            other._drawn = None
+        return other

@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from crucial.feedback.base import Output, PairState, ScoreState, padded
+from crucial.feedback.states import Output, PairState, ScoreState, padded
 from crucial.types import Floats
 
 __all__ = ["Potentials", "exponential_pairs"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from crucial.data.groups import Groups
-from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
-from crucial.types import Floats, Ints
+from crucial.feedback.labels import LabelFeedback, QueryWeights, check_labels, check_weights
+from crucial.types import Floats, VectorLike
 
 __all__ = ["TopFeedback", "top_labels"]
 
@@ -16,19 +16,19 @@ __all__ = ["TopFeedback", "top_labels"]
 def top_labels(
     labels: Floats, groups: Groups, first: int | float, weight: Floats | None = None
 ) -> Floats:
-    """Labels whose pairs are those with the better row among the first of its query.
+    """Return labels whose pairs are those with the better row among the first of its query.
 
-    The other rows have no pair among themselves and lose to all of the first: give them
-    one label, the lowest of the query, and the pairs of different labels are the ones
-    wanted. None need be listed.
+    The other rows have no pair among themselves and lose to all of the first: with one
+    label for all of them, the lowest of the query, the pairs of different labels are the
+    right ones, and none need be listed.
 
     Parameters
     ----------
     labels : array over the rows
     groups : Groups
     first : int or float
-        How many positions, or which share of them. Rows of one label share the best of
-        their positions, so all of them are in or none.
+        Number of positions, or share of them. Rows of one label share the best of their
+        positions, so all of them are in or none.
     weight : array over the rows, optional
         A row of weight 2 takes two positions, one of weight 0 none.
 
@@ -65,40 +65,25 @@ class TopFeedback(LabelFeedback):
     first : int, float or None
         See `top_labels`; None is all pairs.
 
-    Attributes
-    ----------
-    labels : array like ``rows``
-        The labels as they were given.
-    row_start : int array
-        First row of every query among ``rows``.
-
     Examples
     --------
     >>> TopFeedback([1, 4, 3, 2], first=2).n_pairs
     5
     """
 
-    labels: Floats
-
     def __init__(
         self,
-        y: Any,
+        y: VectorLike,
         groups: Groups | None = None,
         *,
         first: int | float | None = None,
-        weight: Any = None,
+        weight: VectorLike | None = None,
         balance: str = "pairs",
-        query_weight: Any = None,
+        query_weight: QueryWeights | None = None,
     ) -> None:
-        given = check_labels(y)
-        groups = groups or Groups.single(len(given))
-        kept = given
+        labels = cut = check_labels(y)
+        groups = groups or Groups.single(len(labels))
         if first is not None:
-            kept = top_labels(given, groups, first, check_weights(weight, len(given)))
-        super().__init__(kept, groups, weight=weight, balance=balance, query_weight=query_weight)
-        self.labels = given[self.rows]
-
-    @property
-    def row_start(self) -> Ints:
-        """First row of every query, and the number of rows."""
-        return self._layout.row_start
+            cut = top_labels(labels, groups, first, check_weights(weight, len(labels)))
+        super().__init__(cut, groups, weight=weight, balance=balance, query_weight=query_weight)
+        self._labelled = replace(self._labelled, uncut_labels=labels[self.rows])

@@ -11,8 +11,7 @@ import numpy as np
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.feedback.labels import check_labels
-from crucial.feedback.top import TopFeedback
+from crucial.feedback.labels import LabelFeedback, check_labels
 from crucial.inspection.results import as_frame, axes_grid, feature_name, shown
 from crucial.model.quasi_knn import MAX_INTERVALS
 from crucial.model.shape import sparkline
@@ -127,10 +126,11 @@ def centres(
     if not chosen or not kinds:
         raise DataError("centres needs a feature and a kind of centre at least.")
     labels = check_labels(y, instances.n_rows)
-    feedback = TopFeedback(labels, Groups.from_qid(qid, instances.n_rows))
+    feedback = LabelFeedback(labels, Groups.from_qid(qid, instances.n_rows))
     made = {kind: np.full((len(chosen), n_intervals), np.nan) for kind in kinds}
-    given = (feedback.labels, feedback.row_start, n_intervals, None)
-    codes = {kind: interval_codes(*given, kind, "centres") for kind in kinds}
+    rows = feedback.labelled()
+    lists = (rows.labels, rows.layout.row_start)
+    codes = {kind: interval_codes(*lists, n_intervals, None, kind, "centres") for kind in kinds}
     for place, feature in enumerate(chosen):
         values = instances.column(feature, feedback.rows).astype(np.float64)
         for kind, table in made.items():

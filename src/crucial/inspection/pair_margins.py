@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,8 +9,10 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
+from crucial.feedback.base import Feedback
+from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
-from crucial.feedback.margins import LabelMargins, MarginCounts, PairMargins, quantiles
+from crucial.feedback.margins import MarginCounts, quantiles, shares_at_most
 from crucial.feedback.pairs import PairFeedback
 from crucial.inspection.parts import checked_rows
 from crucial.inspection.results import as_frame, new_axes
@@ -79,7 +80,7 @@ class Margins:
         wanted = np.asarray(theta, np.float64)
         if np.isnan(wanted).any():
             raise refuse("at_most", "theta", "a number or numbers", theta)
-        found = _shares(self._counts, wanted.ravel()).reshape(wanted.shape)
+        found = shares_at_most(self._counts, wanted.ravel()).reshape(wanted.shape)
         return float(found) if found.ndim == 0 else found
 
     def __repr__(self) -> str:
@@ -176,32 +177,26 @@ def margins(
     groups = Groups.from_qid(qid, instances.n_rows)
     scores = learned.predict(instances, groups, n_jobs=n_jobs) / norm
     threads = count_threads(n_jobs)
-    parts: list[tuple[MarginCounts, float]] = []
-    n_pairs = 0
+    parts: list[Feedback] = []
     if y is None and pairs is None:
         raise DataError("margins needs to know what should rank above what: give y or pairs.")
     if y is not None:
-        labels = LabelFeedback(
-            check_labels(y, instances.n_rows),
-            groups,
-            weight=check_weights(sample_weight, instances.n_rows),
-        )
-        parts.append((LabelMargins(labels, scores, threads), labels.total))
-        n_pairs += labels.n_pairs
+        labels = check_labels(y, instances.n_rows)
+        weights = check_weights(sample_weight, instances.n_rows)
+        parts.append(LabelFeedback(labels, groups, weight=weights))
     elif sample_weight is not None:
         raise DataError("sample_weight weighs the pairs that labels imply; use pair_weight.")
     if pairs is not None:
-        explicit = PairFeedback(pairs, instances.n_rows, weight=pair_weight)
-        parts.append((PairMargins(explicit, scores), explicit.total))
-        n_pairs += explicit.n_pairs
+        parts.append(PairFeedback(pairs, instances.n_rows, weight=pair_weight))
     elif pair_weight is not None:
         raise DataError("pair_weight was given without pairs.")
-    counts = parts[0][0] if len(parts) == 1 else _Together(parts)
+    feedback = parts[0] if len(parts) == 1 else SumFeedback(parts)
+    counts = feedback.margin_counts(scores[feedback.rows], threads)
     # (rounding may leave the last point of linspace a little below the maximum)
     thresholds = np.linspace(counts.minimum, counts.maximum, resolution)
     thresholds[-1] = counts.maximum
-    curve = thresholds, _shares(counts, thresholds)
-    return Margins(counts.minimum, counts.maximum, curve, n_pairs, norm, counts)
+    curve = thresholds, shares_at_most(counts, thresholds)
+    return Margins(counts.minimum, counts.maximum, curve, feedback.n_pairs, norm, counts)
 
 
 def _model_of(model: Any) -> AdditiveRanker:
@@ -231,31 +226,6 @@ def _norm(model: AdditiveRanker) -> float:
     if not norm > 0.0:
         raise NotRankedError("this ranker has no weights, so its margins are all 0 over 0.")
     return norm
-
-
-class _Together:
-    """The margins of several feedbacks, each with the weight that its pairs have."""
-
-    whole = False
-
-    def __init__(self, parts: Sequence[tuple[MarginCounts, float]]) -> None:
-        self._parts = parts
-        self.minimum = min(part.minimum for part, _ in parts)
-        self.maximum = max(part.maximum for part, _ in parts)
-        self.total = sum(weight for _, weight in parts)
-
-    def at_most(self, thresholds: Floats) -> Floats:
-        """Weight of the pairs with a margin of at most each threshold."""
-        found = np.zeros(len(thresholds))
-        for part, weight in self._parts:
-            found += _shares(part, thresholds) * weight
-        return found
-
-
-def _shares(counts: MarginCounts, thresholds: Floats) -> Floats:
-    """Share of the weight at or below each threshold, 1 from the largest margin on."""
-    share = np.minimum(counts.at_most(thresholds) / counts.total, 1.0)
-    return np.where(thresholds >= counts.maximum, 1.0, share)
 
 
 class MaxMargin(NamedTuple):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Protocol
 
-from crucial.feedback.base import Feedback, ScoreState
+from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials
+from crucial.feedback.states import ScoreState
 
 __all__ = ["Objective"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from crucial.feedback.base import Feedback, PairState
+from crucial.feedback.base import Feedback
+from crucial.feedback.states import PairState
 from crucial.objectives.base import Objective
 
 __all__ = ["ExponentialLoss"]

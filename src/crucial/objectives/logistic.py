@@ -8,13 +8,13 @@ a round costs O(pairs), made on the fly and never kept.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from crucial.feedback.base import ListedPairs, Output, PairState
 from crucial.feedback.extremes import margin_range
 from crucial.feedback.layout import LabelledRows
+from crucial.feedback.listed import ListedPairs
+from crucial.feedback.states import Output, PairState, draw_share
 from crucial.kernels.logistic import LogisticSums
 from crucial.objectives.own_loss import OwnLoss, OwnLossState
 from crucial.types import Floats
@@ -54,14 +54,14 @@ class LogisticState(OwnLossState):
     _shift: float
 
     def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
-        """Weight of right and wrong pairs and their curvature, after a step of alpha.
+        """Return the weight of right and wrong pairs and their curvature, after a step of alpha.
 
         Up to a common factor that depends on alpha alone.
         """
         raise NotImplementedError
 
     def line(self, output: Output) -> LogisticLine:
-        """The loss along a weak ranker; every evaluation costs O(pairs)."""
+        """Return the loss along a weak ranker; every evaluation costs O(pairs)."""
         return LogisticLine(self, output.astype(np.float64), self._total)
 
 
@@ -75,22 +75,22 @@ class LogisticLine:
         self._start = state.along(output, 0.0)
 
     def __call__(self, alpha: float) -> tuple[float, float]:
-        """First and second derivative after a step of alpha."""
+        """Return the first and second derivative after a step of alpha."""
         known = alpha == 0.0
         right, wrong, bend = self._start if known else self._state.along(self._output, alpha)
         return (wrong - right) / self._total, bend / self._total
 
     def weights(self) -> tuple[float, float]:
-        """Weight of the pairs ordered right and wrong, before the step."""
+        """Return the weight of the pairs ordered right and wrong, before the step."""
         return self._start[0] / self._total, self._start[1] / self._total
 
     def closed_form(self) -> float | None:
-        """There is none."""
+        """Return None: there is no formula."""
         return None
 
 
 def _mean_log(loss: float, shift: float, weight: float) -> float:
-    """Logarithm of the mean loss in units of ln 2, for a sum that came times e^shift."""
+    """Return the logarithm of the mean loss in units of ln 2, for a sum times e^shift."""
     return math.log(loss) - shift - math.log(weight * math.log(2.0))
 
 
@@ -108,14 +108,14 @@ class LabelLogistic(LogisticState):
         self._pair_weight = 2.0 * float(np.dot(self._all[self._query], weights))
 
     def _shift_of(self, scores: Floats) -> float:
-        """A number that no margin is below, or 0."""
+        """Return a number that no margin is below, or 0."""
         if self._sums.is_narrow(scores):
             return 0.0
         least, _ = margin_range(self._layout, scores)
         return max(0.0, least)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Minus the gradient of the loss: O(pairs)."""
+        """Write minus the gradient of the loss: O(pairs)."""
         n = len(self.scores)
         self._shift = self._shift_of(self.scores)
         positive, negative, bend, loss = self._sums.sums(self.scores, self._shift)
@@ -129,7 +129,7 @@ class LabelLogistic(LogisticState):
         return scale, _mean_log(whole, self._shift, self._pair_weight)
 
     def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
-        """Weight of right and wrong pairs and their curvature, after a step of alpha."""
+        """Return the weight of right and wrong pairs and their curvature, after a step of alpha."""
         scores = self.scores + alpha * output
         shift = max(0.0, self._shift - abs(alpha))
         out = self._sums.along(scores, shift, output)
@@ -138,8 +138,7 @@ class LabelLogistic(LogisticState):
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
-        live = np.flatnonzero(self._all > 0)
-        chosen = random.permutation(live)[: max(1, round(fraction * len(live)))]
+        chosen = draw_share(np.flatnonzero(self._all > 0), fraction, random)
         self._drawn = np.zeros_like(self._all)
         self._drawn[chosen] = self._all[chosen]
 
@@ -149,29 +148,28 @@ class PairLogistic(LogisticState):
 
     def __init__(self, pairs: ListedPairs, inner: PairState) -> None:
         super().__init__(inner)
-        self._high, self._low, weight = pairs
-        self._all = self._drawn = weight
-        self._pair_weight = float(weight.sum())
+        self._pairs = pairs
+        self._all = self._drawn = pairs.weight
+        self._pair_weight = float(pairs.weight.sum())
         self._total, self._shift = 0.0, 0.0
 
     def _shares(self, margin: Floats, shift: float) -> tuple[Floats, Floats]:
-        """``s e^shift`` and ``1 - s`` of every pair."""
+        """Return ``s e^shift`` and ``1 - s`` of every pair."""
         tail = np.exp(-np.abs(margin))
         share = np.exp(np.minimum(0.0, -margin) + shift) / (1.0 + tail)
         return share, np.where(margin > 0, 1.0, tail) / (1.0 + tail)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Minus the gradient of the loss: O(pairs)."""
+        """Write minus the gradient of the loss: O(pairs)."""
         n = len(self.scores)
-        margin = self.scores[self._high] - self.scores[self._low]
+        margin = self._pairs.margins(self.scores)
         shift = self._shift = max(0.0, float(margin.min()))
         share, against = self._shares(margin, shift)
         d = self._drawn * share
         bend = d * against
-        pi[:n] = np.bincount(self._high, d, n) - np.bincount(self._low, d, n)
-        pi[n:] = 0.0
-        curvature: Any = np.bincount(self._high, bend, n) + np.bincount(self._low, bend, n)
-        self.curvature = curvature
+        high, low, _ = self._pairs
+        self._pairs.write_potentials(d, n, pi)
+        self.curvature = np.add(np.bincount(high, bend, n), np.bincount(low, bend, n))
         self._total = float(d.sum())
         # ln(1 + e^-m) e^shift, also where e^-m underflows
         tail = np.exp(-np.abs(margin))
@@ -183,18 +181,17 @@ class PairLogistic(LogisticState):
         return scale, _mean_log(whole, shift, self._pair_weight)
 
     def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
-        """Weight of right and wrong pairs and their curvature, after a step of alpha."""
+        """Return the weight of right and wrong pairs and their curvature, after a step of alpha."""
         scores = self.scores + alpha * output
         shift = max(0.0, self._shift - abs(alpha))
-        share, against = self._shares(scores[self._high] - scores[self._low], shift)
+        share, against = self._shares(self._pairs.margins(scores), shift)
         d = self._drawn * share
-        gained = output[self._high] - output[self._low]
+        gained = self._pairs.margins(output)
         bend = float(np.dot(d * against, gained != 0))
         return float(d[gained > 0].sum()), float(d[gained < 0].sum()), bend
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the pairs, at least one."""
-        n = len(self._all)
-        chosen = random.permutation(n)[: max(1, round(fraction * n))]
-        self._drawn = np.zeros(n)
+        chosen = draw_share(np.arange(len(self._all)), fraction, random)
+        self._drawn = np.zeros_like(self._all)
         self._drawn[chosen] = self._all[chosen]

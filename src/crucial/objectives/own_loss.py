@@ -9,8 +9,10 @@ from typing import Protocol, Self
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, ListedPairs, Output, PairState
+from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
+from crucial.feedback.listed import ListedPairs
+from crucial.feedback.states import Output, PairState
 from crucial.objectives.base import Objective
 from crucial.types import Floats
 
@@ -40,7 +42,7 @@ class Line(Protocol):
 
 
 class OwnLossState:
-    """See `crucial.feedback.base.ScoreState`; weights of pairs are those of another loss.
+    """See `crucial.feedback.states.ScoreState`; weights of pairs are those of another loss.
 
     Parameters
     ----------
@@ -78,10 +80,10 @@ class OwnLossState:
 
     def fork(self) -> Self:
         """Return a copy that can be moved without moving this state."""
-        made = copy.copy(self)
-        made._inner = self._inner.fork()
-        made.scores = made._inner.scores
-        return made
+        other = copy.copy(self)
+        other._inner = self._inner.fork()
+        other.scores = other._inner.scores
+        return other
 
 
 class OwnLoss(Objective):
@@ -100,7 +102,7 @@ class OwnLoss(Objective):
 
     def begin(self, feedback: Feedback, threads: int) -> OwnLossState:
         """Return the state of the loss at scores of 0."""
-        rows, pairs = feedback.laid_out(), feedback.listed()
+        rows, pairs = feedback.labelled(), feedback.listed()
         if rows is not None:
             return self.over_labels(rows, feedback.state(threads=threads), threads)
         if pairs is not None:

@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 
-from crucial.feedback.base import ListedPairs, Output, PairState
 from crucial.feedback.layout import LabelledRows
+from crucial.feedback.listed import ListedPairs
+from crucial.feedback.states import Output, PairState, draw_share
 from crucial.kernels.push import PushSums
 from crucial.objectives.own_loss import OwnLoss, OwnLossState, log_sum
 from crucial.types import Floats
@@ -25,7 +26,7 @@ __all__ = ["PNormLoss", "PushLine"]
 class PNormLoss(OwnLoss):
     """``(sum_lo (sum_hi e^(H(lo) - H(hi)))^p)^(1/p)``, relative to its value at equal scores.
 
-    O(n) a round for labels, by prefix sums over the levels of each query, in logarithms;
+    O(n) per round for labels, by prefix sums over the levels of each query, in logarithms;
     O(pairs) for explicit pairs.
 
     Parameters
@@ -68,14 +69,14 @@ class PushLine:
         self.reach = 2.0 / (p + 1.0)
 
     def _shares(self, alpha: float) -> tuple[Floats, Floats]:
-        """Share of every (output, term) in F, and of every output in the inner sum."""
+        """Return the share of every (output, term) in F, and of every output in the inner sum."""
         a = np.stack((self._a[0], self._a[1] - alpha))
         whole = np.logaddexp(*a)
         logs = self._c + self._p * (whole + np.array([[0.0], [alpha]]))
         return np.exp(logs - log_sum(logs.ravel())), np.exp(a - whole)
 
     def __call__(self, alpha: float) -> tuple[float, float]:
-        """First and second derivative after a step of alpha."""
+        """Return the first and second derivative after a step of alpha."""
         term, inner = self._shares(alpha)
         # How far the loser moves more than the mean of what should win against it.
         gain = np.stack((-inner[1], inner[0]))
@@ -84,12 +85,12 @@ class PushLine:
         return slope, float(np.sum(term * inner[0] * inner[1])) + self._p * spread
 
     def weights(self) -> tuple[float, float]:
-        """Weight of the pairs ordered right and wrong, before the step."""
+        """Return the weight of the pairs ordered right and wrong, before the step."""
         term, inner = self._shares(0.0)
         return float(np.sum(term[0] * inner[1])), float(np.sum(term[1] * inner[0]))
 
     def closed_form(self) -> float | None:
-        """``ln(A1 C0 / (A0 C1)) / (p + 1)``, if there is one term: one query of two labels."""
+        """Return ``ln(A1 C0 / (A0 C1)) / (p + 1)`` for one term: one query of two labels."""
         if self._a.shape[1] != 1:
             return None
         (a0,), (a1,) = self._a
@@ -109,7 +110,7 @@ class LabelPush(OwnLossState):
         self._start = log_sum(self._all + self._sums.logs(self.scores, p)[2])
 
     def _coefficients(self, rows: LabelledRows) -> Floats:
-        """Logarithm of the factor on every query.
+        """Return the logarithm of the factor on every query.
 
         Balanced queries weigh the same at equal scores, as in RankBoost; there they would not
         if their weights were made for p = 1.
@@ -122,7 +123,7 @@ class LabelPush(OwnLossState):
         return np.where(rows.coefficient > 0, logs, -np.inf)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Minus the gradient of ``(1/p) ln F``: O(n)."""
+        """Write minus the gradient of ``(1/p) ln F``: O(n)."""
         n = len(self.scores)
         positive, negative, log_loss = self._sums.logs(self.scores, self._p)
         shift = (log_sum(self._drawn + log_loss) - self._drawn)[self._query]
@@ -131,15 +132,14 @@ class LabelPush(OwnLossState):
         return 1.0, (log_sum(self._all + log_loss) - self._start) / self._p
 
     def line(self, output: Output) -> PushLine:
-        """The loss along a weak ranker: one O(n) pass, then O(levels) an evaluation."""
+        """Return the loss along a weak ranker: one O(n) pass, then O(levels) per evaluation."""
         above, inside = self._sums.split(self.scores, self._p, output)
         sizes = np.diff(self._layout.query_first)
         return PushLine(inside + np.repeat(self._drawn, sizes)[:, None], above, self._p)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
-        live = np.flatnonzero(self._all > -np.inf)
-        chosen = random.permutation(live)[: max(1, round(fraction * len(live)))]
+        chosen = draw_share(np.flatnonzero(self._all > -np.inf), fraction, random)
         self._drawn = np.full_like(self._all, -np.inf)
         self._drawn[chosen] = self._all[chosen]
 
@@ -149,18 +149,17 @@ class PairPush(OwnLossState):
 
     def __init__(self, pairs: ListedPairs, inner: PairState, p: float) -> None:
         super().__init__(inner)
-        high, low, weight = pairs
-        order = np.argsort(low, kind="stable")
-        self._high, self._low, self._p = high[order], low[order], p
+        order, self._p = np.argsort(pairs.low, kind="stable"), p
+        pairs = self._pairs = pairs.take(order)
         with np.errstate(divide="ignore"):
-            self._all = self._log_weight = np.log(weight[order])
-        self._losers, first = np.unique(self._low, return_index=True)
+            self._all = self._log_weight = np.log(pairs.weight)
+        self._losers, first = np.unique(pairs.low, return_index=True)
         self._starts = np.append(first, len(order))
         self._term = np.repeat(np.arange(len(first)), np.diff(self._starts))
         self._start = self._log_total(self._all)[1]
 
     def _sums(self, logs: Floats) -> Floats:
-        """Logarithm of the sum over the pairs of every loser."""
+        """Return the logarithm of the sum over the pairs of every loser."""
         top = np.maximum.reduceat(logs, self._starts[:-1])
         safe = np.where(np.isfinite(top), top, 0.0)
         with np.errstate(divide="ignore"):
@@ -168,34 +167,34 @@ class PairPush(OwnLossState):
             return safe + np.log(inner)
 
     def _log_total(self, log_weight: Floats) -> tuple[Floats, float]:
-        """``ln S`` of every loser, and ln F."""
-        inner = self._sums(log_weight + self.scores[self._low] - self.scores[self._high])
+        """Return ``ln S`` of every loser, and ln F."""
+        inner = self._sums(self._logs(log_weight))
         return inner, log_sum(self._p * inner)
 
+    def _logs(self, log_weight: Floats) -> Floats:
+        """Return ``ln(w e^(H(lo) - H(hi)))`` of every pair."""
+        return log_weight + self.scores[self._pairs.low] - self.scores[self._pairs.high]
+
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Minus the gradient of ``(1/p) ln F``: O(pairs)."""
+        """Write minus the gradient of ``(1/p) ln F``: O(pairs)."""
         inner, total = self._log_total(self._log_weight)
         known = np.where(np.isfinite(inner), inner, 0.0)[self._term]
-        logs = self._log_weight + self.scores[self._low] - self.scores[self._high]
-        d = np.exp(logs + (self._p - 1.0) * known - total)
-        n = len(self.scores)
-        pi[:n] = np.bincount(self._high, d, n) - np.bincount(self._low, d, n)
-        pi[n:] = 0.0
+        d = np.exp(self._logs(self._log_weight) + (self._p - 1.0) * known - total)
+        self._pairs.write_potentials(d, len(self.scores), pi)
         whole = total if self._log_weight is self._all else self._log_total(self._all)[1]
         return 1.0, (whole - self._start) / self._p
 
     def line(self, output: Output) -> PushLine:
-        """The loss along a weak ranker: one O(pairs) pass, then O(losers) an evaluation."""
-        logs = self._log_weight - self.scores[self._high]
-        said = output[self._high]
-        above = np.stack([self._sums(np.where(said == b, logs, -math.inf)) for b in (0, 1)], 1)
+        """Return the loss along a weak ranker: one O(pairs) pass, then O(losers) per evaluation."""
+        logs = self._log_weight - self.scores[self._pairs.high]
+        winner = output[self._pairs.high]
+        above = np.stack([self._sums(np.where(winner == b, logs, -math.inf)) for b in (0, 1)], 1)
         own = self._p * self.scores[self._losers]
         inside = np.where(output[self._losers, None] == [0, 1], own[:, None], -math.inf)
         return PushLine(inside, above, self._p)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the pairs, at least one."""
-        n = len(self._all)
-        chosen = random.permutation(n)[: max(1, round(fraction * n))]
-        self._log_weight = np.full(n, -math.inf)
+        chosen = draw_share(np.arange(len(self._all)), fraction, random)
+        self._log_weight = np.full_like(self._all, -math.inf)
         self._log_weight[chosen] = self._all[chosen]

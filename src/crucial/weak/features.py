@@ -6,8 +6,8 @@ import numpy as np
 
 from crucial.data.bins import Bins
 from crucial.errors import DataError
-from crucial.feedback.base import Output
 from crucial.feedback.potentials import Potentials
+from crucial.feedback.states import Output
 from crucial.kernels.threads import run_all
 from crucial.model.weak import ScaledFeature, WeakRankerLike
 from crucial.types import Floats

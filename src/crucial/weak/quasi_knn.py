@@ -9,6 +9,8 @@ import numpy as np
 
 from crucial.data.bins import Bins
 from crucial.data.cutting import Cutter, over_features
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions, middle_positions
@@ -40,6 +42,14 @@ class RankedQueries:
     labels: Floats
     starts: Ints
     weight: Floats | None = None
+
+    @classmethod
+    def of(cls, feedback: Feedback) -> RankedQueries:
+        """Return the rows of a feedback from labels."""
+        rows = feedback.labelled()
+        if rows is None:
+            raise DataError(f"intervals of relevance need labels, not {type(feedback).__name__}.")
+        return cls(rows.labels, rows.layout.row_start, feedback.weight)
 
     @property
     def spread(self) -> tuple[Floats, Floats]:

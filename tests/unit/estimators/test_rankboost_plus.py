@@ -13,7 +13,6 @@ from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.estimators.registry import ranker_class
 from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.listing import pairs_at
 from crucial.feedback.pairs import PairFeedback
 
 RANDOM = np.random.default_rng(0)
@@ -144,7 +143,7 @@ def test_pairs_are_listed_by_number():
     feedback = LabelFeedback(
         y, Groups.from_qid(qid, 15), weight=weight, gain="exp", balance="queries"
     )
-    high, low, share = pairs_at(feedback, np.arange(feedback.n_pairs))
+    high, low, share = feedback.pairs_at(np.arange(feedback.n_pairs))
     found = {(int(feedback.rows[h]), int(feedback.rows[l])): s for h, l, s in zip(high, low, share)}
     assert len(found) == feedback.n_pairs
     for (h, l), s in found.items():

@@ -25,7 +25,7 @@ def problem(
     y = y + changes.get("shift", np.zeros(5))[qid]
     y = y * changes.get("scale", np.ones(5))[qid]
     feedback = LabelFeedback(y, Groups.from_qid(qid, n), weight=u)
-    layout = feedback.laid_out().layout
+    layout = feedback.labelled().layout
     factor = np.arange(1.0, 1.0 + layout.n_queries)
     lists = CosineLists(layout, feedback.weight, factor, centred=centred)
     at = feedback.rows

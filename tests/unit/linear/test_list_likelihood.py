@@ -23,7 +23,7 @@ def likelihood(
 ) -> tuple[ListLikelihood, Any]:
     """With the row numbers in the order that it wants scores in."""
     feedback = LabelFeedback(y, Groups.from_qid(qid, len(y)), weight=weight)
-    layout = feedback.laid_out().layout
+    layout = feedback.labelled().layout
     factor = np.ones(layout.n_queries) if factor is None else np.asarray(factor)
     return ListLikelihood(layout, feedback.weight, factor), feedback.rows
 

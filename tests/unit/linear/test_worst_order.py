@@ -89,7 +89,7 @@ def problem(n: int = 15, queries: int = 3, seed: int = 0) -> tuple[PrecisionLoss
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 2))
     y = (X[:, 0] + 0.7 * random.normal(size=n) > 0).astype(float)
-    layout = LabelFeedback(y, Groups.from_qid(np.arange(n) % queries, n)).laid_out().layout
+    layout = LabelFeedback(y, Groups.from_qid(np.arange(n) % queries, n)).labelled().layout
     matrix, factor = X[layout.rows], np.arange(1.0, 1.0 + layout.n_queries)
     return PrecisionLoss(layout, factor), matrix, (layout, factor / factor.sum())
 

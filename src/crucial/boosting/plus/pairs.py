@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from crucial.data.memory import free_memory
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
-from crucial.feedback.listing import pairs_at
 from crucial.types import Floats, Ints
 
 __all__ = ["BYTES_A_PAIR", "PairList", "list_pairs", "sample_numbers"]
@@ -84,7 +83,7 @@ def list_pairs(feedback: Feedback, max_pairs: int | None, seed: int) -> PairList
     for begin in range(0, count, _BLOCK):
         end = min(begin + _BLOCK, count)
         numbers = np.arange(begin, end) if chosen is None else chosen[begin:end]
-        high[begin:end], low[begin:end], weight[begin:end] = pairs_at(feedback, numbers)
+        high[begin:end], low[begin:end], weight[begin:end] = feedback.pairs_at(numbers)
     if np.any(high[1:] < high[:-1]):  # (feedbacks that were added up come one after the other)
         order = np.argsort(high, kind="stable")
         high, low, weight = high[order], low[order], weight[order]
