@@ -82,7 +82,7 @@ def kill_again_and_again(tmp_path: Path, kills: int) -> None:
         assert state["number"] - acknowledged[0] in (0, 1)
         acknowledged = [state["number"], state["answers"]]
         if number:
-            assert page.lines[0].startswith(f"Going on after {state['answers']} answer")
+            assert page.lines[0].startswith(f"Continuing after {state['answers']} answer")
         client = threading.Thread(target=answer_until_it_dies, args=(page, acknowledged, number))
         client.start()
         time.sleep(rng.uniform(0.02, 0.25))

@@ -1,7 +1,10 @@
 """The command line: ``crucial VERB ...``.
 
-``app`` holds the verbs, one module each. Nothing heavy is imported before a verb does its
+``app`` lists the verbs, one module each. Nothing heavy is imported before a verb does its
 work, so that ``crucial --help`` answers at once.
+
+The way of a verb: options (one typed object), readers (`shared`), one call into the library, a
+result object, and a table that prints it (`tables`).
 """
 
 from __future__ import annotations

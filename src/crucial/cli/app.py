@@ -1,4 +1,4 @@
-"""The verbs of the command line, imported when they are asked for."""
+"""The verbs of the command line, each imported when it is typed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from crucial import __version__
-from crucial.cli.shared.guard import guarded
+from crucial.cli.shared.exit_codes import guarded
 
 __all__ = ["VERBS", "app"]
 
-#: Verb and the module whose ``command`` it is.
+#: The module of each verb, which defines ``VERB_command``.
 VERBS = {
     "train": "crucial.cli.verbs.train",
     "rank": "crucial.cli.verbs.rank",
@@ -36,26 +36,26 @@ VERBS = {
 
 _EPILOG = """\
 \b
-A first way through:
+First steps:
   crucial demo
   crucial train train.txt --valid valid.txt -m ndcg@10 -o model.json
   crucial evaluate model.json test.txt -m ndcg@10 -m map
   crucial show model.json
 
 Data are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV or parquet,
-plain or gzip. What went wrong is said in one line, and the exit code is not 0.
+plain or gzip. An error is one line on standard error, and the exit code is not 0.
 """
 
 
 class Verbs(click.Group):
-    """A group that imports a verb when it is typed, and ends in one line when it fails."""
+    """A group that imports a verb when it is typed, and reports an error in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Verbs in the order in which they are used."""
+        """Return the verbs in the order in which they are used."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a verb."""
+        """Import and return a verb."""
         if cmd_name not in VERBS:
             return None
         module = import_module(VERBS[cmd_name])
@@ -65,16 +65,16 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; an unknown one is answered with the close ones."""
+        """Return the verb; refuse an unknown one with the closest known one."""
         word = args[0]
         if word not in VERBS and not word.startswith("-"):
             close = difflib.get_close_matches(word, VERBS, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(VERBS)}."
+            hint = f"did you mean '{close[0]}'?" if close else f"the verbs are: {', '.join(VERBS)}."
             raise click.UsageError(f"no verb '{word}'; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        """Run; what goes wrong becomes one line and an exit code (see `guard`)."""
+        """Run; an error becomes one line and an exit code (see `exit_codes`)."""
         run = partial(super().main, *args, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from crucial.data.instances import Instances
 
 __all__ = ["Dataset"]
 
@@ -60,3 +63,10 @@ class Dataset:
     def n_features(self) -> int:
         """Number of columns of ``X``."""
         return int(self.X.shape[1])
+
+    def instances(self) -> Instances:
+        """Return the rows with their feature names, checked, as rankers take them."""
+        from crucial.data.instances import Instances
+
+        table = Instances.from_input(self.X).table
+        return Instances(table, tuple(self.feature_names) if self.feature_names else None)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import crucial as package
 from crucial.cli.app import VERBS, Verbs, app
-from crucial.cli.shared.guard import FAILED, INTERRUPTED, REFUSED
+from crucial.cli.shared.exit_codes import FAILED, INTERRUPTED, REFUSED
 from crucial.errors import DataError, DataWarning
 
 
@@ -43,7 +43,7 @@ def test_version(crucial) -> None:
     ("words", "said"),
     [
         (("trian",), "no verb 'trian'; did you mean 'train'?"),
-        (("xyz",), "no verb 'xyz'; there are: train, rank,"),
+        (("xyz",), "no verb 'xyz'; the verbs are: train, rank,"),
         (("train",), "Missing argument 'DATA'"),
         (("train", "a.txt"), "Missing option '-o'"),
         (("train", "a.txt", "-o", "m", "--round", "3"), "No such option"),
@@ -64,7 +64,7 @@ def test_wrong_words_get_one_line(crucial, words: tuple[str, ...], said: str) ->
     assert result.stderr.startswith("crucial: error: ")
     assert result.stderr.count("\n") == 1
     assert said in result.stderr
-    assert "--help' says what is possible" in result.stderr
+    assert "--help' lists the options" in result.stderr
 
 
 def verb_that(action) -> Verbs:

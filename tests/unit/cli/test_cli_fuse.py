@@ -51,7 +51,7 @@ class TestLearned:
         for name in ("top ", "rrf(60)", "combsum(min-max)", "combmnz", "borda", "condorcet"):
             assert f"\n{name}" in said
         assert "unjudged@10" in said
-        assert "best run on training queries" in said
+        assert "best run in training" in said
         assert "learned against rrf(" in said
         assert "documents that only one run returned" in said
         assert "share of weight" in said
@@ -111,7 +111,7 @@ class TestRank:
     @pytest.mark.parametrize(
         ("words", "said"),
         [
-            (("--format", "tsv"), "fuses runs, and writes a run"),
+            (("--format", "tsv"), "fuses runs and writes a run"),
             (("--absent", "zero"), "--absent is for rows of features; these files are runs"),
         ],
     )
@@ -183,7 +183,7 @@ class TestRules:
         (("A", "-o", "X", "--method", "rrf"), "there must be two runs or more"),
         (("A", "B", "-o", "-", "--qrels", "Q"), "a model is written to a file"),
         (("A", "B", "-o", "X", "--method", "rrf", "--tag", "a b"), "must be one word"),
-        (("A", "B", "-o", "A", "--method", "rrf"), "would be written over what is read"),
+        (("A", "B", "-o", "A", "--method", "rrf"), "would overwrite a file that is read"),
         (("A", "B", "-o", "X/y", "--method", "rrf"), "its folder does not exist"),
         (("A", "N", "-o", "X", "--method", "rrf"), "none.run: cannot be read: no such file"),
         (("A", "Q", "-o", "X", "--method", "rrf"), "train.qrels, line 1, column 1: expected 6 fi"),

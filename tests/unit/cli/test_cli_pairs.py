@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from crucial.apps.preferences import PreferenceSession
-from crucial.cli.shared.guard import REFUSED
+from crucial.cli.shared.exit_codes import REFUSED
 from crucial.data.formats.comparisons import read_comparisons
 from crucial.model.file import load_model
 
@@ -102,14 +102,14 @@ def test_parts_are_shown_apart(crucial, tmp_path: Path) -> None:
         (("pairs", "none.csv"), "none.csv: cannot be read: no such file"),
         (("pairs", "judged.csv", "--model", "m.json"), "--model needs --features"),
         (("pairs", "judged.csv", "--features", "answers.csv", "--model", "-"), "to a file"),
-        (("pairs", "judged.csv", "-o", "judged.csv"), "would be written over what is read"),
+        (("pairs", "judged.csv", "-o", "judged.csv"), "would overwrite a file that is read"),
         (("pairs", "judged.csv", "--prior", "0"), "resampling needs a prior above 0"),
         (("pairs", "judged.csv", "--judge", "who"), "there is no column 'who'"),
         (("pairs", "judged.csv", "--features", "judged.csv"), "no column 'item'"),
         (("pairs", "answers.csv"), "there is no column 'winner'"),
         (("prefer", "none.csv"), "none.csv: cannot be read: no such file"),
         (("prefer", "judged.csv"), "is already the item of line"),
-        (("prefer", "answers.csv", "--answers", "answers.csv"), "would be written over"),
+        (("prefer", "answers.csv", "--answers", "answers.csv"), "would overwrite"),
         (("prefer", "answers.csv", "--answers", "judged.csv"), "this is not a file of answers"),
         (("prefer", "answers.csv", "--export", "x.csv"), "there are no answers yet"),
         (("prefer", "answers.csv", "--image", "photo"), "there is no column 'photo'"),

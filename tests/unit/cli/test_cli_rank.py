@@ -173,7 +173,7 @@ def test_old_output_stays_when_ranking_fails(
     (folder / "bad.txt").write_text("1 qid:1 1:2\n0 1:3\n")
     error_line(crucial("rank", model, folder / "bad.txt", "-o", folder / "s.txt"))
     assert (folder / "s.txt").read_text() == "precious"
-    assert "written over" in error_line(crucial("rank", model, folder / "test.txt", "-o", model))
+    assert "would overwrite" in error_line(crucial("rank", model, folder / "test.txt", "-o", model))
 
 
 def test_model_of_the_library(folder: Path, crucial, small_problem) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import crucial as package
-from crucial.cli.shared.choosing import parse_setting
+from crucial.cli.shared.estimator import parse_setting
 from crucial.estimators.registry import RANKERS, ranker_class
 
 # AdaBoost compares all rows with all, so its file has no query ids.
@@ -126,7 +126,7 @@ def test_values_of_settings(text: str, value: object) -> None:
         (["--ranker", "rankbost"], "'rankbost' is not one of"),
         (
             ["--ranker", "pnorm-push", "--preset", "rb_c"],
-            "--preset rb_c is a form of rankboost, and --ranker is pnorm-push",
+            "--preset rb_c is a variant of rankboost, and --ranker is pnorm-push",
         ),
         (
             ["--ranker", "pnorm-push", "--choice", "steepest"],
@@ -139,7 +139,7 @@ def test_values_of_settings(text: str, value: object) -> None:
         ),
         (["--ranker", "infinite-push", "--rounds", "5"], "It takes balance, l2, max_iter, n_jobs"),
         (["--ranker", "infinite-push", "--trace", "t.tsv"], "infinite-push has no rounds"),
-        (["--ranker", "infinite-push", "--pairs", "p.tsv"], "learns from labels alone"),
+        (["--ranker", "infinite-push", "--pairs", "p.tsv"], "learns from labels only"),
         (["--ranker", "pnorm-push", "--p", "0.5"], "'p' parameter of PNormPush must be a number"),
         (["--ranker", "pnorm-push", "--p", "1e9"], "use InfinitePush"),
         (["--ranker", "pnorm-push", "--p", "x"], "'x' is not a valid float"),

@@ -98,7 +98,7 @@ def test_nothing_said_is_an_error(club):
         (("--user", 0, "--all", "-o", "x"), "say for whom"),
         (("--user", 300), "there is no user '300'; close are '30'"),
         (("--all",), "--all needs -o"),
-        (("--all", "-o", "-", "--model", "m.json"), "--model is of one user"),
+        (("--all", "-o", "-", "--model", "m.json"), "--model is for one user"),
         (("--user", 0, "--model", "m.json"), "--model is for --method rankboost or hybrid"),
         (("--user", 0, "--reasons", 2, "--method", "mean"), "--reasons are for the methods auto"),
         (("--user", 0, "--reasons", 2, "-o", "-"), "--reasons are for the terminal"),

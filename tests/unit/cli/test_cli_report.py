@@ -53,8 +53,8 @@ def test_the_trace_of_a_training_is_drawn(crucial, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "this is no trace"),
-        ("a\tb\n1\t2\n", "this is no trace"),
+        ("", "this is not a trace"),
+        ("a\tb\n1\t2\n", "this is not a trace"),
         ("round\tloss\n1\n", "line 2: expected 2 cells, got 1"),
         ("round\tloss\n1\tmuch\n", "line 2: 'loss' must be a number, got 'much'"),
     ],
@@ -97,8 +97,8 @@ def test_bad_words(crucial, folder: Path, model: Path, error_line) -> None:
     assert "did you mean 'ndcg'" in error_line(
         crucial("report", model, test, "-m", "ndgc", "-o", folder / "r.html")
     )
-    assert "would be written over" in error_line(crucial("report", model, test, "-o", test))
-    assert "a page goes to a file" in error_line(crucial("report", model, test, "-o", "-"))
+    assert "would overwrite" in error_line(crucial("report", model, test, "-o", test))
+    assert "a page is written to a file" in error_line(crucial("report", model, test, "-o", "-"))
     assert "folder does not exist" in error_line(
         crucial("report", model, test, "-o", folder / "no" / "r.html")
     )

@@ -85,7 +85,7 @@ def test_early_stopping_sets_queries_aside(folder: Path, crucial) -> None:
     assert done.exit_code == 0, done.stderr
     training = package.load_model(folder / "m.json").training
     assert training["stopped"] == "early stopping"
-    assert "set aside" in done.stdout
+    assert "held out" in done.stdout
     assert "10 used, 2 skipped" in done.stdout
 
 
@@ -195,7 +195,7 @@ def test_target_is_tried_before_the_data_are_read(folder: Path, crucial, error_l
     said = error_line(crucial("train", folder / "absent.txt", "-o", folder))
     assert "this is a directory" in said
     said = error_line(crucial("train", folder / "absent.txt", "-o", "-"))
-    assert "name one with -o" in said
+    assert "name it with -o" in said
 
 
 @pytest.mark.parametrize("option", ["-o", "--trace"])
@@ -203,7 +203,7 @@ def test_never_writes_over_what_it_reads(folder: Path, crucial, option: str, err
     before = (folder / "train.txt").read_bytes()
     words = ["train", folder / "train.txt", option, folder / "." / "train.txt"]
     words += [] if option == "-o" else ["-o", folder / "m.json"]
-    assert "written over what is read" in error_line(crucial(*words))
+    assert "overwrite a file that is read" in error_line(crucial(*words))
     assert (folder / "train.txt").read_bytes() == before
     assert not (folder / "m.json").exists()
 
@@ -237,7 +237,7 @@ def test_pairs_by_row_and_by_item(folder: Path, crucial, small_problem) -> None:
         model = package.load_model(folder / "m.json")
         assert model.weights == same.model_.weights
         assert model.training["pairs"] == len(pairs)
-        assert "queries  not looked at" in done.stdout
+        assert "queries  not used" in done.stdout
     done = crucial("train", folder / "train.txt", "-o", folder / "m.json", "--rounds", 10,
                    "--pairs", folder / "items.tsv")  # fmt: skip
     assert package.load_model(folder / "m.json").training["pairs"] > len(pairs)

@@ -1,4 +1,4 @@
-"""The page that the demo ends with: the report, with pictures of the digits."""
+"""The page that the demo writes: the report, with pictures of the digits."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _INK = 16  # the darkest value of an image
 def write_page(
     path: str, model: AdditiveRanker, test: SearchProblem, trace: Mapping[str, Sequence[Any]]
 ) -> None:
-    """Report on the held-out queries; every image is shown as a thumbnail."""
+    """Write a report on the held-out queries; every image is shown as a thumbnail."""
     names = np.array([f"{digit} (image {n})" for n, digit in enumerate(test.digit.tolist())])
     grey = (255 - test.images.astype(np.int64) * 255 // _INK).astype(np.uint8)
     pictures = dict(zip(names.tolist(), grey))
-    made = report(
+    page = report(
         model,
         Instances(test.X, test.feature_names),
         test.y,
@@ -46,4 +46,4 @@ def write_page(
         pictures=pictures,
         query_pictures=pictures,
     )
-    made.save(path)
+    page.save(path)

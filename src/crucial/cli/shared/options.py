@@ -1,111 +1,224 @@
-"""Options that several verbs share."""
+"""Declare the options of a verb once, as the fields of one typed object.
+
+The options of a verb are a frozen dataclass. A field's name and annotation give click the flag
+and the type, `option` adds the help text, the default and the range, and `verb` fills the
+object::
+
+    @dataclass(frozen=True)
+    class ShowOptions:
+        model: File = argument()
+        features: int = option("Features to draw, heaviest first.", default=10, low=0)
+        json: bool = option("Print everything as JSON.")
+
+    @verb("show", ShowOptions)
+    def show_command(options: ShowOptions) -> None:
+        '''Show what MODEL learned.'''
+
+======================  ================================================
+annotation              command line
+======================  ================================================
+``int``, ``float``      a number, within the range if one is given
+``str``, ``File``       a text, a path
+``Literal["a", "b"]``   one of the words; numbers come back as numbers
+``bool``                a flag; ``bool | None`` for ``--on/--off``
+``tuple[str, ...]``     an option or argument that may be repeated
+======================  ================================================
+
+Options that several verbs share are base classes, such as `RowOptions`; they follow the verb's
+own options in the help text.
+"""
 
 from __future__ import annotations
 
+import inspect
+import types
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import click
 
 __all__ = [
-    "data_argument",
-    "files_argument",
-    "jobs_option",
-    "measure_option",
-    "model_argument",
-    "only_file",
-    "reading_options",
-    "refuse_reading_options",
+    "File",
+    "JobsOptions",
+    "MeasuringOptions",
+    "RowOptions",
+    "argument",
+    "measures_option",
+    "option",
+    "verb",
 ]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_READING = (
-    click.option(
-        "--input-format",
-        type=click.Choice(["auto", "svmlight", "table"]),
-        help="What DATA is; CSV and parquet are tables. [default: seen from its name and start]",
-    ),
-    click.option(
-        "--absent",
-        type=click.Choice(["zero", "missing"]),
-        help="svmlight: what a feature is that a line does not mention. [default: zero]",
-    ),
-    click.option(
-        "--index-base",
-        type=click.Choice(["auto", "0", "1"]),
-        help="svmlight: index of the first feature. [default: auto, 0 if it occurs, else 1]",
-    ),
-    click.option(
-        "--group-sizes",
-        type=click.Path(),
-        metavar="FILE",
-        help="svmlight without qid: rows of each query, one number a line (LightGBM's .query).",
-    ),
-    click.option("--label", metavar="NAME", help="Table: column of labels. [default: label]"),
-    click.option("--qid", metavar="NAME", help="Table: column of query ids. [default: qid]"),
-    click.option("--item", metavar="NAME", help="Table: column of item names."),
-    click.option("--weight", metavar="NAME", help="Table: column of row weights."),
-    click.option(
-        "--ignore",
-        metavar="NAME",
-        multiple=True,
-        help="Table: a column that is no feature; may be repeated.",
-    ),
-)
-
-_ABOUT_ROWS = (
-    "input_format",
-    "absent",
-    "index_base",
-    "group_sizes",
-    "label",
-    "qid",
-    "item",
-    "weight",
-    "ignore",
-)
-
-data_argument = click.argument("data", type=click.Path())
-files_argument = click.argument("data", nargs=-1, type=click.Path())
-model_argument = click.argument("model", type=click.Path())
-measure_option = click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    help="A measure, such as ndcg@10 or map; may be repeated ('crucial measures' lists them). "
-    "[default: ndcg@10; auc without queries, or with labels below 0]",
-)
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads. [default: all cores]"
-)
+Options = TypeVar("Options")
+#: A path on the command line.
+File: TypeAlias = Annotated[str, click.Path()]
 
 
-def reading_options(command: Command) -> Command:
-    """Add the options that say how files are read."""
-    for option in reversed(_READING):
-        command = option(command)
-    return command
+def argument(**settings: Any) -> Any:
+    """Declare a positional argument."""
+    return field(metadata={"argument": settings})
 
 
-def only_file(data: tuple[str, ...]) -> str:
-    """The one file of rows that a model of features takes."""
-    if not data:
-        raise click.UsageError("Missing argument 'DATA'.")
-    if len(data) > 1:
-        raise click.UsageError(
-            f"this model ranks the rows of one file, and {len(data)} were given; only a model "
-            "of 'crucial fuse' takes several."
+def option(
+    help: str,
+    *flags: str,
+    low: float | None = None,
+    high: float | None = None,
+    low_open: bool = False,
+    **settings: Any,
+) -> Any:
+    """Declare an option.
+
+    Parameters
+    ----------
+    help : str
+        The help text.
+    *flags : str
+        A short flag, which is added to the one of the field's name; or long ones in its place.
+    low, high : float, optional
+        The range of a number.
+    low_open : bool
+        Whether the lowest value is itself outside the range.
+    **settings
+        Of `click.Option`. A default that is not None is shown.
+    """
+    bounds = {} if low is high is None else {"min": low, "max": high, "min_open": low_open}
+    return field(metadata={"option": (flags, bounds, {"help": help, **settings})})
+
+
+def measures_option(default: str, role: str = "A measure, such as ndcg@10 or map") -> Any:
+    """Declare ``-m``; the default is for the help text only."""
+    about = f"{role}; may be repeated ('crucial measures' lists them). [default: {default}]"
+    return option(about, "-m", "--metric")
+
+
+def _parameters(options: type[Any]) -> list[click.Parameter]:
+    """Return click's parameters for a dataclass of options, those of base classes last."""
+    hints = get_type_hints(options, include_extras=True)
+    declared = {one.name: one.metadata for one in fields(options)}
+    names = [name for kind in options.__mro__ for name in inspect.get_annotations(kind)]
+    found: list[click.Parameter] = []
+    for name in dict.fromkeys(names):
+        kind, several = _value_type(hints[name])
+        if "argument" in declared[name]:
+            settings = {"nargs": -1 if several else 1, **declared[name]["argument"]}
+            found.append(click.Argument([name], type=click.Path(), **settings))
+            continue
+        flags, bounds, settings = declared[name]["option"]
+        if not any(one.startswith("--") for one in flags):
+            flags = (*flags, f"--{name.replace('_', '-')}")
+        settings = {**_click_settings(kind, bounds), "multiple": several, **settings}
+        settings.setdefault("show_default", settings.get("default") is not None)
+        found.append(click.Option([*flags, name], **settings))
+    return found
+
+
+def _value_type(hint: Any) -> tuple[Any, bool]:
+    """Return the type of one value, and whether there may be several."""
+    if get_origin(hint) is tuple:
+        return get_args(hint)[0], True
+    if get_origin(hint) in (Union, types.UnionType):
+        kinds = [one for one in get_args(hint) if one is not type(None)]
+        return kinds[0] if len(kinds) == 1 else str, False
+    return hint, False
+
+
+def _click_settings(kind: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return click's settings of an option whose values are of a type."""
+    if kind is bool:
+        return {"is_flag": True, "show_default": False}
+    if get_origin(kind) is Literal:
+        values = {str(value): value for value in get_args(kind)}
+        return {
+            "type": click.Choice(list(values)),
+            "callback": lambda _, __, text: values.get(text),
+        }
+    if kind is int:
+        return {"type": click.IntRange(**bounds), "metavar": "N"}
+    if kind is float:
+        return {"type": click.FloatRange(**bounds) if bounds else float}
+    if get_origin(kind) is Annotated:
+        return {"type": kind.__metadata__[0], "metavar": "FILE"}
+    return {"metavar": "NAME"}
+
+
+def verb(name: str, options: type[Options]) -> Callable[[Callable[[Options], None]], click.Command]:
+    """Make a command of a function that takes one object of options.
+
+    The docstring of the function is the command's help text; what follows ``Examples:`` is
+    shown below the options.
+    """
+
+    def wrap(action: Callable[[Options], None]) -> click.Command:
+        about, mark, examples = inspect.cleandoc(action.__doc__ or "").partition("\b\nExamples:")
+        return click.Command(
+            name,
+            callback=lambda **values: action(options(**values)),
+            params=_parameters(options),
+            help=about,
+            epilog=mark + examples,
         )
-    return data[0]
+
+    return wrap
 
 
-def refuse_reading_options(given: Mapping[str, Any]) -> None:
-    """Refuse options about rows of features where the files are runs."""
-    for name in _ABOUT_ROWS:
-        if given.get(name):
-            raise click.UsageError(
-                f"--{name.replace('_', '-')} is for rows of features; these files are runs."
-            )
+@dataclass(frozen=True)
+class JobsOptions:
+    """The number of threads."""
+
+    jobs: int | None = option("Number of threads. [default: all cores]", low=1)
+
+
+@dataclass(frozen=True)
+class MeasuringOptions:
+    """How measures are computed and written."""
+
+    ties: Literal["expected", "trec"] = option(
+        "How equal scores count: by expectation over their order, or as in trec_eval.",
+        default="expected",
+    )
+    empty: Literal["skip", 0, 1] = option(
+        "What a query without a relevant item, or without a pair, counts as.", default="skip"
+    )
+    json: bool = option("Write the result as JSON, for programs.")
+    seed: int = option("Seed of all random draws.", low=0, default=0)
+
+
+@dataclass(frozen=True)
+class RowOptions(JobsOptions):
+    """How files of rows are read; None, or empty, where an option is not given."""
+
+    input_format: Literal["auto", "svmlight", "table"] | None = option(
+        "Format of DATA; CSV and parquet are tables. "
+        "[default: recognised by the file's name and content]"
+    )
+    absent: Literal["zero", "missing"] | None = option(
+        "svmlight: the value of a feature that a line does not mention. [default: zero]"
+    )
+    index_base: Literal["auto", 0, 1] | None = option(
+        "svmlight: index of the first feature. [default: auto, 0 if it occurs, else 1]"
+    )
+    group_sizes: File | None = option(
+        "svmlight without qid: rows per query, one number per line (LightGBM's .query)."
+    )
+    label: str | None = option("Table: column of labels. [default: label]")
+    qid: str | None = option("Table: column of query ids. [default: qid]")
+    item: str | None = option("Table: column of item names.")
+    weight: str | None = option("Table: column of row weights.")
+    ignore: tuple[str, ...] = option("Table: a column that is not a feature; may be repeated.")
+
+    def explicit(self) -> dict[str, Any]:
+        """Return the options about rows that were given on the command line, by name."""
+        names = [one.name for one in fields(RowOptions) if one.name != "jobs"]
+        values = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in values.items() if value not in (None, "", ())}

@@ -1,4 +1,4 @@
-"""Talking to a terminal, or to a file that stands in for one."""
+"""Print to a terminal, or to a file in place of one: notes, errors, tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crucial.model.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
 __all__ = [
     "PLAIN_WIDTH",
@@ -21,17 +21,19 @@ __all__ = [
     "counted",
     "fail",
     "grid",
+    "label_column",
     "note",
+    "number_column",
     "one_line",
     "table",
 ]
 
-#: Columns where the output is no terminal: the same on every machine.
+#: Width where the output is not a terminal: the same on every machine.
 PLAIN_WIDTH = 100
 
 
 def one_line(text: str) -> str:
-    """Put text of several lines into one, without control characters.
+    """Return text of several lines as one line, without control characters.
 
     Examples
     --------
@@ -59,41 +61,43 @@ def _with_options(text: str) -> str:
     return text.spelled(_as_option) if isinstance(text, Message) else text
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """Say a number of things.
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun, in the plural where it takes one.
 
     Examples
     --------
-    >>> counted(1, "query", "queries"), counted(1200, "query", "queries")
-    ('1 query', '1,200 queries')
+    >>> counted(1, "query"), counted(1200, "query"), counted(0, "row")
+    ('1 query', '1,200 queries', '0 rows')
     """
-    return f"{number:,} {one if number == 1 else many}"
+    if number != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun}"
 
 
 def note(text: str) -> None:
-    """Tell the user something on standard error, in one line."""
+    """Print a note on standard error, in one line."""
     click.echo(f"crucial: note: {one_line(_with_options(text))}", err=True)
 
 
 def fail(text: str) -> None:
-    """Tell the user what went wrong, in one line."""
+    """Print an error on standard error, in one line."""
     click.echo(f"crucial: error: {one_line(_with_options(text))}", err=True)
 
 
 def console(stream: IO[str] | None = None) -> Console:
-    """A rich console on standard output (or another stream); plain where nobody watches.
+    """Return a rich console on standard output or another stream; plain if not a terminal.
 
-    Markup is off: names from files may hold brackets.
+    Markup is off: names from files may contain brackets.
     """
     from rich.console import Console
 
     stream = sys.stdout if stream is None else stream
-    watched = stream.isatty()
+    is_terminal = stream.isatty()
     return Console(
         file=stream,
-        width=None if watched else PLAIN_WIDTH,
-        no_color=None if watched else True,
-        force_terminal=None if watched else False,
+        width=None if is_terminal else PLAIN_WIDTH,
+        no_color=None if is_terminal else True,
+        force_terminal=None if is_terminal else False,
         markup=False,
         highlight=False,
         emoji=False,
@@ -101,24 +105,32 @@ def console(stream: IO[str] | None = None) -> Console:
     )
 
 
-def table() -> Table:
-    """A table with a line under its heading."""
+def table(*columns: Column | str) -> Table:
+    """Return an empty table with a line under its heading."""
     from rich import box
     from rich.table import Table
 
     return Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-        header_style="bold",
+        *columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold"
     )
 
 
-def grid() -> Table:
-    """Two columns, names and values, without lines."""
-    from rich.table import Table
+def label_column(header: str, max_width: int | None = None) -> Column:
+    """Return a column of names, which are cut short where they are too long."""
+    from rich.table import Column
 
-    made = Table.grid(padding=(0, 2))
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column()
-    return made
+    return Column(header, no_wrap=True, max_width=max_width)
+
+
+def number_column(header: str, *, no_wrap: bool = False, min_width: int | None = None) -> Column:
+    """Return a column of numbers, which stand at the right."""
+    from rich.table import Column
+
+    return Column(header, justify="right", no_wrap=no_wrap, min_width=min_width)
+
+
+def grid() -> Table:
+    """Return an empty table of names and values, without lines."""
+    from rich.table import Column, Table
+
+    return Table.grid(Column(style="dim", no_wrap=True), Column(), padding=(0, 2))

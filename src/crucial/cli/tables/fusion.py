@@ -1,11 +1,11 @@
-"""What a fusion learned and how good it is, for a terminal."""
+"""The tables of ``crucial fuse``: systems on held-out queries, and the weight of every run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crucial.cli.shared.terminal import counted, one_line, table
-from crucial.cli.tables.measures import gain_rule, print_meanings
+from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
+from crucial.cli.tables.measures import print_heading, print_meanings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,23 +17,18 @@ __all__ = ["print_comparison", "print_fusion"]
 
 
 def print_comparison(screen: Console, found: FusionComparison) -> None:
-    """The held-out table, and what became of documents that one run alone returned."""
-    base = one_line(found.baseline)
+    """Print every system on the held-out queries, and the documents that one run returned."""
     first = found.measures[0]
-    head = (
-        f"{counted(len(found.test_queries), 'held-out query', 'held-out queries')}, "
-        f"{len(found.train_queries)} to learn from"
+    test = counted(len(found.test_queries), "held-out query")
+    print_heading(screen, f"{test}, {len(found.train_queries)} to learn from", found.measures)
+    shown = table(
+        label_column("system", 24),
+        *(number_column(name) for name in found.measures),
+        label_column(f"{first} against best run"),
+        number_column("unjudged@10"),
     )
-    gain = gain_rule(found.measures)
-    screen.print("; ".join(filter(None, [head, gain])), style="bold")
-    shown = table()
-    shown.add_column("system", no_wrap=True, overflow="ellipsis", max_width=24)
-    for name in found.measures:
-        shown.add_column(name, justify="right")
-    shown.add_column(f"{first} against best run", no_wrap=True)
-    shown.add_column("unjudged@10", justify="right")
     for one in found.systems:
-        span = "best run on training queries"
+        span = "best run in training"
         if one.name != found.baseline:
             span = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*one.differences[first])
         cells = [f"{one.values[name]:.4f}" for name in found.measures]
@@ -43,8 +38,9 @@ def print_comparison(screen: Console, found: FusionComparison) -> None:
     span = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*found.against_rrf[first])
     screen.print(f"learned against {found.rrf}, its k tuned on training queries: {first} {span}")
     screen.print(
-        f"differences over the same queries, 95% bootstrap intervals; {base} is the best run on "
-        "training queries; unjudged documents count as not relevant",
+        "differences over the same queries, 95% bootstrap intervals; "
+        f"{one_line(found.baseline)} is the best run on training queries; unjudged documents count "
+        "as not relevant",
         style="dim",
     )
     print_meanings(screen, found.measures)
@@ -52,6 +48,7 @@ def print_comparison(screen: Console, found: FusionComparison) -> None:
 
 
 def _print_loners(screen: Console, found: FusionComparison) -> None:
+    """Print what became of documents that only one run returned."""
     alone = found.loners
     screen.print("\ndocuments that only one run returned", style="bold")
     screen.print(
@@ -59,18 +56,19 @@ def _print_loners(screen: Console, found: FusionComparison) -> None:
         f"{alone.relevant_others:.1%}. They make up {alone.first_ten:.1%} of the first ten of the "
         f"learned fusion, {alone.first_ten_rrf:.1%} of {found.rrf}."
     )
-    shown = table()
-    shown.add_column("run", no_wrap=True)
-    shown.add_column("alone", justify="right", no_wrap=True)
-    shown.add_column("relevant", justify="right", no_wrap=True)
-    shown.add_column("in the first ten", justify="right")
-    for name, (n, relevant, top) in alone.by_run.items():
-        shown.add_row(one_line(name), f"{n:,}", f"{relevant:,}", f"{top:,}")
+    shown = table(
+        label_column("run"),
+        number_column("alone", no_wrap=True),
+        number_column("relevant", no_wrap=True),
+        number_column("in the first ten"),
+    )
+    for name, counts in alone.by_run.items():
+        shown.add_row(one_line(name), *(f"{count:,}" for count in counts))
     screen.print(shown)
 
 
 def print_fusion(screen: Console, fusion: FusionRanker) -> None:
-    """What was chosen, and the weight and shape of every run."""
+    """Print the chosen settings, and the weight and shape of every run."""
     from crucial.model.shape import sparkline
 
     assert fusion.choice is not None
@@ -78,21 +76,19 @@ def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     sign = "positive weights" if setting.positive else "weights of any sign"
     screen.print(
         f"\nlearned: {setting.features}, balance by {setting.balance}, {sign}, "
-        f"{counted(setting.rounds, 'round', 'rounds')}",
+        f"{counted(setting.rounds, 'round')}",
         style="bold",
     )
-    shown = table()
-    shown.add_column("run", no_wrap=True, overflow="ellipsis", max_width=30)
-    shown.add_column("share of weight", justify="right")
-    shown.add_column("last → first place", no_wrap=True)
-    shown.add_column("first", justify="right")
-    shown.add_column("10th", justify="right")
-    shown.add_column("last", justify="right")
+    shown = table(
+        label_column("run", 30),
+        number_column("share of weight"),
+        label_column("last → first place"),
+        *(number_column(place) for place in ("first", "10th", "last")),
+    )
     weights = fusion.weights()
     for name, longest in zip(fusion.plan.runs, fusion.choice.longest):
-        places = list(range(max(1, longest), 0, -1))
-        adds = fusion.contribution(name, places)
-        cells = [f"{adds[-1]:.3g}", f"{adds[max(0, len(adds) - 10)]:.3g}", f"{adds[0]:.3g}"]
+        adds = fusion.contribution(name, list(range(max(1, longest), 0, -1)))
+        cells = [f"{adds[at]:.3g}" for at in (-1, max(0, len(adds) - 10), 0)]
         spark = sparkline(adds.tolist(), 24) if adds.any() else "not used"
         shown.add_row(one_line(name), f"{weights.pop(name):.1%}", spark, *cells)
     for name, share in weights.items():

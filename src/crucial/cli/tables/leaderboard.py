@@ -1,11 +1,21 @@
-"""A leaderboard for a terminal."""
+"""The tables of ``crucial pairs`` and ``crucial prefer``: leaderboard, judges, consensus."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import csv
+import io
+from dataclasses import fields
+from typing import TYPE_CHECKING
 
-from crucial.cli.shared.terminal import counted, one_line, table
-from crucial.cli.tables.drawing import bar
+from crucial.cli.shared.terminal import (
+    console,
+    counted,
+    label_column,
+    number_column,
+    one_line,
+    table,
+)
+from crucial.cli.tables.blocks import bar
 from crucial.data.comparisons import Comparisons
 
 if TYPE_CHECKING:
@@ -13,44 +23,57 @@ if TYPE_CHECKING:
 
     from crucial.apps.preferences.learning import PreferenceRanker
     from crucial.apps.preferences.mallows import Consensus
+    from crucial.apps.preferences.session import PreferenceSession
     from crucial.apps.preferences.standings import Leaderboard, Standing
+    from crucial.data.rankings import Rankings
 
-__all__ = ["print_consensus", "print_leaderboard", "print_learned"]
+__all__ = [
+    "leaderboard_csv",
+    "print_consensus",
+    "print_leaderboard",
+    "print_learned",
+    "print_session",
+]
 
-_WIDTH = 30
+_INTERVAL_WIDTH = 30
+_MOST_JUDGES = 20
+_MOST_ITEMS = 20
 
 
-def _span(one: Standing, low: float, high: float) -> str:
+def _interval(one: Standing, low: float, high: float) -> str:
     """Draw an interval on a line from low to high."""
     if one.low != one.low or high <= low:
         return ""
+    last = _INTERVAL_WIDTH - 1
 
     def place(x: float) -> int:
-        return max(0, min(_WIDTH - 1, round((x - low) / (high - low) * (_WIDTH - 1))))
+        return max(0, min(last, round((x - low) / (high - low) * last)))
 
-    a, m, b = place(one.low), place(one.strength), place(one.high)
-    cells = ["─" if a <= k <= b else " " for k in range(_WIDTH)]
-    cells[m] = "●"
+    begin, middle, end = place(one.low), place(one.strength), place(one.high)
+    cells = ["─" if begin <= k <= end else " " for k in range(_INTERVAL_WIDTH)]
+    cells[middle] = "●"
     return "".join(cells).rstrip()
 
 
-def print_leaderboard(screen: Console, board: Leaderboard, data: Any, top: int) -> None:
-    """Items best first, part after part, and what to know."""
+def print_leaderboard(
+    screen: Console, board: Leaderboard, data: Comparisons | Rankings, top: int
+) -> None:
+    """Print the items best first, part after part, and what to know about them."""
     screen.print(_heading(data), style="bold")
     judged = board.judge_shares is not None
     for part in range(1, board.n_parts + 1):
         inside = [one for one in board.standings if one.part == part]
         if board.n_parts > 1:
-            size = counted(len(inside), "item", "items")
+            size = counted(len(inside), "item")
             screen.print(f"part {part} of {board.n_parts}: {size}", style="bold")
-        shown = table()
-        shown.add_column("rank", justify="right", no_wrap=True)
-        shown.add_column("item", no_wrap=True, overflow="ellipsis", max_width=28)
-        shown.add_column("strength", justify="right")
-        shown.add_column(f"{board.level:.0%} interval", no_wrap=True)
-        shown.add_column("won-lost-tied" if isinstance(data, Comparisons) else "", no_wrap=True)
-        if judged:
-            shown.add_column("boosted", justify="right")
+        shown = table(
+            number_column("rank", no_wrap=True),
+            label_column("item", 28),
+            number_column("strength"),
+            label_column(f"{board.level:.0%} interval"),
+            label_column("won-lost-tied" if isinstance(data, Comparisons) else ""),
+            *([number_column("boosted")] if judged else []),
+        )
         low = min((one.low for one in inside), default=0.0)
         high = max((one.high for one in inside), default=0.0)
         for one in inside[:top]:
@@ -58,13 +81,12 @@ def print_leaderboard(screen: Console, board: Leaderboard, data: Any, top: int) 
             if one.rank_low != one.rank_high and one.low == one.low:
                 place += f" ({one.rank_low}-{one.rank_high})"
             tally = f"{one.wins:g}-{one.losses:g}-{one.ties:g}" if one.wins == one.wins else ""
-            cells = [place, one_line(one.item), f"{one.strength:+.2f}", _span(one, low, high)]
+            cells = [place, one_line(one.item), f"{one.strength:+.2f}", _interval(one, low, high)]
             shown.add_row(*cells, tally, *([f"{one.boosted:.2f}"] if judged else []))
         screen.print(shown)
-        if len(inside) > top:
-            screen.print(f"and {len(inside) - top:,} more (--top)", style="dim")
-    for said in board.notes:
-        screen.print(f"- {one_line(said)}")
+        _print_hidden(screen, len(inside) - top, " (--top)")
+    for text in board.notes:
+        screen.print(f"- {one_line(text)}")
     if board.circles is not None:
         screen.print(f"- {board.circles}")
     screen.print(f"- {board.misordered:.1%} of the decisions are against this order")
@@ -72,17 +94,21 @@ def print_leaderboard(screen: Console, board: Leaderboard, data: Any, top: int) 
         _print_judges(screen, board)
 
 
-def _heading(data: Any) -> str:
-    items = counted(len(data.items), "item", "items")
+def _print_hidden(screen: Console, hidden: int, remedy: str = "") -> None:
+    if hidden > 0:
+        screen.print(f"and {hidden:,} more{remedy}", style="dim")
+
+
+def _heading(data: Comparisons | Rankings) -> str:
+    items = counted(len(data.items), "item")
     if not isinstance(data, Comparisons):
-        return f"{counted(round(float(data.count.sum())), 'ranking', 'rankings')} of {items}"
-    said = f"{counted(len(data), 'comparison', 'comparisons')} of {items}"
-    if data.judge is not None:
-        said += f" by {counted(len(data.judges), 'judge', 'judges')}"
-    return said
+        return f"{counted(round(float(data.count.sum())), 'ranking')} of {items}"
+    by = "" if data.judge is None else f" by {counted(len(data.judges), 'judge')}"
+    return f"{counted(len(data), 'comparison')} of {items}{by}"
 
 
 def _print_judges(screen: Console, board: Leaderboard) -> None:
+    """Print how much the judges agree, and the weight of each in the boosted scores."""
     found, shares = board.agreement, board.judge_shares or {}
     if found is None:
         return
@@ -92,24 +118,24 @@ def _print_judges(screen: Console, board: Leaderboard) -> None:
             f"on the same pair two judges agree in {found.same_pair:.1%} of "
             f"{found.n_same_pair:,} couples of decisions (chance: 50%)"
         )
-    shown = table()
-    shown.add_column("judge", no_wrap=True, overflow="ellipsis", max_width=28)
-    shown.add_column("comparisons", justify="right")
-    shown.add_column("as the others", justify="right")
-    shown.add_column("weight in boosted", no_wrap=True)
+    shown = table(
+        label_column("judge", 28),
+        number_column("comparisons"),
+        number_column("as the others"),
+        label_column("weight in boosted"),
+    )
     order = sorted(range(len(found.judges)), key=lambda k: -shares.get(found.judges[k], 0.0))
-    for k in order[:20]:
+    for k in order[:_MOST_JUDGES]:
         share, weight = found.with_others[k], shares.get(found.judges[k], 0.0)
-        said = "" if share != share else f"{share:.1%}"
+        agrees = "" if share != share else f"{share:.1%}"
         drawn = f"{weight:6.1%} {bar(weight, 16)}"
-        shown.add_row(one_line(found.judges[k]), f"{found.n[k]:,}", said, drawn)
+        shown.add_row(one_line(found.judges[k]), f"{found.n[k]:,}", agrees, drawn)
     screen.print(shown)
-    if len(order) > 20:
-        screen.print(f"and {len(order) - 20:,} more", style="dim")
+    _print_hidden(screen, len(order) - _MOST_JUDGES)
 
 
 def print_consensus(screen: Console, found: Consensus, top: int) -> None:
-    """The ranking nearest to all."""
+    """Print the ranking nearest to all."""
     how = "no ranking has less" if found.exact else "the least found"
     screen.print("\nconsensus", style="bold")
     screen.print(
@@ -120,13 +146,12 @@ def print_consensus(screen: Console, found: Consensus, top: int) -> None:
         screen.print(f"Mallows: theta {found.theta:.3f} (0 is chance)")
     for rank, item in enumerate(found.items[:top], 1):
         screen.print(f"{rank:>4}  {one_line(item)}")
-    if len(found.items) > top:
-        screen.print(f"and {len(found.items) - top:,} more (--top)", style="dim")
+    _print_hidden(screen, len(found.items) - top, " (--top)")
 
 
 def print_learned(screen: Console, learned: PreferenceRanker) -> None:
-    """Which features drive wins, and how well unseen items are ranked."""
-    from crucial.cli.tables.drawing import feature_table
+    """Print which features make items win, and how well unseen items are ranked."""
+    from crucial.cli.tables.features import feature_table
     from crucial.model.describe import describe
 
     screen.print("\nwhat drives wins", style="bold")
@@ -138,3 +163,36 @@ def print_learned(screen: Console, learned: PreferenceRanker) -> None:
         )
     else:
         screen.print(f"{learned.rounds} rounds; too few items to hold some out", style="dim")
+
+
+def print_session(session: PreferenceSession) -> None:
+    """Print a person's ranking after a session, as far as it is settled."""
+    screen = console()
+    screen.print(f"\n{counted(session.n_answers, 'answer')}", style="bold")
+    if not session.n_answers:
+        return
+    shown = table(
+        number_column("rank", no_wrap=True), label_column("item", 40), number_column("strength")
+    )
+    for one in session.ranking()[:_MOST_ITEMS]:
+        still = f" ({one.rank_low}-{one.rank_high})" if one.rank_low < one.rank_high else ""
+        shown.add_row(f"{one.rank}{still}", one_line(one.name), f"{one.strength:+.2f}")
+    screen.print(shown)
+    screen.print(f"about {session.settled():.0%} of all pairs are expected in their right order")
+
+
+def leaderboard_csv(board: Leaderboard) -> str:
+    """Return the leaderboard as CSV; a cell is empty where there is no number."""
+    names = [one.name for one in fields(board.standings[0])]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for one in board.standings:
+        cells = [getattr(one, name) for name in names]
+        writer.writerow(
+            [
+                "; ".join(cell) if isinstance(cell, tuple) else "" if cell != cell else cell
+                for cell in cells
+            ]
+        )
+    return text.getvalue()

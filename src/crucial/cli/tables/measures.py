@@ -1,4 +1,4 @@
-"""Measures beside their conventions: no number without the gain it stands on."""
+"""State the conventions of measures beside their values."""
 
 from __future__ import annotations
 
@@ -9,27 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from crucial.data.dataset import Dataset
-
-__all__ = ["default_measure", "gain_rule", "print_meanings"]
+__all__ = ["gain_rule", "print_heading", "print_meanings"]
 
 _GAINS = {"ndcg": "linear gain y", "ndcg_exp": "gain 2^y - 1"}
 
 
-def default_measure(*files: Dataset | None) -> str:
-    """The measure that is taken where none is asked for.
-
-    ndcg@10 of queries; the share of pairs in the right order (auc) without queries, or where
-    labels below 0 are no gains.
-    """
-    given = [data for data in files if data is not None]
-    below = any(data.y is not None and float(data.y.min()) < 0 for data in given)
-    queries = all(data.qid is not None for data in given)
-    return "ndcg@10" if queries and not below else "auc"
-
-
 def gain_rule(names: Iterable[str]) -> str:
-    """Say which gain the measures of a table have, for its heading; empty if none has one.
+    """Return which gain the measures of a table use, for its heading; empty if none uses one.
 
     Examples
     --------
@@ -39,12 +25,17 @@ def gain_rule(names: Iterable[str]) -> str:
     'ndcg with linear gain y, ndcg_exp with gain 2^y - 1'
     """
     families = {re.split(r"[@(]", name)[0] for name in names}
-    said = [f"{family} with {gain}" for family, gain in _GAINS.items() if family in families]
-    return ", ".join(said)
+    rules = [f"{family} with {gain}" for family, gain in _GAINS.items() if family in families]
+    return ", ".join(rules)
+
+
+def print_heading(screen: Console, text: str, measures: Iterable[str]) -> None:
+    """Print the heading of a table of measures, with the gain that they use."""
+    screen.print("; ".join(filter(None, [text, gain_rule(measures)])), style="bold")
 
 
 def print_meanings(screen: Console, names: Iterable[str]) -> None:
-    """Say below a table what its measures are."""
+    """Print what the measures of a table are, below it."""
     from crucial.measures.names import get_measure
 
     for name in names:

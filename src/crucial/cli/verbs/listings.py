@@ -2,93 +2,88 @@
 
 from __future__ import annotations
 
-import click
+from dataclasses import dataclass
 
-from crucial.cli.shared.terminal import console, table
+from crucial.cli.shared.options import verb
+from crucial.cli.shared.terminal import console, label_column, table
 
 __all__ = ["measures_command", "presets_command", "rankers_command"]
 
-_MEASURES_EPILOG = """\
-\b
-Examples:
-  crucial evaluate model.json test.txt -m ndcg@10 -m ndcg_exp@10 -m 'map(rel=2)'
 
-Unless said otherwise a label above 0 is relevant, a query without a value is left out and
-counted, and equal scores count by the exact expectation over their random order.
-"""
-
-_RANKERS_EPILOG = """\
-\b
-Examples:
-  crucial train train.txt --ranker pnorm-push --p 8 -o model.json
-  crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
-
-Parameters that are not options of 'crucial train' are set with --set NAME=VALUE.
-"""
-
-_PRESETS_EPILOG = """\
-\b
-Examples:
-  crucial train train.txt --preset rankboost.3 --rounds 500 -o model.json
-"""
+@dataclass(frozen=True)
+class NoOptions:
+    """No options."""
 
 
-@click.command("measures", epilog=_MEASURES_EPILOG)
-def measures_command() -> None:
-    """List the measures and what may follow their names."""
+@verb("measures", NoOptions)
+def measures_command(options: NoOptions) -> None:
+    """List the measures and what may follow their names.
+
+    \b
+    Examples:
+      crucial measures
+      crucial evaluate model.json test.txt -m ndcg@10 -m ndcg_exp@10 -m 'map(rel=2)'
+
+    Unless stated otherwise, a label above 0 is relevant, a query without a value is left out and
+    counted, and equal scores count by the exact expectation over their random order.
+    """
     from crucial.measures.names import MEASURES
 
-    shown = table()
-    shown.add_column("name", no_wrap=True)
-    shown.add_column("what it is")
-    shown.add_column("options")
+    shown = table(label_column("name"), "what it is", "options")
     for name, family in MEASURES.items():
-        at = {"no": "", "may": "[@k]", "must": "@k"}[family.cutoff]
-        options = [
-            key + (f"={option.rule}" if option.rule else "")
-            for key, option in family.options.items()
+        cutoff = {"no": "", "may": "[@k]", "must": "@k"}[family.cutoff]
+        settings = [
+            key + (f"={setting.rule}" if setting.rule else "")
+            for key, setting in family.options.items()
         ]
-        shown.add_row(name + at, family.summary, "; ".join(options))
+        shown.add_row(name + cutoff, family.summary, "; ".join(settings))
     console().print(shown)
 
 
-@click.command("rankers", epilog=_RANKERS_EPILOG)
-def rankers_command() -> None:
-    """List the rankers and their own parameters."""
+@verb("rankers", NoOptions)
+def rankers_command(options: NoOptions) -> None:
+    """List the rankers and their own parameters.
+
+    \b
+    Examples:
+      crucial rankers
+      crucial train train.txt --ranker pnorm-push --p 8 -o model.json
+      crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
+
+    Parameters that are not options of 'crucial train' are set with --set NAME=VALUE.
+    """
     import inspect
 
     from crucial.estimators.registry import RANKERS, ranker_class
 
-    made = {name: ranker_class(name) for name in sorted(RANKERS)}
+    classes = {name: ranker_class(name) for name in sorted(RANKERS)}
+    parameters = {name: inspect.signature(one).parameters for name, one in classes.items()}
     common = {
-        name
-        for name in inspect.signature(made["rankboost"]).parameters
-        if sum(name in inspect.signature(one).parameters for one in made.values()) > len(made) / 2
+        key
+        for key in parameters["rankboost"]
+        if sum(key in some for some in parameters.values()) > len(classes) / 2
     }
-    shown = table()
-    shown.add_column("ranker", no_wrap=True)
-    shown.add_column("what it is")
-    shown.add_column("parameters of its own")
-    for name, one in made.items():
+    shown = table(label_column("ranker"), "what it is", "parameters of its own")
+    for name, one in classes.items():
         first = (inspect.getdoc(one) or "").split("\n\n")[0].replace("\n", " ")
-        own = [
-            f"{key}={parameter.default}"
-            for key, parameter in inspect.signature(one).parameters.items()
-            if key not in common
-        ]
+        own = [f"{key}={p.default}" for key, p in parameters[name].items() if key not in common]
         shown.add_row(name, first, ", ".join(own))
     console().print(shown)
 
 
-@click.command("presets", epilog=_PRESETS_EPILOG)
-def presets_command() -> None:
-    """List the papers' variants of RankBoost."""
+@verb("presets", NoOptions)
+def presets_command(options: NoOptions) -> None:
+    """List the papers' variants of RankBoost.
+
+    \b
+    Examples:
+      crucial presets
+      crucial train train.txt --preset rankboost.3 --rounds 500 -o model.json
+    """
     from crucial.estimators.presets import PRESETS
 
-    shown = table()
-    shown.add_column("preset", no_wrap=True)
-    shown.add_column("parameters")
+    shown = table(label_column("preset"), "parameters")
     for name, values in PRESETS.items():
-        said = (f"{key}={value}" for key, value in values.items() if value is not None)
-        shown.add_row(name, ", ".join(said))
+        settings = (f"{key}={value}" for key, value in values.items() if value is not None)
+        shown.add_row(name, ", ".join(settings))
     console().print(shown)

@@ -3,135 +3,81 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
-import click
-
-from crucial.cli.shared.options import (
-    data_argument,
-    jobs_option,
-    measure_option,
-    model_argument,
-    reading_options,
-)
-from crucial.cli.shared.reading import as_instances, naming, read_for_model, refuse_same_file
+from crucial.cli.shared.files import check_target
+from crucial.cli.shared.measures import DEFAULT_MEASURE, default_measure, measure_names
+from crucial.cli.shared.options import File, RowOptions, argument, measures_option, option, verb
+from crucial.cli.shared.row_files import read_for_model
 from crucial.cli.shared.terminal import console, counted, one_line
-from crucial.cli.shared.writing import check_target
-from crucial.cli.tables.measures import default_measure
-from crucial.errors import FileError
+from crucial.errors import FileError, in_file
 
-if TYPE_CHECKING:
-    from crucial.data.dataset import Dataset
-
-__all__ = ["report_command"]
-
-_EPILOG = """\
-\b
-Examples:
-  crucial report model.json test.txt -o report.html
-  crucial report model.json test.csv --item url -m ndcg@10 -m map -o report.html
-  crucial train train.txt -o model.json --trace trace.tsv
-  crucial report model.json test.txt --trace trace.tsv -o report.html
-
-The page is one file that fetches nothing: open it from disk, send it by mail. It shows
-measures with intervals, what every feature adds, the learning curve, and the best and worst
-queries with the reasons for their order.
-"""
+__all__ = ["ReportOptions", "report_command"]
 
 
-@click.command("report", epilog=_EPILOG)
-@model_argument
-@data_argument
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE",
-              help="The page to write, by custom .html.")  # fmt: skip
-@measure_option
-@click.option("--trace", type=click.Path(), metavar="FILE",
-              help="What 'crucial train --trace' wrote: bounds and risks by round.")  # fmt: skip
-@click.option("--title", metavar="TEXT", help="Heading of the page. [default: the model's name]")
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N",
-              help="Of intervals and permutations. [default: 0]")  # fmt: skip
-@reading_options
-@jobs_option
-def report_command(model: str, data: str, output: str, **given: Any) -> None:
-    """Write a page on how well MODEL ranks DATA, and why."""
+@dataclass(frozen=True)
+class ReportOptions(RowOptions):
+    """The options of ``crucial report``."""
+
+    model: File = argument()
+    data: File = argument()
+    output: File = option("Page to write, usually .html.", "-o", required=True)
+    metrics: tuple[str, ...] = measures_option(DEFAULT_MEASURE)
+    trace: File | None = option(
+        "Trace that 'crucial train --trace' wrote, for bounds and risks by round."
+    )
+    title: str | None = option("Heading of the page. [default: the model's name]", metavar="TEXT")
+    seed: int = option("Seed of intervals and permutations.", low=0, default=0)
+
+
+@verb("report", ReportOptions)
+def report_command(options: ReportOptions) -> None:
+    """Write a page on how well MODEL ranks DATA, and why.
+
+    \b
+    Examples:
+      crucial report model.json test.txt -o report.html
+      crucial report model.json test.csv --item url -m ndcg@10 -m map -o report.html
+      crucial train train.txt -o model.json --trace trace.tsv
+      crucial report model.json test.txt --trace trace.tsv -o report.html
+
+    The page is one file that fetches nothing: open it from disk, or send it by mail. It shows
+    measures with intervals, what every feature adds, the learning curve, and the best and worst
+    queries with the reasons for their order.
+    """
+    from crucial.boosting.trace_file import read_trace
     from crucial.inspection.report_page import report
-    from crucial.measures.names import get_measure
     from crucial.model.file import load_model
     from crucial.model.payloads import row_model
 
+    output, path = options.output, options.data
     if output == "-":
-        raise FileError(output, "a page goes to a file; name one with -o.")
-    refuse_same_file(output, model, data, given["trace"], given["group_sizes"])
-    check_target(output)
-    chosen = [get_measure(name).name for name in given["metrics"]]
-    ranker = row_model(load_model(model))
-    trace = None if given["trace"] is None else read_trace(given["trace"])
-    rows = read_for_model(data, ranker, given, labels=True)
-    if rows.y is None:
-        raise FileError(
-            data, "its rows have no labels to measure by; name the column with --label."
-        )
-    with naming(data):
-        made = report(
-            ranker,
-            as_instances(rows),
-            rows.y,
-            qid=rows.qid,
-            item=rows.item,
-            metrics=chosen or [default_measure(rows)],
-            title=given["title"] or os.path.basename(model),
-            subtitle=_subtitle(data, rows),
+        raise FileError(output, "a page is written to a file; name it with -o.")
+    check_target(output, options.model, path, options.trace, options.group_sizes)
+    metrics = measure_names(options.metrics)
+    model = row_model(load_model(options.model))
+    trace = None if options.trace is None else read_trace(options.trace)
+    data = read_for_model(path, model, options, labels=True)
+    size = [counted(data.n_rows, "row")]
+    if data.qid is not None:
+        size.append(counted(len(set(data.qid.tolist())), "query"))
+    with in_file(path):
+        page = report(
+            model,
+            data.instances(),
+            data.y,
+            qid=data.qid,
+            item=data.item,
+            metrics=metrics or [default_measure(data)],
+            title=options.title or os.path.basename(options.model),
+            subtitle=f"on {os.path.basename(path)}: {', '.join(size)}",
             trace=trace,
-            notes=rows.notes,
-            random_state=given["seed"],
-            n_jobs=given["jobs"],
+            notes=data.notes,
+            random_state=options.seed,
+            n_jobs=options.jobs,
         )
-    made.save(output)
+    page.save(output)
     screen = console()
-    for line in made.data["summary"]["sentences"]:
+    for line in page.data["summary"]["sentences"]:
         screen.print(one_line(line))
-    screen.print(f"Written to {output} ({os.path.getsize(output) / 1000:,.0f} kB).", soft_wrap=True)
-
-
-def _subtitle(path: str, rows: Dataset) -> str:
-    said = [counted(rows.n_rows, "row", "rows")]
-    if rows.qid is not None:
-        said.append(counted(len(set(rows.qid.tolist())), "query", "queries"))
-    return f"on {os.path.basename(path)}: {', '.join(said)}"
-
-
-def read_trace(path: str) -> dict[str, list[str]]:
-    """Columns of a trace as ``crucial train --trace`` writes it.
-
-    Raises
-    ------
-    FileError
-        The file is no such table; the line is named.
-    """
-    from crucial.data.files import open_bytes
-
-    with open_bytes(path) as source:
-        lines = [line.decode("utf-8", "replace").rstrip("\r\n") for line in source.lines()]
-    heads = lines[0].split("\t") if lines else []
-    if "round" not in heads or len(set(heads)) != len(heads):
-        raise FileError(
-            path, "this is no trace: its first line must name columns, 'round' among them.", 1
-        )
-    columns: dict[str, list[str]] = {head: [] for head in heads}
-    for number, line in enumerate(lines[1:], 2):
-        cells = line.split("\t")
-        if len(cells) != len(heads):
-            raise FileError(path, f"expected {len(heads)} cells, got {len(cells)}.", number)
-        for head, cell in zip(heads, cells):
-            columns[head].append(cell)
-    _check_numbers(path, columns)
-    return columns
-
-
-def _check_numbers(path: str, columns: dict[str, list[str]]) -> None:
-    for name in ("round", "loss"):
-        for number, cell in enumerate(columns.get(name, []), 2):
-            try:
-                float(cell)
-            except ValueError:
-                raise FileError(path, f"{name!r} must be a number, got {cell!r}.", number) from None
+    screen.print(f"Wrote {output} ({os.path.getsize(output) / 1000:,.0f} kB).", soft_wrap=True)

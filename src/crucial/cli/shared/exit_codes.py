@@ -1,10 +1,10 @@
-"""What may go wrong, as one line on standard error and an exit code; never a traceback.
+"""Turn every error into one line on standard error and an exit code, never a traceback.
 
 =====  ==========================================================
 code   when
 =====  ==========================================================
 0      done
-1      anything that is not the user's doing: a bug, no memory
+1      a cause other than the user's input: a bug, no memory
 2      the command or its data cannot be used; nothing was written
 130    interrupted
 =====  ==========================================================
@@ -30,7 +30,7 @@ __all__ = ["DONE", "FAILED", "INTERRUPTED", "REFUSED", "guarded"]
 
 DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
-# Meant for those who write code with a library, not for those who use a command.
+# Meant for those who call a library, not for those who use a command.
 _FOR_PROGRAMMERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 
 
@@ -40,16 +40,16 @@ def _tracebacks_wanted() -> bool:
 
 @contextlib.contextmanager
 def _warnings_as_notes() -> Iterator[None]:
-    """Show every warning once, in one line."""
+    """Print every warning once, as a note in one line."""
     if _tracebacks_wanted():
         yield
         return
-    said: set[str] = set()
+    printed: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         text = str(message)
-        if text not in said and not issubclass(category, _FOR_PROGRAMMERS):
-            said.add(text)
+        if text not in printed and not issubclass(category, _FOR_PROGRAMMERS):
+            printed.add(text)
             note(text)
 
     with warnings.catch_warnings():
@@ -60,13 +60,13 @@ def _warnings_as_notes() -> Iterator[None]:
 
 def _usage(error: click.UsageError) -> str:
     where = error.ctx.command_path if error.ctx is not None else "crucial"
-    return f"{error.format_message()} ('{where} --help' says what is possible)"
+    return f"{error.format_message()} ('{where} --help' lists the options)"
 
 
 def guarded(action: Callable[[], object]) -> int:
-    """Run a command; give its exit code."""
+    """Run a command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a sign shows another instead of ending the command.
+        # A terminal that lacks a character shows another instead of ending the command.
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
@@ -74,13 +74,13 @@ def guarded(action: Callable[[], object]) -> int:
             code = action()
             sys.stdout.flush()
         return code if isinstance(code, int) else DONE
-    except SystemExit as error:  # (how click leaves when nobody reads the output any more)
+    except SystemExit as error:  # (click exits like this when nobody reads the output any more)
         return error.code if isinstance(error.code, int) else FAILED
     except (click.Abort, KeyboardInterrupt):
-        fail("interrupted; what was there before is as it was")
+        fail("interrupted; existing files are unchanged")
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads on. Python would complain once more when it closes the stream.
+        # Nobody reads the output. Python would complain again when it closes the stream.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
@@ -91,7 +91,7 @@ def guarded(action: Callable[[], object]) -> int:
 
 
 def _explain(error: Exception) -> int:
-    """Say in one line what went wrong."""
+    """Print an error in one line and return the exit code."""
     if isinstance(error, click.UsageError):
         fail(_usage(error))
     elif isinstance(error, click.ClickException):

@@ -1,4 +1,4 @@
-"""Rating films in the terminal, one after the other."""
+"""Ask for ratings of films in the terminal, one after the other."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["own_ratings"]
 
 
 def own_ratings(recommender: Recommender, path: str | None, questions: int) -> dict[str, float]:
-    """The ratings in a file, and the answers to so many questions, which are added to it.
+    """Return the ratings in a file, and ask for more, which are added to it.
 
-    Questions end with the answers wanted, with ``q``, with the end of the input, or when there
-    is nothing left to ask. The file is written after every answer.
+    Questions end with the number of answers wanted, with ``q``, with the end of the input, or
+    when there is nothing left to ask. The file is written after every answer.
     """
     from crucial.data.formats.ratings import read_own_ratings, write_own_ratings
 
@@ -33,7 +33,7 @@ def own_ratings(recommender: Recommender, path: str | None, questions: int) -> d
     ratings = recommender.ratings
     low, high = float(ratings.rating.min()), float(ratings.rating.max())
     click.echo(
-        f"Rate {counted(questions, 'film', 'films')}, {low:g} to {high:g}; "
+        f"Rate {counted(questions, 'film')}, {low:g} to {high:g}; "
         "Enter: do not know it, q: enough.",
         err=True,
     )
@@ -53,13 +53,13 @@ def own_ratings(recommender: Recommender, path: str | None, questions: int) -> d
             write_own_ratings(path, own)
         if answered == questions:
             break
-    note(f"{counted(len(own), 'rating', 'ratings')} of yours"
-         + (f", kept in {path}" if path is not None and answered else ""))  # fmt: skip
+    kept = f", kept in {path}" if path is not None and answered else ""
+    note(f"{counted(len(own), 'rating')} of yours{kept}")
     return own
 
 
 def _ask(title: str, low: float, high: float) -> float | str | None:
-    """A rating; None for a film that is not known, "q" for the end."""
+    """Return a rating; None for a film that is not known, "q" for the end."""
     while True:
         try:
             text = click.prompt(printable(title), default="", show_default=False, err=True).strip()
@@ -75,4 +75,4 @@ def _ask(title: str, low: float, high: float) -> float | str | None:
         value = to_number(text)
         if value is not None and low <= value <= high:
             return value
-        click.echo(f"a number from {low:g} to {high:g}, Enter or q.", err=True)
+        click.echo(f"Type a number from {low:g} to {high:g}, Enter or q.", err=True)

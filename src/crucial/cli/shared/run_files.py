@@ -1,26 +1,25 @@
-"""Runs on the command line: files in, a fused run out."""
+"""Read run files side by side, and write a run."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from crucial.cli.shared.writing import write_text
+import click
+
+from crucial.cli.shared.files import write_text
 
 if TYPE_CHECKING:
-    from crucial.apps.fusion.pool import Pool
     from crucial.data.runs import Run
 
-__all__ = ["read_runs", "write_run_to"]
+__all__ = ["check_tag", "write_run_to"]
 
 
-def read_runs(paths: Sequence[str]) -> Pool:
-    """Read run files side by side; they go by their tags, or by their names."""
-    from crucial.apps.fusion.pool import Pool
-
-    return Pool.of(list(paths))
+def check_tag(tag: str) -> None:
+    """Refuse a tag that a reader of the run would split."""
+    if len(tag.split()) != 1:
+        raise click.BadParameter("must be one word.", param_hint="'--tag'")
 
 
 def write_run_to(output: str, run: Run) -> None:

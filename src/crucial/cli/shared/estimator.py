@@ -1,0 +1,201 @@
+"""The options of ``crucial train`` that choose a ranker, and the ranker they describe."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import click
+
+from crucial.cli.shared.options import option
+from crucial.estimators.presets import PRESETS
+from crucial.estimators.registry import RANKERS, ranker_class
+
+__all__ = ["EstimatorOptions", "has_method", "make_ranker", "parse_setting"]
+
+_DEFAULT_RANKER = "rankboost"
+
+#: Options that set a parameter of another name.
+_PARAMETERS = {
+    "rounds": "n_estimators",
+    "seed": "random_state",
+    "jobs": "n_jobs",
+    "positive": "positive_weights",
+    "early_stopping": "early_stopping_rounds",
+}
+#: Parameters that --set does not take, and the options that set them.
+_OWN_OPTION = {"eval_metric": "--metric", "n_jobs": "--jobs"}
+
+
+def _bins(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    """Check a number of bins: an int, or "all"."""
+    if value is None or value == "all":
+        return value
+    return click.IntRange(2, 65535).convert(value, parameter, context)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class EstimatorOptions:
+    """Which ranker to train, and its parameters; None where the ranker's default applies."""
+
+    ranker: str | None = option(
+        "The ranker to train. The defaults shown are RankBoost's; 'crucial rankers' lists the "
+        f"others'. [default: {_DEFAULT_RANKER}]",
+        type=click.Choice(sorted(RANKERS)),
+    )
+    preset: str | None = option(
+        "A paper's variant of RankBoost ('crucial presets' lists them); other options override "
+        "its parameters.",
+        type=click.Choice(sorted(PRESETS)),
+    )
+    rounds: int | None = option("Rounds. [default: 300]", low=1)
+    learning_rate: float | None = option(
+        "Factor on every weight; the papers use 1. [default: 0.3]",
+        low=0, high=1, low_open=True, metavar="RATE",
+    )  # fmt: skip
+    early_stopping: int | None = option(
+        "Stop after N rounds without a better value of the first measure; 0: never. Without "
+        "--valid, a fifth of the queries is held out to measure on. "
+        "[default: never; the best round on --valid is kept]",
+        low=0,
+    )
+    choice: Literal["steepest", "steepest_positive", "largest_drop"] | None = option(
+        "Which stump each round adds: largest |r|, largest r, smallest Z. [default: steepest]"
+    )
+    step: Literal["bound", "exact", "numeric"] | None = option(
+        "How its weight is computed: methods 3, 2 and 1 of the paper. [default: bound]"
+    )
+    positive: bool | None = option(
+        "Keep the summed weight of every stump positive, for features that are known to point "
+        "up. [default: no]",
+        "--positive/--no-positive",
+        default=None,
+    )
+    default_rank: Literal["learned", 0, 1] | None = option(
+        "The output of a stump where its feature abstains. [default: learned]"
+    )
+    balance: Literal["pairs", "queries"] | None = option(
+        "Whether all pairs weigh the same, or all queries do. [default: pairs]"
+    )
+    max_bins: str | int | None = option(
+        "Bins per feature; all: one per distinct value. [default: 255]",
+        callback=_bins,
+        metavar="N|all",
+    )
+    p: float | None = option(
+        "pnorm-push: how much more the top of the list counts; 1 is RankBoost.", metavar="P"
+    )
+    subsample: float | None = option(
+        "Share of the queries that each round learns from. [default: 1]",
+        low=0, high=1, low_open=True, metavar="SHARE",
+    )  # fmt: skip
+    settings: tuple[str, ...] = option(
+        "Any other parameter of the ranker, by its name in Python; may be repeated.",
+        "--set",
+        metavar="NAME=VALUE",
+    )
+    seed: int | None = option("Seed of all random draws. [default: 0]", low=0)
+
+    @property
+    def ranker_name(self) -> str:
+        """The ranker's name on the command line."""
+        return self.ranker or _DEFAULT_RANKER
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of the parameters' options that were given, by option."""
+        others = ("ranker", "preset", "settings")
+        names = [one.name for one in fields(EstimatorOptions) if one.name not in others]
+        found = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if "positive" in found:
+            found["positive"] = "cumulative" if found["positive"] else None
+        if found.get("max_bins") == "all":
+            found["max_bins"] = None
+        if found.get("early_stopping") == 0:
+            found["early_stopping"] = None
+        return found
+
+
+def make_ranker(options: EstimatorOptions, metrics: list[str], jobs: int | None) -> Any:
+    """Return the unfitted estimator that the options describe; ``fit`` checks the values.
+
+    Parameters
+    ----------
+    options : EstimatorOptions
+    metrics : list of str
+        Measures to compute after every round, for a ranker that has rounds.
+    jobs : int or None
+        Number of threads.
+    """
+    name = options.ranker_name
+    if options.preset is not None and name != _DEFAULT_RANKER:
+        raise click.UsageError(
+            f"--preset {options.preset} is a variant of {_DEFAULT_RANKER}, and --ranker is {name}: "
+            "leave one of them out."
+        )
+    estimator = ranker_class(name)
+    known = sorted(inspect.signature(estimator).parameters)
+    settings: dict[str, Any] = {}
+    for field_name, value in (options.values() | ({} if jobs is None else {"jobs": jobs})).items():
+        parameter = _PARAMETERS.get(field_name, field_name)
+        if parameter not in known:
+            flags = "--" + field_name.replace("_", "-")
+            raise click.UsageError(f"{flags}: {_unknown(name, parameter, known)}")
+        settings[parameter] = value
+    for text in options.settings:
+        parameter, value = parse_setting(text)
+        if parameter not in known:
+            raise click.UsageError(f"--set {parameter}: {_unknown(name, parameter, known)}")
+        if parameter in _OWN_OPTION:
+            raise click.UsageError(f"--set {parameter}: use {_OWN_OPTION[parameter]}.")
+        if parameter in settings:
+            raise click.UsageError(f"{parameter} is given twice, with --set {text} too.")
+        settings[parameter] = value
+    fixed = {"eval_metric": metrics, "verbose": 1}
+    settings = {key: value for key, value in fixed.items() if key in known} | settings
+    if options.preset is not None:
+        return estimator.preset(options.preset, **settings)
+    return estimator(**settings)
+
+
+def has_method(ranker: object, method: str, argument: str | None = None) -> bool:
+    """Return whether a ranker has a method, and the method an argument."""
+    found = getattr(ranker, method, None)
+    if found is None or argument is None:
+        return found is not None
+    return argument in inspect.signature(found).parameters
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Split ``NAME=VALUE``; the value is JSON, a Python constant, or a word.
+
+    Examples
+    --------
+    >>> parse_setting("p=16"), parse_setting("search=optimal"), parse_setting("max_bins=None")
+    (('p', 16), ('search', 'optimal'), ('max_bins', None))
+    """
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not name or not value:
+        raise click.UsageError(f"--set {text}: a setting is NAME=VALUE, such as p=16.")
+    constants = {"True": True, "False": False, "None": None}
+    if value in constants:
+        return name, constants[value]
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        return name, value
+
+
+def _unknown(name: str, parameter: str, known: Iterable[str]) -> str:
+    """Say which parameters a ranker has, and which rankers have the parameter."""
+    shown = [one for one in known if one not in ("verbose", "warm_start")]
+    close = difflib.get_close_matches(parameter, shown, n=2)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    others = [
+        one for one in RANKERS if parameter in inspect.signature(ranker_class(one)).parameters
+    ]
+    where = f" ({', '.join(others)} {'has' if len(others) == 1 else 'have'} it)" if others else ""
+    return f"{name} has no parameter '{parameter}'{where}.{hint} It takes {', '.join(shown)}."

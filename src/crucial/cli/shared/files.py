@@ -1,0 +1,83 @@
+"""Check target files before the work begins, write them when it is done, name them in errors."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crucial.data.files import atomic_write
+from crucial.errors import DataError, FileError
+
+__all__ = ["check_target", "in_training_files", "refuse_overwriting", "write_text"]
+
+
+class _Unchanged(Exception):
+    """Ends an attempt to write before anything is written."""
+
+
+def check_target(path: str, *sources: str | None) -> None:
+    """Check that a file can be written later, without changing it; "-" is standard output.
+
+    Parameters
+    ----------
+    path : str
+        The file to write.
+    *sources : str or None
+        Files that the verb reads, which the target must not be.
+
+    Raises
+    ------
+    FileError
+        The target is a source or a directory, cannot be replaced, or its folder is missing or
+        read-only.
+    """
+    if path == "-":
+        return
+    refuse_overwriting(path, *sources)
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
+            return  # (opening a pipe or device could already do something)
+    except (OSError, ValueError):
+        pass  # (the attempt below reports what is wrong)
+    try:
+        with atomic_write(path):
+            raise _Unchanged
+    except _Unchanged:
+        pass
+
+
+def refuse_overwriting(path: str, *sources: str | None) -> None:
+    """Refuse to write over a file that is read."""
+    if not os.path.exists(path):
+        return
+    for source in sources:
+        if source is not None and os.path.exists(source) and os.path.samefile(path, source):
+            raise FileError(path, "would overwrite a file that is read; name another file.")
+
+
+def write_text(path: str, text: str) -> None:
+    """Write to a file, whole or not at all; "-" is standard output.
+
+    Bytes that came from a file and were not UTF-8 are written as they were read.
+    """
+    data = text.encode("utf-8", "surrogateescape")
+    if path == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    with atomic_write(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def in_training_files(path: str, valid_path: str | None) -> Iterator[None]:
+    """Name the file of the rows in errors: that of the eval set, or that of the others."""
+    try:
+        yield
+    except DataError as error:
+        of_valid = valid_path is not None and error.parameter == "eval_set"
+        raise error.in_file(valid_path if of_valid else path) from error

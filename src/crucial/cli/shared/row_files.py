@@ -1,0 +1,221 @@
+"""Read files of rows, the same way at training and afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crucial.cli.shared.options import RowOptions
+from crucial.cli.shared.terminal import note
+from crucial.errors import DataError, FileError, Message
+
+if TYPE_CHECKING:
+    from crucial.data.dataset import Dataset
+    from crucial.model.payloads import Model
+
+__all__ = ["RowFormat", "only_file", "read_for_model", "read_training", "refuse_row_options"]
+
+#: The options that each format has, and what the format is called in messages.
+_OPTIONS = {
+    "svmlight": ("absent", "index_base", "group_sizes"),
+    "table": ("label", "qid", "item", "weight", "ignore"),
+}
+_FORMAT_NAMES = {"svmlight": "svmlight", "table": "a table with named columns"}
+
+#: The values of svmlight options that a model file may store.
+_STORED_VALUES = {"absent": ("zero", "missing"), "index_base": (0, 1)}
+
+
+@dataclass(frozen=True)
+class RowFormat:
+    """How files of rows are read.
+
+    Attributes
+    ----------
+    form : {"svmlight", "table"}
+        The kind of file.
+    absent, index_base, group_sizes
+        As `read_svmlight` takes them.
+    label, qid, item, weight, ignore
+        As `read_table` takes them.
+    """
+
+    form: str = "svmlight"
+    absent: str = "zero"
+    index_base: str | int = "auto"
+    group_sizes: str | None = None
+    label: str | None = "label"
+    qid: str | None = "qid"
+    item: str | None = None
+    weight: str | None = None
+    ignore: tuple[str, ...] = ()
+
+    @classmethod
+    def of_options(
+        cls, path: str, options: RowOptions, stored: Mapping[str, Any] | None = None
+    ) -> RowFormat:
+        """Return what the options state; else what a model file stored, else the defaults."""
+        from crucial.data.formats.reading import find_format
+
+        explicit = options.explicit()
+        form = explicit.pop("input_format", "auto")
+        form = find_format(path) if form == "auto" else form
+        found = cls(form)
+        if stored is not None and stored.get("form") == form:
+            found = replace(found, **_checked(stored))
+        for name in explicit:
+            if name not in _OPTIONS[form]:
+                other = next(kind for kind in _OPTIONS if kind != form)
+                raise DataError(
+                    f"--{name.replace('_', '-')} is for {_FORMAT_NAMES[other]}, and {path} is "
+                    f"read as {_FORMAT_NAMES[form]} (--input-format changes that)."
+                )
+        return replace(found, **explicit)
+
+    def reader_options(self) -> dict[str, Any]:
+        """Return the options of the reader of this format, by name."""
+        return {name: getattr(self, name) for name in _OPTIONS[self.form]}
+
+    def to_store(self) -> dict[str, Any]:
+        """Return what a model file stores, so that other files are read the same way."""
+        if self.form == "svmlight":
+            return {"form": self.form, "absent": self.absent, "index_base": self.index_base}
+        return {"form": self.form, "label": self.label, "qid": self.qid, "item": self.item}
+
+
+def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a model file whose values are possible; the file may be damaged."""
+    kept: dict[str, Any] = {}
+    for name, values in _STORED_VALUES.items():
+        if any(type(stored.get(name)) is type(v) and stored[name] == v for v in values):
+            kept[name] = stored[name]
+    for name in ("label", "qid", "item"):
+        if isinstance(stored.get(name), str):
+            kept[name] = stored[name]
+    return kept
+
+
+def only_file(paths: tuple[str, ...]) -> str:
+    """Return the one file of rows that a model of features takes."""
+    if not paths:
+        raise click.UsageError("Missing argument 'DATA'.")
+    if len(paths) > 1:
+        raise click.UsageError(
+            f"this model ranks the rows of one file, and {len(paths)} were given; only a model "
+            "of 'crucial fuse' takes several."
+        )
+    return paths[0]
+
+
+def refuse_row_options(options: RowOptions) -> None:
+    """Refuse options about rows of features where the files are runs."""
+    for name in options.explicit():
+        raise click.UsageError(
+            f"--{name.replace('_', '-')} is for rows of features; these files are runs."
+        )
+
+
+def _read(path: str, how: RowFormat, jobs: int | None, **columns: Any) -> Dataset:
+    from crucial.data.formats.reading import read_data
+
+    options = how.reader_options() | columns
+    return read_data(path, how.form, n_jobs=jobs, **options)  # type: ignore[arg-type]
+
+
+def _note_assumptions(path: str, data: Dataset) -> None:
+    """Report in one line what was assumed in reading a file."""
+    if data.notes:
+        more = [part for one in data.notes[1:] for part in ("; ", one)]
+        note(Message(f"{path}: ", data.notes[0], *more))
+
+
+def read_training(
+    path: str, valid_path: str | None, options: RowOptions
+) -> tuple[Dataset, Dataset | None, RowFormat]:
+    """Read the rows to learn from and those to validate by, with the same columns.
+
+    Of two svmlight files the wider one determines the number of features, and index 0 in
+    either makes both begin at 0.
+    """
+    how = RowFormat.of_options(path, options)
+    train = _read(path, how, options.jobs)
+    valid: Dataset | None = None
+    if how.form == "svmlight":
+        train, valid, how = _read_alike(path, train, valid_path, how, options.jobs)
+    elif valid_path is not None:
+        names = tuple(train.feature_names or ())
+        valid = _read(valid_path, how, options.jobs, features=names)
+    _note_assumptions(path, train)
+    if valid is not None and valid_path is not None:
+        _note_assumptions(valid_path, valid)
+        if (train.qid is None) != (valid.qid is None):
+            with_, without = (path, valid_path) if valid.qid is None else (valid_path, path)
+            raise FileError(without, f"its rows have no query ids, and those of {with_} have.")
+    return train, valid, how
+
+
+def _read_alike(
+    path: str, train: Dataset, valid_path: str | None, how: RowFormat, jobs: int | None
+) -> tuple[Dataset, Dataset | None, RowFormat]:
+    """Read the validation rows of svmlight, and both again where their columns differ."""
+    base = train.index_base or 0
+    if valid_path is None:
+        return train, None, replace(how, index_base=base)
+    # The sizes of the training file do not apply to another one; its own lie beside it.
+    beside = f"{valid_path}.query"
+    sizes = beside if how.group_sizes is not None and os.path.exists(beside) else None
+    if how.group_sizes is not None and sizes is None:
+        raise FileError(
+            valid_path,
+            f"its queries are not known: put its group sizes into {beside}, as "
+            f"{how.group_sizes} has those of {path}.",
+        )
+    asked = "auto" if how.index_base == "auto" and base == 1 else base
+    other = replace(how, index_base=asked, group_sizes=sizes)
+    valid = _read(valid_path, other, jobs)
+    final_base = valid.index_base or 0
+    final = replace(how, index_base=final_base)
+    wide = max(train.n_features + base, valid.n_features + final_base) - final_base
+    if (base, train.n_features) != (final_base, wide):
+        train = _read(path, final, jobs, n_features=wide)
+    if valid.n_features != wide:
+        valid = _read(valid_path, replace(other, index_base=final_base), jobs, n_features=wide)
+    return train, valid, final
+
+
+def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool) -> Dataset:
+    """Read rows to be scored as the model's training rows were read.
+
+    Raises
+    ------
+    FileError
+        Labels are asked for and the rows have none, or the model ranks a row against the
+        others of its query and the rows have no query ids.
+    """
+    stored = model.training.get("data")
+    how = RowFormat.of_options(path, options, stored if isinstance(stored, Mapping) else None)
+    names = model.feature_names
+    if how.form == "svmlight":
+        if names is not None and names[0] in ("0", "1") and how.index_base == "auto":
+            how = replace(how, index_base=int(names[0]))
+        data = _read(path, how, options.jobs, n_features=model.n_features)
+    else:
+        label = how.label if labels or names is None else None
+        how = replace(how, label=label, weight=None)
+        data = _read(path, how, options.jobs, features=names)
+    _note_assumptions(path, data)
+    if data.qid is None and model.needs_query and model.training.get("with_qid") is True:
+        raise FileError(
+            path,
+            "its rows have no query ids, and the model ranks every row against the others of its "
+            "query. Give them (qid:, --qid or --group-sizes).",
+        )
+    if labels and data.y is None:
+        raise FileError(
+            path, "its rows have no labels to measure by; name the column with --label."
+        )
+    return data

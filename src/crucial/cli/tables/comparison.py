@@ -1,0 +1,89 @@
+"""The tables of systems against a baseline, and the same numbers as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from crucial.cli.shared.terminal import label_column, number_column, one_line, table
+from crucial.cli.tables.evaluation import number
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from crucial.lab.comparison import Comparison
+
+__all__ = ["comparison_json", "print_comparison"]
+
+
+def print_comparison(screen: Console, found: Comparison, *, values: bool = True) -> None:
+    """Print one table per measure, and the biggest movers of the first measure.
+
+    Parameters
+    ----------
+    screen : Console
+    found : Comparison
+    values : bool
+        Also print the systems' own values, and not only the differences.
+    """
+    for measure in dict.fromkeys(one.measure for one in found.differences):
+        screen.print(_table_of(found, measure, values))
+    first = found.differences[0].measure
+    movers = [one for one in found.movers if one.measure == first]
+    if movers:
+        screen.print(f"biggest movers, {first}", style="bold")
+        shown = table(
+            *(label_column(head, 36) for head in ("system", found.unit)),
+            *(number_column(head) for head in ("baseline", "system's", "change")),
+        )
+        for one in movers:
+            numbers = number(one.baseline_value), number(one.value), number(one.change, "+")
+            shown.add_row(one_line(one.system), one_line(one.block), *numbers)
+        screen.print(shown)
+    for text in found.notes:
+        screen.print(one_line(text), style="dim")
+
+
+def _table_of(found: Comparison, measure: str, values: bool) -> Table:
+    """Return the table of one measure."""
+    span = f"{found.level:.0%} interval"
+    heads = [*(("value", span) if values else ()), "difference", span, "p", "p Holm"]
+    # (names may be cut short, numbers may not)
+    columns = [
+        number_column(head, no_wrap=True, min_width=min(len(head), 6))
+        for head in (*heads, "won/tied/lost")
+    ]
+    shown = table(label_column(measure, 30), *columns)
+    for one in found.differences:
+        if one.measure != measure:
+            continue
+        cells = [one_line(one.system)]
+        if values:
+            cells += [number(one.value), f"{number(one.low)} {number(one.high)}"]
+        if one.system == found.baseline:
+            cells += ["baseline", "", "", "", ""]
+        else:
+            ends = f"{number(one.difference_low, '+')} {number(one.difference_high, '+')}"
+            cells += [number(one.difference, "+"), ends, number(one.p), number(one.p_holm)]
+            cells.append(f"{one.wins}/{one.ties}/{one.losses}")
+        shown.add_row(*cells)
+    return shown
+
+
+def comparison_json(qrels: str, found: Comparison) -> str:
+    """Return the differences and movers as JSON."""
+    from crucial.lab.tidy import plain
+
+    result = {
+        "qrels": qrels,
+        "baseline": found.baseline,
+        "unit": found.unit,
+        "test": found.test,
+        "level": found.level,
+        "differences": found.to_rows(),
+        "movers": [asdict(one) for one in found.movers],
+        "notes": found.notes,
+    }
+    return json.dumps(plain(result), indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,138 @@
+"""A model's training and features for ``crucial show``, drawn and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from crucial.cli.shared.terminal import console, counted, grid, one_line
+from crucial.model.describe import drawing
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from crucial.inspection.bounds import Bound
+    from crucial.model.describe import Description, FeatureSummary
+
+__all__ = ["model_json", "print_model"]
+
+#: Entries of the training summary, and how they are labelled.
+_LABELS = {
+    "estimator": "trained with",
+    "rows": "rows",
+    "queries": "queries",
+    "skipped_queries": "skipped queries",
+    "pairs": "pairs",
+    "stopped": "ended",
+}
+#: Parameters to show, in this order.
+_PARAMETERS = (
+    "n_estimators", "n_intervals", "prec", "centre", "order", "cycles", "balance_control",
+    "learning_rate", "choice", "step", "positive_weights", "default_rank", "balance", "gain",
+    "max_bins", "subsample", "early_stopping_rounds", "random_state",
+)  # fmt: skip
+
+
+def print_model(path: str, learned: Description, bound: Bound | None) -> None:
+    """Print how a model was trained, and draw its heaviest features.
+
+    Parameters
+    ----------
+    path : str
+        The model file, for the heading.
+    learned : Description
+    bound : Bound or None
+        The bound on the training error, if the model has one.
+    """
+    screen = console()
+    rounds, features = counted(learned.n_rounds, "round"), counted(learned.n_features, "feature")
+    screen.print(f"{path}: {rounds} over {features}, {learned.n_used:,} used", style="bold")
+    screen.print(_training(learned, bound))
+    for one in learned.features:
+        _draw(screen, one)
+    hidden = learned.n_used - len(learned.features)
+    if hidden:
+        screen.print(f"\n{hidden} lighter features are not shown (--features N)", style="dim")
+
+
+def _training(learned: Description, bound: Bound | None) -> Table:
+    """Return the training summary, as far as the model has one."""
+    shown, training = grid(), learned.training
+    for key, label in _LABELS.items():
+        value = training.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            shown.add_row(label, f"{value:,}" if isinstance(value, int) else one_line(value))
+    parameters = training.get("parameters")
+    if isinstance(parameters, dict):
+        parameters = {key: parameters[key] for key in _PARAMETERS if key in parameters}
+    details = {"parameters": parameters, "eval set": training.get("eval")}
+    for label, values in {**details, "data": training.get("data")}.items():
+        if isinstance(values, dict) and values:
+            items = [f"{key}={_short(value)}" for key, value in values.items() if value is not None]
+            shown.add_row(label, one_line(", ".join(items)))
+    kinds = [f"{count:,} {kind}" for kind, count in learned.kinds.items()]
+    if kinds:
+        shown.add_row("weak rankers", ", ".join(kinds))
+    if learned.intercept:
+        shown.add_row("intercept", f"{learned.intercept:.4g}, the same for every row")
+    if bound is not None:
+        shown.add_row("training bound", bound.says)
+    return shown
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _draw(screen: Console, one: FeatureSummary) -> None:
+    """Draw what one feature adds to the score."""
+    screen.print()
+    # (svmlight files know features by their number only)
+    label = f"feature {one.label}" if one.label.isdigit() else one.label
+    head = f"{label}  {one.share:.1%} of the weight, {one.direction}"
+    screen.print(head, style="bold", overflow="ellipsis", no_wrap=True)
+    if one.shape is not None and len(one.shape.values) == 1:
+        screen.print(
+            f"  any value adds {one.shape.values[0]:.4g}, no opinion {one.shape.missing:.4g}"
+        )
+        return
+    for line in drawing(one, max(12, min(60, screen.width - 16))):
+        screen.print(line, overflow="crop", no_wrap=True)
+
+
+def model_json(learned: Description, bound: Bound | None) -> str:
+    """Return the description as JSON."""
+    result: dict[str, object] = {
+        "n_features": learned.n_features,
+        "n_rounds": learned.n_rounds,
+        "n_used": learned.n_used,
+        "kinds": learned.kinds,
+        "intercept": learned.intercept,
+        "features": [_plain_feature(one) for one in learned.features],
+        "training": learned.training,
+        "training_bound": None,
+    }
+    if bound is not None:
+        value = bound.value if math.isfinite(bound.value) else None  # (JSON has no infinity)
+        facts = {"value": value, "vacuous": bound.vacuous, "says": bound.says}
+        result["training_bound"] = facts
+    return json.dumps(result, indent=1, allow_nan=False)
+
+
+def _plain_feature(one: FeatureSummary) -> dict[str, object]:
+    shape = one.shape
+    return {
+        "feature": one.feature,
+        "name": one.label,
+        "weight": one.weight,
+        "share": one.share,
+        "direction": one.direction,
+        "thresholds": None if shape is None else shape.thresholds.tolist(),
+        "values": None if shape is None else shape.values.tolist(),
+        "missing": None if shape is None else shape.missing,
+        "ramps": [asdict(ramp) for ramp in one.ramps],
+        "rankings": [asdict(rung) for rung in one.rungs],
+    }

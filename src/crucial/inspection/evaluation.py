@@ -1,0 +1,56 @@
+"""Measure a model on labelled rows."""
+
+from __future__ import annotations
+
+from crucial.data.dataset import Dataset
+from crucial.data.groups import Groups
+from crucial.errors import DataError
+from crucial.measures.evaluation import Evaluation, evaluate
+from crucial.measures.names import Measures
+from crucial.model.payloads import Model
+
+__all__ = ["evaluate_model"]
+
+
+def evaluate_model(
+    model: Model,
+    data: Dataset,
+    measures: Measures = ("ndcg@10",),
+    *,
+    ties: str = "expected",
+    empty: str | int = "skip",
+    intervals: bool | float = False,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Evaluation:
+    """Measure how well a model ranks the rows of a dataset.
+
+    Parameters
+    ----------
+    model : Model
+    data : Dataset
+        Rows with labels; without query ids all of them are one query.
+    measures, ties, empty, intervals, random_state
+        As in `crucial.evaluate`.
+    n_jobs : int, optional
+        Number of threads.
+
+    Raises
+    ------
+    DataError
+        The rows have no labels.
+    """
+    if data.y is None:
+        raise DataError("the rows have no labels to measure by.")
+    groups = Groups.from_qid(data.qid, data.n_rows)
+    return evaluate(
+        data.y,
+        model.predict(data.instances(), groups, n_jobs=n_jobs),
+        groups,
+        measures,
+        ids=data.item,
+        ties=ties,
+        empty=empty,
+        intervals=intervals,
+        random_state=random_state,
+    )
