@@ -163,7 +163,9 @@ class ParameterError(CrucialError, ValueError):
     rule: str | None = None
 
     @classmethod
-    def refused(cls, owner: str, parameter: str, rule: str, value: object) -> ParameterError:
+    def refused(
+        cls, owner: str, parameter: str, rule: str, value: object, remedy: str = ""
+    ) -> ParameterError:
         """Return the error for a value that breaks the rule of its parameter.
 
         Examples
@@ -173,6 +175,7 @@ class ParameterError(CrucialError, ValueError):
         """
         error = cls(
             f"The '{parameter}' parameter of {owner} must be {rule}. Got {value!r} instead.",
+            remedy=remedy,
             parameter=parameter,
             value=value,
         )

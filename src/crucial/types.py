@@ -18,6 +18,7 @@ __all__ = [
     "Objects",
     "PathLike",
     "Reals",
+    "RowsLike",
     "Singles",
     "SparseLike",
     "TableLike",
@@ -56,7 +57,19 @@ class FrameLike(Protocol):
         """The columns or their names."""
 
 
+class RowsLike(Protocol):
+    """Rows that were checked before: `crucial.Instances`."""
+
+    @property
+    def table(self) -> Any:
+        """The array or sparse matrix."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The feature names, if there are any."""
+
+
 #: Rows by features, as callers pass them.
-TableLike: TypeAlias = ArrayLike | SparseLike | FrameLike
+TableLike: TypeAlias = ArrayLike | SparseLike | FrameLike | RowsLike
 #: One entry per row: labels, query ids or weights, as callers pass them.
 VectorLike: TypeAlias = ArrayLike

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from sklearn.utils import ClassifierTags
 
 from crucial.boosting.steps import ExactStep
-from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
+from crucial.estimators.eval_set import Metric
+from crucial.estimators.shared import Stumps
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.objectives.base import Objective
 from crucial.objectives.classification import ClassificationLoss
-from crucial.validation import check_choice, check_integer, check_real
-from crucial.weak.base import Constraints, StepRule, WeakLearner
+from crucial.parameters import fixed, parameter, with_parameters
+from crucial.weak.base import StepRule, WeakLearner
 from crucial.weak.stumps import StumpLearner
 from crucial.weak.votes import VoteLearner
 
 __all__ = ["AdaBoostRanker"]
 
 
-class AdaBoostRanker(BoostedRanker):
+@with_parameters
+class AdaBoostRanker(Stumps, BoostedRanker):
     """AdaBoost with the constant hypothesis, which ranks as RankBoost does.
 
     For labels of two values. Every row is an example ``y_i`` in {-1, 1} and the loss is the
@@ -38,53 +40,13 @@ class AdaBoostRanker(BoostedRanker):
     Labels of more than two values, pairs and queries are refused: the equivalence does not
     hold there (one intercept cannot balance several queries), and `RankBoost` takes them.
 
-    Parameters
-    ----------
-    n_estimators : int, default=300
-        Rounds.
-    learning_rate : float, default=0.3
-        Factor on every weight, in (0, 1]. The papers use 1.
-    default_rank : {"learned", 0, 1}, default="learned"
-        What a stump says where its feature abstains; 0 becomes a vote of -1.
-    on_perfect : {"smooth", "stop"}, default="smooth"
-        What to do in a round whose hypothesis errs nowhere, so that its best weight is
-        infinite: smooth the weights by half a row, or end before it.
-    max_bins : int or None, default=255
-        Bins a feature; None for one per distinct value.
-    subsample : float, default=1.0
-        Share of the rows of each class that count in a round.
-    early_stopping_rounds : int or None, default=None
-        Stop after so many rounds without a better value on the eval set; the first best
-        round is what predict uses.
-    eval_metric : str, Measure or list of them, optional
-        Measured on the eval set after every round; default: "auc".
-    validation_fraction : float, default=0.2
-        Share of the rows set aside for early stopping where no eval set is given.
-    record_risks : bool, default=False
-        Put R1 and R2 on the pairs of a good and a bad row into the trace, every round.
-    random_state : int, RandomState or None, default=0
-        Seeds subsample and validation_fraction.
-    n_jobs : int or None, default=None
-        Threads; None for all cores. The result is the same for any number.
-    verbose : int, default=0
-        1 shows a progress bar where standard error is a terminal.
-    warm_start : bool, default=False
-        Continue the ensemble of the last fit, on the same data, up to n_estimators.
-
     Attributes
     ----------
     model_ : AdditiveRanker
         What predict uses; constants are part of the scores and of no rank.
-    ensemble_ : AdditiveRanker
-        All rounds.
     trace_ : Trace
         What happened in every round: ``loss`` is F over its value at the start, ``f_skew``
         the F-skew ``F+ - F-`` (equation 15), which goes to 0.
-    best_round_ : int
-        Rounds in ``model_``.
-    feature_importances_ : array of shape (n_features,)
-    n_features_in_ : int
-    feature_names_in_ : array of str, where X had names
 
     Examples
     --------
@@ -98,43 +60,33 @@ class AdaBoostRanker(BoostedRanker):
     [1, 1, 0, 1, 0]
     """
 
+    default_rank: str | int = parameter(
+        text="Score of a stump where its feature abstains; 0 becomes a vote of -1.",
+        default="learned",
+    )
+    on_perfect: str = parameter(
+        text="What to do in a round whose hypothesis errs nowhere, so that its best weight is "
+        "infinite: smooth the weights by half a row, or stop before it.",
+        default="smooth",
+    )
+    subsample: float = parameter(
+        text="Share of the rows of each class that count in a round.", default=1.0
+    )
+    eval_metric: Metric | None = parameter(
+        text='Measured on the eval set after every round; default: "auc".', default=None
+    )
+    validation_fraction: float = parameter(
+        text="Share of the rows held out for early stopping where no eval set is given.",
+        default=0.2,
+    )
+    record_risks: bool = parameter(
+        text="Record R1 and R2 on the pairs of a good and a bad row in the trace, every round.",
+        default=False,
+    )
     # There are no pairs to be weighed or to contradict each other.
-    balance: ClassVar[str] = "pairs"  # type: ignore[misc]
-    gain: ClassVar[None] = None  # type: ignore[misc]
-    contradictions: ClassVar[str] = "keep"  # type: ignore[misc]
-
-    def __init__(
-        self,
-        n_estimators: int = 300,
-        learning_rate: float = 0.3,
-        *,
-        default_rank: str | int = "learned",
-        on_perfect: str = "smooth",
-        max_bins: int | None = 255,
-        subsample: float = 1.0,
-        early_stopping_rounds: int | None = None,
-        eval_metric: Any = None,
-        validation_fraction: float = 0.2,
-        record_risks: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.default_rank = default_rank
-        self.on_perfect = on_perfect
-        self.max_bins = max_bins
-        self.subsample = subsample
-        self.early_stopping_rounds = early_stopping_rounds
-        self.eval_metric = eval_metric
-        self.validation_fraction = validation_fraction
-        self.record_risks = record_risks
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.warm_start = warm_start
+    balance: str = fixed(default="pairs")
+    gain: None = fixed(default=None)
+    contradictions: str = fixed(default="keep")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,17 +100,6 @@ class AdaBoostRanker(BoostedRanker):
         step = ExactStep(smoothing_of(total), self.on_perfect == "stop")
         stumps = StumpLearner("steepest", self.default_rank, self.max_bins)
         return ClassificationLoss(), VoteLearner(stumps), step
-
-    def _constraints(self, instances: Instances) -> Constraints:
-        return Constraints(rate=self.learning_rate)
-
-    def _check_parameters(self) -> None:
-        self._check_common()
-        owner = type(self).__name__
-        check_real(owner, "learning_rate", self.learning_rate, 0.0, 1.0, low_open=True)
-        check_choice(owner, "default_rank", self.default_rank, ["learned", 0, 1])
-        check_choice(owner, "on_perfect", self.on_perfect, ["smooth", "stop"])
-        check_integer(owner, "max_bins", self.max_bins, 2, 65535, none=True)
 
 
 def _check_classes(feedback: Feedback) -> None:

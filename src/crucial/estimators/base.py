@@ -1,9 +1,10 @@
-"""What all ranking estimators share: names of features, predict, rank, score."""
+"""Base classes of the estimators: checked input, predict, rank, score, save."""
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,20 +13,100 @@ from sklearn.utils.validation import check_is_fitted
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
-from crucial.feedback.labels import check_labels, check_weights
+from crucial.estimators.warn import warn_caller
+from crucial.feedback.base import Feedback
+from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
+from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
-from crucial.model.additive import AdditiveRanker
-from crucial.types import Floats, Ints
-from crucial.validation import check_choice
+from crucial.model.inputs import check_columns
+from crucial.parameters import (
+    check,
+    check_parameters,
+    none_or,
+    nonzero,
+    one_of,
+    parameter,
+    parameters_of,
+    plain,
+    with_parameters,
+)
+from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 
-__all__ = ["Ranker", "TableEstimator", "positions"]
+__all__ = [
+    "Ranker",
+    "RankingInput",
+    "RankingModel",
+    "StagedRanker",
+    "TableEstimator",
+    "positions",
+]
+
+
+class RankingModel(Protocol):
+    """What predict needs of a fitted model."""
+
+    @property
+    def needs_query(self) -> bool:
+        """Whether it ranks whole queries."""
+
+    def predict(
+        self, X: Instances, groups: Groups | None = None, *, n_jobs: int | None = None
+    ) -> Floats:
+        """Score every row."""
+
+    def staged_predict(self, X: Instances, groups: Groups | None = None) -> Iterator[Floats]:
+        """Scores after every round."""
+
+    def truncate(self, n_rounds: int) -> Self:
+        """Make the model of the first rounds."""
+
+    def feature_importances(self) -> Floats:
+        """Share of every feature in the absolute weight."""
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to a file."""
+
+
+Model = TypeVar("Model", bound=RankingModel)
+
+
+@dataclass(frozen=True)
+class RankingInput:
+    """The checked arguments of a fit.
+
+    Attributes
+    ----------
+    instances : Instances
+    labels : array of shape (n_rows,), or None
+        None where a ranker learns from pairs alone.
+    groups : Groups
+        The queries; one for all rows if no qid was passed.
+    weight : array of shape (n_rows,), or None
+        None where all rows weigh the same.
+    with_qid : bool
+        Whether qid was passed.
+    """
+
+    instances: Instances
+    labels: Floats | None
+    groups: Groups
+    weight: Floats | None
+    with_qid: bool
+
+    @property
+    def known_labels(self) -> Floats:
+        """The labels, for a ranker that always has them."""
+        assert self.labels is not None
+        return self.labels
 
 
 def positions(scores: Floats, groups: Groups, ties: str = "min") -> Ints:
-    """Position of every row in its query, 1 for the highest score.
+    """Return the position of every row in its query, 1 for the highest score.
 
     Parameters
     ----------
+    scores : array of shape (n_rows,)
+    groups : Groups
     ties : {"min", "first"}
         Equal scores share the best position, or stand in the order of their rows.
 
@@ -34,7 +115,7 @@ def positions(scores: Floats, groups: Groups, ties: str = "min") -> Ints:
     >>> positions(np.array([1.0, 3.0, 3.0]), Groups.single(3)).tolist()
     [3, 1, 1]
     """
-    check_choice("rank", "ties", ties, ["min", "first"])
+    check("rank", "ties", ties, one_of("min", "first"))
     query = np.repeat(np.arange(groups.n_groups), groups.sizes)
     order = groups.order[np.lexsort((-scores[groups.order], query))]
     place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes) + 1
@@ -48,8 +129,43 @@ def positions(scores: Floats, groups: Groups, ties: str = "min") -> Ints:
     return out
 
 
+@with_parameters
 class TableEstimator(BaseEstimator):
-    """What learns from a table whose cells may be missing."""
+    """Base of estimators that learn from a table whose cells may be missing.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : array of str, where X had names
+    """
+
+    # Shared keyword parameters come last in every signature, in this order.
+    _shared_order: ClassVar[tuple[str, ...]] = (
+        "default_rank",
+        "balance",
+        "gain",
+        "on_perfect",
+        "max_bins",
+        "subsample",
+        "early_stopping_rounds",
+        "eval_metric",
+        "validation_fraction",
+        "monotone_constraints",
+        "weak",
+        "contradictions",
+        "record_risks",
+        "random_state",
+        "n_jobs",
+        "verbose",
+        "warm_start",
+    )
+
+    n_jobs: int | None = parameter(
+        none_or(nonzero),
+        "Threads; None for all cores. The result is the same for any number.",
+        default=None,
+        shapes_model=False,
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -58,81 +174,144 @@ class TableEstimator(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _instances(self, X: Any, *, reset: bool) -> Instances:
-        """Check X; at fit take its shape and names, later hold it to them."""
+    def _check_parameters(self) -> None:
+        """Check every parameter by its rule, then those that must go together."""
+        check_parameters(self)
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
+        """Refuse parameters that do not go together."""
+
+    def _parameters_of_model(self) -> dict[str, object]:
+        """Return the parameters that shape the model, as JSON can write them."""
+        running = {p.name for p in parameters_of(self).values() if not p.shapes_model}
+        return {
+            name: _as_json(plain(value))
+            for name, value in self.get_params().items()
+            if name not in running
+        }
+
+    def _learn_columns(self, instances: Instances) -> None:
+        """Remember number and names of the features that a fit sees."""
+        self.n_features_in_ = instances.n_features
+        if instances.names is not None:
+            self.feature_names_in_ = np.array(instances.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _table(self, X: TableLike) -> Instances:
+        """Return rows to predict, for a model that checks their columns itself."""
         instances = Instances.from_input(X)
-        owner = type(self).__name__
-        if reset:
-            self.n_features_in_ = instances.n_features
-            if instances.names is not None:
-                self.feature_names_in_ = np.array(instances.names, dtype=object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return instances
-        known = getattr(self, "feature_names_in_", None)
-        if known is not None and instances.names is not None:
-            _check_names(tuple(known), instances.names)
-        elif known is not None:
-            warnings.warn(
-                f"X does not have valid feature names, but {owner} was fitted with feature names",
-                UserWarning,
-                stacklevel=3,
+        owner, named = type(self).__name__, hasattr(self, "feature_names_in_")
+        if named and instances.names is None:
+            warn_caller(
+                f"X does not have valid feature names, but {owner} was fitted with feature names"
             )
-        elif instances.names is not None:
-            warnings.warn(
-                f"X has feature names, but {owner} was fitted without feature names",
-                UserWarning,
-                stacklevel=3,
-            )
-        if instances.n_features != self.n_features_in_:
-            raise DataError(
-                f"X has {instances.n_features} features, but {owner} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
+        elif not named and instances.names is not None:
+            warn_caller(f"X has feature names, but {owner} was fitted without feature names")
+        return instances
+
+    def _checked_table(self, X: TableLike) -> Instances:
+        """Return rows whose columns are those of fit, where there is no model to check them."""
+        instances = self._table(X)
+        names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        check_columns(instances, self.n_features_in_, names, type(self).__name__)
         return instances
 
 
-class Ranker(TableEstimator):
-    """Base of the rankers; ``fit`` of a subclass sets ``model_`` and ``fitted_with_qid_``."""
+def _as_json(value: object) -> object:
+    """Return a value that JSON can write: objects by their name, never by their address."""
+    if isinstance(value, str | int | float | bool | type(None)):
+        return value
+    nameless = type(value).__repr__ is object.__repr__
+    return type(value).__qualname__ if nameless else repr(value)
+
+
+@with_parameters
+class Ranker(TableEstimator, Generic[Model]):
+    """Base of the rankers; ``fit`` of a subclass ends with `_set_model`.
+
+    Attributes
+    ----------
+    feature_importances_ : array of shape (n_features,)
+        Share of the absolute weight that went to each feature.
+    """
 
     # Routed without being asked for: a ranker without its queries is another ranker.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
     __metadata_request__predict = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    model_: AdditiveRanker
-    fitted_with_qid_: bool
-    n_jobs: int | None
+    def _input(
+        self,
+        X: TableLike,
+        y: VectorLike | None,
+        qid: VectorLike | None,
+        sample_weight: VectorLike | None,
+        *,
+        needs_y: bool = True,
+    ) -> RankingInput:
+        """Check the parameters and the arguments of a fit, each once."""
+        if y is None and needs_y:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        self._check_parameters()
+        instances = Instances.from_input(X)
+        self._learn_columns(instances)
+        return RankingInput(
+            instances,
+            None if y is None else check_labels(y, instances.n_rows),
+            Groups.from_qid(qid, instances.n_rows),
+            check_weights(sample_weight, instances.n_rows),
+            qid is not None,
+        )
 
-    def predict(self, X: Any, qid: Any = None) -> Floats:
+    def _set_model(self, model: Model, with_qid: bool) -> None:
+        self.model_: Model = model
+        self.fitted_with_qid_ = with_qid
+
+    def _summary(
+        self, figures: Mapping[str, object], feedback: Feedback, with_qid: bool
+    ) -> dict[str, object]:
+        """Return the training summary that a model file keeps."""
+        return {
+            "estimator": type(self).__name__,
+            "parameters": self._parameters_of_model(),
+            **figures,
+            "rows": len(feedback.rows),
+            "with_qid": with_qid,
+            **feedback.summary(),
+        }
+
+    def predict(self, X: TableLike, qid: VectorLike | None = None) -> Floats:
         """Score every row; scores are comparable within a query only.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_features)
         qid : array of shape (n_rows,), optional
-            Query of every row. Stumps and features score a row by itself and do not look
-            at it; a weak ranker of your own that sees whole queries asks for it.
+            Query of every row. Only models that rank whole queries use it; stumps and weighted
+            features score each row by itself.
 
         Returns
         -------
         scores : float64 array of shape (n_rows,)
         """
         check_is_fitted(self, "model_")
-        instances = self._instances(X, reset=False)
-        return self.model_.predict(
-            instances, self._queries(self.model_, qid, instances.n_rows), n_jobs=self.n_jobs
-        )
+        instances = self._table(X)
+        groups = self._queries(self.model_, qid, instances.n_rows)
+        return self.model_.predict(instances, groups, n_jobs=self.n_jobs)
 
-    def _queries(self, model: AdditiveRanker, qid: Any, n_rows: int) -> Groups | None:
-        """The queries, for a model that looks at them."""
+    def _queries(self, model: Model, qid: VectorLike | None, n_rows: int) -> Groups | None:
+        """Return the queries, for a model that ranks whole queries."""
         if qid is None and (not model.needs_query or self.fitted_with_qid_):
             return None
         groups = Groups.from_qid(qid, n_rows)
         return groups if model.needs_query else None
 
-    def rank(self, X: Any, qid: Any = None, *, ties: str = "min") -> Ints:
-        """Position of every row in its query, 1 for the best.
+    def rank(self, X: TableLike, qid: VectorLike | None = None, *, ties: str = "min") -> Ints:
+        """Return the position of every row in its query, 1 for the best.
 
         Parameters
         ----------
@@ -146,9 +325,15 @@ class Ranker(TableEstimator):
         return positions(scores, Groups.from_qid(qid, len(scores)), ties)
 
     def score(
-        self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, measure: Any = None
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        measure: str | Measure | None = None,
     ) -> float:
-        """How well the ranking agrees with the labels; higher is better.
+        """Measure how well the ranking agrees with the labels; higher is better.
 
         Parameters
         ----------
@@ -159,9 +344,8 @@ class Ranker(TableEstimator):
             Weights of rows, for the default measure and others over pairs; rows of weight 0
             are left out.
         measure : str or Measure, optional
-            Any measure by name, losses with their sign turned. Default: 1 - R2, the share
-            of pairs in the right order with half of the ties, averaged over queries (the
-            AUC for two labels).
+            Any measure by name; losses are negated. Default: 1 - R2, the share of pairs in
+            the right order, ties counted half, averaged over queries (the AUC for two labels).
         """
         check_is_fitted(self, "model_")
         if qid is None and self.fitted_with_qid_:
@@ -176,35 +360,42 @@ class Ranker(TableEstimator):
         labels = check_labels(y, len(scores))
         groups = Groups.from_qid(qid, len(scores))
         weights = check_weights(sample_weight, len(scores))
-        if measure is not None:
-            chosen = get_measure(measure)
-            value = float(chosen.prepare(labels, groups, sample_weight=weights)(scores))
-            return value if chosen.higher_is_better else -value
-        return 1.0 - _mean_r2(labels, scores, groups, weights)
+        if measure is None:
+            feedback = LabelFeedback(labels, groups, weight=weights, balance="queries")
+            return 1.0 - feedback.r2(scores)
+        chosen = get_measure(measure)
+        value = float(chosen.prepare(labels, groups, sample_weight=weights)(scores))
+        return value if chosen.higher_is_better else -value
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of the absolute weight that went to each feature."""
+        check_is_fitted(self, "model_")
+        return self.model_.feature_importances()
+
+    def save(self, path: PathLike) -> None:
+        """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""
+        check_is_fitted(self, "model_")
+        self.model_.save(path)
 
 
-def _mean_r2(labels: Floats, scores: Floats, groups: Groups, weights: Floats | None) -> float:
-    """R2 averaged over the queries that have a pair."""
-    from crucial.feedback.labels import LabelFeedback
+@with_parameters
+class StagedRanker(Ranker[Model]):
+    """Base of rankers that are made round by round; ``fit`` ends with `_set_ensemble`."""
 
-    return LabelFeedback(labels, groups, weight=weights, balance="queries").r2(scores)
+    def _set_ensemble(self, ensemble: Model, n_rounds: int | None, with_qid: bool) -> None:
+        """Keep all rounds as the ensemble and the first ``n_rounds`` as the model (None: all)."""
+        self.ensemble_: Model = ensemble
+        self._set_model(ensemble if n_rounds is None else ensemble.truncate(n_rounds), with_qid)
 
+    def staged_predict(self, X: TableLike, qid: VectorLike | None = None) -> Iterator[Floats]:
+        """Yield the scores after every round, all rounds included; arguments as in `predict`."""
+        check_is_fitted(self, "model_")
+        instances = self._table(X)
+        groups = self._queries(self.ensemble_, qid, instances.n_rows)
+        return self.ensemble_.staged_predict(instances, groups)
 
-def _check_names(known: tuple[str, ...], given: tuple[str, ...]) -> None:
-    """Refuse other names than those of fit, in scikit-learn's words."""
-    if known == given:
-        return
-    lines = ["The feature names should match those that were passed during fit."]
-    unseen = [name for name in given if name not in set(known)]
-    missing = [name for name in known if name not in set(given)]
-    for title, names in (
-        ("Feature names unseen at fit time:", sorted(unseen)),
-        ("Feature names seen at fit time, yet now missing:", sorted(missing)),
-    ):
-        if names:
-            lines.append(title)
-            lines += [f"- {name}" for name in names[:5]]
-            lines += [f"- ... and {len(names) - 5} more"] if len(names) > 5 else []
-    if not unseen and not missing:
-        lines.append("Feature names must be in the same order as they were in fit.")
-    raise DataError("\n".join(lines) + "\n")
+    def truncate(self, n_rounds: int) -> Model:
+        """Return the ranker as it was after ``n_rounds`` rounds."""
+        check_is_fitted(self, "model_")
+        return self.ensemble_.truncate(n_rounds)

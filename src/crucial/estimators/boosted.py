@@ -1,9 +1,8 @@
-"""What every estimator that boosts shares: from input to ensemble."""
+"""Base class of the boosting estimators: from input to ensemble."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from numbers import Integral
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,92 +14,129 @@ from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import DataError, ParameterError
-from crucial.estimators.base import Ranker
+from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.estimators.base import RankingInput, StagedRanker
 from crucial.estimators.classifier import ClassSums, make_classifier
-from crucial.estimators.eval_set import eval_groups, eval_pair, make_watch, set_aside, split_rows
+from crucial.estimators.eval_set import EarlyStopping, EvalSet
 from crucial.estimators.fingerprint import fingerprint
-from crucial.estimators.fit_notes import plain_parameters, seed_of, warn_of
-from crucial.feedback.base import Feedback
+from crucial.estimators.monotone import monotone_signs
+from crucial.estimators.shared import QueryWeight, RandomState, Seeded, Stumps, Verbose
+from crucial.estimators.warn import warn_caller, warn_ignored
+from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.combined import SumFeedback
-from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
+from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.objectives.base import Objective
-from crucial.types import Floats
-from crucial.validation import check_choice, check_flag, check_integer, check_real, refuse
+from crucial.parameters import (
+    anything,
+    at_least,
+    between,
+    either,
+    flag,
+    function,
+    one_of,
+    parameter,
+    with_parameters,
+)
+from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 
-__all__ = ["BoostedRanker"]
+__all__ = ["BoostedRanker", "StumpRanker"]
 
 
-class BoostedRanker(Ranker):
-    """Base of the boosting estimators.
+@with_parameters
+class BoostedRanker(EarlyStopping, Seeded, Verbose, StagedRanker[AdditiveRanker]):
+    """Base of the boosting estimators: a subclass names its parts in `_parts`.
 
-    A subclass has the parameters named here, checks them (`_check_common`) and its own in
-    ``_check_parameters`` and names its parts in ``_parts``.
+    Attributes
+    ----------
+    model_ : AdditiveRanker
+        What predict uses: the best rounds, if an eval set decided which.
+    ensemble_ : AdditiveRanker
+        All rounds.
+    trace_ : Trace
+        What happened in every round.
+    best_round_ : int
+        Rounds in ``model_``.
     """
 
     #: The risk that the product of all Z bounds, "R1" or "R2"; None for a loss that bounds
     #: no share of pairs.
     bounded_risk: ClassVar[str | None] = None
 
-    n_estimators: int
-    balance: str
-    gain: Any
-    subsample: float
-    early_stopping_rounds: int | None
-    eval_metric: Any
-    validation_fraction: float
-    contradictions: str
-    record_risks: bool
-    random_state: Any
-    n_jobs: int | None
-    verbose: int
-    warm_start: bool
-
-    def _check_parameters(self) -> None:
-        raise NotImplementedError
-
-    def _check_common(self) -> None:
-        """Refuse values that no boosting estimator can use, of the parameters named above."""
-        owner = type(self).__name__
-        check_integer(owner, "n_estimators", self.n_estimators, 1)
-        check_choice(owner, "balance", self.balance, ["pairs", "queries"])
-        if not (self.gain is None or isinstance(self.gain, str) or callable(self.gain)):
-            raise refuse(owner, "gain", "None, 'linear', 'exp' or a function", self.gain)
-        check_real(owner, "subsample", self.subsample, 0.0, 1.0, low_open=True)
-        check_integer(owner, "early_stopping_rounds", self.early_stopping_rounds, 1, none=True)
-        check_real(owner, "validation_fraction", self.validation_fraction, 0.0, 0.9, low_open=True)
-        check_choice(owner, "contradictions", self.contradictions, ["keep", "net"])
-        check_integer(owner, "verbose", self.verbose, 0)
-        for name in ("record_risks", "warm_start"):
-            check_flag(owner, name, getattr(self, name))
-        whole = isinstance(self.n_jobs, Integral) and not isinstance(self.n_jobs, bool)
-        if self.n_jobs is not None and not (whole and self.n_jobs != 0):
-            raise refuse(owner, "n_jobs", "an int other than 0, or None", self.n_jobs)
+    n_estimators: int = parameter(at_least(1), "Rounds.", default=300, kw_only=False)
+    learning_rate: float = parameter(
+        between(0, 1, low_open=True),
+        "Factor on every weight, in (0, 1]. The papers use 1.",
+        default=0.3,
+        kw_only=False,
+        grid=(0.1, 0.3, 1.0),
+    )
+    balance: str = parameter(
+        one_of("pairs", "queries"),
+        "Whether all pairs weigh the same, or all queries do.",
+        default="pairs",
+        grid=("pairs", "queries"),
+    )
+    gain: Any = parameter(
+        either(one_of(None, "linear", "exp"), function),
+        "Weigh a pair by the difference of the gains of its labels: y, 2^y - 1, or a rising "
+        "function of your own.",
+        default=None,
+    )
+    on_perfect: str = parameter(
+        one_of("smooth", "stop"),
+        "What to do in a round whose weak ranker misorders nothing, so that its best weight is "
+        "infinite: smooth the weights by half a pair, or stop before it.",
+        default="smooth",
+    )
+    subsample: float = parameter(
+        between(0, 1, low_open=True), "Share of the queries that count in a round.", default=1.0
+    )
+    contradictions: str = parameter(
+        one_of("keep", "net"),
+        "For pairs given in both directions: keep both, or their difference.",
+        default="keep",
+    )
+    record_risks: bool = parameter(
+        flag, "Record R1 and R2 on the training pairs in the trace, every round.", default=False
+    )
+    random_state: RandomState = parameter(
+        text="Seeds subsample and validation_fraction.", default=0
+    )
+    warm_start: bool = parameter(
+        flag,
+        "Continue the ensemble of the last fit, on the same data, up to n_estimators.",
+        default=False,
+        shapes_model=False,
+    )
 
     def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
-        """The objective, the weak learner and the step rule that make the algorithm."""
+        """Return the objective, the weak learner and the step rule that make the algorithm."""
         raise NotImplementedError
 
     def _constraints(self, instances: Instances) -> Constraints:
-        """What the weights must obey, and the learning rate."""
-        raise NotImplementedError
+        """Return what the weights must obey, and the learning rate."""
+        return Constraints(rate=self.learning_rate)
+
+    def _perfect(self, feedback: Feedback) -> tuple[float, bool]:
+        """Return how step rules treat a perfect weak ranker: smoothing, and whether to stop."""
+        return smoothing_of(feedback.total), self.on_perfect == "stop"
 
     # -- fitting ------------------------------------------------------------------
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: VectorLike,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        query_weight: QueryWeight | None = None,
+        eval_set: EvalSet | None = None,
+        eval_qid: VectorLike | None = None,
     ) -> Self:
         """Learn from labels: within a query, a higher label should rank higher.
 
@@ -117,37 +153,24 @@ class BoostedRanker(Ranker):
         query_weight : array of shape (n_rows,) or mapping from query id, optional
             Factor on all pairs of a query.
         eval_set : (X, y), optional
+            Rows to measure ``eval_metric`` on after every round.
         eval_qid : array, optional
             Queries of the eval set.
         """
-        if y is None:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        self._check_parameters()
-        instances = self._instances(X, reset=True)
-        return self._fit(
-            instances,
-            check_labels(y, instances.n_rows),
-            sample_weight,
-            qid,
-            query_weight,
-            eval_set,
-            eval_qid,
-        )
+        return self._fit(self._input(X, y, qid, sample_weight), query_weight, eval_set, eval_qid)
 
     def fit_pairs(
         self,
-        X: Any,
-        pairs: Any,
+        X: TableLike,
+        pairs: VectorLike,
         *,
-        pair_weight: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
-        qid: Any = None,
-        query_weight: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
+        pair_weight: VectorLike | None = None,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        qid: VectorLike | None = None,
+        query_weight: QueryWeight | None = None,
+        eval_set: EvalSet | None = None,
+        eval_qid: VectorLike | None = None,
     ) -> Self:
         """Learn from explicit pairs, and from labels too where y is given.
 
@@ -161,66 +184,65 @@ class BoostedRanker(Ranker):
         y, sample_weight, qid, query_weight, eval_set, eval_qid
             As in `fit`.
         """
-        self._check_parameters()
-        instances = self._instances(X, reset=True)
+        if y is None and not (sample_weight is None and query_weight is None):
+            raise DataError(
+                "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
+                "y; use pair_weight."
+            )
+        data = self._input(X, y, qid, sample_weight, needs_y=False)
         explicit = PairFeedback(
-            pairs, instances.n_rows, weight=pair_weight, contradictions=self.contradictions
+            pairs, data.instances.n_rows, weight=pair_weight, contradictions=self.contradictions
         )
         if self.early_stopping_rounds is not None and eval_set is None:
             raise DataError(
                 "early_stopping_rounds with pairs needs eval_set=(X, y): pairs have no queries to "
                 "set aside."
             )
-        if y is None and not (sample_weight is None and query_weight is None):
-            raise DataError(
-                "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
-                "y; use pair_weight."
-            )
-        labels = None if y is None else check_labels(y, instances.n_rows)
-        return self._fit(
-            instances, labels, sample_weight, qid, query_weight, eval_set, eval_qid, explicit
-        )
+        return self._fit(data, query_weight, eval_set, eval_qid, explicit)
 
     def _fit(
         self,
-        instances: Instances,
-        labels: Floats | None,
-        sample_weight: Any,
-        qid: Any,
-        query_weight: Any,
-        eval_set: Any,
-        eval_qid: Any,
+        data: RankingInput,
+        query_weight: QueryWeight | None,
+        eval_set: EvalSet | None,
+        eval_qid: VectorLike | None,
         explicit: PairFeedback | None = None,
     ) -> Self:
-        groups = Groups.from_qid(qid, instances.n_rows)
-        weights = check_weights(sample_weight, instances.n_rows)
-        seed = seed_of(self.random_state)
-        watch, aside = self._watch(instances, labels, groups, qid, eval_set, eval_qid, seed)
-        if aside is not None:
-            weights = np.ones(instances.n_rows) if weights is None else weights.copy()
-            weights[aside] = 0.0
+        """Make the feedback, run the loop and keep what it made."""
+        seed = self._seed()
+        watch, held_out = self._stopping(data, eval_set, eval_qid, seed)
+        weight = data.weight
+        if held_out is not None:
+            weight = np.ones(data.instances.n_rows) if weight is None else weight.copy()
+            weight[held_out] = 0.0
         parts: list[Feedback] = [] if explicit is None else [explicit]
-        if labels is not None:
-            parts.insert(0, self._label_feedback(labels, groups, weights, query_weight))
+        if data.labels is not None:
+            implied = self._label_feedback(data.labels, data.groups, weight, query_weight)
+            parts.insert(0, implied)
         feedback = parts[0] if len(parts) == 1 else SumFeedback(parts)
-        del labels, weights, parts  # the feedback has what it needs; memory counts from here
+        instances, groups, with_qid = data.instances, data.groups, data.with_qid
+        del data, weight, parts  # the feedback has what it needs; memory counts from here
         earlier = self._earlier_rounds(instances, feedback)
         training = TrainingRows(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
         )
         with show_rounds(self.n_estimators, bool(self.verbose)) as progress:
-            made = self._boost(training, feedback, watch, seed, progress, earlier)
-        self._keep(made, instances, feedback, watch, qid is not None)
+            ensemble = self._boost(training, feedback, watch, seed, progress, earlier)
+        self._set_fitted(ensemble, instances, feedback, watch, with_qid)
         return self
 
     def _label_feedback(
-        self, labels: Floats, groups: Groups, weights: Floats | None, query_weight: Any
+        self,
+        labels: Floats,
+        groups: Groups,
+        weight: Floats | None,
+        query_weight: QueryWeight | None,
     ) -> LabelFeedback:
-        """The pairs that labels imply; an algorithm that leaves some out replaces this."""
+        """Return the pairs that labels imply; an algorithm that leaves some out replaces this."""
         return LabelFeedback(
             labels,
             groups,
-            weight=weights,
+            weight=weight,
             balance=self.balance,
             query_weight=query_weight,
             gain=self.gain,
@@ -250,55 +272,60 @@ class BoostedRanker(Ranker):
             earlier=earlier,
         )
 
-    def _keep(
+    def _set_fitted(
         self,
-        made: Ensemble,
+        ensemble: Ensemble,
         instances: Instances,
         feedback: Feedback,
         watch: Watch | None,
         with_qid: bool,
     ) -> None:
         """Set the fitted attributes."""
-        warn_of(made, instances, self.n_estimators)
-        self.trace_ = made.trace
-        self.best_round_ = len(made.rankers) if watch is None else watch.best_round
-        self.fitted_with_qid_ = with_qid
-        summary = {
-            "estimator": type(self).__name__,
-            "parameters": plain_parameters(self.get_params()),
-            "rounds": len(made.rankers),
+        self._warn_of_waste(ensemble, instances)
+        trace, n_rounds = ensemble.trace, len(ensemble.rankers)
+        self.trace_: Trace = trace
+        self.best_round_ = n_rounds if watch is None else watch.best_round
+        figures = {
+            "rounds": n_rounds,
             "best_round": self.best_round_,
-            "stopped": made.trace.stopped or "all rounds done",
-            "log_loss": made.trace[-1].log_loss if len(made.trace) else 0.0,
-            "rows": len(feedback.rows),
-            "with_qid": with_qid,
-            **feedback.summary(),
+            "stopped": trace.stopped or "all rounds done",
+            "log_loss": trace[-1].log_loss if len(trace) else 0.0,
         }
+        summary = self._summary(figures, feedback, with_qid)
         if self.bounded_risk is not None:
-            terms = made.trace.bound_terms(self.best_round_)
-            summary["bound"] = {"risk": self.bounded_risk, **terms}
-        if self.best_round_ and made.trace[self.best_round_ - 1].measures:
-            summary["eval"] = dict(made.trace[self.best_round_ - 1].measures)
-        self.ensemble_ = AdditiveRanker(
-            instances.n_features, made.rankers, made.weights, instances.names, summary
+            summary["bound"] = {"risk": self.bounded_risk, **trace.bound_terms(self.best_round_)}
+        if self.best_round_ and trace[self.best_round_ - 1].measures:
+            summary["eval"] = dict(trace[self.best_round_ - 1].measures)
+        model = AdditiveRanker(
+            instances.n_features, ensemble.rankers, ensemble.weights, instances.names, summary
         )
-        whole = self.best_round_ == len(made.rankers)
-        self.model_ = self.ensemble_ if whole else self.ensemble_.truncate(self.best_round_)
-        self._look_back(made)
-        self._classes = None
+        whole = self.best_round_ == n_rounds
+        self._set_ensemble(model, None if whole else self.best_round_, with_qid)
+        self._after_fit(ensemble, instances)
+        self._classes: ClassSums | None = None
         if not with_qid and feedback.two_classes() is not None:
-            known = whole and len(made.scores) == len(feedback.rows)
-            scores = made.scores
-            if not known:
+            scores = ensemble.scores
+            if not whole or len(scores) != len(feedback.rows):
                 everything = self.model_.predict(instances, Groups.single(feedback.n_rows))
                 scores = everything[feedback.rows]
             self._classes = ClassSums.of(feedback, scores)
 
-    def _look_back(self, made: Ensemble) -> None:
-        """Further attributes and warnings of an estimator, once all else is set."""
+    def _warn_of_waste(self, ensemble: Ensemble, instances: Instances) -> None:
+        """Warn of features without use, and of an empty ensemble."""
+        if ensemble.bins is not None:
+            warn_ignored(ensemble.bins.all_missing, "abstain on every row", instances)
+            warn_ignored(ensemble.bins.constant, "are constant", instances)
+        if not ensemble.rankers:
+            warn_caller(
+                f"no round could be made ({ensemble.trace.stopped}); all scores are 0.",
+                NoProgressWarning,
+            )
+
+    def _after_fit(self, ensemble: Ensemble, instances: Instances) -> None:
+        """Set further attributes and issue further warnings, once all else is set."""
 
     def _earlier_rounds(self, instances: Instances, feedback: Feedback) -> Sequence[Round]:
-        """Rounds of the last fit to be continued; none without warm_start."""
+        """Return the rounds of the last fit that are to be continued; none without warm_start."""
         if not self.warm_start:
             return ()
         free = ("n_estimators", "n_jobs", "verbose")
@@ -322,63 +349,15 @@ class BoostedRanker(Ranker):
             )
         return list(earlier)
 
-    def _watch(
-        self,
-        instances: Instances,
-        labels: Floats | None,
-        groups: Groups,
-        qid: Any,
-        eval_set: Any,
-        eval_qid: Any,
-        seed: int,
-    ) -> tuple[Watch | None, Any]:
-        """The eval set, and the rows of the training set that were set aside for it."""
-        metric, patience = self.eval_metric, self.early_stopping_rounds
-        if eval_set is not None:
-            X, y = eval_pair(eval_set)
-            there = self._instances(X, reset=False)
-            if (eval_qid is None) != (qid is None) and labels is not None:
-                has, lacks = ("qid", "eval_qid") if eval_qid is None else ("eval_qid", "qid")
-                raise DataError(f"{has} was given without {lacks}: both or neither are needed.")
-            return make_watch(there, y, eval_groups(eval_qid, there.n_rows), metric, patience), None
-        if eval_qid is not None:
-            raise DataError("eval_qid was given without eval_set.")
-        if patience is None:
-            return None, None
-        assert labels is not None  # (pairs without an eval set were refused)
-        _, aside = split_rows(labels, groups, self.validation_fraction, seed, qid is not None)
-        return make_watch(*set_aside(instances, labels, groups, aside), metric, patience), aside
-
-    # -- what was learned ---------------------------------------------------------
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Share of the absolute weight that went to each feature."""
-        check_is_fitted(self, "model_")
-        return self.model_.feature_importances()
-
-    def staged_predict(self, X: Any, qid: Any = None) -> Iterator[Floats]:
-        """Scores after every round, all rounds included; arguments as in `predict`."""
-        check_is_fitted(self, "model_")
-        instances = self._instances(X, reset=False)
-        return self.ensemble_.staged_predict(
-            instances, self._queries(self.ensemble_, qid, instances.n_rows)
-        )
-
-    def truncate(self, n_rounds: int) -> AdditiveRanker:
-        """The ranker as it was after ``n_rounds`` rounds."""
-        check_is_fitted(self, "model_")
-        return self.ensemble_.truncate(n_rounds)
-
     def to_classifier(
         self,
         calibrated: bool | str = False,
-        X: Any = None,
-        y: Any = None,
+        X: TableLike | None = None,
+        y: VectorLike | None = None,
         *,
-        sample_weight: Any = None,
+        sample_weight: VectorLike | None = None,
     ) -> Any:
-        """A scikit-learn classifier of two classes with this ranker's scores.
+        """Return a scikit-learn classifier of two classes with this ranker's scores.
 
         Its decision function is ``H(x) + b`` with ``b = .5 ln(F+ / F-)``, the intercept that
         makes a minimiser of RankBoost's objective one of AdaBoost's (Rudin & Schapire 2009,
@@ -406,7 +385,24 @@ class BoostedRanker(Ranker):
         check_is_fitted(self, "model_")
         return make_classifier(self, self._classes, calibrated, X, y, sample_weight)
 
-    def save(self, path: Any) -> None:
-        """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""
-        check_is_fitted(self, "model_")
-        self.model_.save(path)
+
+@with_parameters
+class StumpRanker(Stumps, BoostedRanker):
+    """Base of estimators that boost stumps, whose weights may be constrained."""
+
+    positive_weights: str | None = parameter(
+        one_of(None, "cumulative"),
+        '"cumulative": the summed weight of every stump stays positive, for features known to '
+        "point up.",
+        default=None,
+    )
+    monotone_constraints: Any = parameter(
+        anything("sequence or mapping"),
+        "1, -1 or 0 per feature (or feature name: 1): the score never falls (never rises) where "
+        "the feature grows. What an abstention is worth stays free.",
+        default=None,
+    )
+
+    def _constraints(self, instances: Instances) -> Constraints:
+        signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
+        return Constraints(self.positive_weights == "cumulative", signs, self.learning_rate)

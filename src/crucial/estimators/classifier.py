@@ -16,8 +16,15 @@ from crucial.estimators.targets import read_targets
 from crucial.feedback.base import Feedback
 from crucial.feedback.bipartite import log_class_sums
 from crucial.feedback.labels import LabelFeedback, check_weights
+from crucial.parameters import (
+    Rule,
+    check,
+    check_parameters,
+    one_of,
+    parameter,
+    with_parameters,
+)
 from crucial.types import Floats, Ints
-from crucial.validation import check_choice, refuse
 
 __all__ = ["ClassSums", "RankingClassifier", "make_classifier"]
 
@@ -60,17 +67,20 @@ class ClassSums:
         return whole if np.array_equal(whole, both) else both
 
 
+_BOOSTED = Rule(
+    ("a ranker that boosts, as RankBoost()",),
+    "ranker",
+    lambda value: callable(getattr(value, "to_classifier", None)),
+)
+
+
+@with_parameters
 class RankingClassifier(ClassifierMixin, BaseEstimator):
     """Two classes, told apart by the score of a ranker: ``sign(H(x) + b)``.
 
     Made by ``to_classifier()`` of a fitted ranker; it can also be fitted itself, which fits
     a copy of the ranker, so that scikit-learn's tools for classifiers apply: to calibrate
     while fitting, for example, put it into `sklearn.calibration.CalibratedClassifierCV`.
-
-    Parameters
-    ----------
-    ranker : ranker
-        With `predict`, fitted to labels by ``fit(X, y)``.
 
     Attributes
     ----------
@@ -80,8 +90,12 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
     ranker_ : the fitted ranker
     """
 
-    def __init__(self, ranker: Any = None) -> None:
-        self.ranker = ranker
+    ranker: Any = parameter(
+        _BOOSTED,
+        "Fitted to labels by ``fit(X, y)``; scores rows by ``predict``.",
+        default=None,
+        kw_only=False,
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -100,9 +114,8 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             Two classes, of any type.
         sample_weight : array of shape (n_rows,), optional
         """
+        check_parameters(self)
         owner = type(self).__name__
-        if not callable(getattr(self.ranker, "to_classifier", None)):
-            raise refuse(owner, "ranker", "a ranker that boosts, as RankBoost()", self.ranker)
         instances = Instances.from_input(X)
         classes, codes = _two_classes(y, owner)
         weights = check_weights(sample_weight, len(codes))
@@ -175,7 +188,7 @@ def make_classifier(
         Of the rows that the ranker was fitted to; None if they were not of two labels.
     """
     owner = type(ranker).__name__
-    check_choice("to_classifier", "calibrated", calibrated, [False, "sigmoid", "isotonic"])
+    check("to_classifier", "calibrated", calibrated, one_of(False, "sigmoid", "isotonic"))
     if ranker.fitted_with_qid_:
         raise NotRankedError(
             f"this {owner} was fitted with queries, and scores of different queries have no "

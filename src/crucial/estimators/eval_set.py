@@ -1,9 +1,10 @@
-"""Rows to judge by while learning: an eval set, or whole queries set aside."""
+"""Rows to measure while learning: an eval set, or rows of the training set held out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,81 +12,155 @@ from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
+from crucial.estimators.base import RankingInput, TableEstimator
 from crucial.feedback.labels import check_labels
+from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
-from crucial.types import Floats, Ints
+from crucial.parameters import anything, at_least, between, none_or, parameter, with_parameters
+from crucial.types import Floats, Ints, TableLike, VectorLike
 
-__all__ = ["eval_pair", "make_watch", "set_aside", "split_rows"]
+__all__ = ["EarlyStopping", "EvalRows", "EvalSet", "Evaluated", "Metric"]
 
-
-def eval_pair(eval_set: Any) -> tuple[Any, Any]:
-    """(X, y), also where it comes in a list of one, as other libraries want it."""
-    if isinstance(eval_set, list) and len(eval_set) == 1:
-        eval_set = eval_set[0]
-    if isinstance(eval_set, list) and any(isinstance(one, tuple) for one in eval_set):
-        raise DataError(f"there can be one eval set, a pair (X, y). Got {len(eval_set)}.")
-    if not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
-        raise DataError("eval_set must be a pair (X, y); its queries go to eval_qid.",
-                        parameter="eval_set")  # fmt: skip
-    return eval_set[0], eval_set[1]
+#: What ``eval_set`` takes: rows and labels, or a list with one such pair.
+EvalSet: TypeAlias = tuple[TableLike, VectorLike] | list[tuple[TableLike, VectorLike]]
+OneMetric: TypeAlias = str | Measure | Callable[..., Any]
+#: What ``eval_metric`` takes.
+Metric: TypeAlias = OneMetric | list[OneMetric] | tuple[OneMetric, ...]
 
 
-def eval_groups(eval_qid: Any, n_rows: int) -> Groups:
-    """The queries of an eval set; they too may come in a list of one."""
+@dataclass(frozen=True)
+class EvalRows:
+    """Checked rows to measure a ranker on."""
+
+    instances: Instances
+    labels: Floats
+    groups: Groups
+
+
+@with_parameters
+class Evaluated(TableEstimator):
+    """Rankers that measure an eval set after every round."""
+
+    eval_metric: Metric | None = parameter(
+        anything("str, Measure or list of them"),
+        "Measured on the eval set after every round; the first decides which round is best. "
+        'Default: "ndcg@10" with queries, "auc" without or with labels below 0.',
+        default=None,
+    )
+
+    def _eval_rows(
+        self, data: RankingInput, eval_set: EvalSet | None, eval_qid: VectorLike | None
+    ) -> EvalRows | None:
+        """Check the eval set, if there is one."""
+        if eval_set is None:
+            if eval_qid is not None:
+                raise DataError("eval_qid was given without eval_set.")
+            return None
+        X, y = _pair(eval_set)
+        instances = self._checked_table(X)
+        if (eval_qid is not None) != data.with_qid and data.labels is not None:
+            has, lacks = ("qid", "eval_qid") if eval_qid is None else ("eval_qid", "qid")
+            raise DataError(f"{has} was given without {lacks}: both or neither are needed.")
+        groups = _eval_groups(eval_qid, instances.n_rows)
+        return EvalRows(instances, check_labels(y, instances.n_rows), groups)
+
+    def _watch(self, rows: EvalRows, patience: int | None = None) -> Watch:
+        """Prepare ``eval_metric`` on an eval set.
+
+        Parameters
+        ----------
+        rows : EvalRows
+        patience : int or None
+            Rounds without a new best value before stopping.
+        """
+        metric = self.eval_metric
+        if metric is None:
+            graded = rows.groups.n_groups > 1 and rows.labels.min() >= 0.0
+            metric = "ndcg@10" if graded else "auc"
+        chosen = [
+            get_measure(one) for one in (metric if isinstance(metric, list | tuple) else [metric])
+        ]
+        measures = [
+            (m.name, m.prepare(rows.labels, rows.groups), m.higher_is_better) for m in chosen
+        ]
+        for name, prepared, _ in measures:
+            if not np.isfinite(prepared(np.zeros(len(rows.labels)))):
+                raise DataError(
+                    f"eval_set: {name} has no value on it, since no query has a relevant row (or "
+                    "a pair of different labels).",
+                    parameter="eval_set",
+                )
+        return Watch(rows.instances, rows.groups, measures, patience)
+
+
+@with_parameters
+class EarlyStopping(Evaluated):
+    """Rankers that stop when an eval set is ranked no better any more."""
+
+    early_stopping_rounds: int | None = parameter(
+        none_or(at_least(1)),
+        "Stop after so many rounds without a better value on the eval set; predict uses the "
+        "first best round.",
+        default=None,
+    )
+    validation_fraction: float = parameter(
+        between(0, 0.9, low_open=True),
+        "Share of whole queries held out for early stopping where no eval set is given.",
+        default=0.2,
+    )
+
+    def _stopping(
+        self,
+        data: RankingInput,
+        eval_set: EvalSet | None,
+        eval_qid: VectorLike | None,
+        seed: int,
+    ) -> tuple[Watch | None, Ints | None]:
+        """Return what to watch, and the training rows that were held out for it."""
+        rows, patience = self._eval_rows(data, eval_set, eval_qid), self.early_stopping_rounds
+        if rows is not None:
+            return self._watch(rows, patience), None
+        if patience is None:
+            return None, None
+        held = _held_out(data, self.validation_fraction, seed)
+        return self._watch(_take(data, held), patience), held
+
+
+def _pair(eval_set: EvalSet) -> tuple[TableLike, VectorLike]:
+    """Return (X, y), also where it comes in a list of one, as other libraries take it."""
+    pair: Any = eval_set
+    if isinstance(pair, list) and len(pair) == 1:
+        pair = pair[0]
+    if isinstance(pair, list) and any(isinstance(one, tuple) for one in pair):
+        raise DataError(f"there can be one eval set, a pair (X, y). Got {len(pair)}.")
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise DataError(
+            "eval_set must be a pair (X, y); its queries go to eval_qid.", parameter="eval_set"
+        )
+    return pair[0], pair[1]
+
+
+def _eval_groups(eval_qid: VectorLike | None, n_rows: int) -> Groups:
+    """Return the queries of an eval set; they too may come in a list of one."""
     if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
         eval_qid = eval_qid[0]
     return Groups.from_qid(eval_qid, n_rows, "eval_qid")
 
 
-def set_aside(
-    instances: Instances, labels: Floats, groups: Groups, rows: Ints
-) -> tuple[Instances, Floats, Groups]:
-    """Some rows of the training set, as an eval set."""
-    table = instances.table.tocsr()[rows] if instances.is_sparse else instances.table[rows]
-    codes = Groups.from_qid(groups.codes[rows], len(rows))
-    return Instances.from_input(table), labels[rows], codes
+def _take(data: RankingInput, rows: Ints) -> EvalRows:
+    """Return some rows of the training set as an eval set."""
+    table = data.instances.table
+    part = table.tocsr()[rows] if data.instances.is_sparse else table[rows]
+    groups = Groups.from_qid(data.groups.codes[rows], len(rows))
+    return EvalRows(Instances.from_input(part), data.known_labels[rows], groups)
 
 
-def make_watch(
-    instances: Instances, labels: Any, groups: Groups, metric: Any, patience: int | None
-) -> Watch:
-    """Watch the measures on an eval set.
-
-    Parameters
-    ----------
-    metric : str, Measure, sequence of them, or None
-        None: ndcg@10 with queries, auc without or with labels below 0. The first decides
-        when to stop.
-    patience : int or None
-        Rounds without a new best value before stopping.
-    """
-    known = check_labels(labels, instances.n_rows)
-    if metric is None:
-        graded = groups.n_groups > 1 and known.min() >= 0.0
-        metric = "ndcg@10" if graded else "auc"
-    several: Sequence[Any] = metric if isinstance(metric, list | tuple) else [metric]
-    chosen = [get_measure(one) for one in several]
-    measures = [(m.name, m.prepare(known, groups), m.higher_is_better) for m in chosen]
-    for name, prepared, _ in measures:
-        if not np.isfinite(prepared(np.zeros(len(known)))):
-            raise DataError(
-                f"eval_set: {name} has no value on it, since no query has a relevant row (or "
-                "a pair of different labels).",
-                parameter="eval_set",
-            )
-    return Watch(instances, groups, measures, patience)
-
-
-def split_rows(
-    y: Floats, groups: Groups, fraction: float, seed: int, has_qid: bool
-) -> tuple[Ints, Ints]:
-    """Rows to learn from and rows to set aside.
-
-    Whole queries are set aside. Where there are none (no qid), rows are, label by label.
-    """
+def _held_out(data: RankingInput, fraction: float, seed: int) -> Ints:
+    """Choose the training rows to hold out: whole queries, or without qid rows of every label."""
+    groups, y = data.groups, data.known_labels
     random = np.random.default_rng([seed, 20031])
-    aside = np.zeros(groups.n_rows, bool)
-    if has_qid:
+    held = np.zeros(groups.n_rows, bool)
+    if data.with_qid:
         if groups.n_groups < 2:
             raise DataError(
                 "early_stopping_rounds needs rows to judge by, and all rows are of one query: "
@@ -93,7 +168,7 @@ def split_rows(
             )
         count = min(groups.n_groups - 1, max(1, round(fraction * groups.n_groups)))
         for g in random.permutation(groups.n_groups)[:count]:
-            aside[groups.order[groups.starts[g] : groups.starts[g + 1]]] = True
+            held[groups.order[groups.starts[g] : groups.starts[g + 1]]] = True
     else:
         # Sorted by label with random order inside: every k-th row takes from each label.
         order = np.lexsort((random.random(len(y)), y))
@@ -103,5 +178,5 @@ def split_rows(
                 f"early_stopping_rounds needs rows to judge by, and {len(y)} rows are too few to "
                 "set some aside: pass eval_set=(X, y), or set early_stopping_rounds=None."
             )
-        aside[order[np.linspace(0, len(y) - 1, count).astype(np.int64)]] = True
-    return np.flatnonzero(~aside), np.flatnonzero(aside)
+        held[order[np.linspace(0, len(y) - 1, count).astype(np.int64)]] = True
+    return np.flatnonzero(held)

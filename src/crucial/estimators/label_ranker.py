@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,49 +10,31 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.bins import Bins
+from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.base import TableEstimator
+from crucial.estimators.shared import Binned
 from crucial.estimators.targets import read_targets
+from crucial.estimators.warn import warn_caller
 from crucial.feedback.labels import check_weights
 from crucial.kernels.threads import count_threads
 from crucial.label_ranking.boosting import boost_labels
 from crucial.label_ranking.losses import LABEL_OBJECTIVES, LabelObjective
 from crucial.label_ranking.model import LabelModel
 from crucial.label_ranking.stumps import LabelStumpSearch
-from crucial.types import Bools, Floats
-from crucial.validation import check_choice, check_integer, check_real, refuse
+from crucial.parameters import at_least, between, one_of, parameter, with_parameters
+from crucial.types import Bools, Floats, TableLike, VectorLike
 
 __all__ = ["LabelRanker"]
 
 
-class LabelRanker(ClassifierMixin, TableEstimator):
+@with_parameters
+class LabelRanker(ClassifierMixin, Binned, TableEstimator):
     """Rank the labels of every instance, the right ones on top (Schapire & Singer 1999).
 
     Every round adds a stump: one threshold of one feature, with a prediction for every label
     on either side and one where the feature abstains. ``f(x, l)`` is the sum. Learns from one
     label an instance (multiclass) or from a set of labels (multilabel).
-
-    Parameters
-    ----------
-    n_estimators : int, default=300
-        Rounds.
-    learning_rate : float, default=1.0
-        Factor on every prediction, in (0, 1].
-    objective : {"mh", "mr", "mr_product"}, default="mh"
-        "mh", AdaBoost.MH: every (instance, label) is an example of two classes, right and
-        wrong. "mr", AdaBoost.MR: every right label should score above every wrong one of the
-        same instance; instances count the same however many labels they have. "mr_product":
-        every right (instance, label) above every wrong one, of any instance: what AdaBoost.MR
-        is taken for by Rudin & Schapire (2009, section 5.1), and for which they show it to
-        have the minimisers of AdaBoost.MH. For "mr" that does not hold, as it would take an
-        intercept for every instance.
-    predictions : {"real", "discrete"}, default="real"
-        Real numbers, for "mh" and "mr_product" the best there are, for "mr" the best by a
-        bound on its loss (the paper has none); or 1 and -1 times one weight a round.
-    max_bins : int or None, default=255
-        Bins a feature; None for one per distinct value.
-    n_jobs : int or None, default=None
-        Threads; None for all cores. The result is the same for any number.
 
     Attributes
     ----------
@@ -66,8 +47,6 @@ class LabelRanker(ClassifierMixin, TableEstimator):
         What happened in every round: stump, z, log_loss, loss, f_skew ("mh"), seconds.
     stopped_ : str
         Why it ended early, if it did.
-    n_features_in_ : int
-    feature_names_in_ : array of str, where X had names
 
     Notes
     -----
@@ -84,40 +63,37 @@ class LabelRanker(ClassifierMixin, TableEstimator):
     [['high', 'mid', 'low'], ['low', 'mid', 'high']]
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 300,
-        learning_rate: float = 1.0,
-        *,
-        objective: str = "mh",
-        predictions: str = "real",
-        max_bins: int | None = 255,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.objective = objective
-        self.predictions = predictions
-        self.max_bins = max_bins
-        self.n_jobs = n_jobs
+    n_estimators: int = parameter(at_least(1), "Rounds.", default=300, kw_only=False)
+    learning_rate: float = parameter(
+        between(0, 1, low_open=True),
+        "Factor on every prediction, in (0, 1].",
+        default=1.0,
+        kw_only=False,
+    )
+    objective: str = parameter(
+        one_of(*LABEL_OBJECTIVES),
+        '"mh", AdaBoost.MH: every (instance, label) is an example of two classes, right and wrong. '
+        '"mr", AdaBoost.MR: every right label should score above every wrong one of the same '
+        "instance; instances count the same however many labels they have. "
+        '"mr_product": every right (instance, label) above every wrong one, of any instance: what '
+        "AdaBoost.MR is taken for by Rudin & Schapire (2009, section 5.1), and for which they show "
+        'it to have the minimisers of AdaBoost.MH. For "mr" that does not hold, as it would take '
+        "an intercept for every instance.",
+        default="mh",
+    )
+    predictions: str = parameter(
+        one_of("real", "discrete"),
+        'Real numbers, for "mh" and "mr_product" the best there are, for "mr" the best by a bound '
+        "on its loss (the paper has none); or 1 and -1 times one weight per round.",
+        default="real",
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _check_parameters(self) -> None:
-        owner = type(self).__name__
-        check_integer(owner, "n_estimators", self.n_estimators, 1)
-        check_real(owner, "learning_rate", self.learning_rate, 0.0, 1.0, low_open=True)
-        check_choice(owner, "objective", self.objective, list(LABEL_OBJECTIVES))
-        check_choice(owner, "predictions", self.predictions, ["real", "discrete"])
-        check_integer(owner, "max_bins", self.max_bins, 2, 65535, none=True)
-        check_integer(owner, "n_jobs", self.n_jobs, -(2**31), none=True)
-        if self.n_jobs == 0:
-            raise refuse(owner, "n_jobs", "an int other than 0, or None", self.n_jobs)
-
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: VectorLike, *, sample_weight: VectorLike | None = None) -> Self:
         """Learn which labels are right.
 
         Parameters
@@ -130,7 +106,8 @@ class LabelRanker(ClassifierMixin, TableEstimator):
             A row of weight 2 counts as two rows, of weight 0 as none.
         """
         self._check_parameters()
-        instances = self._instances(X, reset=True)
+        instances = Instances.from_input(X)
+        self._learn_columns(instances)
         classes, right, multilabel = _read_labels(y, instances.n_rows)
         weights = check_weights(sample_weight, instances.n_rows)
         rows = np.arange(len(right)) if weights is None else np.flatnonzero(weights > 0)
@@ -151,10 +128,9 @@ class LabelRanker(ClassifierMixin, TableEstimator):
             discrete=discrete,
         )
         if not made.rounds:
-            warnings.warn(
+            warn_caller(
                 f"no round could be made ({made.stopped}); all scores are the same.",
                 NoProgressWarning,
-                stacklevel=2,
             )
         self.classes_, self.multilabel_ = classes, multilabel
         self.trace_, self.stopped_ = tuple(made.rounds), made.stopped
@@ -168,23 +144,23 @@ class LabelRanker(ClassifierMixin, TableEstimator):
 
     # -- using it -----------------------------------------------------------------
 
-    def label_scores(self, X: Any) -> Floats:
+    def label_scores(self, X: TableLike) -> Floats:
         """``f(x, l) + b`` of every row and label: shape (n_rows, n_labels).
 
         b is the same for all; with it, right and wrong labels of the training rows weigh the
         same in AdaBoost.MH's objective, so that a label is rather right than wrong above 0.
         """
         check_is_fitted(self, "model_")
-        return self.model_.predict(self._instances(X, reset=False))
+        return self.model_.predict(self._checked_table(X))
 
-    def rank_labels(self, X: Any) -> NDArray[Any]:
+    def rank_labels(self, X: TableLike) -> NDArray[Any]:
         """The labels of every row, the highest score first (equal ones as in ``classes_``)."""
         scores = self.label_scores(X)
         order = np.argsort(-scores, axis=1, kind="stable")
         ranked: NDArray[Any] = self.classes_[order]
         return ranked
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: TableLike) -> Floats:
         """`label_scores` in the form scikit-learn wants.
 
         Half of the difference of both scores, of shape (n_rows,), for two classes.
@@ -194,7 +170,7 @@ class LabelRanker(ClassifierMixin, TableEstimator):
             return (scores[:, 1] - scores[:, 0]) / 2
         return scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """The label with the highest score; for a multilabel y, 1 for every score above 0."""
         scores = self.label_scores(X)
         if self.multilabel_:
@@ -202,7 +178,9 @@ class LabelRanker(ClassifierMixin, TableEstimator):
         chosen: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
         return chosen
 
-    def score(self, X: Any, y: Any, *, sample_weight: Any = None) -> float:
+    def score(
+        self, X: TableLike, y: VectorLike, *, sample_weight: VectorLike | None = None
+    ) -> float:
         """Label ranking average precision, scikit-learn's; for one label a row, its mean 1/rank.
 
         Parameters
@@ -218,7 +196,7 @@ class LabelRanker(ClassifierMixin, TableEstimator):
         return float(label_ranking_average_precision_score(right, scores, sample_weight=weights))
 
 
-def _read_labels(y: Any, n_rows: int) -> tuple[NDArray[Any], Bools, bool]:
+def _read_labels(y: VectorLike, n_rows: int) -> tuple[NDArray[Any], Bools, bool]:
     """The labels, which of them each row has, and whether y was a matrix."""
     values, kind = read_targets(y, "LabelRanker")
     if len(values) != n_rows:
@@ -232,7 +210,7 @@ def _read_labels(y: Any, n_rows: int) -> tuple[NDArray[Any], Bools, bool]:
     return classes, codes[:, None] == np.arange(len(classes)), False
 
 
-def _read_known(y: Any, classes: NDArray[Any], multilabel: bool, n_rows: int) -> Bools:
+def _read_known(y: VectorLike, classes: NDArray[Any], multilabel: bool, n_rows: int) -> Bools:
     """Which of the labels of fit each row has; refuses others."""
     found, right, matrix = _read_labels(y, n_rows)
     if matrix != multilabel or (matrix and len(found) != len(classes)):

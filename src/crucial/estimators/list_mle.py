@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 
 from sklearn.exceptions import ConvergenceWarning
 
-from crucial.estimators.listwise import Learned, ListRanker, Lists
-from crucial.linear.design import Design
+from crucial.data.instances import Instances
+from crucial.estimators.linear import RidgeRanker, WeightedFeatures
+from crucial.estimators.warn import warn_caller
+from crucial.feedback.labels import LabelFeedback
+from crucial.linear.design import Matrix
 from crucial.linear.likelihood import ListLikelihood
+from crucial.linear.solution import Solution
 from crucial.linear.solvers import lbfgs
-from crucial.validation import check_integer, check_real
+from crucial.parameters import parameter, with_parameters
 
 __all__ = ["ListMLE"]
 
 
-class ListMLE(ListRanker):
+@with_parameters
+class ListMLE(RidgeRanker):
     """Make the given orders likely: Plackett and Luce's model of lists (Xia et al. 2008).
 
     A list is made by choosing its first row among all, the next among the others, and so on,
@@ -24,28 +29,10 @@ class ListMLE(ListRanker):
     less a ridge. The problem is convex, and solved by L-BFGS with the exact gradient, O(n) a
     pass after one sort.
 
-    Parameters
-    ----------
-    l2 : float, default=0.001
-        Ridge ``(l2 / 2) |w|^2`` on the weights of standardised features, beside the mean loss of
-        a choice; above 0.
-    tol : float, default=1e-8
-        Ends where no entry of the gradient is larger.
-    max_iter : int, default=1000
-    n_jobs : int or None, default=None
-        Threads of `predict`; None for all cores.
-
     Attributes
     ----------
-    model_ : AdditiveRanker
-        The weighted features, which can be saved and shown.
     objective_ : float
         Mean loss of a choice and the ridge.
-    n_iter_ : int
-    feature_importances_ : array of shape (n_features,)
-        Share of the absolute weight that went to each feature.
-    n_features_in_ : int
-    feature_names_in_ : array of str, where X had names
 
     Notes
     -----
@@ -67,38 +54,26 @@ class ListMLE(ListRanker):
     [1, 2, 3]
     """
 
-    def __init__(
-        self,
-        l2: float = 1e-3,
-        *,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.l2 = l2
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    l2: float = parameter(
+        text="Ridge ``(l2 / 2) |w|^2`` on the weights of standardised features, beside the mean "
+        "loss of a choice; above 0.",
+        default=1e-3,
+        kw_only=False,
+    )
+    tol: float = parameter(text="Ends where no entry of the gradient is larger.", default=1e-8)
 
-    def _check_parameters(self) -> None:
-        owner = type(self).__name__
-        check_real(owner, "l2", self.l2, 0.0, low_open=True)
-        check_real(owner, "tol", self.tol, 0.0, low_open=True)
-        check_integer(owner, "max_iter", self.max_iter, 1)
-        self._check_threads()
-
-    def _learn(self, lists: Lists) -> Learned:
-        weight = lists.feedback.weight
-        design = Design.of(lists.instances, lists.rows, weight)
-        likelihood = ListLikelihood(lists.layout, weight, lists.factor)
-        found = lbfgs(likelihood, design.matrix, self.l2, self.tol, self.max_iter)
+    def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> Solution:
+        rows = feedback.labelled()
+        likelihood = ListLikelihood(rows.layout, feedback.weight, rows.coefficient)
+        found = lbfgs(likelihood, matrix, self.l2, self.tol, self.max_iter)
         if found.n_iter >= self.max_iter and found.slope and found.slope > self.tol:
-            warnings.warn(
+            warn_caller(
                 f"{found.n_iter} steps left a slope of {found.slope:.2g}; raise max_iter, l2 or "
                 "tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
-        attributes = {"objective_": found.value, "n_iter_": max(1, found.n_iter)}
-        weights = found.weights * design.scale
-        return Learned(design.rankers, weights, attributes, {"objective": found.value})
+        return found
+
+    def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
+        learned = super()._learn(instances, feedback)
+        return replace(learned, figures={"objective": self.objective_})

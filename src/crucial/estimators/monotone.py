@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.validation import refuse
+from crucial.parameters import refuse
 
 __all__ = ["monotone_signs"]
 

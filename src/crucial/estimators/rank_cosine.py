@@ -2,55 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from crucial.estimators.listwise import Learned, ListRanker, Lists
+from crucial.data.instances import Instances
+from crucial.estimators.base import StagedRanker
+from crucial.estimators.linear import LinearRanker, WeightedFeatures
+from crucial.feedback.labels import LabelFeedback
 from crucial.linear.cosine import CosineLists, add_features
 from crucial.linear.design import Design
 from crucial.model.additive import AdditiveRanker
-from crucial.types import Floats
-from crucial.validation import check_flag, check_integer, check_real
+from crucial.parameters import at_least, between, flag, parameter, with_parameters
 
 __all__ = ["RankCosine"]
 
 
-class RankCosine(ListRanker):
+@with_parameters
+class RankCosine(LinearRanker, StagedRanker[AdditiveRanker]):
     """Bring the scores of a query into line with its labels (Qin et al. 2008).
 
     The loss of a query is ``(1 - cos(labels, scores)) / 2``, between 0 and 1 for every query,
     long or short. The score is a sum of features, added one a round: the one that, with its
     weight in closed form, brings the mean loss over queries lowest.
 
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Rounds at most.
-    centred : bool, default=True
-        Take the mean of a query from its labels and scores first: the cosine is then their
-        correlation, and what is added to all labels or scores of a query changes nothing, as it
-        changes no order. False is the cosine as published: features lie in [0, 1] by their range
-        in training, and labels count as they are.
-    tol : float, default=1e-7
-        Ends where no feature brings the loss down by more.
-    n_jobs : int or None, default=None
-        Threads of `predict`; None for all cores.
-
     Attributes
     ----------
     model_ : AdditiveRanker
-        The weighted features, one term a round, which can be saved and shown.
+        The weighted features, one term per round, which can be saved and shown.
     loss_curve_ : array of shape (n_rounds,)
         Mean loss after every round; it falls.
     n_iter_ : int
         Rounds.
-    feature_importances_ : array of shape (n_features,)
-        Share of the absolute weight that went to each feature.
-    n_features_in_ : int
-    feature_names_in_ : array of str, where X had names
 
     Notes
     -----
@@ -70,44 +51,31 @@ class RankCosine(ListRanker):
     [1, 2, 3]
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        centred: bool = True,
-        tol: float = 1e-7,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.centred = centred
-        self.tol = tol
-        self.n_jobs = n_jobs
+    n_estimators: int = parameter(at_least(1), "Rounds at most.", default=100, kw_only=False)
+    centred: bool = parameter(
+        flag,
+        "Take the mean of a query from its labels and scores first: the cosine is then their "
+        "correlation, and what is added to all labels or scores of a query changes nothing, as it "
+        "changes no order. False is the cosine as published: features lie in [0, 1] by their "
+        "range in training, and labels count as they are.",
+        default=True,
+    )
+    tol: float = parameter(
+        between(0, np.inf), "Ends where no feature brings the loss down by more.", default=1e-7
+    )
 
-    def _check_parameters(self) -> None:
-        owner = type(self).__name__
-        check_integer(owner, "n_estimators", self.n_estimators, 1)
-        check_flag(owner, "centred", self.centred)
-        check_real(owner, "tol", self.tol, 0.0)
-        self._check_threads()
-
-    def _learn(self, lists: Lists) -> Learned:
-        weight = lists.feedback.weight
-        design = Design.of(lists.instances, lists.rows, weight, standard=self.centred)
-        cosines = CosineLists(lists.layout, weight, lists.factor, centred=self.centred)
+    def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
+        rows, weight, centred = feedback.labelled(), feedback.weight, bool(self.centred)
+        design = Design.of(instances, feedback.rows, weight, standard=centred)
+        cosines = CosineLists(rows.layout, weight, rows.coefficient, centred=centred)
         rounds = list(add_features(cosines, design.matrix, self.n_estimators, self.tol))
         losses = np.array([one.loss for one in rounds])
         weights = np.array([one.weight * design.scale[one.column] for one in rounds])
         rankers = [design.rankers[one.column] for one in rounds]
-        attributes = {"loss_curve_": losses, "n_iter_": max(1, len(rounds))}
-        told = {"loss": float(losses[-1]) if len(losses) else 0.5}
-        return Learned(rankers, weights, attributes, told)
+        self.loss_curve_, self.n_iter_ = losses, max(1, len(rounds))
+        loss = float(losses[-1]) if len(losses) else 0.5
+        return WeightedFeatures(rankers, weights, {"loss": loss})
 
-    def staged_predict(self, X: Any, qid: Any = None) -> Iterator[Floats]:
-        """Scores after every round; arguments as in `predict`."""
-        check_is_fitted(self, "model_")
-        return self.model_.staged_predict(self._instances(X, reset=False))
-
-    def truncate(self, n_rounds: int) -> AdditiveRanker:
-        """The ranker as it was after ``n_rounds`` rounds."""
-        check_is_fitted(self, "model_")
-        return self.model_.truncate(n_rounds)
+    def _set_model(self, model: AdditiveRanker, with_qid: bool) -> None:
+        super()._set_model(model, with_qid)
+        self.ensemble_ = model

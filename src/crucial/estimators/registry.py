@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from crucial.validation import lookup
+from crucial.parameters import lookup
 
 __all__ = ["RANKERS", "ranker_class"]
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
 
-from crucial.data.groups import Groups
 from crucial.errors import DataError
-from crucial.estimators.listwise import Learned, ListRanker, Lists
-from crucial.feedback.labels import check_weights
+from crucial.estimators.base import RankingInput
+from crucial.estimators.linear import RidgeRanker, check_two_labels
+from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.top import top_labels
 from crucial.linear.average_precision import PrecisionLoss
 from crucial.linear.cutting_planes import cutting_planes, load_solver
-from crucial.linear.design import Design
+from crucial.linear.design import Matrix
+from crucial.linear.solution import Solution
+from crucial.parameters import at_least, between, either, none_or, parameter, with_parameters
 from crucial.types import Floats
-from crucial.validation import check_integer, check_real, refuse
 
 __all__ = ["SVMMap"]
 
@@ -26,8 +25,14 @@ __all__ = ["SVMMap"]
 #: Rows that weights may make of the given ones: beyond, memory ends.
 _MOST_ROWS = 1e8
 
+_GRADES = (
+    "Set top= to how many of a query's first positions are relevant, make the labels two "
+    "(y >= threshold), or use ListMLE or RankBoost, which take grades."
+)
 
-class SVMMap(ListRanker):
+
+@with_parameters
+class SVMMap(RidgeRanker):
     """Rank by a margin that grows with what is lost in average precision (Yue et al. 2007).
 
     In every query the right order should score above any other by at least the average precision
@@ -38,36 +43,14 @@ class SVMMap(ListRanker):
     is minimised by cutting planes to a proven distance from its minimum; the worst order of every
     query is found exactly. It needs a solver of quadratic problems: ``pip install crucial[qp]``.
 
-    Parameters
-    ----------
-    l2 : float, default=0.01
-        Ridge on the weights of standardised features; above 0. It is 1/C of the paper, with the
-        mean of the queries' losses for their sum.
-    top : int, float or None, default=None
-        Which rows are relevant. None: labels are of two values in a query, and the higher is
-        relevant. A number or a share: those among the first so many positions of their query by
-        label, for grades and strict orders; rows of equal labels share the best of their
-        positions, and those of a query's lowest label are never relevant.
-    tol : float, default=0.001
-        How far above its minimum the objective may be left.
-    max_iter : int, default=1000
-        Planes at most.
-    n_jobs : int or None, default=None
-        Threads of `predict`; None for all cores.
-
     Attributes
     ----------
-    model_ : AdditiveRanker
-        The weighted features, which can be saved and shown.
     objective_ : float
+        Value of the objective.
     gap_ : float
         The objective is at most this far above its minimum.
     n_iter_ : int
         Planes that were made.
-    feature_importances_ : array of shape (n_features,)
-        Share of the absolute weight that went to each feature.
-    n_features_in_ : int
-    feature_names_in_ : array of str, where X had names
 
     Notes
     -----
@@ -87,20 +70,22 @@ class SVMMap(ListRanker):
     [1, 2, 3]
     """
 
-    def __init__(
-        self,
-        l2: float = 1e-2,
-        *,
-        top: int | float | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.l2 = l2
-        self.top = top
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    l2: float = parameter(
+        text="Ridge on the weights of standardised features; above 0. It is 1/C of the paper, with "
+        "the mean of the queries' losses for their sum.",
+        default=0.01,
+        kw_only=False,
+    )
+    top: int | float | None = parameter(
+        none_or(either(at_least(1), between(0, 1, low_open=True, high_open=True, noun="share"))),
+        "Which rows are relevant. None: labels are of two values in a query, and the higher is "
+        "relevant. A number or a share: those among the first so many positions of their query by "
+        "label, for grades and strict orders; rows of equal labels share the best of their "
+        "positions, and those of a query's lowest label are never relevant.",
+        default=None,
+    )
+    tol: float = parameter(default=1e-3)
+    max_iter: int = parameter(text="Planes at most.", default=1000)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -108,21 +93,11 @@ class SVMMap(ListRanker):
             tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
 
-    def _check_parameters(self) -> None:
-        owner = type(self).__name__
-        check_real(owner, "l2", self.l2, 0.0, low_open=True)
-        check_real(owner, "tol", self.tol, 0.0, low_open=True)
-        check_integer(owner, "max_iter", self.max_iter, 1)
-        whole = isinstance(self.top, int | np.integer) and not isinstance(self.top, bool)
-        share = isinstance(self.top, float | np.floating) and 0.0 < self.top < 1.0
-        if not (self.top is None or share or (whole and self.top >= 1)):
-            rule = "an int of at least 1, a share in (0, 1), or None"
-            raise refuse(owner, "top", rule, self.top)
-        self._check_threads()
+    def _check_combinations(self) -> None:
         load_solver()
 
-    def _labels(self, y: Floats, groups: Groups, sample_weight: Any) -> Floats:
-        weight = check_weights(sample_weight, len(y))
+    def _labels(self, data: RankingInput) -> Floats:
+        y, groups, weight = super()._labels(data), data.groups, data.weight
         if weight is not None and np.any(weight != np.floor(weight)):
             row = int(np.flatnonzero(weight != np.floor(weight))[0])
             raise DataError(
@@ -142,46 +117,14 @@ class SVMMap(ListRanker):
         np.minimum.at(lowest, groups.codes, y)
         return (kept > lowest[groups.codes]).astype(np.float64)
 
-    def _learn(self, lists: Lists) -> Learned:
-        _check_two(lists)
-        layout, weight = lists.layout, lists.feedback.weight
-        design = Design.of(lists.instances, lists.rows, weight)
-        matrix = design.matrix
+    def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> Solution:
+        check_two_labels("SVMMap", feedback, _GRADES)
+        rows, weight = feedback.labelled(), feedback.weight
+        layout = rows.layout
         if weight is not None:
             matrix = matrix[np.repeat(np.arange(len(weight)), weight.astype(np.int64))]
             layout = layout.repeated(weight.astype(np.int64))
-        loss = PrecisionLoss(layout, lists.factor)
+        loss = PrecisionLoss(layout, rows.coefficient)
         found = cutting_planes(loss, matrix, self.l2, self.tol, self.max_iter)
-        if found.gap > self.tol and len(design.rankers):
-            warnings.warn(
-                f"{found.n_iter} planes left the objective up to {found.gap:.2g} above its "
-                "minimum; raise max_iter, l2 or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        attributes = {"objective_": found.value, "gap_": found.gap, "n_iter_": found.n_iter}
-        told = {"objective": found.value, "gap": found.gap}
-        return Learned(design.rankers, found.weights * design.scale, attributes, told)
-
-
-def _check_two(lists: Lists) -> None:
-    """Refuse a query of more than two labels."""
-    layout = lists.layout
-    levels = np.diff(layout.query_first)
-    deep = np.flatnonzero(levels > 2)
-    if not len(deep):
-        return
-    at = int(deep[0])
-    first = int(layout.query_first[at])
-    said = ", ".join(f"{v:g}" for v in layout.values[first : first + min(4, levels[at])])
-    more = ", ..." if levels[at] > 4 else ""
-    where = "the labels are"
-    if lists.groups.n_groups > 1:
-        query = lists.groups.ids[layout.queries[at : at + 1]].tolist()[0]
-        where = f"the labels of query {query!r} are"
-    raise DataError(
-        "SVMMap: Only binary classification is supported; average precision knows relevant and "
-        f"not, two labels in a query, and {where} {said}{more}. Set top= to how many of a query's "
-        "first positions are relevant, make the labels two (y >= threshold), or use ListMLE or "
-        "RankBoost, which take grades."
-    )
+        self._warn_of_gap(found, "planes")
+        return found

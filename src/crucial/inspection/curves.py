@@ -14,10 +14,10 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.importance import default_measure
 from crucial.inspection.pair_margins import margins
-from crucial.inspection.parts import checked_rows
 from crucial.inspection.results import as_frame, new_axes
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
+from crucial.model.inputs import checked_rows
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import sparkline
 from crucial.parameters import at_least, check

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
-from crucial.inspection.parts import Parts, additive_model, checked_rows, feature_parts
+from crucial.inspection.parts import Parts, additive_model, feature_parts
 from crucial.inspection.results import as_frame, feature_name, new_axes, shown
 from crucial.model.additive import AdditiveRanker
+from crucial.model.inputs import checked_rows
 from crucial.parameters import at_least, check, int_between
 from crucial.types import Floats
 

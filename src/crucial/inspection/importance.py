@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
-from crucial.inspection.parts import checked_rows
 from crucial.inspection.results import as_frame, feature_name, new_axes, shown
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
+from crucial.model.inputs import checked_rows
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.parameters import at_least, check, int_between, one_of
 from crucial.types import Floats

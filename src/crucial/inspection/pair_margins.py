@@ -14,10 +14,10 @@ from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.feedback.margins import MarginCounts, quantiles, shares_at_most
 from crucial.feedback.pairs import PairFeedback
-from crucial.inspection.parts import checked_rows
 from crucial.inspection.results import as_frame, new_axes
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
+from crucial.model.inputs import checked_rows
 from crucial.model.shape import sparkline
 from crucial.model.weak import Constant, Vote
 from crucial.parameters import at_least, check, refuse

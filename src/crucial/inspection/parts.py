@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
 from crucial.model.additive import AdditiveRanker
-from crucial.model.inputs import check_columns, check_finite, check_names
-from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import Shape
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 from crucial.types import Floats, Ints
 
-__all__ = ["Parts", "additive_model", "checked_rows", "feature_parts", "step_of"]
+__all__ = ["Parts", "additive_model", "feature_parts", "step_of"]
 
 
 _ALTERNATIVE = "importances(ranker, X, y, kind='permutation') works for every ranker that predicts"
@@ -54,15 +52,6 @@ def additive_model(ranker: Any, what: str) -> AdditiveRanker:
                 f"{type(weak).__name__}, no function of one feature's value. {_ALTERNATIVE}."
             )
     return model
-
-
-def checked_rows(model: AdditiveRanker | RankAdditionRanker, X: Any) -> Instances:
-    """Rows with the model's features; others are named in the error."""
-    instances = Instances.from_input(X)
-    check_names(instances.names, model.feature_names)
-    check_columns(instances.n_features, model.n_features)
-    check_finite(instances, model.feature_names)
-    return instances
 
 
 def step_of(shape: Shape, column: NDArray[Any]) -> Ints:

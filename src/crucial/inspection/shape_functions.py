@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from crucial.inspection.parts import additive_model, checked_rows, step_of
+from crucial.inspection.parts import additive_model, step_of
 from crucial.inspection.results import as_frame, axes_grid, feature_name, shown
 from crucial.model.describe import Ramp, describe
+from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape, sparkline
 from crucial.parameters import at_least, check
 from crucial.types import Floats

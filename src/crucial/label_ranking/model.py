@@ -80,7 +80,7 @@ class LabelModel:
     def predict(self, X: TableLike | Instances) -> Floats:
         """Return the score of every label of every row, of shape (n_rows, n_labels)."""
         instances = Instances.from_input(X)
-        check_columns(instances.n_features, self.n_features)
+        check_columns(instances, self.n_features)
         check_finite(instances, instances.names)
         out = np.full((instances.n_rows, self.n_labels), self.intercept)
         for feature, cuts, table in self._tables:

@@ -14,7 +14,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.kernels.predict import BLOCK_ROWS
 from crucial.model.checks import check_ranker, plain_names, plain_summary, plain_weights
-from crucial.model.inputs import check_columns, check_finite, check_names
+from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape
 from crucial.model.steps import Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
@@ -191,10 +191,7 @@ class AdditiveRanker:
         return out
 
     def _checked(self, X: Any, groups: Groups | None, n_jobs: int | None) -> Instances:
-        instances = Instances.from_input(X)
-        check_names(instances.names, self.feature_names)
-        check_columns(instances.n_features, self.n_features)
-        check_finite(instances, self.feature_names, n_jobs)
+        instances = checked_rows(self, X, n_jobs)
         if self.needs_query:
             if groups is None:
                 raise NotRankedError(

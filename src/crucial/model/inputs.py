@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,48 +12,89 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.kernels.threads import count_threads, run_all
+from crucial.types import TableLike
 
-__all__ = ["check_columns", "check_finite", "check_names"]
+__all__ = ["check_columns", "check_finite", "checked_rows"]
 
 _BLOCK = 1 << 19  # numbers looked at in one go: they and the answer stay in the cache
 
 
-def check_columns(n_columns: int, n_features: int) -> None:
-    """Refuse a table that has another number of columns than the model has features."""
-    if n_columns != n_features:
-        raise DataError(
-            f"the model has {n_features} features, got X with {n_columns} columns. Give the "
-            "columns the model was trained on, in the same order."
-        )
+class TrainedModel(Protocol):
+    """What a model says of the columns that it scores."""
+
+    @property
+    def n_features(self) -> int:
+        """How many there are."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """What they are called, if they have names."""
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """How the model was made."""
 
 
-def check_names(given: tuple[str, ...] | None, expected: tuple[str, ...] | None) -> None:
-    """Refuse columns whose names are not the model's, in the model's order.
+def check_columns(
+    instances: Instances,
+    n_features: int,
+    names: tuple[str, ...] | None = None,
+    owner: str = "the model",
+) -> None:
+    """Check that a table has the columns that a model was trained on, in scikit-learn's words.
 
     A table without names, or a model without, is only held to the number of columns.
+
+    Parameters
+    ----------
+    instances : Instances
+        The table.
+    n_features : int
+        How many columns there must be.
+    names : tuple of str, optional
+        What they must be called.
+    owner : str
+        The model or estimator, for messages.
     """
-    if given is None or expected is None or given == expected:
-        return
-    known, came = set(expected), set(given)
-    extra = [name for name in given if name not in known]
-    missing = [name for name in expected if name not in came]
-    if extra or missing:
-        parts = [
-            f"{what}: {', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}"
-            for what, names in (("missing", missing), ("unknown to the model", extra))
-            if names
-        ]
+    if instances.names is not None and names is not None:
+        _check_names(instances.names, names)
+    if instances.n_features != n_features:
         raise DataError(
-            f"the columns of X are not the model's features; {'; '.join(parts)}. Select "
-            "the model's features by name."
+            f"X has {instances.n_features} features, but {owner} is expecting {n_features} "
+            "features as input. Pass the columns that it was trained on, in the same order."
         )
-    if len(given) != len(expected):
-        raise DataError("X has columns of the same name; give every feature once.")
-    place = next(j for j, name in enumerate(given) if name != expected[j])
-    raise DataError(
-        f"the columns of X are in another order than the model's features: column {place} is "
-        f"{given[place]!r}, expected {expected[place]!r}. Select the model's features by name."
-    )
+
+
+def _check_names(given: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    if given == expected:
+        return
+    unseen, missing = sorted({*given} - {*expected}), sorted({*expected} - {*given})
+    lines = ["The feature names should match those that were passed during fit."]
+    for title, names in (
+        ("Feature names unseen at fit time:", unseen),
+        ("Feature names seen at fit time, yet now missing:", missing),
+    ):
+        if names:
+            lines += [title, *(f"- {name}" for name in names[:5])]
+            lines += [f"- ... and {len(names) - 5} more"] if len(names) > 5 else []
+    if not unseen and not missing and len(given) != len(expected):
+        lines.append("X has columns of the same name; pass every feature once.")
+    elif not unseen and not missing:
+        place = next(j for j, name in enumerate(given) if name != expected[j])
+        lines.append(
+            "Feature names must be in the same order as they were in fit.\n"
+            f"Column {place} is {given[place]!r}, expected {expected[place]!r}."
+        )
+    raise DataError("\n".join(lines) + "\n")
+
+
+def checked_rows(model: TrainedModel, X: TableLike, n_jobs: int | None = 1) -> Instances:
+    """Return the rows that a model is to score: its columns, and no infinite values."""
+    instances = Instances.from_input(X)
+    owner = str(model.training.get("estimator", type(model).__name__))
+    check_columns(instances, model.n_features, model.feature_names, owner)
+    check_finite(instances, model.feature_names, n_jobs)
+    return instances
 
 
 def _refuse_infinity(row: int, column: int, value: float, names: tuple[str, ...] | None) -> None:

@@ -14,7 +14,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.checks import check_ranker, plain_names, plain_summary, plain_weights
-from crucial.model.inputs import check_columns, check_finite, check_names
+from crucial.model.inputs import checked_rows
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
 from crucial.model.shape import Shape
@@ -174,10 +174,7 @@ class RankAdditionRanker:
     def _checked(
         self, X: Any, groups: Groups | None, n_jobs: int | None
     ) -> tuple[Instances, Groups]:
-        instances = Instances.from_input(X)
-        check_names(instances.names, self.feature_names)
-        check_columns(instances.n_features, self.n_features)
-        check_finite(instances, self.feature_names, n_jobs)
+        instances = checked_rows(self, X, n_jobs)
         if groups is None:
             raise NotRankedError(
                 "this model ranks every row against the others of its query: give the query "

@@ -23,7 +23,6 @@ __all__ = [
     "either",
     "flag",
     "function",
-    "has_methods",
     "int_between",
     "lookup",
     "none_or",
@@ -51,6 +50,8 @@ class Rule:
         Whether a value is one of the alternatives. NumPy's scalars count as Python's.
     choices : tuple
         The values themselves, where they can be listed.
+    remedy : str
+        What to do instead, to end the error message with.
 
     Examples
     --------
@@ -64,6 +65,7 @@ class Rule:
     kind: str
     accepts: Callable[[Any], bool]
     choices: tuple[object, ...] = ()
+    remedy: str = ""
 
     @property
     def wording(self) -> str:
@@ -115,6 +117,7 @@ def between(
     low_open: bool = False,
     high_open: bool = False,
     noun: str = "number",
+    remedy: str = "",
 ) -> Rule:
     """Allow the finite numbers from ``low`` to ``high``; an open end is not included."""
 
@@ -124,7 +127,8 @@ def between(
         return inside and not (low_open and value == low) and not (high_open and value == high)
 
     left, right = "(" if low_open else "[", ")" if high_open or math.isinf(high) else "]"
-    return Rule((f"a {noun} in {left}{low:g}, {high:g}{right}",), "float", accepts)
+    words = f"a {noun} in {left}{low:g}, {high:g}{right}"
+    return Rule((words,), "float", accepts, remedy=remedy)
 
 
 def above(low: float) -> Rule:
@@ -160,12 +164,6 @@ def none_or(rule: Rule) -> Rule:
     return either(rule, one_of(None))
 
 
-def has_methods(*names: str) -> Rule:
-    """Allow objects that have all of the named methods."""
-    words = f"an object with {', '.join(names[:-1])} and {names[-1]}"
-    return Rule((words,), "object", lambda value: all(hasattr(value, name) for name in names))
-
-
 def anything(kind: str) -> Rule:
     """Allow every value, where only the data can tell what is wrong with it."""
     return Rule((kind,), kind, lambda value: True)
@@ -176,7 +174,7 @@ nonzero = Rule(("a nonzero int",), "int", lambda value: _is_int(value) and value
 function = Rule(("a function",), "callable", callable)
 
 
-def refuse(owner: str, name: str, rule: str, value: object) -> ParameterError:
+def refuse(owner: str, name: str, rule: str, value: object, remedy: str = "") -> ParameterError:
     """Make the error that says a parameter breaks its rule.
 
     Examples
@@ -184,7 +182,7 @@ def refuse(owner: str, name: str, rule: str, value: object) -> ParameterError:
     >>> str(refuse("RankBoost", "max_bins", "an int in [2, 65535] or None", 1))
     "The 'max_bins' parameter of RankBoost must be an int in [2, 65535] or None. Got 1 instead."
     """
-    return ParameterError.refused(owner, name, rule, value)
+    return ParameterError.refused(owner, name, rule, value, remedy)
 
 
 def check(owner: str, name: str, value: object, rule: Rule) -> None:
@@ -198,7 +196,7 @@ def check(owner: str, name: str, value: object, rule: Rule) -> None:
     crucial.errors.ParameterError: The 'resamples' parameter of evaluate must be an int of at ...
     """
     if not rule.accepts(value):
-        raise refuse(owner, name, rule.wording, value)
+        raise refuse(owner, name, rule.wording, value, rule.remedy)
 
 
 def lookup(registry: Mapping[str, T], name: str, what: str) -> T:

@@ -295,12 +295,12 @@ BAD_PARAMETERS = [
     ({"learning_rate": nan}, "'learning_rate'"),
     ({"learning_rate": "fast"}, "'learning_rate'"),
     ({"choice": "best"}, "'choice' .* must be one of 'steepest', 'steepest_positive'"),
-    ({"step": "newton"}, "'step' .* must be one of 'numeric', 'exact', 'bound'"),
+    ({"step": "newton"}, "'step' .* must be one of 'bound', 'exact', 'numeric'"),
     ({"positive_weights": True}, "'positive_weights'"),
     ({"default_rank": 2}, "'default_rank' .* must be one of 'learned', 0, 1"),
     ({"default_rank": True}, "'default_rank'"),
     ({"balance": "rows"}, "'balance' .* must be one of 'pairs', 'queries'"),
-    ({"gain": "quadratic"}, "unknown gain 'quadratic'; known: exp, linear"),
+    ({"gain": "quadratic"}, "'gain' .* must be None, 'linear', 'exp' or a function"),
     ({"gain": 3}, "'gain' .* must be None, 'linear', 'exp' or a function"),
     ({"on_perfect": "ignore"}, "'on_perfect'"),
     ({"max_bins": 1}, r"'max_bins' .* must be an int in \[2, 65535\] or None. Got 1"),
@@ -312,10 +312,13 @@ BAD_PARAMETERS = [
     ({"contradictions": "drop"}, "'contradictions'"),
     ({"record_risks": 1}, "'record_risks' .* must be True or False"),
     ({"warm_start": "yes"}, "'warm_start'"),
-    ({"n_jobs": 0}, "'n_jobs' .* other than 0"),
+    ({"n_jobs": 0}, "'n_jobs' .* must be a nonzero int or None"),
     ({"n_jobs": 1.5}, "'n_jobs'"),
     ({"verbose": -1}, "'verbose'"),
-    ({"weak": "tree"}, "'weak' .* must be one of 'stump', 'feature', 'column'"),
+    (
+        {"weak": "tree"},
+        "'weak' .* must be 'stump', 'feature', 'column' or an object with prepare, propose",
+    ),
     ({"weak": object()}, "'weak' .* prepare, propose and accept"),
     ({"weak": "feature", "step": "exact"}, "step='exact' needs weak rankers of 0 and 1"),
     ({"weak": "feature", "choice": "largest_drop"}, "choice='largest_drop' needs weak='stump'"),
@@ -560,5 +563,7 @@ def test_numbers_written_as_text_are_no_labels():
 
 @pytest.mark.parametrize("seed", [-1, "x"])
 def test_seeds_that_are_none(seed):
-    with pytest.raises(ValueError, match=r"'random_state' parameter .* must be a whole number"):
+    with pytest.raises(
+        ValueError, match=r"'random_state' parameter of RankBoost must be an int of at least 0, a R"
+    ):
         RankBoost(2, random_state=seed, subsample=0.5).fit(X, Y)

@@ -153,7 +153,7 @@ def test_it_gives_up_the_list_for_its_top() -> None:
         ({"l2": math.nan}, r"'l2'"),
         ({"tol": -1}, r"'tol'"),
         ({"max_iter": 0}, r"'max_iter' .* an int of at least 1"),
-        ({"balance": "rows"}, r"'balance' .* one of 'pairs', 'queries'"),
+        ({"balance": "rows"}, r"'balance' .* one of 'queries', 'pairs'"),
         ({"n_jobs": 0}, r"'n_jobs'"),
     ],
 )

@@ -172,7 +172,7 @@ def test_other_labels_than_those_of_fit():
         ({"objective": "mx"}, "'objective' .* one of 'mh', 'mr', 'mr_product'"),
         ({"predictions": "soft"}, "'predictions' .* one of 'real', 'discrete'"),
         ({"max_bins": 1}, "'max_bins' parameter of LabelRanker"),
-        ({"n_jobs": 0}, "'n_jobs' parameter of LabelRanker must be an int other than 0"),
+        ({"n_jobs": 0}, "'n_jobs' parameter of LabelRanker must be a nonzero int"),
     ],
 )
 def test_parameters_out_of_range(parameter, words):

@@ -239,7 +239,7 @@ def test_a_static_set_beyond_memory_is_refused(monkeypatch):
         ({"max_bins": 1}, r"'max_bins' .* must be an int in \[2, 65535\] or None"),
         ({"n_estimators": 0}, r"'n_estimators' .* must be an int of at least 1"),
         ({"balance": "rows"}, r"'balance' .* must be one of 'pairs', 'queries'"),
-        ({"n_jobs": 0}, r"'n_jobs' .* must be an int other than 0"),
+        ({"n_jobs": 0}, r"'n_jobs' .* must be a nonzero int"),
     ],
     ids=str,
 )

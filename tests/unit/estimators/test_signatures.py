@@ -43,8 +43,8 @@ def test_an_eval_set_may_come_in_lists_of_one() -> None:
 
 
 @pytest.mark.parametrize("n_jobs", ["2", 0, 1.5, True])
-def test_threads_are_an_int_other_than_0(n_jobs: object) -> None:
-    with pytest.raises(ParameterError, match=r"'n_jobs' .* must be an int other than 0, or None"):
+def test_threads_are_a_nonzero_int(n_jobs: object) -> None:
+    with pytest.raises(ParameterError, match=r"'n_jobs' .* must be a nonzero int or None"):
         RankBoost(2, n_jobs=n_jobs).fit(X, Y)  # type: ignore[arg-type]
 
 

@@ -78,7 +78,7 @@ def test_bad_rows_are_named(ranker, frame) -> None:
         inspection.why(ranker, frame, 0, 200)
     with pytest.raises(ParameterError, match=r"number of rows in x.*Got 3 instead"):
         inspection.contributions(ranker, frame.iloc[:3])
-    with pytest.raises(DataError, match=r"the model has 4 features, got X with 2"):
+    with pytest.raises(DataError, match=r"X has 2 features, but RankBoost is expecting 4"):
         inspection.contributions(ranker, [1.0, 2.0])
 
 

@@ -82,7 +82,9 @@ def test_without_pandas_frames_are_columns(ranker, monkeypatch) -> None:
 
 
 def test_other_features_are_named(ranker, frame) -> None:
-    with pytest.raises(DataError, match=r"missing: 'bm25'; unknown to the model: 'tfidf'"):
+    with pytest.raises(
+        DataError, match=r"unseen at fit time:\n- tfidf\nFeature .* now missing:\n- bm25"
+    ):
         inspection.shapes(ranker, frame.rename(columns={"bm25": "tfidf"}))
 
 

@@ -293,7 +293,9 @@ def test_png_is_read_back() -> None:
 def test_bad_input_is_named(ranker, frame, rows) -> None:
     _, y, qid = rows
     other = frame.rename(columns={"age": "years"})
-    with pytest.raises(DataError, match=r"missing: 'age'; unknown to the model: 'years'"):
+    with pytest.raises(
+        DataError, match=r"unseen at fit time:\n- years\nFeature .* now missing:\n- age"
+    ):
         inspection.report(ranker, other, y, qid=qid)
     with pytest.raises(ParameterError, match="unknown measure 'ndgc'; did you mean 'ndcg'"):
         inspection.report(ranker, frame, y, qid=qid, metrics="ndgc@5")

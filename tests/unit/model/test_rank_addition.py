@@ -86,7 +86,7 @@ def test_it_asks_for_the_queries_and_holds_the_rows_to_its_columns():
         small_model().predict(X)
     with pytest.raises(DataError, match="groups must be made for the 39 rows"):
         small_model().predict(X[:39], groups)
-    with pytest.raises(DataError, match="the model has 3 features, got X with 2 columns"):
+    with pytest.raises(DataError, match="X has 2 features, but RankAdditionRanker is expecting 3"):
         small_model().predict(X[:, :2], groups)
     X[3, 1] = np.inf
     with pytest.raises(DataError, match="row 3, column 'age' is inf"):

@@ -1,0 +1,117 @@
+"""Groups of parameters that several estimators share, with what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from crucial.parameters import (
+    Rule,
+    at_least,
+    either,
+    int_between,
+    none_or,
+    one_of,
+    parameter,
+    with_parameters,
+)
+from crucial.types import VectorLike
+from crucial.weak.base import WeakLearner, check_methods
+from crucial.weak.checked import CheckedLearner
+from crucial.weak.features import ColumnLearner, FeatureLearner
+from crucial.weak.stumps import StumpLearner
+
+__all__ = ["Binned", "QueryWeight", "RandomState", "Seeded", "Stumps", "Verbose", "WeakRankers"]
+
+_RANDOM_STATE = Rule(
+    ("a RandomState",),
+    "RandomState",
+    lambda value: value is np.random or isinstance(value, np.random.RandomState),
+)
+_METHODS = ("prepare", "propose", "accept")
+_WEAK_LEARNER = Rule(
+    ("an object with prepare, propose and accept",),
+    "object",
+    lambda value: any(hasattr(value, name) for name in _METHODS),
+)
+
+#: A seed, as scikit-learn takes it.
+RandomState: TypeAlias = int | np.random.RandomState | None
+#: One weight per row, constant inside a query, or one per query id.
+QueryWeight: TypeAlias = VectorLike | Mapping[Any, float]
+
+
+@with_parameters
+class Seeded:
+    """Estimators that draw random numbers."""
+
+    random_state: RandomState = parameter(
+        none_or(either(at_least(0), _RANDOM_STATE)), "Seeds all random draws.", default=0
+    )
+
+    def _seed(self) -> int:
+        """Return one integer for everything random in a fit."""
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+@with_parameters
+class Verbose:
+    """Estimators that show their progress."""
+
+    verbose: int = parameter(
+        at_least(0),
+        "1 shows a progress bar where standard error is a terminal.",
+        default=0,
+        shapes_model=False,
+    )
+
+
+@with_parameters
+class Binned:
+    """Estimators that cut features into bins."""
+
+    max_bins: int | None = parameter(
+        none_or(int_between(2, 65535)),
+        "Bins per feature; None for one per distinct value.",
+        default=255,
+    )
+
+
+@with_parameters
+class Stumps(Binned):
+    """Estimators whose weak rankers are stumps."""
+
+    default_rank: str | int = parameter(
+        one_of("learned", 0, 1),
+        "Score of a stump where its feature abstains (``q_def``).",
+        default="learned",
+    )
+
+
+@with_parameters
+class WeakRankers(Stumps):
+    """Estimators that let the user choose the weak rankers."""
+
+    weak: str | WeakLearner = parameter(
+        either(one_of("stump", "feature", "column"), _WEAK_LEARNER),
+        "Weak rankers: stumps, features scaled to [0, 1], columns that are weak rankers already, "
+        "or a weak learner of your own.",
+        default="stump",
+    )
+
+    def _weak_learner(self, choice: str, step: str) -> WeakLearner:
+        """Make the weak learner that ``weak`` names, with a rule of choice and one of steps."""
+        if isinstance(self.weak, str):
+            if self.weak == "stump":
+                return StumpLearner(choice, self.default_rank, self.max_bins)
+            kind = FeatureLearner if self.weak == "feature" else ColumnLearner
+            return kind(choice, self.default_rank)
+        check_methods("weak learner", self.weak, WeakLearner, _METHODS)
+        # A copy: what a learner keeps of the data must not end up in a parameter.
+        return CheckedLearner(deepcopy(self.weak), step)

@@ -1,0 +1,40 @@
+"""Warnings that point at the line of the caller, however deep inside the library they start."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+
+from crucial.data.instances import Instances
+from crucial.errors import DataWarning
+
+__all__ = ["warn_caller", "warn_ignored"]
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning for the innermost line of code that is not part of this package."""
+    level, frame = 2, sys._getframe(1)
+    package = __name__.partition(".")[0] + "."
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def warn_ignored(features: Sequence[int], reason: str, instances: Instances) -> None:
+    """Warn of features that a fit has no use for, if there are any.
+
+    Parameters
+    ----------
+    features : sequence of int
+    reason : str
+        Continues "3 features ...".
+    instances : Instances
+        Knows their names.
+    """
+    if features:
+        names = ", ".join(instances.name(j) for j in features[:5])
+        more = f" and {len(features) - 5} more" if len(features) > 5 else ""
+        warn_caller(
+            f"{len(features)} features {reason} and are ignored: {names}{more}.", DataWarning
+        )
