@@ -17,7 +17,7 @@ from benchmarks.timing import THREADS, interleaved, table
 from crucial import RankBoost, Ratings, make_film_club
 from crucial.apps.recommend import Recommender
 from crucial.apps.recommend.boosting import boost_opinions
-from crucial.data.opinions import Opinions
+from crucial.apps.recommend.opinions import Opinions
 
 
 def one_user(repeats: int = 5) -> None:

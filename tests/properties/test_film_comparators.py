@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.apps.recommend import NearestNeighbours, Popularity, Regression, VectorSimilarity
-from crucial.data.opinions import Opinions
+from crucial.apps.recommend.opinions import Opinions
 from crucial.errors import DataError
 from naive.films import (
     best_default_loss,

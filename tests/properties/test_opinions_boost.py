@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crucial import RankBoost, make_film_club
 from crucial.apps.recommend.boosting import boost_opinions
-from crucial.data.opinions import Opinions
+from crucial.apps.recommend.opinions import Opinions
 from crucial.errors import DataError, ParameterError
 
 

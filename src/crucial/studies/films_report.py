@@ -21,10 +21,10 @@ def write_table(
     measures: Sequence[str],
     write: Callable[[str], None],
 ) -> None:
-    """One block a measure, one line a ranker, one column a point; the best is starred."""
+    """Write one block per measure, one line per ranker and one column per point."""
     write(f"\n{title}")
     users = "  ".join(f"{p.label}: {sum(p.n_targets) / len(p.n_targets):.0f}" for p in points)
-    write(f"target users a split: {users}")
+    write(f"target users per split: {users}")
     width = max(map(len, rankers)) + 2
     for measure in measures:
         write(f"{measure:{width}}" + "".join(f"{point.label:>10}" for point in points))
@@ -48,7 +48,7 @@ def draw(
     measures: Sequence[str],
     folder: str,
 ) -> Path:
-    """Four panels, a line a ranker, as a PNG in the folder."""
+    """Draw four panels with one line per ranker as a PNG in the folder; return its path."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

@@ -35,15 +35,15 @@ def club(n_users=100, n_items=150, seed=0) -> Ratings:
 def test_halves_are_of_the_user_and_do_not_overlap():
     ratings = club()
     study = Study(ratings)
-    films = study.films(np.arange(100), [0, 0])
-    assert len(films) >= 90
-    for film in films:
+    halves = study.halves(np.arange(100), [0, 0])
+    assert len(halves) >= 90
+    for film in halves:
         both = np.concatenate((film.train, film.test))
         own = ratings.item_code[ratings.user_code == film.user]
         assert sorted(both.tolist()) == sorted(own.tolist())
         assert len(film.test) - len(film.train) in (0, 1)
-    again = study.films(np.arange(100), [0, 0])
-    assert all((a.train == b.train).all() for a, b in zip(films, again))
+    again = study.halves(np.arange(100), [0, 0])
+    assert all((a.train == b.train).all() for a, b in zip(halves, again))
 
 
 def test_targets_are_no_features():

@@ -1,10 +1,10 @@
-"""Recommend items to users by the opinions of other users.
+"""Recommend items to users by the ratings of other users.
 
 ``Recommender``
     RankBoost with the other users' ratings as features (Freund, Iyer, Schapire & Singer 2003,
     section 6.2), for one user, a new one, or all of them.
 ``Regression``, ``NearestNeighbours``, ``VectorSimilarity``, ``Popularity``
-    What the paper holds it against, as rankers.
+    The rankers that the paper compares it with.
 
 Names are imported on first use; `__init__.pyi` lists them.
 """

@@ -1,8 +1,8 @@
 """RankBoost with positive weights over opinions, of which most cells abstain.
 
-What ``RankBoost.preset("rankboost.3.cum", max_bins=None)`` learns from the dense table, without
-one: a kernel runs all rounds and looks at stored cells only. For applications that learn an
-ensemble for each of thousands of people.
+Learns what ``RankBoost.preset("rankboost.3.cum", max_bins=None)`` learns from the dense table: a
+kernel runs all rounds and reads stored cells only. For applications that learn an ensemble for
+each of thousands of users.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.data.opinions import Opinions
+from crucial.apps.recommend.opinions import DistinctValues, Opinions
 from crucial.data.quantiles import between
 from crucial.errors import DataError
 from crucial.feedback.base import smoothing_of
@@ -27,7 +27,7 @@ __all__ = ["OpinionRounds", "boost_opinions"]
 
 @dataclass(frozen=True)
 class OpinionRounds:
-    """An ensemble, round by round.
+    """A boosted ensemble, round by round.
 
     Attributes
     ----------
@@ -76,35 +76,28 @@ def boost_opinions(
     # Rows by label, entries by column and value.
     place_of_row = np.empty(opinions.n_rows, np.int64)
     place_of_row[np.argsort(level, kind="stable")] = np.arange(opinions.n_rows)
-    order = np.lexsort((opinions.value, opinions.column))
-    column, value = opinions.column[order], opinions.value[order]
-    new = np.ones(len(value), bool)
-    new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
-    begins = np.flatnonzero(new)
-    first_bin = np.searchsorted(column[begins], np.arange(opinions.n_columns + 1))
-    bin_value = value[begins]
+    bins = opinions.distinct
     before = np.concatenate(([0], np.cumsum(counts)[:-1]))
     pairs = float((counts * before).sum())
     place, numbers = kernels.boost_opinions(
-        place_of_row[opinions.row[order]],
-        np.append(begins, len(value)),
-        first_bin,
+        place_of_row[opinions.row[bins.order]],
+        bins.begins,
+        bins.first,
         np.append(0, np.cumsum(counts)),
         rounds,
         (float(rate), smoothing_of(pairs), SNAP),
         (TIE, -worst_tied(0.0), NOISE),
     )
-    rankers = _rankers(place, first_bin, bin_value, opinions)
+    rankers = _rankers(place, bins)
     return OpinionRounds(rankers, numbers[:, 0].copy(), numbers[:, 1].copy())
 
 
-def _rankers(
-    place: Ints, first_bin: Ints, bin_value: Floats, opinions: Opinions
-) -> list[Stump | Presence]:
+def _rankers(place: Ints, bins: DistinctValues) -> list[Stump | Presence]:
+    """Return the weak ranker of every (column, bin, default) that the kernel chose."""
     column, k, default = place.T
-    at = first_bin[column] + k
-    inside = (k > 0) & (at < first_bin[column + 1])
+    at = bins.first[column] + k
+    inside = (k > 0) & (at < bins.first[column + 1])
     threshold = np.zeros(len(place))
-    threshold[inside] = between(bin_value[at[inside] - 1], bin_value[at[inside]])
+    threshold[inside] = between(bins.value[at[inside] - 1], bins.value[at[inside]])
     every = zip(column.tolist(), threshold.tolist(), default.tolist(), inside.tolist())
     return [Stump(f, t, d) if cut else Presence(f, d) for f, t, d, cut in every]

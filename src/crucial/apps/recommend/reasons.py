@@ -1,4 +1,4 @@
-"""Why an item is recommended: the viewers who speak for it, and why they are listened to."""
+"""Why an item is recommended: the viewers whose ratings raise its score."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.apps.recommend.neighbours import learn_defaults
-from crucial.apps.recommend.taste import Voices
-from crucial.data.opinions import Opinions
+from crucial.apps.recommend.opinions import Opinions
+from crucial.apps.recommend.taste import Contributions, Target
 from crucial.types import Floats, Ints
 
 __all__ = ["Reason", "reasons_for"]
@@ -18,25 +17,25 @@ __all__ = ["Reason", "reasons_for"]
 
 @dataclass(frozen=True)
 class Reason:
-    """One who speaks for an item.
+    """A viewer whose rating raises the score of an item.
 
     Attributes
     ----------
     viewer : id or None
-        None: the score of VSIM (method "hybrid").
+        None for the score of VSIM (method "hybrid").
     rating : float
-        What the viewer gave the item, or VSIM's score.
+        The viewer's rating of the item, or VSIM's score.
     adds : float
-        What it adds to the score, above what it adds to the average item.
+        How much more it adds to the score than to that of the average item.
     seen_only : bool
-        Whether it counts only that the viewer rated the item, whatever the rating.
+        Whether only the fact counts that the viewer rated the item, whatever the rating.
     shared : int
-        How many items both the viewer and the user rated.
+        Number of items that both the viewer and the user rated.
     agreement : float
-        Share of the user's pairs among them that the viewer has in the same order, ties half;
+        Share of the user's pairs among these that the viewer has in the same order, ties half;
         NaN where there is no such pair.
     films : tuple
-        Up to three items that the user rated highest and the viewer above his or her mean.
+        Up to three items that the user rated highest and the viewer above the viewer's mean.
     """
 
     viewer: Any
@@ -48,35 +47,29 @@ class Reason:
     films: tuple[Any, ...]
 
 
-def reasons_for(
-    voices: Voices,
-    club: Opinions,
-    films: Ints,
-    labels: Floats,
-    viewers: NDArray[Any],
-    top: int,
-) -> tuple[Reason, ...]:
-    """The strongest of those who speak for an item; ``films`` of a reason are rows of the club.
+def reasons_for(found: Contributions, target: Target, top: int) -> tuple[Reason, ...]:
+    """Return the largest contributions to a score; ``films`` of a reason are rows of the club.
 
-    An abstention may add to a score too, but it is no argument and is left out.
+    An abstention may raise a score too, but it is no argument and is left out.
     """
-    pro = np.flatnonzero((voices.adds > 0.0) & ~np.isnan(voices.said))
+    raising = np.flatnonzero((found.adds > 0.0) & ~np.isnan(found.rating))
     reasons: list[Reason] = []
-    for at in pro[np.argsort(-voices.adds[pro], kind="stable")][:top].tolist():
-        column = int(voices.column[at])
-        rating, adds = float(voices.said[at]), float(voices.adds[at])
-        if column == club.n_columns:
+    for at in raising[np.argsort(-found.adds[raising], kind="stable")][:top].tolist():
+        column = int(found.column[at])
+        rating, adds = float(found.rating[at]), float(found.adds[at])
+        if column == target.club.n_columns:
             reasons.append(Reason(None, rating, adds, False, 0, float("nan"), ()))
             continue
-        shared, agreement, both = _in_common(club.take_columns(np.array([column])), films, labels)
-        viewer = viewers[column : column + 1].tolist()[0]
-        flat = bool(voices.seen_only[at])
-        reasons.append(Reason(viewer, rating, adds, flat, shared, agreement, both))
+        theirs = target.club.take_columns(np.array([column]))
+        shared, agreement, liked = _in_common(theirs, target.films, target.labels)
+        viewer = target.viewers[column : column + 1].tolist()[0]
+        seen_only = bool(found.seen_only[at])
+        reasons.append(Reason(viewer, rating, adds, seen_only, shared, agreement, liked))
     return tuple(reasons)
 
 
 def _in_common(column: Opinions, films: Ints, labels: Floats) -> tuple[int, float, tuple[int, ...]]:
-    """Number of films that both rated, the agreement on them, and some that both like."""
+    """Return the number of films that both rated, the agreement on them, and some both like."""
     place = np.full(column.n_rows, -1, np.int64)
     place[films] = np.arange(len(films))
     both = place[column.row] >= 0

@@ -1,4 +1,4 @@
-"""Recommend items to users by the opinions of others."""
+"""Recommend items to users by the ratings of others."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crucial.apps.recommend.opinions import Opinions
 from crucial.apps.recommend.reasons import Reason, reasons_for
-from crucial.apps.recommend.taste import METHODS, BoostedTaste, Taste, learn_taste
-from crucial.data.opinions import Opinions
+from crucial.apps.recommend.taste import METHODS, BoostedTaste, Target, Taste, learn_taste
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError, NotRankedError
 from crucial.kernels.threads import count_threads, run_all
@@ -23,7 +22,7 @@ from crucial.validation import check_choice, check_integer
 __all__ = ["Pick", "Recommendations", "Recommender"]
 
 
-# Users that a thread gets at a time, so that those who wait for results see some.
+# Users per thread and batch: small, so that whoever waits for results sees some soon.
 _AT_A_TIME = 4
 
 
@@ -37,11 +36,11 @@ class Pick:
         From 1.
     item : id
     title : str
-        What it is called; the id where no titles are known.
+        The id where no title is known.
     score : float
         Comparable within one user's list.
     raters : int
-        How many of the viewers learned from rated it.
+        Number of the viewers learned from who rated it.
     """
 
     position: int
@@ -58,10 +57,10 @@ class Recommendations:
     Attributes
     ----------
     user : id or None
-        None for a new one.
+        None for a new user.
     picks : tuple of Pick
     taste : Taste or None
-        What was learned; None where nothing could be.
+        The learned scores; None where nothing could be learned.
     problem : str or None
         Why there are no picks.
     """
@@ -70,7 +69,8 @@ class Recommendations:
     picks: tuple[Pick, ...]
     taste: Taste | None = None
     problem: str | None = None
-    _target: _Target | None = None
+    _target: Target | None = None
+    _ratings: Ratings | None = None
 
     def __str__(self) -> str:
         width = max((len(one.title) for one in self.picks), default=0)
@@ -79,54 +79,43 @@ class Recommendations:
 
     @property
     def model(self) -> AdditiveRanker:
-        """The user's model, where the method is RankBoost's."""
+        """The user's model, if the method is RankBoost's."""
         if not isinstance(self.taste, BoostedTaste):
             raise NotRankedError("only RankBoost leaves a model (method='rankboost' or 'hybrid').")
         return self.taste.model
 
     def why(self, pick: Pick, top: int = 3) -> tuple[Reason, ...]:
-        """Who speaks for a recommended item, the strongest first.
+        """Return the viewers whose ratings raise the score of a recommended item most.
 
         Parameters
         ----------
         pick : Pick
             One of ``picks``.
         top : int
-            So many reasons at most.
+            Largest number of reasons.
         """
         check_integer("why", "top", top, 1)
-        target = self._target
-        if self.taste is None or target is None:
+        ratings, target = self._ratings, self._target
+        if self.taste is None or target is None or ratings is None:
             raise NotRankedError("lists for all users do not say why; ask for one user.")
-        voices = self.taste.voices(target.ratings.place_of_item(pick.item))
-        if voices is None:
+        found = self.taste.contributions(ratings.place_of_item(pick.item))
+        if found is None:
             raise NotRankedError(
                 "the methods 'auto', 'rankboost', 'hybrid' and 'vsim' can say why, and no other."
             )
-        found = reasons_for(voices, target.club, target.films, target.labels, target.viewers, top)
-        items = target.ratings.items
-        return tuple(replace(one, films=tuple(items[list(one.films)].tolist())) for one in found)
-
-
-@dataclass(frozen=True, eq=False)
-class _Target:
-    """Everything about the user that learning and reasons need."""
-
-    ratings: Ratings
-    films: Ints
-    labels: Floats
-    club: Opinions
-    viewers: NDArray[Any]
-    rated: Opinions
+        return tuple(
+            replace(reason, films=tuple(ratings.items[list(reason.films)].tolist()))
+            for reason in reasons_for(found, target, top)
+        )
 
 
 class Recommender:
     """Recommends items by the construction of Freund et al. (2003, section 6.2).
 
-    Every other user is a ranking feature: his or her ratings, and an abstention where there is
-    none. The feedback are the user's own ratings. RankBoost weighs the others, with weights that
-    stay positive and learned ranks for what they did not rate. From few ratings, where the paper
-    finds its rival better, VSIM is taken instead.
+    Every other user is a ranking feature: that user's ratings, and an abstention where there is
+    none. The feedback are the user's own ratings. RankBoost weights the others, with weights that
+    stay positive and learned ranks for items that they did not rate. For users with few ratings,
+    where the paper finds its rival better, VSIM is used instead.
 
     Parameters
     ----------
@@ -134,12 +123,12 @@ class Recommender:
     method : str, default="auto"
         One of `crucial.apps.recommend.METHODS`.
     rounds : int, optional
-        Of boosting; by default 40 and one for every ten viewers, as in the paper.
+        Rounds of boosting; by default 40 and one for every ten viewers, as in the paper.
     max_viewers : int or None, default=2000
-        Learn from so many others at most, those who rated most of what the user did.
+        Largest number of others to learn from: those who rated most of the user's items.
     min_raters : int, default=5
-        Recommend only what so many of them rated. What nobody knows can stand anywhere in a
-        learned order: there is nothing to learn it from.
+        Recommend only items that at least this many of them rated. An item that nobody rated can
+        have any place in a learned order: there is nothing to learn it from.
     titles : mapping from item to str, optional
         See `crucial.data.formats.ratings.read_titles`.
 
@@ -170,21 +159,15 @@ class Recommender:
         self.ratings, self.method, self.rounds = ratings, method, rounds
         self.max_viewers, self.min_raters = max_viewers, min_raters
         self.titles = titles or {}
-        self._by_user = Opinions.from_entries(
-            ratings.item_code,
-            ratings.user_code,
-            ratings.rating,
-            len(ratings.items),
-            len(ratings.users),
-        )
+        self._by_user = Opinions.from_ratings(ratings)
         self._by_item = self._by_user.transposed()
 
-    def title(self, item: Any) -> str:
-        """What an item is called."""
+    def title(self, item: object) -> str:
+        """Return the title of an item; its id where no title is known."""
         return self.titles.get(str(item), str(item))
 
-    def _row(self, item: Any) -> int:
-        """Place of an item, named by its id or, where no id is so, by its title."""
+    def _row(self, item: object) -> int:
+        """Return the place of an item, given by its id or, if there is no such id, its title."""
         if self.ratings.has_item(item):
             return self.ratings.place_of_item(item)
         return self.ratings.place_of_item(self._items_by_title.get(str(item).casefold(), item))
@@ -193,22 +176,21 @@ class Recommender:
     def _items_by_title(self) -> dict[str, str]:
         return {title.casefold(): item for item, title in reversed(list(self.titles.items()))}
 
-    def rated_by(self, user: Any) -> dict[Any, float]:
-        """The ratings of a user."""
-        films, labels = self._own(self.ratings.place_of_user(user))
+    def rated_by(self, user: object) -> dict[Any, float]:
+        """Return the ratings of a user by item."""
+        films, labels = self._by_user.of_column(self.ratings.place_of_user(user))
         return dict(zip(self.ratings.items[films].tolist(), labels.tolist()))
 
-    def recommend(self, user: Any, top: int = 20) -> Recommendations:
+    def recommend(self, user: object, top: int = 20) -> Recommendations:
         """Recommend items that a user has not rated yet.
 
         Raises
         ------
         DataError
-            There is no such user, or the ratings say nothing about preferences.
+            There is no such user, or the ratings express no preference.
         """
         check_integer("recommend", "top", top, 1)
-        place = self.ratings.place_of_user(user)
-        return self._recommend(self._user(place), place, *self._own(place), top)
+        return self._recommend_known(self.ratings.place_of_user(user), top)
 
     def recommend_new(self, rated: Mapping[Any, float], top: int = 20) -> Recommendations:
         """Recommend items to somebody who is not among the users.
@@ -226,7 +208,7 @@ class Recommender:
         labels = np.array(list(rated.values()), np.float64)
         if not np.isfinite(labels).all():
             raise DataError("ratings must be finite numbers.")
-        return self._recommend(None, -1, films, labels, top)
+        return self._recommend(None, films, labels, top)
 
     def recommend_all(
         self, top: int = 20, *, users: Iterable[Any] | None = None, n_jobs: int | None = None
@@ -251,40 +233,39 @@ class Recommender:
             yield from run_all(threads, [partial(self._attempt, place, top) for place in some])
 
     def to_rate(self, number: int) -> list[Any]:
-        """Items that say most about somebody new: many know them and opinions differ."""
+        """Return items to ask a new user about: many know them and ratings differ."""
         count, spread = self._by_item.count, self._by_item.spread
         order = np.argsort(-(count * spread), kind="stable")
         return list(self.ratings.items[order[:number]].tolist())
 
     def _attempt(self, place: int, top: int) -> Recommendations:
-        user = self._user(place)
         try:
-            found = self._recommend(user, place, *self._own(place), top)
+            found = self._recommend_known(place, top)
         except DataError as error:
-            return Recommendations(user, (), problem=str(error))
+            return Recommendations(self._user(place), (), problem=str(error))
         # (without the taste: thousands of them would fill the memory)
-        return Recommendations(user, found.picks, problem=found.problem)
+        return Recommendations(found.user, found.picks, problem=found.problem)
 
     def _user(self, place: int) -> Any:
         return self.ratings.users[place : place + 1].tolist()[0]
 
-    def _own(self, place: int) -> tuple[Ints, Floats]:
-        a, b = self._by_user.start[place], self._by_user.start[place + 1]
-        return self._by_user.row[a:b], self._by_user.value[a:b]
+    def _recommend_known(self, place: int, top: int) -> Recommendations:
+        return self._recommend(place, *self._by_user.of_column(place), top)
 
-    def _target(self, user: Any, place: int, films: Ints, labels: Floats) -> _Target:
-        who = "you" if user is None else f"user {str(user)!r}"
+    def _target(self, place: int | None, films: Ints, labels: Floats) -> Target:
+        """Choose the viewers to learn from; ``place`` is None for a new user."""
+        who = "you" if place is None else f"user {str(self._user(place))!r}"
         if len(np.unique(labels)) < 2:
-            said = f"{len(labels)} rating{'' if len(labels) == 1 else 's'}"
+            gave = f"{len(labels)} rating{'' if len(labels) == 1 else 's'}"
             if len(labels) > 1:
-                said = f"the same rating, {labels[0]:g}, to all {len(labels)} items"
+                gave = f"the same rating, {labels[0]:g}, to all {len(labels)} items"
             raise DataError(
-                f"{who} gave {said}, which says nothing about what is preferred to what: two "
+                f"{who} gave {gave}, which says nothing about what is preferred to what: two "
                 "different ratings are needed."
             )
         shared = self._by_item.take_columns(films)
-        count = np.bincount(shared.row, minlength=len(self.ratings.users))
-        if place >= 0:
+        count = shared.row_count.copy()
+        if place is not None:
             count[place] = 0
         viewers = np.flatnonzero(count)
         if not len(viewers):
@@ -292,28 +273,22 @@ class Recommender:
         if self.max_viewers is not None and len(viewers) > self.max_viewers:
             most = np.argsort(-count[viewers], kind="stable")[: self.max_viewers]
             viewers = np.sort(viewers[most])
-        slot = np.full(len(count), -1, np.int64)
-        slot[viewers] = np.arange(len(viewers))
-        kept = slot[shared.row] >= 0
-        rated = Opinions.from_entries(
-            shared.column[kept], slot[shared.row[kept]], shared.value[kept],
-            len(films), len(viewers),
-        )  # fmt: skip
         club = self._by_user.take_columns(viewers)
-        return _Target(self.ratings, films, labels, club, self.ratings.users[viewers], rated)
+        # (the same as club.take_rows(films), for less)
+        rated = shared.take_rows(viewers).transposed()
+        return Target(club, films, labels, self.ratings.users[viewers], rated)
 
     def _recommend(
-        self, user: Any, place: int, films: Ints, labels: Floats, top: int
+        self, place: int | None, films: Ints, labels: Floats, top: int
     ) -> Recommendations:
-        target = self._target(user, place, films, labels)
-        taste = learn_taste(
-            self.method, target.club, films, labels, target.viewers, self.rounds, target.rated
-        )
-        raters = np.bincount(target.club.row, minlength=target.club.n_rows)
+        """Learn the taste of a user, and pick the best items that the user has not rated."""
+        target = self._target(place, films, labels)
+        taste = learn_taste(self.method, target, self.rounds)
+        raters = target.club.row_count
         offered = raters >= self.min_raters
         offered[films] = False
         rows = np.flatnonzero(offered)
-        # Of equals those that more have rated, then the first.
+        # Of equal scores, items with more raters come first, then the first item.
         order = rows[np.lexsort((rows, -raters[rows], -taste.scores[rows]))][:top]
         items = self.ratings.items[order].tolist()
         picks = tuple(
@@ -321,4 +296,5 @@ class Recommender:
             for k, (item, row) in enumerate(zip(items, order.tolist()), 1)
         )
         problem = None if picks else f"there is no item left that {self.min_raters} others rated"
-        return Recommendations(user, picks, taste, problem, target)
+        user = None if place is None else self._user(place)
+        return Recommendations(user, picks, taste, problem, target, self.ratings)

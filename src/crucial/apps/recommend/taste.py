@@ -1,7 +1,8 @@
-"""One user's taste, learned from the opinions of others: the model and what it says of films."""
+"""One user's taste, learned from the ratings of other viewers: scores for all films."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,9 +16,10 @@ from crucial.apps.recommend.comparators import (
     Popularity,
     Regression,
     VectorSimilarity,
+    ViewerRanker,
 )
+from crucial.apps.recommend.opinions import Opinions
 from crucial.data.instances import Instances
-from crucial.data.opinions import Opinions
 from crucial.inspection.parts import feature_parts
 from crucial.model.additive import AdditiveRanker
 from crucial.types import Bools, Floats, Ints
@@ -26,29 +28,30 @@ from crucial.validation import lookup
 __all__ = [
     "METHODS",
     "BoostedTaste",
+    "Contributions",
     "SimilarTaste",
+    "Target",
     "Taste",
-    "Voices",
     "learn_taste",
     "rounds_for",
 ]
 
 
-#: What a recommendation may be learned by.
+#: The methods by which recommendations are learned.
 METHODS: dict[str, str] = {
-    "auto": "vsim for a user with fewer than 50 ratings, else rankboost",
+    "auto": "vsim for a user with fewer than 50 ratings, otherwise rankboost",
     "rankboost": "RankBoost over the viewers' ratings (Freund et al. 2003, section 6.2)",
-    "hybrid": "the same, with the score of vsim as one more opinion",
-    "vsim": "viewers weighed by the cosine of their ratings with the user's",
+    "hybrid": "rankboost, with the score of vsim as one more feature",
+    "vsim": "viewers weighted by the cosine of their ratings with the user's",
     "neighbour": "the viewer whose order is nearest",
     "neighbours": "the mean of the 20 nearest viewers",
     "regression": "least squares on the viewers' ratings",
-    "regression-normalised": "the same, every viewer brought to mean 0 and deviation 1",
-    "popularity": "how many rated a film",
+    "regression-normalised": "regression, every viewer scaled to mean 0 and standard deviation 1",
+    "popularity": "the number of viewers who rated a film",
     "mean": "how far above their means viewers rate a film, on average",
 }
 
-_COMPARATORS: dict[str, Any] = {
+_COMPARATORS: dict[str, Callable[[], ViewerRanker]] = {
     "vsim": VectorSimilarity,
     "neighbour": NearestNeighbours,
     "neighbours": lambda: NearestNeighbours(k=20),
@@ -58,16 +61,16 @@ _COMPARATORS: dict[str, Any] = {
     "mean": lambda: Popularity(by="mean"),
 }
 
-#: The opinion that is no viewer's.
+#: Name of the feature that is the score of VSIM instead of a viewer's ratings.
 VSIM = "vsim"
 
-# Below, vsim orders better, above RankBoost: figure 7 of the paper, which says 20, and the same
-# figure on MovieLens (crucial.studies.films).
+# With fewer ratings vsim orders better, with more RankBoost: figure 7 of the paper, which says 20,
+# and the same figure on MovieLens (crucial.studies.films).
 _FEW = 50
 
 
 def rounds_for(n_viewers: int) -> int:
-    """Rounds that Freund et al. (2003, section 6.2.2) take for so many features.
+    """Return the number of rounds of Freund et al. (2003, section 6.2.2) for so many features.
 
     Examples
     --------
@@ -78,78 +81,103 @@ def rounds_for(n_viewers: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Voices:
-    """Who says what of one film, and what it adds to its score.
+class Target:
+    """The user to recommend to, and the viewers to learn from.
+
+    Attributes
+    ----------
+    club : Opinions
+        Films x viewers, without the user.
+    films : int array
+        Rows that the user rated.
+    labels : array like films
+        The user's ratings.
+    viewers : array of ids
+        The viewers by column.
+    rated : Opinions
+        ``club.take_rows(films)``.
+    """
+
+    club: Opinions
+    films: Ints
+    labels: Floats
+    viewers: NDArray[Any]
+    rated: Opinions
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """The ratings for one film, and how much each adds to its score.
 
     Attributes
     ----------
     column : int array
-        Viewers, among those learned from; the column after the last is VSIM's.
-    said : array
+        Viewers, by their columns; the column after the last is VSIM's.
+    rating : array
         Their ratings; NaN where one abstains.
     adds : array
-        Above what each adds to the average film.
+        How much more each adds than to the average film.
     seen_only : bool array
-        Whether it counts only that the viewer rated the film.
+        Whether only the fact counts that the viewer rated the film.
     """
 
     column: Ints
-    said: Floats
+    rating: Floats
     adds: Floats
     seen_only: Bools
 
 
 class Taste(Protocol):
-    """Scores every film of the club, and says whose opinions a score is made of."""
+    """Scores of all films of the club, and how the ratings of viewers make them up."""
 
-    def voices(self, row: int) -> Voices | None:
-        """Those who speak of a film; None where the score is no sum of opinions."""
+    def contributions(self, row: int) -> Contributions | None:
+        """Return what makes up the score of a film; None if it is no sum over viewers."""
 
     @property
     def scores(self) -> Floats:
-        """One a film; the higher, the higher the rank."""
+        """One score per film; the higher, the higher the rank."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlainTaste:
-    """What a comparator says."""
+    """The scores of a comparator."""
 
     scores: Floats
 
-    def voices(self, row: int) -> Voices | None:
-        """None: how the score is made up is not told."""
+    def contributions(self, row: int) -> Contributions | None:
+        """Return None: the score is no sum over viewers."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class SimilarTaste:
-    """What VSIM says."""
+    """The scores of VSIM."""
 
     scores: Floats
     ranker: VectorSimilarity
     club: Opinions
 
-    def voices(self, row: int) -> Voices | None:
-        """Those who rated the film, by similarity and distance from their means."""
+    def contributions(self, row: int) -> Contributions | None:
+        """Return the viewers who rated the film, by similarity and distance from their means."""
         entries = np.flatnonzero(self.club.row == row)
-        column, said = self.club.column[entries], self.club.value[entries]
+        column, rating = self.club.column[entries], self.club.value[entries]
         adds = self.ranker.added(self.club)[entries]
-        return Voices(column, said, adds, np.zeros(len(column), bool))
+        return Contributions(column, rating, adds, np.zeros(len(column), bool))
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedTaste:
-    """What RankBoost learned.
+    """The scores and the model of RankBoost.
 
     Attributes
     ----------
-    scores : array over all films
+    scores : array of shape (n_films,)
     model : AdditiveRanker
         Over the viewers that it uses.
     used : int array
-        Their columns among the viewers learned from; the column after the last is VSIM's.
+        Columns of these viewers; the column after the last is VSIM's.
     table : array of shape (n_films, n_used)
-        What they say of every film.
+        Their ratings for every film.
     """
 
     scores: Floats
@@ -157,48 +185,31 @@ class BoostedTaste:
     used: Ints
     table: Floats
 
-    def voices(self, row: int) -> Voices | None:
-        """All viewers of the model."""
+    def contributions(self, row: int) -> Contributions | None:
+        """Return all viewers of the model."""
         parts = feature_parts(self.model, Instances(self.table))
         shapes = self.model.shapes()
         features = parts.features.tolist()
         flat = np.array([np.ptp(shapes[one].values) == 0.0 for one in features], bool)
         adds = parts.added[row] - parts.added.mean(axis=0)
-        return Voices(self.used[parts.features], parts.columns[row], adds, flat)
+        return Contributions(self.used[parts.features], parts.columns[row], adds, flat)
 
 
-def learn_taste(
-    method: str,
-    club: Opinions,
-    films: Ints,
-    labels: Floats,
-    names: NDArray[Any],
-    rounds: int | None = None,
-    rated: Opinions | None = None,
-) -> Taste:
+def learn_taste(method: str, target: Target, rounds: int | None = None) -> Taste:
     """Learn from the ratings of some films how the user would rank all of them.
 
     Parameters
     ----------
     method : str
         One of `METHODS`.
-    club : Opinions
-        Films x viewers, without the user.
-    films : int array
-        Rows that the user rated.
-    labels : array like films
-        The ratings.
-    names : array of ids
-        Of the viewers.
+    target : Target
     rounds : int, optional
-        By default `rounds_for`.
-    rated : Opinions, optional
-        ``club.take_rows(films)``, where it is known.
+        Rounds of boosting; `rounds_for` the number of viewers by default.
     """
     lookup(METHODS, method, "method")
     if method == "auto":
-        method = "vsim" if len(films) < _FEW else "rankboost"
-    rated = club.take_rows(films) if rated is None else rated
+        method = "vsim" if len(target.films) < _FEW else "rankboost"
+    club, rated, labels = target.club, target.rated, target.labels
     if method in _COMPARATORS:
         ranker = _COMPARATORS[method]().fit(rated, labels, club=club)
         if isinstance(ranker, VectorSimilarity):
@@ -208,34 +219,30 @@ def learn_taste(
     if method == "hybrid":
         similar = VectorSimilarity().fit(rated, labels, club=club)
         vsim = similar.predict(club)
-        vsim[films] = similar.scores_left_out(rated, labels)
-        rated = rated.with_column(vsim[films])
-    return _boosted(club, rated, labels, names, rounds, vsim)
+        vsim[target.films] = similar.scores_left_out(rated, labels)
+    return _boosted(target, rounds, vsim)
 
 
-def _boosted(
-    club: Opinions,
-    rated: Opinions,
-    labels: Floats,
-    names: NDArray[Any],
-    rounds: int | None,
-    vsim: Floats | None,
-) -> BoostedTaste:
+def _boosted(target: Target, rounds: int | None, vsim: Floats | None) -> BoostedTaste:
+    """Learn by RankBoost; ``vsim`` are scores of all films as one more feature."""
+    club, rated = target.club, target.rated
+    if vsim is not None:
+        rated = rated.with_column(vsim[target.films])
     rounds = rounds_for(club.n_columns) if rounds is None else rounds
-    made = boost_opinions(rated, labels, rounds)
-    used = np.unique([one.feature for one in made.rankers]).astype(np.int64)
-    if not len(used):  # (nobody rated what the user did: all films are level)
+    learned = boost_opinions(rated, target.labels, rounds)
+    used = np.unique([one.feature for one in learned.rankers]).astype(np.int64)
+    if not len(used):  # (nobody rated what the user did: all films have the same score)
         used = np.zeros(1, np.int64)
     slot = {column: k for k, column in enumerate(used.tolist())}
-    rankers = [replace(one, feature=slot[one.feature]) for one in made.rankers]
-    viewers = used[used < club.n_columns]
-    table = club.take_columns(viewers).to_dense()
-    called = [f"viewer {names[column]}" for column in viewers.tolist()]
-    if len(viewers) < len(used):
+    rankers = [replace(one, feature=slot[one.feature]) for one in learned.rankers]
+    columns = used[used < club.n_columns]
+    table = club.take_columns(columns).to_dense()
+    names = [f"viewer {viewer}" for viewer in target.viewers[columns].tolist()]
+    if len(columns) < len(used):
         assert vsim is not None
         table = np.column_stack((table, vsim))
-        called.append(VSIM)
+        names.append(VSIM)
     training = {"estimator": "RankBoost", "preset": "rankboost.3.cum", "rounds": len(rankers),
-                "rows": len(labels), "viewers": club.n_columns}  # fmt: skip
-    model = AdditiveRanker(len(used), rankers, made.weights, called, training)
+                "rows": len(target.labels), "viewers": club.n_columns}  # fmt: skip
+    model = AdditiveRanker(len(used), rankers, learned.weights, names, training)
     return BoostedTaste(model.predict(table, n_jobs=1), model, used, table)

@@ -1,25 +1,25 @@
-"""Opinions of many on few of many things: columns of which most cells abstain."""
+"""Ratings of many users for few of many items: a table in which most cells abstain."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from crucial.data.ratings import Ratings
 from crucial.errors import DataError
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, TableLike
 
-__all__ = ["Opinions"]
+__all__ = ["DistinctValues", "Opinions"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Opinions:
-    """A table by column, in which a cell that is not stored abstains.
+    """A table stored by column, in which a cell that is not stored abstains.
 
-    What `crucial.data.instances.Instances` is for tables that are mostly filled. (In scipy's
-    sparse matrices a cell that is not stored is 0.)
+    `crucial.data.instances.Instances` is for tables that are mostly filled. (In scipy's sparse
+    matrices a cell that is not stored is 0.)
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class Opinions:
         return cls(n_rows, start, row[order], np.asarray(value, np.float64)[order])
 
     @classmethod
-    def from_dense(cls, X: Any) -> Opinions:
-        """Take the numbers of an array; NaN abstains."""
+    def from_dense(cls, X: TableLike) -> Opinions:
+        """Return the numbers of an array; NaN abstains."""
         table = np.asarray(X, np.float64)
         if table.ndim != 2:
             raise DataError(f"Expected 2D array, got {table.ndim}D array instead.")
@@ -67,6 +67,12 @@ class Opinions:
             raise DataError("Input X contains infinity; use NaN where there is no opinion.")
         column, row = np.nonzero(~np.isnan(table.T))
         return cls.from_entries(row, column, table[row, column], *table.shape)
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings) -> Opinions:
+        """Return ratings with items as rows and users as columns."""
+        shape = len(ratings.items), len(ratings.users)
+        return cls.from_entries(ratings.item_code, ratings.user_code, ratings.rating, *shape)
 
     @property
     def n_columns(self) -> int:
@@ -84,30 +90,56 @@ class Opinions:
         return np.diff(self.start)
 
     @cached_property
+    def row_count(self) -> Ints:
+        """Number of opinions in every row."""
+        return np.bincount(self.row, minlength=self.n_rows)
+
+    @cached_property
     def mean(self) -> Floats:
-        """Mean of every column; 0 of an empty one."""
+        """Mean of every column; 0 for an empty one."""
         return self.sums(self.value) / np.maximum(self.count, 1)
 
     @cached_property
     def spread(self) -> Floats:
-        """Standard deviation of every column; 0 of an empty one."""
+        """Standard deviation of every column; 0 for an empty one."""
         apart = self.value - self.mean[self.column]
         return np.asarray(np.sqrt(self.sums(apart * apart) / np.maximum(self.count, 1)))
 
+    @cached_property
+    def distinct(self) -> DistinctValues:
+        """The distinct values of every column."""
+        order = np.lexsort((self.value, self.column))
+        column, value = self.column[order], self.value[order]
+        new = np.ones(len(value), bool)
+        new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
+        begins = np.flatnonzero(new)
+        first = np.searchsorted(column[begins], np.arange(self.n_columns + 1))
+        return DistinctValues(order, np.append(begins, len(value)), first, value[begins])
+
     def sums(self, value: Floats) -> Floats:
-        """Sum by column of a number an entry."""
+        """Return the sum by column of one number per entry."""
         sums: Floats = np.bincount(self.column, value, self.n_columns).astype(np.float64)
         return sums
 
+    def row_sums(self, value: Floats) -> Floats:
+        """Return the sum by row of one number per entry."""
+        sums: Floats = np.bincount(self.row, value, self.n_rows).astype(np.float64)
+        return sums
+
+    def of_column(self, column: int) -> tuple[Ints, Floats]:
+        """Return the rows and the values of the entries of a column."""
+        entries = slice(self.start[column], self.start[column + 1])
+        return self.row[entries], self.value[entries]
+
     def take_columns(self, columns: Ints) -> Opinions:
-        """Some columns, in the order given."""
+        """Return some columns, in the order given."""
         lengths = self.count[columns]
         start = np.concatenate(([0], np.cumsum(lengths)))
         at = np.arange(start[-1]) - np.repeat(start[:-1] - self.start[columns], lengths)
         return Opinions(self.n_rows, start, self.row[at], self.value[at])
 
     def take_rows(self, rows: Ints) -> Opinions:
-        """Some rows, each at most once, numbered anew in the order given."""
+        """Return some rows, each at most once, numbered in the order given."""
         place = np.full(self.n_rows, -1, np.int64)
         place[rows] = np.arange(len(rows))
         kept = place[self.row] >= 0
@@ -116,11 +148,11 @@ class Opinions:
         )
 
     def transposed(self) -> Opinions:
-        """Rows as columns."""
+        """Return the table with rows as columns."""
         return Opinions.from_entries(self.column, self.row, self.value, self.n_columns, self.n_rows)
 
     def with_column(self, values: Floats) -> Opinions:
-        """One more column, the last; NaN abstains."""
+        """Return the table with one more column at the end; NaN abstains."""
         there = np.flatnonzero(~np.isnan(values))
         return Opinions(
             self.n_rows,
@@ -130,7 +162,33 @@ class Opinions:
         )
 
     def to_dense(self) -> Floats:
-        """As an array, with NaN."""
+        """Return the table as an array, with NaN."""
         table = np.full((self.n_rows, self.n_columns), np.nan)
         table[self.row, self.column] = self.value
         return table
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctValues:
+    """The distinct values of every column of `Opinions`, ascending in a column.
+
+    Attributes
+    ----------
+    order : int array of shape (n_entries,)
+        The entries by column and value.
+    begins : int array of shape (n_values + 1,)
+        Where the entries of each value begin in ``order``, and where the last ones end.
+    first : int array of shape (n_columns + 1,)
+        Where the values of each column begin, and where the last ones end.
+    value : float64 array of shape (n_values,)
+    """
+
+    order: Ints
+    begins: Ints
+    first: Ints
+    value: Floats
+
+    @cached_property
+    def column(self) -> Ints:
+        """Column of every value."""
+        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
