@@ -12,39 +12,18 @@ import click
 
 from crucial import __version__
 from crucial.cli.shared.exit_codes import guarded
+from crucial.cli.shared.options import split_help
 
 __all__ = ["VERBS", "app"]
 
-#: The module of each verb, which defines ``VERB_command``.
-VERBS = {
-    "train": "crucial.cli.verbs.train",
-    "rank": "crucial.cli.verbs.rank",
-    "evaluate": "crucial.cli.verbs.evaluate",
-    "fuse": "crucial.cli.verbs.fuse",
-    "pairs": "crucial.cli.verbs.pairs",
-    "prefer": "crucial.cli.verbs.prefer",
-    "recommend": "crucial.cli.verbs.recommend",
-    "compare": "crucial.cli.verbs.compare",
-    "experiment": "crucial.cli.verbs.experiment",
-    "show": "crucial.cli.verbs.show",
-    "report": "crucial.cli.verbs.report",
-    "demo": "crucial.cli.demo.command",
-    "measures": "crucial.cli.verbs.listings",
-    "rankers": "crucial.cli.verbs.listings",
-    "presets": "crucial.cli.verbs.listings",
-}
+#: The verbs, in the order in which they are used.
+VERBS = (
+    "train", "rank", "evaluate", "fuse", "pairs", "prefer", "recommend", "compare", "experiment",
+    "show", "report", "demo", "measures", "rankers", "presets",
+)  # fmt: skip
 
-_EPILOG = """\
-\b
-First steps:
-  crucial demo
-  crucial train train.txt --valid valid.txt -m ndcg@10 -o model.json
-  crucial evaluate model.json test.txt -m ndcg@10 -m map
-  crucial show model.json
-
-Data are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV or parquet,
-plain or gzip. An error is one line on standard error, and the exit code is not 0.
-"""
+#: The modules of verbs that do not have one of their own name in ``verbs``.
+_MODULES = {"demo": "demo.command", **dict.fromkeys(VERBS[-3:], "verbs.listings")}
 
 
 class Verbs(click.Group):
@@ -58,7 +37,7 @@ class Verbs(click.Group):
         """Import and return a verb."""
         if cmd_name not in VERBS:
             return None
-        module = import_module(VERBS[cmd_name])
+        module = import_module(f"crucial.cli.{_MODULES.get(cmd_name, f'verbs.{cmd_name}')}")
         found: click.Command = getattr(module, f"{cmd_name}_command")
         return found
 
@@ -84,7 +63,6 @@ class Verbs(click.Group):
 @click.group(
     "crucial",
     cls=Verbs,
-    epilog=_EPILOG,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -94,6 +72,19 @@ def app(ctx: click.Context) -> None:
     """Learn one ranking from many opinions.
 
     Every feature is an opinion about what should stand above what; RankBoost weighs them.
+
+    \b
+    First steps:
+      crucial demo
+      crucial train train.txt --valid valid.txt -m ndcg@10 -o model.json
+      crucial evaluate model.json test.txt -m ndcg@10 -m map
+      crucial show model.json
+
+    Data are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV or parquet,
+    plain or gzip. An error is one line on standard error, and the exit code is not 0.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+app.help, app.epilog = split_help(app.help)

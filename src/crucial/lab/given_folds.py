@@ -6,14 +6,14 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike, open_bytes
-from crucial.data.formats.reading import find_format, read_data
+from crucial.data.formats.alike import read_alike
 from crucial.errors import FileError
 from crucial.lab.tasks import Part, Parts, Split
 
@@ -63,7 +63,10 @@ class FoldTask:
         """Read the files of a fold, with the same columns in all."""
         files = next(one for one in self.folds if one.name == split.name)
         paths = [files.train, files.valid, files.test]
-        read = _alike(paths, dict(self.options))
+        options = dict(self.options)
+        sizes = options.pop("group_sizes", None)
+        every = None if sizes is None else [sizes] * len(paths)
+        read = read_alike(paths, group_sizes=every, **options)
         train, valid, test = (_part(path, data) for path, data in zip(paths, read))
         kinds = {one.qid is None for one in (train, valid, test)}
         if len(kinds) > 1:
@@ -158,34 +161,6 @@ def _find_files(folder: str, name: str) -> FoldFiles:
             raise FileError(folder, f"this fold has two files for the same part: {both}.")
         chosen[part] = paths[0]
     return FoldFiles(name, **chosen)
-
-
-def _alike(paths: list[str], options: dict[str, Any]) -> list[Dataset]:
-    """Read files with the same columns: the widest decides, and index 0 in any of them."""
-    data = [read_data(paths[0], **options)]
-    form = options.get("format", "auto")
-    form = find_format(paths[0]) if form == "auto" else form
-    if form == "table":
-        options = options | {"features": data[0].feature_names}
-        return data + [read_data(path, **options) for path in paths[1:]]
-    data += [read_data(path, **options) for path in paths[1:]]
-    if len({one.index_base for one in data}) > 1:
-        options = options | {"index_base": 0}
-        data = [read_data(path, **options) for path in paths]
-    wide = max(one.n_features for one in data)
-    return [one if one.n_features == wide else _widened(one, wide, options) for one in data]
-
-
-def _widened(data: Dataset, wide: int, options: dict[str, Any]) -> Dataset:
-    """Add the columns that a file happens not to mention."""
-    more = wide - data.n_features
-    fill = np.nan if options.get("absent") == "missing" else 0.0
-    if hasattr(data.X, "indptr"):
-        table = data.X.copy()
-        table.resize((data.n_rows, wide))
-    else:
-        table = np.hstack((data.X, np.full((data.n_rows, more), fill, data.X.dtype)))
-    return replace(data, X=table, feature_names=None)
 
 
 def _part(path: str, data: Dataset) -> Part:

@@ -56,6 +56,7 @@ __all__ = [
     "argument",
     "measures_option",
     "option",
+    "split_help",
     "verb",
 ]
 
@@ -155,21 +156,27 @@ def _click_settings(kind: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
 def verb(name: str, options: type[Options]) -> Callable[[Callable[[Options], None]], click.Command]:
     """Make a command of a function that takes one object of options.
 
-    The docstring of the function is the command's help text; what follows ``Examples:`` is
-    shown below the options.
+    The docstring of the function is the command's help text; its examples, and what follows
+    them, are shown below the options.
     """
 
     def wrap(action: Callable[[Options], None]) -> click.Command:
-        about, mark, examples = inspect.cleandoc(action.__doc__ or "").partition("\b\nExamples:")
+        about, examples = split_help(inspect.getdoc(action))
         return click.Command(
             name,
             callback=lambda **values: action(options(**values)),
             params=_parameters(options),
             help=about,
-            epilog=mark + examples,
+            epilog=examples,
         )
 
     return wrap
+
+
+def split_help(text: str | None) -> tuple[str, str]:
+    """Split a help text before its first block of examples, which click marks with ``\\b``."""
+    about, mark, examples = (text or "").partition("\b\n")
+    return about, mark + examples
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -44,7 +44,7 @@ class RowFormat:
         As `read_table` takes them.
     """
 
-    form: str = "svmlight"
+    form: Literal["svmlight", "table"] = "svmlight"
     absent: str = "zero"
     index_base: str | int = "auto"
     group_sizes: str | None = None
@@ -123,7 +123,7 @@ def _read(path: str, how: RowFormat, jobs: int | None, **columns: Any) -> Datase
     from crucial.data.formats.reading import read_data
 
     options = how.reader_options() | columns
-    return read_data(path, how.form, n_jobs=jobs, **options)  # type: ignore[arg-type]
+    return read_data(path, how.form, n_jobs=jobs, **options)
 
 
 def _note_assumptions(path: str, data: Dataset) -> None:
@@ -136,55 +136,34 @@ def _note_assumptions(path: str, data: Dataset) -> None:
 def read_training(
     path: str, valid_path: str | None, options: RowOptions
 ) -> tuple[Dataset, Dataset | None, RowFormat]:
-    """Read the rows to learn from and those to validate by, with the same columns.
+    """Read the rows to learn from and those to validate by, with the same columns."""
+    from crucial.data.formats.alike import read_alike
 
-    Of two svmlight files the wider one determines the number of features, and index 0 in
-    either makes both begin at 0.
-    """
     how = RowFormat.of_options(path, options)
-    train = _read(path, how, options.jobs)
-    valid: Dataset | None = None
+    paths = [path] if valid_path is None else [path, valid_path]
+    reader = how.reader_options() | {"n_jobs": options.jobs}
+    if how.group_sizes is not None:
+        # The sizes of the training file do not apply to another one; its own lie beside it.
+        beside = f"{valid_path}.query"
+        if valid_path is not None and not os.path.exists(beside):
+            raise FileError(
+                valid_path,
+                f"its queries are not known: put its group sizes into {beside}, as "
+                f"{how.group_sizes} has those of {path}.",
+            )
+        reader["group_sizes"] = [how.group_sizes, beside][: len(paths)]
+    data = read_alike(paths, how.form, **reader)
+    for name, one in zip(paths, data):
+        _note_assumptions(name, one)
     if how.form == "svmlight":
-        train, valid, how = _read_alike(path, train, valid_path, how, options.jobs)
-    elif valid_path is not None:
-        names = tuple(train.feature_names or ())
-        valid = _read(valid_path, how, options.jobs, features=names)
-    _note_assumptions(path, train)
-    if valid is not None and valid_path is not None:
-        _note_assumptions(valid_path, valid)
-        if (train.qid is None) != (valid.qid is None):
-            with_, without = (path, valid_path) if valid.qid is None else (valid_path, path)
-            raise FileError(without, f"its rows have no query ids, and those of {with_} have.")
-    return train, valid, how
-
-
-def _read_alike(
-    path: str, train: Dataset, valid_path: str | None, how: RowFormat, jobs: int | None
-) -> tuple[Dataset, Dataset | None, RowFormat]:
-    """Read the validation rows of svmlight, and both again where their columns differ."""
-    base = train.index_base or 0
+        how = replace(how, index_base=data[0].index_base or 0)
     if valid_path is None:
-        return train, None, replace(how, index_base=base)
-    # The sizes of the training file do not apply to another one; its own lie beside it.
-    beside = f"{valid_path}.query"
-    sizes = beside if how.group_sizes is not None and os.path.exists(beside) else None
-    if how.group_sizes is not None and sizes is None:
-        raise FileError(
-            valid_path,
-            f"its queries are not known: put its group sizes into {beside}, as "
-            f"{how.group_sizes} has those of {path}.",
-        )
-    asked = "auto" if how.index_base == "auto" and base == 1 else base
-    other = replace(how, index_base=asked, group_sizes=sizes)
-    valid = _read(valid_path, other, jobs)
-    final_base = valid.index_base or 0
-    final = replace(how, index_base=final_base)
-    wide = max(train.n_features + base, valid.n_features + final_base) - final_base
-    if (base, train.n_features) != (final_base, wide):
-        train = _read(path, final, jobs, n_features=wide)
-    if valid.n_features != wide:
-        valid = _read(valid_path, replace(other, index_base=final_base), jobs, n_features=wide)
-    return train, valid, final
+        return data[0], None, how
+    train, valid = data
+    if (train.qid is None) != (valid.qid is None):
+        with_, without = (path, valid_path) if valid.qid is None else (valid_path, path)
+        raise FileError(without, f"its rows have no query ids, and those of {with_} have.")
+    return train, valid, how
 
 
 def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool) -> Dataset:
