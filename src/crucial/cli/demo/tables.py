@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from rich.console import Console
 from rich.text import Text
 
 from crucial.cli.demo.systems import MEASURES, System, differences
@@ -14,9 +13,6 @@ from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.data.problems.digits import SearchProblem
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 __all__ = ["print_learned", "print_lists", "print_systems"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
 
 from crucial.cli.shared.terminal import label_column, number_column, one_line, table
 from crucial.cli.tables.evaluation import number
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-    from crucial.lab.comparison import Comparison
+from crucial.lab.comparison import Comparison
+from crucial.lab.tidy import plain
 
 __all__ = ["comparison_json", "print_comparison"]
 
@@ -74,8 +72,6 @@ def _table_of(found: Comparison, measure: str, values: bool) -> Table:
 
 def comparison_json(qrels: str, found: Comparison) -> str:
     """Return the differences and movers as JSON."""
-    from crucial.lab.tidy import plain
-
     result = {
         "qrels": qrels,
         "baseline": found.baseline,

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
 from crucial.cli.tables.measures import print_heading, print_meanings
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from crucial.measures.evaluation import Evaluation
+from crucial.lab.tidy import plain
+from crucial.measures.evaluation import Evaluation
 
 __all__ = ["by_query_tsv", "evaluation_json", "number", "print_evaluation", "print_worst"]
 
@@ -101,8 +99,6 @@ def by_query_tsv(found: Evaluation) -> str:
 
 def evaluation_json(model: str, data: str, found: Evaluation, *, by_query: bool) -> str:
     """Return the measures, and the queries' values if asked for, as JSON."""
-    from crucial.lab.tidy import plain
-
     result: dict[str, Any] = {
         "model": model,
         "data": data,

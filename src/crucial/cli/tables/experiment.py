@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crucial.cli.shared.terminal import (
     console,
@@ -17,9 +17,7 @@ from crucial.cli.shared.terminal import (
 from crucial.cli.tables.comparison import print_comparison
 from crucial.cli.tables.evaluation import number
 from crucial.cli.tables.measures import print_heading, print_meanings
-
-if TYPE_CHECKING:
-    from crucial.lab.experiment_result import ExperimentResult
+from crucial.lab.experiment_result import ExperimentResult
 
 __all__ = ["print_experiment"]
 

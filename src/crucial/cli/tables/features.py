@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich.table import Table
 
 from crucial.cli.shared.terminal import label_column, number_column, table
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from crucial.model.describe import Description
+from crucial.model.describe import Description
+from crucial.model.shape import sparkline
 
 __all__ = ["feature_table"]
 
 
 def feature_table(learned: Description) -> Table:
     """Return the heaviest features, heaviest first, with what they add to a score."""
-    from crucial.model.shape import sparkline
-
     shapes = [one.shape for one in learned.features if one.shape is not None]
     # Without missing values in the data an abstention adds what the lowest value adds.
     abstains = any(shape.missing != shape.values[0] for shape in shapes)

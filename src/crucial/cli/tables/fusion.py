@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich.console import Console
 
+from crucial.apps.fusion.comparison import FusionComparison
+from crucial.apps.fusion.ranker import FusionRanker
 from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
 from crucial.cli.tables.measures import print_heading, print_meanings
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from crucial.apps.fusion.comparison import FusionComparison
-    from crucial.apps.fusion.ranker import FusionRanker
+from crucial.model.shape import sparkline
 
 __all__ = ["print_comparison", "print_fusion"]
 
@@ -69,8 +66,6 @@ def _print_loners(screen: Console, found: FusionComparison) -> None:
 
 def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     """Print the chosen settings, and the weight and shape of every run."""
-    from crucial.model.shape import sparkline
-
     assert fusion.choice is not None
     setting = fusion.choice.setting
     sign = "positive weights" if setting.positive else "weights of any sign"

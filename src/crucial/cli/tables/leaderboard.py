@@ -1,14 +1,17 @@
-"""The tables of ``crucial pairs`` and ``crucial prefer``: leaderboard, judges, consensus."""
+"""The tables of ``crucial pairs``: leaderboard, judges, consensus, features."""
 
 from __future__ import annotations
 
 import csv
 import io
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
+from rich.console import Console
+
+from crucial.apps.preferences.learning import PreferenceRanker
+from crucial.apps.preferences.mallows import Consensus
+from crucial.apps.preferences.standings import Leaderboard, Standing
 from crucial.cli.shared.terminal import (
-    console,
     counted,
     label_column,
     number_column,
@@ -16,28 +19,20 @@ from crucial.cli.shared.terminal import (
     table,
 )
 from crucial.cli.tables.blocks import bar
+from crucial.cli.tables.features import feature_table
 from crucial.data.comparisons import Comparisons
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from crucial.apps.preferences.learning import PreferenceRanker
-    from crucial.apps.preferences.mallows import Consensus
-    from crucial.apps.preferences.session import PreferenceSession
-    from crucial.apps.preferences.standings import Leaderboard, Standing
-    from crucial.data.rankings import Rankings
+from crucial.data.rankings import Rankings
+from crucial.model.describe import describe
 
 __all__ = [
     "leaderboard_csv",
     "print_consensus",
     "print_leaderboard",
     "print_learned",
-    "print_session",
 ]
 
 _INTERVAL_WIDTH = 30
 _MOST_JUDGES = 20
-_MOST_ITEMS = 20
 
 
 def _interval(one: Standing, low: float, high: float) -> str:
@@ -151,9 +146,6 @@ def print_consensus(screen: Console, found: Consensus, top: int) -> None:
 
 def print_learned(screen: Console, learned: PreferenceRanker) -> None:
     """Print which features make items win, and how well unseen items are ranked."""
-    from crucial.cli.tables.features import feature_table
-    from crucial.model.describe import describe
-
     screen.print("\nwhat drives wins", style="bold")
     screen.print(feature_table(describe(learned.model)))
     if learned.n_held_out:
@@ -163,22 +155,6 @@ def print_learned(screen: Console, learned: PreferenceRanker) -> None:
         )
     else:
         screen.print(f"{learned.rounds} rounds; too few items to hold some out", style="dim")
-
-
-def print_session(session: PreferenceSession) -> None:
-    """Print a person's ranking after a session, as far as it is settled."""
-    screen = console()
-    screen.print(f"\n{counted(session.n_answers, 'answer')}", style="bold")
-    if not session.n_answers:
-        return
-    shown = table(
-        number_column("rank", no_wrap=True), label_column("item", 40), number_column("strength")
-    )
-    for one in session.ranking()[:_MOST_ITEMS]:
-        still = f" ({one.rank_low}-{one.rank_high})" if one.rank_low < one.rank_high else ""
-        shown.add_row(f"{one.rank}{still}", one_line(one.name), f"{one.strength:+.2f}")
-    screen.print(shown)
-    screen.print(f"about {session.settled():.0%} of all pairs are expected in their right order")
 
 
 def leaderboard_csv(board: Leaderboard) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.console import Console
+
+from crucial.measures.names import get_measure
 
 __all__ = ["gain_rule", "print_heading", "print_meanings"]
 
@@ -36,7 +36,6 @@ def print_heading(screen: Console, text: str, measures: Iterable[str]) -> None:
 
 def print_meanings(screen: Console, names: Iterable[str]) -> None:
     """Print what the measures of a table are, below it."""
-    from crucial.measures.names import get_measure
 
     for name in names:
         screen.print(f"{name}: {get_measure(name).description}", style="dim")

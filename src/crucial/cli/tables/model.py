@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
 
 from crucial.cli.shared.terminal import console, counted, grid, one_line
-from crucial.model.describe import drawing
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-    from crucial.inspection.bounds import Bound
-    from crucial.model.describe import Description, FeatureSummary
+from crucial.inspection.bounds import Bound
+from crucial.model.describe import Description, FeatureSummary, drawing
 
 __all__ = ["model_json", "print_model"]
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from crucial.apps.recommend import Recommendations, Recommender
+from crucial.apps.recommend.reasons import Reason
 from crucial.cli.shared.terminal import console, counted, number_column, table
 from crucial.model.text import printable
-
-if TYPE_CHECKING:
-    from crucial.apps.recommend import Recommendations, Recommender
-    from crucial.apps.recommend.reasons import Reason
 
 __all__ = ["HEADER", "print_recommendations", "tsv_lines"]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.table import Table
 
 from crucial.cli.shared.terminal import (
     console,
@@ -18,15 +20,11 @@ from crucial.cli.shared.terminal import (
 )
 from crucial.cli.tables.features import feature_table
 from crucial.cli.tables.measures import print_heading, print_meanings
+from crucial.data.dataset import Dataset
 from crucial.measures.evaluation import Evaluation
+from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe
 from crucial.model.shape import sparkline
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from crucial.data.dataset import Dataset
-    from crucial.model.additive import AdditiveRanker
 
 __all__ = ["Training", "print_training"]
 

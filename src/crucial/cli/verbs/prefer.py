@@ -127,7 +127,7 @@ def _export(session: PreferenceSession, answers: str, target: str) -> None:
 def _serve(session: PreferenceSession, answers: str, options: PreferOptions) -> None:
     """Serve the page until the command is interrupted, then print the ranking."""
     from crucial.apps.preferences.server import PreferenceServer
-    from crucial.cli.tables.leaderboard import print_session
+    from crucial.cli.tables.session import print_session
 
     title = options.title or os.path.basename(options.items)
     with PreferenceServer(session, port=options.port, title=title) as server:
