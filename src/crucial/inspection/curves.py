@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.importance import default_measure
 from crucial.inspection.pair_margins import margins
-from crucial.inspection.results import as_frame, new_axes
+from crucial.inspection.results import Frame, as_frame, new_axes
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
@@ -22,6 +22,9 @@ from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import sparkline
 from crucial.parameters import at_least, check
 from crucial.types import Floats, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["LearningCurve", "has_pairs", "learning_curve", "stages_of"]
 
@@ -90,7 +93,7 @@ class LearningCurve:
         ]
         return "\n".join(lines)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """One row a round; measures on given rows are NaN where they were not taken."""
         rounds = np.union1d(self.rounds, np.union1d(self.stages, self.margin_stages))
         columns: dict[str, Any] = {"round": rounds.tolist()}
@@ -103,7 +106,7 @@ class LearningCurve:
             columns[f"margin {name}"] = _spread(rounds, self.margin_stages, values)
         return as_frame(columns)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw all curves but those of single rounds; needs matplotlib. Returns the axes."""
         ax = new_axes(ax)
         for name, values in self.training.items():

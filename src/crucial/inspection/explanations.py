@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.inspection.parts import Parts, additive_model, feature_parts
-from crucial.inspection.results import as_frame, feature_name, new_axes, shown
+from crucial.inspection.results import Frame, as_frame, feature_name, new_axes, shown
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.parameters import at_least, check, int_between
 from crucial.types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Comparison", "Contributions", "contributions", "why"]
 
@@ -57,12 +60,12 @@ class Contributions:
             lines.append(f"{part:+10.4g}  {shown(name, 24)} {_said(value)}")
         return "\n".join(lines)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """One row a feature."""
         columns = {"feature": self.features, "name": self.names}
         return as_frame(columns | {"value": self.values.tolist(), "adds": self.added.tolist()})
 
-    def plot(self, ax: Any = None, top: int = _TOP) -> Any:
+    def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest parts as bars; needs matplotlib. Returns the axes."""
         labels = [f"{n} = {_said(v)}" for n, v in zip(self.names, self.values)]
         return _bars(ax, labels, self.added, top, f"score {self.score:.4g}")
@@ -120,7 +123,7 @@ class Comparison:
             lines.append(f"{'0':>10}  {same} features make no difference")
         return "\n".join(lines)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """One row a feature."""
         return as_frame(
             {
@@ -132,7 +135,7 @@ class Comparison:
             }
         )
 
-    def plot(self, ax: Any = None, top: int = _TOP) -> Any:
+    def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest reasons as bars; needs matplotlib. Returns the axes."""
         values = zip(self.names, self.values_a, self.values_b)
         labels = [f"{name}: {_said(x)} against {_said(y)}" for name, x, y in values]
@@ -144,7 +147,7 @@ def _said(value: float) -> str:
     return "missing" if math.isnan(value) else f"{value:.6g}"
 
 
-def _bars(ax: Any, labels: list[str], added: Floats, top: int, title: str) -> Any:
+def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: str) -> Axes:
     check("plot", "top", top, at_least(1))
     ax = new_axes(ax)
     names, values = labels[:top], added[:top].tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
-from crucial.inspection.results import as_frame, feature_name, new_axes, shown
+from crucial.inspection.results import Frame, as_frame, feature_name, new_axes, shown
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.parameters import at_least, check, int_between, one_of
 from crucial.types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Importances", "default_measure", "importances", "in_form_of", "predictor"]
 
@@ -98,7 +101,7 @@ class Importances:
             lines.append(f"never mattered: {few}{more}")
         return "\n".join(lines)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """One row a feature, the most important first."""
         order = self.order
         columns: dict[str, Any] = {
@@ -110,7 +113,7 @@ class Importances:
             columns["spread"] = self.spread[order].tolist()
         return as_frame(columns)
 
-    def plot(self, ax: Any = None, top: int = 20) -> Any:
+    def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
         """Draw the most important features as bars; needs matplotlib. Returns the axes."""
         check("plot", "top", top, at_least(1))
         ax = new_axes(ax)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback, check_labels
-from crucial.inspection.results import as_frame, axes_grid, feature_name, shown
+from crucial.inspection.results import Frame, as_frame, axes_grid, feature_name, shown
 from crucial.model.quasi_knn import MAX_INTERVALS
 from crucial.model.shape import sparkline
 from crucial.parameters import check, int_between, one_of
 from crucial.types import Floats
 from crucial.weak.intervals import CENTRES, centres_of, interval_codes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["IntervalCentres", "centres"]
 
@@ -58,7 +61,7 @@ class IntervalCentres:
                 lines.append(f"{shown(name, 24)} {kind:<9} {bars}  {said}")
         return "\n".join(lines)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """One row an interval of a feature, one column a kind of centre."""
         n, k = len(self.features), self.n_intervals
         columns: dict[str, Sequence[Any]] = {
@@ -67,7 +70,7 @@ class IntervalCentres:
         }
         return as_frame(columns | {name: t.ravel().tolist() for name, t in self.values.items()})
 
-    def plot(self) -> list[Any]:
+    def plot(self) -> list[Axes]:
         """Draw the centres over the intervals, a picture a feature; needs matplotlib.
 
         Returns the axes.

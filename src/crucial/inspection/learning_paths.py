@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crucial.errors import NotRankedError
-from crucial.inspection.results import as_frame, new_axes, shown
+from crucial.inspection.results import Frame, as_frame, new_axes, shown
 from crucial.model.shape import sparkline
 from crucial.types import Floats, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["TrainingPath", "TrainingPaths", "training_paths"]
 
@@ -74,7 +77,7 @@ class TrainingPaths:
             lines.append(f"{shown(name, 24)} {bars}  {tail}")
         return "\n".join(lines)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """One row a step of a ranker."""
         rows: dict[str, list[Any]] = {"ranker": [], "step": []}
         for name, path in self.paths.items():
@@ -85,7 +88,7 @@ class TrainingPaths:
                 rows.setdefault(column, []).extend(getattr(path, column).tolist())
         return as_frame(rows)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the Kendall distances, with a line where features begin again (figure 6).
 
         Needs matplotlib; returns the axes.
@@ -100,7 +103,7 @@ class TrainingPaths:
         ax.legend()
         return ax
 
-    def plot_bounds(self, ax: Any = None) -> Any:
+    def plot_bounds(self, ax: Axes | None = None) -> Axes:
         """Draw the loss above the share of misordered pairs (figure 7); returns the axes."""
         ax = new_axes(ax)
         for name, path in self.paths.items():

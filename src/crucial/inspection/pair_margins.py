@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.feedback.margins import MarginCounts, quantiles, shares_at_most
 from crucial.feedback.pairs import PairFeedback
-from crucial.inspection.results import as_frame, new_axes
+from crucial.inspection.results import Frame, as_frame, new_axes
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
@@ -22,6 +22,9 @@ from crucial.model.shape import sparkline
 from crucial.model.weak import Constant, Vote
 from crucial.parameters import at_least, check, refuse
 from crucial.types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Margins", "MaxMargin", "margins", "max_margin"]
 
@@ -100,12 +103,12 @@ class Margins:
             lines.append(f"{thresholds[0]:>10.4g} {bars} {thresholds[-1]:.4g}")
         return "\n".join(lines)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """The curve, one row a margin: a pandas frame, or a dict of lists without pandas."""
         thresholds, shares = self.curve
         return as_frame({"margin": thresholds.tolist(), "share": shares.tolist()})
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes.
 
         Parameters

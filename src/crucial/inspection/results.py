@@ -1,18 +1,24 @@
-"""What the results of an inspection share: names, frames, drawings."""
+"""What results share: names, frames and drawings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crucial.errors import MissingExtraError
 from crucial.model.text import printable
 
-__all__ = ["as_frame", "axes_grid", "feature_name", "new_axes", "shown"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Frame", "as_frame", "axes_grid", "feature_name", "new_axes", "shown"]
+
+#: A pandas DataFrame, or a dict of lists where pandas is not installed.
+Frame: TypeAlias = Any
 
 
 def feature_name(names: Sequence[str] | None, feature: int) -> str:
-    """The name of a feature, or what to call one without.
+    """Return the name of a feature, or what to call one without.
 
     Examples
     --------
@@ -23,12 +29,12 @@ def feature_name(names: Sequence[str] | None, feature: int) -> str:
 
 
 def shown(name: str, width: int) -> str:
-    """A name on a line of text: without control characters, padded or cut to a width."""
+    """Return a name without control characters, padded or cut to a width."""
     return f"{printable(name, width):<{width}}"
 
 
-def as_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
-    """A pandas frame where pandas is installed, else a dict of lists, which others take."""
+def as_frame(columns: Mapping[str, Sequence[object]]) -> Frame:
+    """Return a pandas frame where pandas is installed, else a dict of lists."""
     plain = {name: list(values) for name, values in columns.items()}
     try:
         import pandas
@@ -37,7 +43,8 @@ def as_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
     return pandas.DataFrame(plain)
 
 
-def _pyplot() -> Any:
+def _new_figure(rows: int, columns: int, size: tuple[float, float] | None) -> list[Axes]:
+    """Return the axes of a new figure, or say how to get matplotlib."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -45,21 +52,20 @@ def _pyplot() -> Any:
             "plot() needs matplotlib: pip install crucial[plots]. print() and to_frame() show the "
             "same without."
         ) from error
-    return plt
+    _, axes = plt.subplots(rows, columns, squeeze=False, layout="constrained", figsize=size)
+    return list(axes.flat)
 
 
-def new_axes(ax: Any = None, **options: Any) -> Any:
-    """The axes to draw on: those given, or those of a new figure."""
-    return _pyplot().subplots(layout="constrained", **options)[1] if ax is None else ax
+def new_axes(ax: Axes | None = None, size: tuple[float, float] | None = None) -> Axes:
+    """Return the axes to draw on: those given, or those of a new figure."""
+    return _new_figure(1, 1, size)[0] if ax is None else ax
 
 
-def axes_grid(count: int, columns: int = 3) -> list[Any]:
-    """Axes for a number of small pictures, in one new figure."""
+def axes_grid(count: int, columns: int = 3) -> list[Axes]:
+    """Return axes for a number of small pictures, in one new figure."""
     columns = max(1, min(columns, count))
     rows = max(1, -(-count // columns))
-    figure, axes = _pyplot().subplots(
-        rows, columns, squeeze=False, layout="constrained", figsize=(3.6 * columns, 2.4 * rows)
-    )
-    for spare in axes.flat[count:]:
-        figure.delaxes(spare)
-    return list(axes.flat[:count])
+    axes = _new_figure(rows, columns, (3.6 * columns, 2.4 * rows))
+    for spare in axes[count:]:
+        spare.remove()
+    return axes[:count]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crucial.inspection.parts import additive_model, step_of
-from crucial.inspection.results import as_frame, axes_grid, feature_name, shown
+from crucial.inspection.results import Frame, as_frame, axes_grid, feature_name, shown
 from crucial.model.describe import Ramp, describe
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape, sparkline
 from crucial.parameters import at_least, check
 from crucial.types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["FeatureShape", "Shapes", "shapes"]
 
@@ -111,7 +114,7 @@ class Shapes:
             lines.append(f"never used: {few}{more}")
         return "\n".join(lines)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """One row a step: feature, from, to, what it adds, share of the data.
 
         The step on which a feature abstains has neither ``above`` nor ``up_to``.
@@ -128,7 +131,7 @@ class Shapes:
             rows.append((*head, "missing", math.nan, math.nan, one.missing, silent))
         return as_frame(dict(zip(names, zip(*rows))) if rows else {name: [] for name in names})
 
-    def plot(self, top: int = 9) -> Any:
+    def plot(self, top: int = 9) -> list[Axes]:
         """Draw the heaviest features; needs matplotlib.
 
         Returns

@@ -1,8 +1,8 @@
-"""Two rankers that every other should beat."""
+"""Two baselines that every ranker should beat."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,24 +10,24 @@ from sklearn.base import BaseEstimator
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.labels import LabelFeedback, check_labels
-from crucial.types import Floats
+from crucial.types import Floats, TableLike, VectorLike
 
 __all__ = ["BestFeature", "RandomOrder"]
 
 
 class BestFeature(BaseEstimator):
-    """Rank by the one feature, up or down, that orders most training pairs right.
+    """Rank by the one feature, up or down, that orders most training pairs correctly.
 
-    Ties count half (R2); rows where the feature abstains stand at the end.
+    Ties count half (R2); rows where the feature is missing come last.
 
     Attributes
     ----------
     feature_ : int
     direction_ : {1, -1}
-        Whether more or less of it is better.
+        Whether high or low values are better.
     """
 
-    def fit(self, X: Any, y: Any, *, qid: Any = None) -> Self:
+    def fit(self, X: TableLike, y: VectorLike, *, qid: VectorLike | None = None) -> Self:
         """Try every feature in both directions; of equals, the first and upwards."""
         instances = Instances.from_input(X)
         labels = check_labels(y, instances.n_rows)
@@ -50,13 +50,13 @@ class BestFeature(BaseEstimator):
         below = np.nextafter(lowest, -np.inf) if lowest > -1e300 else lowest
         return np.where(there, values, below)
 
-    def predict(self, X: Any) -> Floats:
-        """The feature's value, with its sign."""
+    def predict(self, X: TableLike) -> Floats:
+        """Return the values of the feature, with their sign."""
         return self._scores(Instances.from_input(X), self.feature_, self.direction_)
 
 
 class RandomOrder(BaseEstimator):
-    """Rank at random: what any ranker should beat.
+    """Rank at random.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ class RandomOrder(BaseEstimator):
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: TableLike, y: VectorLike) -> Self:
         """Learn nothing."""
         self.fitted_ = True
         return self
 
-    def predict(self, X: Any) -> Floats:
-        """Seeded noise."""
+    def predict(self, X: TableLike) -> Floats:
+        """Return random scores, the same for the same seed."""
         n_rows = Instances.from_input(X).n_rows
         return np.random.default_rng(self.random_state).random(n_rows)

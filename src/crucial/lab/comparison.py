@@ -1,46 +1,47 @@
-"""Systems against a baseline: differences with intervals, tests, wins and losses, movers."""
+"""Compare systems with a baseline: differences with intervals, tests, wins and losses, movers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
 from crucial.errors import DataError, ParameterError, about
+from crucial.inspection.results import Frame
 from crucial.lab.blocks import Blocks
-from crucial.lab.tidy import frame_of
+from crucial.lab.tidy import Row, frame_of
 from crucial.measures.evaluation import Evaluation
 from crucial.measures.names import Measures
 from crucial.measures.paired import SAME, holm, paired_test, win_tie_loss
 from crucial.measures.runs import evaluate_run
 from crucial.model.text import printable
 from crucial.parameters import at_least, between, check, lookup
+from crucial.types import Floats
 
 __all__ = ["Comparison", "Difference", "Mover", "compare_blocks", "compare_runs"]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A system beside the baseline, by one measure.
+    """A system compared with the baseline, by one measure.
 
     Attributes
     ----------
     measure, system : str
     value, low, high : float
-        The system's own value and its interval.
+        Value of the system and its interval.
     difference, difference_low, difference_high : float
-        System minus baseline over the blocks that both have, with a paired interval; 0 for
-        the baseline itself.
+        System minus baseline over the blocks where both have a value, with a paired interval;
+        0 for the baseline itself.
     p, p_holm : float
-        Of the paired test; and corrected (Holm) for the number of systems that the measure
-        compares with the baseline. NaN for the baseline.
+        p-value of the paired test, and the same corrected (Holm) for the number of systems
+        compared with the baseline. NaN for the baseline.
     wins, ties, losses : int
         Blocks in which the system is better, equal, worse.
     n : int
-        Blocks that both have.
+        Blocks where both have a value.
     """
 
     measure: str
@@ -73,22 +74,22 @@ class Mover:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Systems against a baseline.
+    """Systems compared with a baseline.
 
     Attributes
     ----------
     baseline : str
     differences : list of Difference
-        Measure by measure; of each, the baseline first.
+        Measure by measure, the baseline first.
     movers : list of Mover
-        Of each measure and system, the blocks that gained most and lost most.
+        For each measure and system, the blocks with the largest gains and losses.
     unit : str
         What a block is: "query", "fold" or "task".
     test : {"permutation", "t"}
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     notes : list of str
-        What else the numbers stand on.
+        What else to know about the numbers.
     """
 
     baseline: str
@@ -107,12 +108,12 @@ class Comparison:
             raise KeyError(f"no difference {key!r}; there are: {known}")
         return found[key]
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One dict a measure and system."""
+    def to_rows(self) -> list[Row]:
+        """Return one dict per measure and system."""
         return [asdict(one) | {"baseline": self.baseline} for one in self.differences]
 
-    def to_frame(self) -> Any:
-        """The rows as a pandas frame, where pandas is installed."""
+    def to_frame(self) -> Frame:
+        """Return the rows as a pandas frame, where pandas is installed."""
         return frame_of(self.to_rows())
 
     def __repr__(self) -> str:
@@ -165,15 +166,15 @@ def compare_blocks(
     Parameters
     ----------
     tables : sequence of Blocks
-        One a measure, of the same systems.
+        One per measure, of the same systems.
     baseline : str, optional
         The first system by default.
     test, resamples, level, random_state
         As in `crucial.measures.paired.paired_test`.
     movers : int
-        Blocks to name that gained most, and as many that lost most.
+        How many blocks with the largest gains to name, and as many with the largest losses.
     notes : iterable of str
-        To be shown below.
+        Shown below the table.
     """
     systems = tables[0].systems
     if len(systems) < 2:
@@ -185,13 +186,12 @@ def compare_blocks(
     differences: list[Difference] = []
     moved: list[Mover] = []
     for table in tables:
-        made = [
+        found = [
             _difference(table, base, system, test, resamples, level, random_state)
             for system in (base, *(one for one in systems if one != base))
         ]
-        corrected = holm([one.p for one in made])
-        for one, p in zip(made, corrected):
-            differences.append(Difference(**(asdict(one) | {"p_holm": float(p)})))
+        for one, p in zip(found, holm([one.p for one in found])):
+            differences.append(replace(one, p_holm=float(p)))
             if one.system != base:
                 moved += _movers(table, base, one.system, movers)
     return Comparison(base, differences, moved, tables[0].unit, test, level, list(notes))
@@ -200,6 +200,7 @@ def compare_blocks(
 def _difference(
     table: Blocks, base: str, system: str, test: str, resamples: int, level: float, seed: int
 ) -> Difference:
+    """Compare one system with the baseline, before Holm's correction."""
     value, n = table.value(system)
     low, high = table.interval(system, level, seed)
     head = (table.measure, system, value, low, high)
@@ -222,7 +223,7 @@ def _difference(
 
 
 def _movers(table: Blocks, base: str, system: str, count: int) -> list[Mover]:
-    """The blocks that gained most, best first, then those that lost most, worst first."""
+    """Return the blocks with the largest gains, then those with the largest losses."""
     first, second = table.column(base), table.column(system)
     change = second - first
     sign = 1.0 if table.higher_is_better else -1.0
@@ -244,8 +245,8 @@ def _movers(table: Blocks, base: str, system: str, count: int) -> list[Mover]:
 
 
 def compare_runs(
-    qrels: Any,
-    runs: Any,
+    qrels: object,
+    runs: Mapping[str, object] | Iterable[object],
     measures: Measures = ("ndcg@10",),
     *,
     baseline: str | None = None,
@@ -264,22 +265,21 @@ def compare_runs(
     Parameters
     ----------
     qrels : object with qid, doc and relevance
-        As `crucial.read_qrels` gives it.
+        As `crucial.read_qrels` returns it.
     runs : mapping from name to run, or list of runs
-        Runs as `crucial.read_run` gives them; in a list they go by their tags.
+        Runs as `crucial.read_run` returns them; in a list their tags are their names.
     measures, ties, empty, unjudged, missing
         As in `crucial.evaluate_run`.
     baseline : str, optional
         Name of a run; the first by default.
     test : {"permutation", "t"}
-        Paired test over queries; p-values are also given with Holm's correction for the
-        number of runs.
+        Paired test over queries; p-values are also corrected for the number of runs (Holm).
     resamples : int
-        Permutations drawn where they cannot all be tried.
+        Permutations to draw where there are too many to try all.
     level : float
-        Of the intervals, which come from drawing queries anew.
+        Confidence level of the intervals (bootstrap over queries).
     movers : int
-        Queries to name that gained most, and as many that lost most.
+        How many queries with the largest gains to name, and as many with the largest losses.
     random_state : int
         Seed of all draws.
 
@@ -329,10 +329,11 @@ def compare_runs(
     )
 
 
-def _named_runs(runs: Any) -> dict[str, Any]:
+def _named_runs(runs: Mapping[str, object] | Iterable[object]) -> dict[str, object]:
+    """Return runs by name; in a list, by tag or number."""
     if isinstance(runs, Mapping):
         return {str(name): run for name, run in runs.items()}
-    named: dict[str, Any] = {}
+    named: dict[str, object] = {}
     for number, run in enumerate(runs, start=1):
         tag = getattr(run, "tag", None)
         name = tag if isinstance(tag, str) else str(tag[0]) if tag is not None else f"run {number}"
@@ -343,13 +344,13 @@ def _named_runs(runs: Any) -> dict[str, Any]:
 
 
 def _query_blocks(measure: str, found: Mapping[str, Evaluation], empty: str | int) -> Blocks:
-    """Values by query, in the order of the query ids, of all runs."""
-    place: dict[Any, int] = {}
+    """Return the values per query of all runs, in the order of the query ids."""
+    place: dict[object, int] = {}
     for one in found.values():
         for qid in one.per_query["qid"].tolist():
             place.setdefault(qid, len(place))
     values = np.full((len(place), len(found)), np.nan)
-    weights: Any = None
+    weights: Floats | None = None
     for column, one in enumerate(found.values()):
         rows = [place[qid] for qid in one.per_query["qid"].tolist()]
         mine = one.per_query[measure]
@@ -359,8 +360,8 @@ def _query_blocks(measure: str, found: Mapping[str, Evaluation], empty: str | in
             weights = np.full(len(place), np.nan) if weights is None else weights
             if not np.all(np.isnan(weights[rows]) | (weights[rows] == mass)):
                 raise DataError(
-                    f"{measure} weighs queries by their pairs, and these are others in each run "
-                    "since unjudged documents count; use unjudged='drop', or a measure that "
+                    f"{measure} weighs queries by their pairs, which differ between the runs "
+                    "because unjudged documents count; use unjudged='drop', or a measure that "
                     "averages queries."
                 )
             weights[rows] = mass

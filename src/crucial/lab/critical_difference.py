@@ -1,30 +1,35 @@
-"""Average ranks, and which of them are told apart: as data, text, SVG and picture."""
+"""Average ranks and which of them differ: as data, text, SVG and picture."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from crucial.errors import DataError
-from crucial.inspection.results import new_axes
+from crucial.inspection.results import Frame, new_axes
+from crucial.lab.blocks import UNITS
 from crucial.lab.statistics import (
     FriedmanTest,
     critical_difference,
     friedman_test,
     ranks_of,
 )
-from crucial.lab.tidy import frame_of
+from crucial.lab.tidy import Row, frame_of
 from crucial.model.text import printable
 from crucial.types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["RankSummary", "summarise_ranks"]
 
 
-_TRACK = 50  # signs of the axis in the text form
+_TRACK = 50  # characters of the axis in the text form
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,19 +42,19 @@ class RankSummary:
     rankers : tuple of str
         Best average rank first.
     ranks : array of shape (n_rankers,)
-        Their average ranks, 1 for the best possible.
+        Average ranks; 1 is the best possible.
     friedman : FriedmanTest
     difference : float
         Average ranks at least so far apart differ, at ``alpha``.
     alpha : float
-    unit : str
-        What the ranks were averaged over: "task", "fold" or "query".
+    unit : {"task", "fold", "query"}
+        What the ranks were averaged over.
     n_blocks : int
-        How many of them had a value for every ranker.
+        Blocks with a value for every ranker.
     n_left_out : int
-        How many had not.
+        Blocks without.
     groups : tuple of (first, last)
-        Places in ``rankers`` of the largest runs that are not told apart.
+        Places in ``rankers`` of the longest runs without a significant difference.
     absent : tuple of str
         Rankers without any value, which have no rank.
     """
@@ -66,8 +71,8 @@ class RankSummary:
     groups: tuple[tuple[int, int], ...]
     absent: tuple[str, ...] = ()
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One dict a ranker."""
+    def to_rows(self) -> list[Row]:
+        """Return one dict per ranker."""
         return [
             {
                 "measure": self.measure,
@@ -80,24 +85,24 @@ class RankSummary:
             for name, rank in zip(self.rankers, self.ranks)
         ]
 
-    def to_frame(self) -> Any:
-        """The rows as a pandas frame, where pandas is installed."""
+    def to_frame(self) -> Frame:
+        """Return the rows as a pandas frame, where pandas is installed."""
         return frame_of(self.to_rows())
 
     @property
     def title(self) -> str:
-        """What the ranks are, in a line."""
+        """The kind of ranks in one line."""
         left = f" ({self.n_left_out} left out)" if self.n_left_out else ""
         gone = f"; no value: {', '.join(self.absent)}" if self.absent else ""
-        unit = {"query": "queries"}.get(self.unit, f"{self.unit}s")
+        unit = UNITS[self.unit]
         return (
             f"{self.measure}: average rank over {self.n_blocks:,} {unit}{left}; critical "
             f"difference {self.difference:.4f} at {self.alpha:g}{printable(gone, 200)}"
         )
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name} {rank:.3f}" for name, rank in zip(self.rankers, self.ranks))
-        return f"RankSummary({self.measure}: {said}; difference {self.difference:.4f})"
+        ranks = ", ".join(f"{name} {rank:.3f}" for name, rank in zip(self.rankers, self.ranks))
+        return f"RankSummary({self.measure}: {ranks}; difference {self.difference:.4f})"
 
     def __str__(self) -> str:
         k = len(self.rankers)
@@ -127,16 +132,16 @@ class RankSummary:
         return "\n".join([*lines, str(self.friedman)])
 
     def to_svg(self) -> str:
-        """The diagram as an SVG element, for a page: its text takes the page's colour."""
+        """Return the diagram as an SVG element for a page, whose text colour it takes."""
         return _svg(self)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the diagram with matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Drawn into; a new figure without.
+            A new figure by default.
 
         Returns
         -------
@@ -146,7 +151,7 @@ class RankSummary:
 
 
 def summarise_ranks(
-    values: Any,
+    values: ArrayLike,
     rankers: Sequence[str],
     *,
     measure: str = "value",
@@ -154,16 +159,16 @@ def summarise_ranks(
     alpha: float = 0.05,
     unit: str = "task",
 ) -> RankSummary:
-    """Rank rankers block by block and say which average ranks differ.
+    """Rank rankers in every block, and find which average ranks differ.
 
     Parameters
     ----------
     values : array of shape (n_blocks, n_rankers)
-        Rankers that have no value (NaN) in any block are left out and named; then blocks in
-        which another has none are left out and counted.
+        Rankers without a value (all NaN) are left out and named; then blocks in which another
+        ranker has none are left out and counted.
     rankers : sequence of str
     measure, unit : str
-        What the values are, and what a block is; for the text.
+        What the values and the blocks are, for the text.
     higher_is_better : bool
     alpha : float
         Level of the critical difference.
@@ -214,7 +219,7 @@ def summarise_ranks(
 
 
 def _not_told_apart(ranks: Floats, difference: float) -> tuple[tuple[int, int], ...]:
-    """Largest runs of sorted ranks that span less than the difference."""
+    """Return the longest runs of sorted ranks that span less than the difference."""
     found: list[tuple[int, int]] = []
     for first in range(len(ranks)):
         last = int(np.flatnonzero(ranks - ranks[first] < difference)[-1])
@@ -228,7 +233,7 @@ def _not_told_apart(ranks: Floats, difference: float) -> tuple[tuple[int, int], 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where things stand: ranks along x, names below the axis, half on each side."""
+    """Where names are drawn: below the axis, half on each side."""
 
     k: int
 
@@ -237,11 +242,12 @@ class _Layout:
         return (self.k + 1) // 2
 
     def line(self, place: int) -> int:
-        """Which line below the axis a ranker's name has."""
+        """Return the line below the axis of a ranker's name."""
         return place if place < self.left_names else self.k - 1 - place
 
 
 def _svg(found: RankSummary) -> str:
+    """Draw the diagram as SVG."""
     k = len(found.rankers)
     layout = _Layout(k)
     width, left, right, axis = 760, 210, 550, 60
@@ -254,7 +260,7 @@ def _svg(found: RankSummary) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
         f'width="{width}" height="{height}" font-family="sans-serif" font-size="13" '
-        f'fill="currentColor" stroke="none"><title>{_text(found.title)}</title>'
+        f'fill="currentColor" stroke="none"><title>{escape(found.title)}</title>'
     ]
 
     def stroke(x1: float, y1: float, x2: float, y2: float, wide: float = 1.2) -> None:
@@ -263,8 +269,8 @@ def _svg(found: RankSummary) -> str:
             f'stroke-width="{wide}"/>'
         )
 
-    def text(x0: float, y0: float, said: str, anchor: str) -> None:
-        parts.append(f'<text x="{x0}" y="{y0}" text-anchor="{anchor}">{_text(said)}</text>')
+    def text(x0: float, y0: float, words: str, anchor: str) -> None:
+        parts.append(f'<text x="{x0}" y="{y0}" text-anchor="{anchor}">{escape(words)}</text>')
 
     end = min(right, x(1 + found.difference))
     stroke(left, 20, end, 20, 2)
@@ -282,19 +288,16 @@ def _svg(found: RankSummary) -> str:
         edge = left - 16 if near else right + 16
         stroke(x(rank), axis, x(rank), y)
         stroke(x(rank), y, edge, y)
-        said = f"{printable(name, 26)} {rank:.3f}"
-        text(edge - 4 if near else edge + 4, y + 4, said, "end" if near else "start")
+        words = f"{printable(name, 26)} {rank:.3f}"
+        text(edge - 4 if near else edge + 4, y + 4, words, "end" if near else "start")
     return "".join([*parts, "</svg>"])
 
 
-def _text(said: str) -> str:
-    return escape(said, quote=True)
-
-
-def _plot(found: RankSummary, ax: Any) -> Any:
+def _plot(found: RankSummary, ax: Axes | None) -> Axes:
+    """Draw the diagram with matplotlib."""
     k = len(found.rankers)
     layout = _Layout(k)
-    ax = new_axes(ax, figsize=(8, 1.6 + 0.3 * layout.left_names))
+    ax = new_axes(ax, size=(8, 1.6 + 0.3 * layout.left_names))
     step, top = 0.5, 0.35 + 0.25 * len(found.groups)
     ax.plot([1, k], [0, 0], color="black", linewidth=1)
     for whole in range(1, k + 1):
@@ -309,8 +312,8 @@ def _plot(found: RankSummary, ax: Any) -> Any:
         near = place < layout.left_names
         y, edge = -top - step * layout.line(place), 0.9 if near else k + 0.1
         ax.plot([rank, rank, edge], [0, y, y], color="black", linewidth=0.8)
-        said = f"{printable(name, 26)} {rank:.3f}".replace("$", r"\$")
-        ax.text(edge, y, f" {said} ", ha="right" if near else "left", va="center")
+        words = f"{printable(name, 26)} {rank:.3f}".replace("$", r"\$")
+        ax.text(edge, y, f" {words} ", ha="right" if near else "left", va="center")
     ax.set_xlim(1 - 0.45 * k, k + 0.45 * k)
     ax.set_ylim(-top - step * layout.left_names, 1.4)
     ax.set_axis_off()

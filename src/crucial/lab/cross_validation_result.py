@@ -1,17 +1,19 @@
-"""What a cross-validation found: by query, by fold, and over all."""
+"""Results of a cross-validation: per query, per fold, and over all."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
+from crucial.lab.adapter import Estimator
 from crucial.lab.folds import Fold
+from crucial.lab.tidy import Row
 from crucial.measures.base import Measure, summarise
 from crucial.measures.evaluation import MeasureResult
 from crucial.measures.intervals import bootstrap_interval
@@ -22,18 +24,21 @@ from crucial.types import Floats, Ints
 __all__ = ["CrossValidation", "FoldReport", "summarise_folds"]
 
 
+#: Columns of a table by name; they are of different types.
+Columns: TypeAlias = dict[str, NDArray[Any]]
+
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
 class FoldReport:
-    """What happened in a fold.
+    """Scores and times of a fold.
 
     Attributes
     ----------
     fold : Fold
     scores : array like ``fold.test``
-        Of the rows that were held out.
+        Scores of the test rows.
     fit_seconds, predict_seconds : float
     """
 
@@ -45,38 +50,37 @@ class FoldReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossValidation:
-    """What `crucial.cross_validate` found; ``result["ndcg@10"]`` is the value.
+    """Result of `crucial.cross_validate`; ``result["ndcg@10"]`` is the value.
 
     Attributes
     ----------
     results : dict of str to MeasureResult
-        By name of the measure: value over all held-out queries, interval, queries that
-        count and queries that have no value.
+        By name of the measure: value over all test queries, interval, number of queries
+        that count and that have no value.
     per_fold : dict of str to array
         "fold", "train_queries", "test_queries", "train_rows", "test_rows", "fit_seconds",
-        "predict_seconds" and each measure's value.
+        "predict_seconds" and the value of each measure.
     per_query : dict of str to array
-        "fold", "qid" and each measure's value, NaN where it has none. Without queries
+        "fold", "qid" and the value of each measure, NaN where it has none. Without queries
         every fold is one list, whose "qid" is the name of the fold.
     estimator : str
-        What was validated.
+        The estimator, as text.
     has_qid : bool
-        Whether queries were held out, or rows.
+        Whether queries were dealt out, or rows.
     level : float
-        Of the intervals. They come from drawing queries anew (bootstrap); without queries
-        from the spread of the folds (Student's t). Neither knows how the estimator would
-        differ on other training data.
+        Confidence level of the intervals: bootstrap over queries, or without queries
+        Student's t over the folds. Neither accounts for other training data.
     estimators : list or None
         The fitted estimators, if asked for.
     """
 
     results: dict[str, MeasureResult]
-    per_fold: dict[str, NDArray[Any]]
-    per_query: dict[str, NDArray[Any]]
+    per_fold: Columns
+    per_query: Columns
     estimator: str
     has_qid: bool
     level: float = LEVEL
-    estimators: list[Any] | None = None
+    estimators: list[Estimator | None] | None = None
 
     def __getitem__(self, name: str) -> float:
         if name not in self.results:
@@ -85,7 +89,7 @@ class CrossValidation:
 
     @property
     def mean(self) -> dict[str, float]:
-        """Value of each measure over all held-out queries."""
+        """Value of each measure over all test queries."""
         return {name: one.value for name, one in self.results.items()}
 
     @property
@@ -98,8 +102,8 @@ class CrossValidation:
         """Number of folds."""
         return len(self.per_fold["fold"])
 
-    def to_rows(self, by: str = "measure") -> list[dict[str, Any]]:
-        """One dict a measure, fold or query, for tables and frames."""
+    def to_rows(self, by: str = "measure") -> list[Row]:
+        """Return one dict per measure, fold or query, for tables and frames."""
         check("to_rows", "by", by, one_of("measure", "fold", "query"))
         if by != "measure":
             columns = self.per_fold if by == "fold" else self.per_query
@@ -154,35 +158,36 @@ def summarise_folds(
     groups: Groups,
     measures: Sequence[Measure],
     *,
-    estimator: Any,
+    estimator: Estimator,
     has_qid: bool,
     seed: int,
-    estimators: list[Any] | None = None,
+    estimators: list[Estimator | None] | None = None,
 ) -> CrossValidation:
-    """Measure the held-out scores, all folds at once so that one rule holds for all.
+    """Measure the test scores of all folds at once, so that one rule applies to all.
 
     Parameters
     ----------
     reports : sequence of FoldReport
     y, groups : labels and queries of all rows
     measures : sequence of Measure
-    estimator : what to call it is taken from it
+    estimator : object
+        Shown as text.
     has_qid : bool
-        Without, all held-out rows of a fold are one list.
+        Without queries, all test rows of a fold are one list.
     seed : int
-        Of the bootstrap.
+        Seed of the bootstrap.
     estimators : list, optional
-        To be kept.
+        The fitted estimators, to keep.
     """
     codes = groups.codes
     rows = np.concatenate([one.fold.test for one in reports])
     scores = np.concatenate([one.scores for one in reports])
     number = np.repeat(np.arange(len(reports)), [len(one.fold.test) for one in reports])
-    # A list is a query of a fold: a splitter may hold the same query out more than once.
+    # A list is a query of a fold: a splitter may test the same query more than once.
     lists = Groups.from_qid(number * groups.n_groups + codes[rows], len(rows))
     fold_of, query_of = np.divmod(lists.ids, groups.n_groups)
     names = np.array([one.fold.name for one in reports])
-    per_query: dict[str, NDArray[Any]] = {"fold": names[fold_of]}
+    per_query: Columns = {"fold": names[fold_of]}
     per_query["qid"] = groups.ids[query_of] if has_qid else per_query["fold"]
     per_fold = _describe(reports, names, codes, has_qid)
     results = {}
@@ -204,17 +209,17 @@ def summarise_folds(
     )
 
 
-def _value(values: Floats, weights: Floats | None, part: NDArray[Any], measure: Measure) -> float:
-    """One number over the queries of a fold."""
+def _value(values: Floats, weights: Floats | None, part: Ints, measure: Measure) -> float:
+    """Return one number over the queries of a fold."""
     inside = None if weights is None else weights[part]
     return summarise(values[part], inside, measure.aggregate, "skip")[0]
 
 
 def _describe(
-    reports: Sequence[FoldReport], names: NDArray[Any], codes: Ints, has_qid: bool
-) -> dict[str, NDArray[Any]]:
-    """Size and time of every fold."""
-    columns: dict[str, NDArray[Any]] = {"fold": names}
+    reports: Sequence[FoldReport], names: NDArray[np.generic], codes: Ints, has_qid: bool
+) -> Columns:
+    """Return size and time of every fold."""
+    columns: Columns = {"fold": names}
     for part in ("train", "test"):
         rows = [getattr(one.fold, part) for one in reports]
         columns[f"{part}_queries"] = np.array(
@@ -229,7 +234,7 @@ def _describe(
 def _interval_of_queries(
     values: Floats, weights: Floats | None, query_of: Ints, measure: Measure, seed: int
 ) -> tuple[float, float] | None:
-    """Bootstrap over queries; one that was held out more than once is drawn as a whole."""
+    """Return the bootstrap interval; a query tested more than once is drawn as a whole."""
     _, query = np.unique(query_of, return_inverse=True)
     n_queries = int(query.max()) + 1
     there = ~np.isnan(values)
@@ -246,7 +251,7 @@ def _interval_of_queries(
 
 
 def _interval_of_folds(values: Floats, measure: Measure) -> tuple[float, float] | None:
-    """Student's t over the folds, each of which is one list."""
+    """Return the interval of Student's t over the folds, each of which is one list."""
     from scipy.stats import t
 
     there = values[~np.isnan(values)]
@@ -258,19 +263,19 @@ def _interval_of_folds(values: Floats, measure: Measure) -> tuple[float, float] 
 
 
 def _spread(values: Floats) -> float:
-    """Standard deviation of the folds that have a value."""
+    """Return the standard deviation of the folds that have a value."""
     there = values[~np.isnan(values)]
     return float(there.std(ddof=1)) if len(there) > 1 else math.nan
 
 
 def _in_a_line(values: Floats) -> str:
-    """The folds' values, or their range where they are many."""
+    """Return the values of the folds as text, or their range if they are many."""
     if len(values) <= 10:
         return " ".join(f"{value:.4f}" for value in values)
     return f"{np.nanmin(values):.4f} to {np.nanmax(values):.4f}"
 
 
-def _call(estimator: Any) -> str:
-    """The estimator in one line."""
+def _call(estimator: Estimator) -> str:
+    """Return the estimator in one line."""
     text = " ".join(repr(estimator).split())
     return text if len(text) <= 120 else f"{type(estimator).__name__}(...)"

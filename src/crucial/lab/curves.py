@@ -1,16 +1,15 @@
-"""A measure after every round, many rounds at a time."""
+"""Measures after every round, computed for many rounds at a time."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from crucial.data.groups import Groups
+from crucial.lab.adapter import is_scorer
 from crucial.lab.tasks import Part
 from crucial.measures.base import Measure, summarise
 from crucial.measures.custom import CustomMeasure
@@ -20,15 +19,15 @@ from crucial.types import Floats
 __all__ = ["curve", "curves", "stages"]
 
 
-#: Scores held at a time.
+#: Scores in memory at a time.
 _AT_ONCE = 1_000_000
 
 
-def stages(estimator: Any, part: Part) -> Iterator[Floats] | None:
-    """Scores of the rows after every round; None for what does not learn in rounds."""
+def stages(estimator: object, part: Part) -> Iterator[Floats] | None:
+    """Yield the scores of the rows after every round; None for what does not learn in rounds."""
     name = "staged_predict"
-    if hasattr(estimator, "__sklearn_tags__") and is_classifier(estimator):
-        if len(estimator.classes_) > 2:
+    if not is_scorer(estimator):
+        if len(getattr(estimator, "classes_", ())) > 2:
             return None
         name = "staged_decision_function"
     method = getattr(estimator, name, None)
@@ -40,10 +39,10 @@ def stages(estimator: Any, part: Part) -> Iterator[Floats] | None:
 
 
 def curve(measure: Measure, part: Part, scores: Floats) -> Floats:
-    """A measure's value for every row of a table of scores, one round a row.
+    """Return the value of a measure for every row of a table of scores, one row per round.
 
-    Equivalent to, and faster than, ``measure(part.y, row, part.groups)`` for each: the rounds
-    are put side by side as if they were other queries.
+    Equal to ``measure(part.y, row, part.groups)`` for each row, and faster: the rounds are measured
+    at once, as if they were other queries.
     """
     n_rounds, n_rows = scores.shape
     if isinstance(measure, CustomMeasure):  # (it may look at the names of the queries)
@@ -63,7 +62,7 @@ def curve(measure: Measure, part: Part, scores: Floats) -> Floats:
     values = prepared.per_query(scores.ravel()).reshape(n_rounds, n_groups)
     weights = prepared.bound.weights
     if measure.aggregate == "mean" and not np.isnan(values).any():
-        return np.asarray(values.mean(axis=1))  # (the same as below, at once)
+        return np.asarray(values.mean(axis=1))  # (as below, at once)
     inside = None if weights is None else weights[:n_groups]
     return np.array([summarise(row, inside, measure.aggregate, "skip")[0] for row in values])
 
@@ -71,7 +70,7 @@ def curve(measure: Measure, part: Part, scores: Floats) -> Floats:
 def curves(
     rounds: Iterable[Floats], part: Part, measures: Iterable[Measure]
 ) -> tuple[dict[str, Floats], int]:
-    """Every measure's value after every round, and how many rounds there were."""
+    """Return the value of every measure after every round, and the number of rounds."""
     source, chosen = iter(rounds), list(measures)
     at_once = max(1, _AT_ONCE // max(1, len(part.y)))
     found: dict[str, list[Floats]] = {one.name: [] for one in chosen}

@@ -15,7 +15,6 @@ from typing import Any
 from sklearn.utils.parallel import Parallel, delayed
 
 from crucial import __version__
-from crucial.data.files import PathLike
 from crucial.errors import CrucialError, ParameterError, about
 from crucial.lab.cells import Job, forget_parts, run_job, run_job_beside
 from crucial.lab.experiment_result import ExperimentResult
@@ -29,6 +28,7 @@ from crucial.measures.base import Measure
 from crucial.measures.names import Measures, get_measure, get_measures
 from crucial.parameters import at_least, check, flag, lookup, none_or, nonzero
 from crucial.progress import progress_bar
+from crucial.types import PathLike
 
 __all__ = ["Experiment"]
 

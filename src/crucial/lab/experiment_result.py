@@ -1,25 +1,24 @@
-"""What an experiment found: cells, values by task, fold and query, ranks and comparisons."""
+"""Results of an experiment: cells, values per task, fold and query, ranks and comparisons."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from crucial.data.files import PathLike
 from crucial.errors import DataError, FileError
+from crucial.inspection.results import Frame
 from crucial.lab.blocks import UNITS, Blocks
 from crucial.lab.comparison import Comparison, compare_blocks
 from crucial.lab.critical_difference import RankSummary, summarise_ranks
 from crucial.lab.records import Cell, Key, MeasureRecord, Settings, key_of
 from crucial.lab.store import ResultFolder
-from crucial.lab.tidy import frame_of, write_rows
+from crucial.lab.tidy import Row, frame_of, write_rows
 from crucial.model.text import printable
 from crucial.parameters import check, lookup, one_of
-from crucial.types import Floats
+from crucial.types import Floats, PathLike
 
 __all__ = ["ExperimentResult", "load_experiment"]
 
@@ -27,15 +26,14 @@ LEVEL = 0.95
 
 
 class ExperimentResult:
-    """What `crucial.Experiment` found.
+    """Result of `crucial.Experiment`.
 
     Parameters
     ----------
     settings : dict
-        What the experiment was: protocol, measures, tasks, rankers, versions.
-    cells : sequence of dict
-        One a task, split and ranker: values, chosen rounds and parameters, times; or why it
-        failed.
+        Settings of the experiment: protocol, measures, tasks, rankers, versions.
+    cells : iterable of dict
+        One per task, split and ranker: values, chosen rounds and parameters, times; or the error.
     """
 
     def __init__(self, settings: Settings, cells: Iterable[Cell]) -> None:
@@ -72,7 +70,7 @@ class ExperimentResult:
 
     @property
     def n_missing(self) -> int:
-        """Cells that are not computed yet, in a folder of a run that was killed."""
+        """Number of cells that are not computed yet: the run was killed."""
         return len(self._keys()) - len(self.cells)
 
     @property
@@ -85,9 +83,9 @@ class ExperimentResult:
     # -- values ---------------------------------------------------------------------
 
     def unit_of(self, unit: str = "auto") -> str:
-        """What values are compared by: tasks where there are several, else queries.
+        """Return what values are compared by: tasks if there are several, else queries.
 
-        Without queries a fold is one list, and stands for one.
+        Without queries a fold is one list, and counts as one query.
         """
         check("an experiment", "unit", unit, one_of("auto", *UNITS))
         if unit != "auto":
@@ -95,14 +93,14 @@ class ExperimentResult:
         return "task" if len(self.tasks) > 1 else "query"
 
     def blocks(self, measure: str, unit: str = "auto") -> Blocks:
-        """Values of a measure by task, fold or query.
+        """Return the values of a measure per task, fold or query.
 
         Parameters
         ----------
         measure : str
         unit : {"auto", "task", "fold", "query"}
-            A task's value is the mean over its splits, and none where a split failed. A
-            query that is tested more than once has its mean.
+            The value of a task is the mean over its splits; it has none if a split failed. A
+            query that is tested more than once has the mean.
         """
         about = lookup(self.measures, measure, "measure of this experiment")
         kind = self.unit_of(unit)
@@ -129,14 +127,17 @@ class ExperimentResult:
         )
 
     def _by_fold(self, measure: str, ranker: str, unit: str) -> list[tuple[str, float, float]]:
+        """Return name, value and weight of every fold or task."""
         found = []
         for task, one in self.settings["tasks"].items():
             values = []
             for split in one["splits"]:
                 cell = self._cells.get((task, split, ranker))
-                fine = cell is not None and cell["status"] == "ok"
-                value = cell["measures"][measure]["value"] if cell is not None and fine else None
-                values.append((split, fine, np.nan if value is None else float(value)))
+                if cell is None or cell["status"] != "ok":
+                    values.append((split, False, np.nan))
+                else:
+                    value = cell["measures"][measure]["value"]
+                    values.append((split, True, np.nan if value is None else float(value)))
             if unit == "fold":
                 several = len(self.tasks) > 1
                 found += [(f"{task}, {s}" if several else s, v, 1.0) for s, _, v in values]
@@ -147,6 +148,7 @@ class ExperimentResult:
         return found
 
     def _by_query(self, measure: str, ranker: str, unit: str) -> list[tuple[str, float, float]]:
+        """Return name, mean value and mean weight of every query."""
         sums: dict[str, list[float]] = {}
         for task, one in self.settings["tasks"].items():
             for split in one["splits"]:
@@ -169,14 +171,14 @@ class ExperimentResult:
         ]
 
     def value(self, measure: str, ranker: str, unit: str = "auto") -> float:
-        """A ranker's value: over all queries of one task, or the mean over tasks."""
+        """Return the value of a ranker: over all queries of one task, or the mean over tasks."""
         lookup(dict.fromkeys(self.rankers), ranker, "ranker of this experiment")
         return self.blocks(measure, unit).value(ranker)[0]
 
     # -- summaries ------------------------------------------------------------------
 
     def ranks(self, measure: str, unit: str = "auto", alpha: float = 0.05) -> RankSummary:
-        """Average ranks, Friedman's test and Nemenyi's critical difference."""
+        """Return average ranks, Friedman's test and Nemenyi's critical difference."""
         blocks = self.blocks(measure, unit)
         return summarise_ranks(
             blocks.values,
@@ -196,7 +198,7 @@ class ExperimentResult:
         movers: int = 5,
         random_state: int = 0,
     ) -> Comparison:
-        """Every ranker against a baseline (the first by default), paired by query or task."""
+        """Compare every ranker with a baseline (the first by default), paired by query or task."""
         return compare_blocks(
             [self.blocks(name, unit) for name in self.measures],
             baseline,
@@ -206,8 +208,8 @@ class ExperimentResult:
             random_state=random_state,
         )
 
-    def summary(self, unit: str = "auto") -> list[dict[str, Any]]:
-        """One dict a measure and ranker: value, interval, average rank, round, time."""
+    def summary(self, unit: str = "auto") -> list[Row]:
+        """Return one dict per measure and ranker: value, interval, average rank, round, time."""
         rows = []
         for measure in self.measures:
             blocks = self.blocks(measure, unit)
@@ -239,14 +241,15 @@ class ExperimentResult:
                 )
         return rows
 
-    def to_rows(self, by: str = "cell") -> list[dict[str, Any]]:
-        """Tidy rows: one a cell and measure, a query and measure, or a ranker and measure."""
+    def to_rows(self, by: str = "cell") -> list[Row]:
+        """Return one dict per measure and cell, query or ranker."""
         check("to_rows", "by", by, one_of("cell", "query", "ranker"))
         if by == "ranker":
             return self.summary()
-        rows: list[dict[str, Any]] = []
+        rows: list[Row] = []
         for cell in self.cells:
-            head = dict(zip(("task", "split", "ranker", "status"), (*key_of(cell), cell["status"])))
+            head: Row = dict(zip(("task", "split", "ranker"), key_of(cell)))
+            head["status"] = cell["status"]
             for measure in self.measures:
                 if cell["status"] != "ok":
                     if by == "cell":
@@ -258,7 +261,8 @@ class ExperimentResult:
                     rows += [head | {"measure": measure, "qid": q, "value": v} for q, v in pairs]
         return rows
 
-    def _cell_row(self, cell: Cell, measure: str) -> dict[str, Any]:
+    def _cell_row(self, cell: Cell, measure: str) -> Row:
+        """Return the row of a cell and a measure, but for its names."""
         one = cell["measures"][measure]
         rows = {f"{part}_rows": count for part, count in cell["rows"].items()}
         return {
@@ -278,8 +282,8 @@ class ExperimentResult:
             "crucial": self.settings["crucial"],
         }
 
-    def to_frame(self, by: str = "cell") -> Any:
-        """The rows as a pandas frame, where pandas is installed."""
+    def to_frame(self, by: str = "cell") -> Frame:
+        """Return the rows as a pandas frame, where pandas is installed."""
         return frame_of(self.to_rows(by))
 
     def save(self, path: PathLike, by: str = "cell") -> None:
@@ -289,7 +293,7 @@ class ExperimentResult:
     def report(
         self, path: PathLike, title: str = "Experiment", baseline: str | None = None
     ) -> None:
-        """Write a page that shows everything, in one file that needs no network."""
+        """Write a page with everything, in one file that needs no network."""
         from crucial.lab.report import write_report
 
         write_report(path, self, title, baseline)
@@ -331,12 +335,12 @@ class ExperimentResult:
 
 
 def _shown(value: float, width: int, digits: int) -> str:
-    """A number in its column; a dash where there is none."""
+    """Return a number as wide as its column, or a dash for NaN."""
     return f"{'-':>{width}}" if np.isnan(value) else f"{value:{width}.{digits}f}"
 
 
 def load_experiment(folder: PathLike) -> ExperimentResult:
-    """Read the results in a folder, whether or not the run has come to its end.
+    """Read the results in a folder, of a finished run or not.
 
     Raises
     ------

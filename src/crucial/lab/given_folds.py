@@ -1,4 +1,4 @@
-"""Tasks that bring their folds: a folder per fold with files to train, validate and test."""
+"""Tasks with folds of their own: a folder per fold with files to train, validate and test."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import PathLike, open_bytes
+from crucial.data.files import open_bytes
 from crucial.data.formats.alike import read_alike
 from crucial.errors import FileError
 from crucial.lab.tasks import Part, Parts, Split
+from crucial.types import PathLike
 
 __all__ = ["FoldFiles", "FoldTask", "read_folds"]
 
-#: What a part's file may be called, before its ending.
+#: Names that the file of a part may have, before the ending.
 _PARTS = {
     "train": ("train", "trainingset", "training"),
     "valid": ("vali", "valid", "validation", "validationset", "dev"),
@@ -47,7 +48,7 @@ class FoldTask:
     name : str
     folds : tuple of FoldFiles
     options : mapping
-        Of `crucial.read_data`.
+        Options of `crucial.read_data`.
     """
 
     name: str
@@ -56,12 +57,16 @@ class FoldTask:
 
     @property
     def splits(self) -> list[Split]:
-        """One a fold."""
+        """One split per fold."""
         return [Split(one.name) for one in self.folds]
+
+    def files_of(self, split: Split) -> FoldFiles:
+        """Return the files of a split."""
+        return next(one for one in self.folds if one.name == split.name)
 
     def parts(self, split: Split) -> Parts:
         """Read the files of a fold, with the same columns in all."""
-        files = next(one for one in self.folds if one.name == split.name)
+        files = self.files_of(split)
         paths = [files.train, files.valid, files.test]
         options = dict(self.options)
         sizes = options.pop("group_sizes", None)
@@ -71,45 +76,45 @@ class FoldTask:
         kinds = {one.qid is None for one in (train, valid, test)}
         if len(kinds) > 1:
             bare = next(p for p, d in zip(paths, read) if d.qid is None)
-            raise FileError(bare, f"its rows have no query ids, other files of {files.name} have.")
+            raise FileError(bare, f"its rows have no query ids; other files of {files.name} do.")
         _refuse_leak(files, train, valid, test)
         return Parts(train, valid, test)
 
     def digest(self) -> str:
-        """Hash of all files."""
-        made = hashlib.blake2b(repr(sorted(self.options.items())).encode(), digest_size=16)
+        """Return a hash of all files."""
+        found = hashlib.blake2b(repr(sorted(self.options.items())).encode(), digest_size=16)
         for fold in self.folds:
             for path in (fold.train, fold.valid, fold.test):
                 with open_bytes(path) as source:
                     while part := source.read(1 << 20):
-                        made.update(part)
-                made.update(b"\0")
-        return made.hexdigest()
+                        found.update(part)
+                found.update(b"\0")
+        return found.hexdigest()
 
     def __repr__(self) -> str:
         return f"FoldTask({self.name!r}, {len(self.folds)} folds)"
 
 
 def read_folds(folder: PathLike, name: str | None = None, **options: Any) -> FoldTask:
-    """Find the folds in a folder, as LETOR's are laid out: ``Fold1/train.txt, vali.txt, test.txt``.
+    """Find the folds in a folder as LETOR's: ``Fold1/train.txt, vali.txt, test.txt`` and so on.
 
     Parameters
     ----------
     folder : str or path
-        Has a folder for every fold; or the three files itself, which is one fold.
+        Has one folder per fold, or the three files of a single fold.
     name : str, optional
-        Of the task; the folder's by default.
+        Name of the task; the folder's by default.
     **options
-        Of `crucial.read_data`, for every file.
+        Options of `crucial.read_data`, for every file.
 
     Raises
     ------
     FileError
-        There are no folds, or one lacks a file or has two for the same part: it says which.
+        There are no folds, or one lacks a file or has two for the same part.
     """
     top = os.fspath(folder)
     if not os.path.isdir(top):
-        raise FileError(top, "this is no folder; folds are folders with train, vali and test.")
+        raise FileError(top, "is not a folder; folds are folders with train, vali and test.")
     inside = sorted(os.scandir(top), key=lambda one: _natural(one.name))
     folders = [one for one in inside if one.is_dir() and _has_part(one.path)]
     if not folders and _has_part(top):
@@ -126,7 +131,7 @@ def read_folds(folder: PathLike, name: str | None = None, **options: Any) -> Fol
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Fold10 after Fold9."""
+    """Return a sort key that puts Fold10 after Fold9."""
     return [(int(p), "") if p.isdigit() else (0, p) for p in re.split(r"(\d+)", name)]
 
 
@@ -138,6 +143,7 @@ def _stem(name: str) -> str:
 
 
 def _by_part(folder: str) -> dict[str, list[str]]:
+    """Return the files of a folder by the part that their names stand for."""
     found: dict[str, list[str]] = {part: [] for part in _PARTS}
     for one in sorted(os.scandir(folder), key=lambda one: one.name):
         for part, names in _PARTS.items():
@@ -151,6 +157,7 @@ def _has_part(folder: str) -> bool:
 
 
 def _find_files(folder: str, name: str) -> FoldFiles:
+    """Find one file per part in a folder."""
     chosen = {}
     for part, paths in _by_part(folder).items():
         if not paths:
@@ -170,15 +177,14 @@ def _part(path: str, data: Dataset) -> Part:
 
 
 def _refuse_leak(files: FoldFiles, train: Part, valid: Part, test: Part) -> None:
-    """Refuse a fold that is judged by queries it learned from."""
+    """Refuse a fold whose test or validation queries are also in its training file."""
     if train.qid is None:
         return
-    held = {"vali": (valid, files.valid), "test": (test, files.test)}
-    for part, path in held.values():
+    for part, path in ((valid, files.valid), (test, files.test)):
         shared = np.intersect1d(train.groups.ids.astype(str), part.groups.ids.astype(str))
         if len(shared):
             raise FileError(
                 path,
                 f"query {shared[0]} is also in {os.path.basename(files.train)}; a fold must not "
-                "be judged by queries it learned from.",
+                "be tested on queries it was trained on.",
             )

@@ -1,14 +1,14 @@
 """Rankers of other packages, for comparison; every peer by its name.
 
-All fit as ours do: rows in any order, queries by id, no group sizes. Other packages are
-imported when one of theirs is fitted.
+They are fitted like ours: rows in any order, queries by id. The other packages are imported when
+they are used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,18 +18,17 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, MissingExtraError
 from crucial.feedback.labels import check_labels
 from crucial.lab.baselines import BestFeature, RandomOrder
-from crucial.types import Floats, Ints
+from crucial.parameters import above, anything, at_least, none_or, parameter, with_parameters
+from crucial.types import Floats, TableLike, VectorLike
 
-__all__ = [
-    "PEERS",
-    "CatBoostPeer",
-    "LightGBMPeer",
-    "XGBoostPeer",
-    "make_peer",
-]
+if TYPE_CHECKING:
+    from crucial.lab.adapter import Estimator
+
+__all__ = ["PEERS", "CatBoostPeer", "LightGBMPeer", "XGBoostPeer", "make_peer"]
 
 
 def _package(name: str) -> Any:
+    """Import a package, which is untyped or not installed."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -38,203 +37,148 @@ def _package(name: str) -> Any:
         ) from error
 
 
-def _by_query(X: Any, y: Any, qid: Any) -> tuple[Any, Floats, Groups]:
-    """Rows and labels in the order of their queries, which other packages want contiguous."""
-    table = Instances.from_input(X).table
-    labels = check_labels(y, int(table.shape[0]))
-    groups = Groups.from_qid(qid, len(labels))
-    if hasattr(table, "tocsr"):
-        table = table.tocsr()
-    return table[groups.order], labels[groups.order], groups
-
-
-def _rows_of(X: Any) -> Any:
+def _table(X: TableLike) -> Any:
+    """Return rows as the other packages take them: an array, or compressed sparse rows."""
     table = Instances.from_input(X).table
     return table.tocsr() if hasattr(table, "tocsr") else table
 
 
-def _whole_labels(name: str, y: Floats, highest: int) -> Ints:
+def _by_query(X: TableLike, y: VectorLike, qid: VectorLike | None) -> tuple[Any, Floats, Groups]:
+    """Sort rows and labels by query: other packages need the rows of a query together."""
+    table = _table(X)
+    labels = check_labels(y, int(table.shape[0]))
+    groups = Groups.from_qid(qid, len(labels))
+    return table[groups.order], labels[groups.order], groups
+
+
+def _check_whole(name: str, y: Floats, highest: int) -> None:
     bad = (y < 0) | (y > highest) | (y != np.floor(y))
     if bad.any():
         raise DataError(
             f"{name} needs whole labels from 0 to {highest} for this objective. Got {y[bad][0]:g}."
         )
-    return y.astype(np.int64)
 
 
-class LightGBMPeer(BaseEstimator):
-    """LightGBM's ranker, on one thread and deterministic.
+@with_parameters
+class _BoostedPeer(BaseEstimator):
+    """A gradient boosting ranker of another package."""
 
-    Parameters
-    ----------
-    n_estimators, learning_rate, num_leaves, min_child_samples
-        As LightGBM has them.
-    objective : {"lambdarank", "rank_xendcg"}
-    random_state : int
-    n_jobs : int
-        Threads.
-    """
+    n_estimators: int = parameter(at_least(1), "Rounds.", default=300, kw_only=False)
+    learning_rate: float = parameter(above(0), "Shrinkage of each round.", default=0.1)
+    objective: str = parameter(anything("str"), "Loss, by the package's name for it.", default="")
+    random_state: int = parameter(at_least(0), "Seed.", default=0)
+    n_jobs: int | None = parameter(none_or(at_least(1)), "Threads; None is 1.", default=1)
 
-    def __init__(
-        self,
-        n_estimators: int = 300,
-        learning_rate: float = 0.1,
-        num_leaves: int = 31,
-        min_child_samples: int = 20,
-        objective: str = "lambdarank",
-        random_state: int = 0,
-        n_jobs: int = 1,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.objective = objective
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    @property
+    def _threads(self) -> int:
+        return self.n_jobs or 1
 
-    def fit(self, X: Any, y: Any, *, qid: Any = None) -> Self:
-        """Learn from labels within queries."""
+
+@with_parameters
+class LightGBMPeer(_BoostedPeer):
+    """LightGBM's ranker, on one thread and deterministic."""
+
+    num_leaves: int = parameter(at_least(2), "Leaves of a tree.", default=31)
+    min_child_samples: int = parameter(at_least(1), "Rows of a leaf, at least.", default=20)
+    objective: str = parameter(default="lambdarank")
+
+    def fit(self, X: TableLike, y: VectorLike, *, qid: VectorLike | None = None) -> Self:
+        """Fit on labels within queries."""
         lightgbm = _package("lightgbm")
         table, labels, groups = _by_query(X, y, qid)
-        grades = _whole_labels("LightGBM", labels, 30)
+        _check_whole("LightGBM", labels, 30)
         settings = {
             "objective": self.objective,
             "learning_rate": self.learning_rate,
             "num_leaves": self.num_leaves,
             "min_data_in_leaf": self.min_child_samples,
             "seed": self.random_state,
-            "num_threads": self.n_jobs or 1,
+            "num_threads": self._threads,
             "deterministic": True,
             "force_col_wise": True,
             "verbosity": -1,
         }
+        grades = labels.astype(np.int64)
         data = lightgbm.Dataset(table, grades, group=groups.sizes, free_raw_data=True)
         self.booster_ = lightgbm.train(settings, data, num_boost_round=self.n_estimators)
         return self
 
-    def predict(self, X: Any) -> Floats:
-        """Scores after all rounds."""
-        return np.asarray(self.booster_.predict(_rows_of(X), num_threads=self.n_jobs or 1))
+    def predict(self, X: TableLike) -> Floats:
+        """Return the scores after all rounds."""
+        return np.asarray(self.booster_.predict(_table(X), num_threads=self._threads))
 
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Scores after every round."""
-        table = _rows_of(X)
+    def staged_predict(self, X: TableLike) -> Iterator[Floats]:
+        """Yield the scores after every round."""
+        table = _table(X)
         total = np.zeros(table.shape[0])
         for number in range(self.booster_.current_iteration()):
             more = self.booster_.predict(
-                table, start_iteration=number, num_iteration=1, num_threads=self.n_jobs or 1
+                table, start_iteration=number, num_iteration=1, num_threads=self._threads
             )
             total = total + np.asarray(more, np.float64)
             yield total
 
 
-class XGBoostPeer(BaseEstimator):
-    """XGBoost's ranker, on one thread.
+@with_parameters
+class XGBoostPeer(_BoostedPeer):
+    """XGBoost's ranker, on one thread."""
 
-    Parameters
-    ----------
-    n_estimators, learning_rate, max_depth, min_child_weight
-        As XGBoost has them.
-    objective : {"rank:pairwise", "rank:ndcg", "rank:map"}
-    random_state : int
-    n_jobs : int
-        Threads.
-    """
+    max_depth: int = parameter(at_least(0), "Depth of a tree, at most.", default=6)
+    min_child_weight: float = parameter(
+        anything("float"), "Weight of a leaf, at least.", default=1.0
+    )
+    objective: str = parameter(default="rank:pairwise")
 
-    def __init__(
-        self,
-        n_estimators: int = 300,
-        learning_rate: float = 0.1,
-        max_depth: int = 6,
-        min_child_weight: float = 1.0,
-        objective: str = "rank:pairwise",
-        random_state: int = 0,
-        n_jobs: int = 1,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.min_child_weight = min_child_weight
-        self.objective = objective
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any, *, qid: Any = None) -> Self:
-        """Learn from labels within queries."""
+    def fit(self, X: TableLike, y: VectorLike, *, qid: VectorLike | None = None) -> Self:
+        """Fit on labels within queries."""
         xgboost = _package("xgboost")
         table, labels, groups = _by_query(X, y, qid)
-        if self.objective != "rank:pairwise":
-            _whole_labels("XGBoost", labels, 31)
         settings = {
             "objective": self.objective,
             "eta": self.learning_rate,
             "max_depth": self.max_depth,
             "min_child_weight": self.min_child_weight,
             "seed": self.random_state,
-            "nthread": self.n_jobs or 1,
+            "nthread": self._threads,
             "base_score": 0.0,
             "verbosity": 0,
         }
         if self.objective == "rank:pairwise":
             settings["ndcg_exp_gain"] = False  # (labels above 31 or below 1 are fine then)
+        else:
+            _check_whole("XGBoost", labels, 31)
         codes = np.repeat(np.arange(groups.n_groups), groups.sizes)
-        data = xgboost.DMatrix(table, labels, qid=codes, nthread=self.n_jobs or 1)
+        data = xgboost.DMatrix(table, labels, qid=codes, nthread=self._threads)
         self.booster_ = xgboost.train(settings, data, num_boost_round=self.n_estimators)
         return self
 
-    def _margins(self, data: Any, begin: int, end: int) -> Floats:
+    def _margins(self, data: object, begin: int, end: int) -> Floats:
         found = self.booster_.predict(data, output_margin=True, iteration_range=(begin, end))
         return np.asarray(found, np.float64)
 
-    def predict(self, X: Any) -> Floats:
-        """Scores after all rounds."""
-        xgboost = _package("xgboost")
-        rounds = self.booster_.num_boosted_rounds()
-        return self._margins(xgboost.DMatrix(_rows_of(X), nthread=self.n_jobs or 1), 0, rounds)
+    def predict(self, X: TableLike) -> Floats:
+        """Return the scores after all rounds."""
+        data = _package("xgboost").DMatrix(_table(X), nthread=self._threads)
+        return self._margins(data, 0, self.booster_.num_boosted_rounds())
 
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Scores after every round."""
-        xgboost = _package("xgboost")
-        data = xgboost.DMatrix(_rows_of(X), nthread=self.n_jobs or 1)
+    def staged_predict(self, X: TableLike) -> Iterator[Floats]:
+        """Yield the scores after every round."""
+        data = _package("xgboost").DMatrix(_table(X), nthread=self._threads)
         total = np.zeros(data.num_row())
         for number in range(self.booster_.num_boosted_rounds()):
             total = total + self._margins(data, number, number + 1)
             yield total
 
 
-class CatBoostPeer(BaseEstimator):
-    """CatBoost's ranker, on one thread.
+@with_parameters
+class CatBoostPeer(_BoostedPeer):
+    """CatBoost's ranker, on one thread."""
 
-    Parameters
-    ----------
-    n_estimators, learning_rate, depth
-        As CatBoost has them.
-    objective : str
-        Its loss, such as "YetiRank" or "PairLogit".
-    random_state : int
-    n_jobs : int
-        Threads.
-    """
+    depth: int = parameter(at_least(1), "Depth of a tree.", default=6)
+    objective: str = parameter(default="YetiRank")
 
-    def __init__(
-        self,
-        n_estimators: int = 300,
-        learning_rate: float = 0.1,
-        depth: int = 6,
-        objective: str = "YetiRank",
-        random_state: int = 0,
-        n_jobs: int = 1,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.depth = depth
-        self.objective = objective
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any, *, qid: Any = None) -> Self:
-        """Learn from labels within queries."""
+    def fit(self, X: TableLike, y: VectorLike, *, qid: VectorLike | None = None) -> Self:
+        """Fit on labels within queries."""
         catboost = _package("catboost")
         table, labels, groups = _by_query(X, y, qid)
         self.ranker_ = catboost.CatBoostRanker(
@@ -243,7 +187,7 @@ class CatBoostPeer(BaseEstimator):
             depth=self.depth,
             loss_function=self.objective,
             random_seed=self.random_state,
-            thread_count=self.n_jobs or 1,
+            thread_count=self._threads,
             allow_writing_files=False,
             verbose=False,
         )
@@ -251,53 +195,55 @@ class CatBoostPeer(BaseEstimator):
         self.ranker_.fit(table, labels, group_id=codes)
         return self
 
-    def predict(self, X: Any) -> Floats:
-        """Scores after all rounds."""
-        return np.asarray(self.ranker_.predict(_rows_of(X)), np.float64)
+    def predict(self, X: TableLike) -> Floats:
+        """Return the scores after all rounds."""
+        return np.asarray(self.ranker_.predict(_table(X)), np.float64)
 
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Scores after every round."""
-        for scores in self.ranker_.staged_predict(_rows_of(X)):
+    def staged_predict(self, X: TableLike) -> Iterator[Floats]:
+        """Yield the scores after every round."""
+        for scores in self.ranker_.staged_predict(_table(X)):
             yield np.array(scores, np.float64)
 
 
-def _filled(estimator: Any) -> Any:
-    """Behind what linear models need: no NaN, one scale."""
+def _scaled(estimator: Estimator) -> Estimator:
+    """Fill in missing values and scale the features first, as linear models need."""
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(
-        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler(), estimator
-    )
+    fill = SimpleImputer(strategy="median", keep_empty_features=True)
+    pipeline: Estimator = make_pipeline(fill, StandardScaler(), estimator)
+    return pipeline
 
 
-def _ridge() -> Any:
+def _ridge() -> Estimator:
     from sklearn.linear_model import Ridge
 
-    return _filled(Ridge())
+    return _scaled(Ridge())
 
 
-def _logistic() -> Any:
+def _logistic() -> Estimator:
     from sklearn.linear_model import LogisticRegression
 
-    return _filled(LogisticRegression(max_iter=1000))
+    return _scaled(LogisticRegression(max_iter=1000))
 
 
-def _random_forest() -> Any:
+def _random_forest() -> Estimator:
     from sklearn.ensemble import RandomForestRegressor
 
-    return RandomForestRegressor(100, min_samples_leaf=5, random_state=0, n_jobs=1)
+    forest: Estimator = RandomForestRegressor(100, min_samples_leaf=5, random_state=0, n_jobs=1)
+    return forest
 
 
-def _gradient_boosting() -> Any:
+def _gradient_boosting() -> Estimator:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    return HistGradientBoostingRegressor(early_stopping=False, random_state=0)
+    booster: Estimator = HistGradientBoostingRegressor(early_stopping=False, random_state=0)
+    return booster
 
 
-#: By name: what makes it, and a small grid to tune it by.
-PEERS: dict[str, tuple[Callable[[], Any], dict[str, list[Any]]]] = {
+#: By name: what makes it, and a small grid to tune it over.
+PEERS: dict[str, tuple[Callable[[], Estimator], dict[str, list[Any]]]] = {
     "lightgbm": (LightGBMPeer, {"num_leaves": [2, 7, 31], "learning_rate": [0.03, 0.1]}),
     "lightgbm-xendcg": (
         lambda: LightGBMPeer(objective="rank_xendcg"),
@@ -316,7 +262,7 @@ PEERS: dict[str, tuple[Callable[[], Any], dict[str, list[Any]]]] = {
     "random": (RandomOrder, {}),
 }
 
-#: What has to be installed for which.
+#: The package that a peer needs.
 PACKAGES = {
     "lightgbm": "lightgbm",
     "lightgbm-xendcg": "lightgbm",
@@ -325,8 +271,8 @@ PACKAGES = {
 }
 
 
-def make_peer(name: str) -> Any:
-    """A peer by name, ready to be fitted.
+def make_peer(name: str) -> Estimator:
+    """Return a peer by name, unfitted.
 
     Raises
     ------

@@ -1,18 +1,17 @@
-"""How a task is divided, and what is chosen on the validation part: the papers' protocols."""
+"""Protocols: how a task is divided, and what is chosen on the validation part."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError, about
 from crucial.lab.folds import deal
-from crucial.lab.tasks import Split, Task
+from crucial.lab.tasks import Split, Task, TaskLike
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, between, check, lookup, refuse
 from crucial.types import Ints
@@ -27,8 +26,6 @@ __all__ = [
     "as_protocol",
 ]
 
-Chooser = str | Mapping[str, str]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
@@ -37,15 +34,15 @@ class Protocol:
     Attributes
     ----------
     choose_by : "each", name of a measure, or mapping from measure to measure
-        By which measure's value on the validation part the round, and the parameters of a
-        grid, are chosen: every measure by its own; all by the same; or each by the one it is
-        mapped to and the others by their own.
+        By which measure's value on the validation part the round, and the parameters of a grid,
+        are chosen: for every measure by itself; for all by one; or for each by the one it is
+        mapped to, and for the others by themselves.
     """
 
-    choose_by: Any = "each"
+    choose_by: str | Mapping[str, str] = "each"
 
-    def splits(self, task: Any, seed: int) -> list[Split]:
-        """Divide a task; the same seed and name divide it alike, whatever other tasks there are."""
+    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+        """Divide a task; the splits depend on its name and the seed, not on other tasks."""
         raise NotImplementedError
 
     @property
@@ -54,7 +51,7 @@ class Protocol:
         return True
 
     def chooser(self, measure: str) -> str:
-        """The measure by which this one's round is chosen.
+        """Return the measure by which this one's round is chosen.
 
         Examples
         --------
@@ -64,20 +61,36 @@ class Protocol:
         'ndcg@5'
         """
         if isinstance(self.choose_by, Mapping):
-            given = {get_measure(k).name: get_measure(v).name for k, v in self.choose_by.items()}
-            return given.get(measure, measure)
+            by = {get_measure(k).name: get_measure(v).name for k, v in self.choose_by.items()}
+            return by.get(measure, measure)
         return measure if self.choose_by == "each" else get_measure(self.choose_by).name
 
-    def settings(self) -> dict[str, Any]:
-        """Everything that decides what it does."""
+    def _in_memory(self, task: TaskLike) -> Task:
+        """Refuse a task that has folds of its own."""
+        if not isinstance(task, Task):
+            raise ParameterError(
+                f"task {task.name!r} brings its own folds; use protocol='given-folds' instead of "
+                f"{type(self).__name__}."
+            )
+        return task
+
+    def settings(self) -> dict[str, object]:
+        """Return everything that decides the splits and choices."""
         return {"protocol": type(self).__name__, **asdict(self)}
 
     @property
     def text(self) -> str:
-        """What it does, in a line."""
+        """The protocol in one line."""
+        return f"{self._division}; {self._choice}"
+
+    @property
+    def _division(self) -> str:
+        """How a task is divided."""
         raise NotImplementedError
 
-    def _chosen_text(self) -> str:
+    @property
+    def _choice(self) -> str:
+        """How rounds are chosen."""
         if not self.has_valid:
             return "the last round of every ranker"
         if isinstance(self.choose_by, Mapping):
@@ -91,8 +104,12 @@ class Protocol:
 class ThreeWayFolds(Protocol):
     """Folds that take turns: one to test, the next to validate, the others to train.
 
-    With five, the 3/1/1 of Connamacher et al. (2019), section 5. Whole queries are dealt out,
-    or without queries the rows, label by label.
+    With five, this is the 3/1/1 of Connamacher et al. (2019), section 5. Whole queries are dealt
+    out, or without queries the rows, label by label.
+
+    Attributes
+    ----------
+    n_folds : int
     """
 
     n_folds: int = 5
@@ -101,16 +118,12 @@ class ThreeWayFolds(Protocol):
         check(type(self).__name__, "n_folds", self.n_folds, at_least(3))
 
     @property
-    def text(self) -> str:
-        """What it does."""
-        return (
-            f"{self.n_folds} folds, {self.n_folds - 2} to train, 1 to validate, 1 to test; "
-            + self._chosen_text()
-        )
+    def _division(self) -> str:
+        return f"{self.n_folds} folds, {self.n_folds - 2} to train, 1 to validate, 1 to test"
 
-    def splits(self, task: Any, seed: int) -> list[Split]:
-        """One split a fold."""
-        fold = _dealt(_in_memory(self, task), self.n_folds, seed)
+    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+        """Return one split per fold."""
+        fold = _dealt(self._in_memory(task), self.n_folds, seed)
         found = []
         for k in range(self.n_folds):
             after = (k + 1) % self.n_folds
@@ -121,10 +134,29 @@ class ThreeWayFolds(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainFolds(Protocol):
-    """Folds of which one is tested by and all others are trained on.
+class _ValidShare(Protocol):
+    """A protocol that can set a share of the training part aside to validate."""
 
-    With four, by query: the meta-search protocol of Freund et al. (2003), section 6.1.
+    valid: float = 0.0
+
+    def __post_init__(self) -> None:
+        check(type(self).__name__, "valid", self.valid, between(0.0, 0.9))
+
+    @property
+    def has_valid(self) -> bool:
+        """Whether any share is set aside."""
+        return self.valid > 0
+
+    @property
+    def _aside(self) -> str:
+        return f" ({self.valid:.0%} of it to validate)" if self.valid else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainFolds(_ValidShare):
+    """Folds of which one is to test and all others are to train.
+
+    With four, by query, this is the meta-search protocol of Freund et al. (2003), section 6.1.
 
     Attributes
     ----------
@@ -135,92 +167,70 @@ class PlainFolds(Protocol):
     """
 
     n_folds: int = 4
-    valid: float = 0.0
 
     def __post_init__(self) -> None:
         check(type(self).__name__, "n_folds", self.n_folds, at_least(2))
-        check(type(self).__name__, "valid", self.valid, between(0.0, 0.9))
+        super().__post_init__()
 
     @property
-    def has_valid(self) -> bool:
-        """Whether any share is set aside."""
-        return self.valid > 0
+    def _division(self) -> str:
+        return f"{self.n_folds} folds, {self.n_folds - 1} to train{self._aside}, 1 to test"
 
-    @property
-    def text(self) -> str:
-        """What it does."""
-        aside = f" ({self.valid:.0%} of it to validate)" if self.valid else ""
-        return (
-            f"{self.n_folds} folds, {self.n_folds - 1} to train{aside}, 1 to test; "
-            + self._chosen_text()
-        )
-
-    def splits(self, task: Any, seed: int) -> list[Split]:
-        """One split a fold."""
-        task = _in_memory(self, task)
-        fold = _dealt(task, self.n_folds, seed)
-        random = _random(task, seed, 1)
+    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+        """Return one split per fold."""
+        held = self._in_memory(task)
+        fold = _dealt(held, self.n_folds, seed)
+        random = _random(held, seed, 1)
         found = []
         for k in range(self.n_folds):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            train, valid = _set_aside(task, train, self.valid, random)
+            train, valid = _set_aside(held, train, self.valid, random)
             found.append(Split(f"fold {k + 1}", train, valid, test))
         return found
 
 
 @dataclass(frozen=True, kw_only=True)
-class HalfOfItems(Protocol):
+class HalfOfItems(_ValidShare):
     """Half of the items of every list to train, the other half to test.
 
-    The film protocol of Freund et al. (2003), section 6.2: a list is what one user rated.
+    This is the film protocol of Freund et al. (2003), section 6.2: a list is what one user rated.
 
     Attributes
     ----------
     repeats : int
-        Times that every list is halved anew.
+        How many times every list is halved.
     valid : float
         Share of the training half to choose by; 0 chooses nothing, as in the paper.
     """
 
     repeats: int = 1
-    valid: float = 0.0
 
     def __post_init__(self) -> None:
         check(type(self).__name__, "repeats", self.repeats, at_least(1))
-        check(type(self).__name__, "valid", self.valid, between(0.0, 0.9))
+        super().__post_init__()
 
     @property
-    def has_valid(self) -> bool:
-        """Whether any share is set aside."""
-        return self.valid > 0
-
-    @property
-    def text(self) -> str:
-        """What it does."""
-        aside = f" ({self.valid:.0%} of it to validate)" if self.valid else ""
+    def _division(self) -> str:
         times = f", {self.repeats} times" if self.repeats > 1 else ""
-        return (
-            f"half of every list's items to train{aside}, the other half to test{times}; "
-            + self._chosen_text()
-        )
+        return f"half of every list's items to train{self._aside}, the other half to test{times}"
 
-    def splits(self, task: Any, seed: int) -> list[Split]:
-        """One split a repeat."""
-        task = _in_memory(self, task)
-        small = task.groups.sizes < (4 if self.valid else 2)
+    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+        """Return one split per repeat."""
+        held = self._in_memory(task)
+        small = held.groups.sizes < (4 if self.valid else 2)
         if small.any():
-            which = task.groups.ids[np.flatnonzero(small)[[0]]].tolist()[0]
+            which = held.groups.ids[np.flatnonzero(small)[[0]]].tolist()[0]
             raise DataError(
-                f"task {task.name!r}: list {which!r} has too few items to be halved"
+                f"task {held.name!r}: list {which!r} has too few items to be halved"
                 + (" and validated by." if self.valid else ".")
             )
-        random = _random(task, seed, 0)
+        random = _random(held, seed, 0)
         found = []
         for number in range(self.repeats):
-            train, test = _cut_lists(np.arange(len(task.y)), task.groups, 0.5, random)
+            train, test = _cut_lists(np.arange(len(held.y)), held.groups, 0.5, random)
             valid = None
             if self.valid:
-                inside = Groups.from_qid(task.groups.codes[train], len(train))
+                inside = Groups.from_qid(held.groups.codes[train], len(train))
                 train, valid = _cut_lists(train, inside, self.valid, random)
             found.append(Split(f"half {number + 1}", train, valid, test))
         return found
@@ -231,17 +241,16 @@ class GivenFolds(Protocol):
     """Folds that come with the data, as LETOR's: files to train, validate and test."""
 
     @property
-    def text(self) -> str:
-        """What it does."""
-        return "the folds that came with the data; " + self._chosen_text()
+    def _division(self) -> str:
+        return "the folds that came with the data"
 
-    def splits(self, task: Any, seed: int) -> list[Split]:
-        """The folds of the task."""
-        folds = getattr(task, "splits", None)
+    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+        """Return the folds of the task."""
+        folds: list[Split] | None = getattr(task, "splits", None)
         if folds is None:
             raise ParameterError(
                 f"task {task.name!r} brings no folds of its own; read it with "
-                "crucial.lab.given_folds.read_folds, or choose another protocol."
+                "crucial.read_folds, or choose another protocol."
             )
         return list(folds)
 
@@ -255,8 +264,8 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def as_protocol(protocol: Any) -> Protocol:
-    """A protocol by name, or as it is."""
+def as_protocol(protocol: str | Protocol) -> Protocol:
+    """Return a protocol, given as such or by name."""
     if isinstance(protocol, Protocol):
         return protocol
     if isinstance(protocol, str):
@@ -264,20 +273,12 @@ def as_protocol(protocol: Any) -> Protocol:
     raise refuse("Experiment", "protocol", "a name or a Protocol", protocol)
 
 
-def _in_memory(protocol: Protocol, task: Any) -> Task:
-    if not isinstance(task, Task):
-        raise ParameterError(
-            f"task {task.name!r} brings its own folds; use protocol='given-folds' instead of "
-            f"{type(protocol).__name__}."
-        )
-    return task
-
-
 def _random(task: Task, seed: int, stream: int) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(task.name.encode("utf-8", "replace")), stream])
 
 
 def _dealt(task: Task, n_folds: int, seed: int) -> Ints:
+    """Return the fold of each row of a task."""
     random = _random(task, seed, 0)
     with about(f"task {task.name!r}"):
         return deal(n_folds, task.y, task.groups, task.qid is not None, random, "n_folds")
@@ -286,7 +287,7 @@ def _dealt(task: Task, n_folds: int, seed: int) -> Ints:
 def _set_aside(
     task: Task, train: Ints, share: float, random: np.random.Generator
 ) -> tuple[Ints, Ints | None]:
-    """Part the training rows: whole queries, or without any single rows."""
+    """Divide the training rows: whole queries, or without any single rows."""
     if not share:
         return train, None
     unit = train if task.qid is None else task.groups.codes[train]
@@ -305,7 +306,7 @@ def _set_aside(
 def _cut_lists(
     rows: Ints, groups: Groups, share: float, random: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Part the rows of every list; the second part has the share, rounded down, at least 1."""
+    """Divide the rows of every list; the second part has the share, rounded down, at least 1."""
     order = np.lexsort((random.random(len(rows)), groups.codes))
     place = np.arange(len(rows)) - np.repeat(groups.starts[:-1], groups.sizes)
     bar = np.repeat(np.maximum(1, np.floor(groups.sizes * share)), groups.sizes)

@@ -1,6 +1,6 @@
-"""The page of an experiment: one file of tables and diagrams that needs no network and no script.
+"""The page of an experiment: one file of tables and diagrams, without network and scripts.
 
-The content policy lets nothing in but the page's own style, known by its hash. All text comes
+The content policy allows nothing but the page's own style, known by its hash. All text comes
 from data and is escaped.
 """
 
@@ -11,23 +11,25 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crucial.data.files import PathLike, atomic_write
+from crucial.data.files import atomic_write
 from crucial.lab.blocks import UNITS
 from crucial.lab.comparison import Comparison
 from crucial.lab.records import RankerRecord
+from crucial.lab.tidy import Row
 
 if TYPE_CHECKING:
     from crucial.lab.experiment_result import ExperimentResult
+from crucial.types import PathLike
 
 __all__ = ["report_html", "write_report"]
 
 _WORDS = ' class="text"'
 
-#: Rows of a long table that are shown; the whole of it is in the results folder.
+#: Rows of a long table that are shown; the results folder has all of them.
 _ROWS = 200
 
 _STYLE = """
@@ -48,7 +50,7 @@ def write_report(
     title: str = "Experiment",
     baseline: str | None = None,
 ) -> None:
-    """Write the page, whole or not at all; arguments as in `report_html`."""
+    """Write the page, atomically; arguments as in `report_html`."""
     page = report_html(result, title, baseline)
     with atomic_write(path) as file:
         file.write(page.encode("utf-8", "replace"))
@@ -57,14 +59,14 @@ def write_report(
 def report_html(
     result: ExperimentResult, title: str = "Experiment", baseline: str | None = None
 ) -> str:
-    """The page as text.
+    """Return the page as text.
 
     Parameters
     ----------
     result : ExperimentResult
     title : str
     baseline : str, optional
-        What the others are compared with; the first ranker by default.
+        The ranker that others are compared with; the first one by default.
     """
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -88,7 +90,7 @@ def report_html(
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return escape(str(value), quote=True)
 
 
@@ -101,7 +103,7 @@ def _number(value: float | None, digits: int = 4) -> str:
 def _table(
     heads: Sequence[str], rows: Iterable[Sequence[str]], best: int | None = None, text: int = 1
 ) -> str:
-    """A table of text cells; the first ``text`` columns are words, the others numbers."""
+    """Return a table; the first ``text`` columns are words, the others numbers."""
 
     def cells(tag: str, values: Sequence[str]) -> str:
         return "".join(
@@ -117,6 +119,7 @@ def _table(
 
 
 def _head(result: ExperimentResult) -> str:
+    """Return tasks, rankers, protocol and number of cells."""
     n_failed, n_missing = len(result.failures), result.n_missing
     done = f"{len(result.cells):,} cells"
     if n_failed:
@@ -131,8 +134,8 @@ def _head(result: ExperimentResult) -> str:
     )
 
 
-def _measure(result: ExperimentResult, measure: str, summary: list[dict[str, Any]]) -> str:
-    """Values of all rankers, best rank first, and the diagram of their ranks."""
+def _measure(result: ExperimentResult, measure: str, summary: list[Row]) -> str:
+    """Return the values of all rankers, best first, and the diagram of their ranks."""
     about = result.measures[measure]
     rows = [one for one in summary if one["measure"] == measure]
     sign = -1.0 if about["higher_is_better"] else 1.0
@@ -168,6 +171,7 @@ def _measure(result: ExperimentResult, measure: str, summary: list[dict[str, Any
 
 
 def _differences(result: ExperimentResult, baseline: str | None) -> str:
+    """Return the comparison with the baseline, where there are two rankers or more."""
     if len(result.rankers) < 2:
         return ""
     found = result.compare(baseline)
@@ -195,6 +199,7 @@ def _differences(result: ExperimentResult, baseline: str | None) -> str:
 
 
 def _movers(found: Comparison) -> str:
+    """Return the blocks with the largest gains and losses, by the first measure."""
     first = found.differences[0].measure
     rows = [
         (
@@ -214,7 +219,7 @@ def _movers(found: Comparison) -> str:
 
 
 def _tasks(result: ExperimentResult) -> str:
-    """Values by task and measure, where there are several tasks."""
+    """Return the values per task and measure, where there are several tasks."""
     if len(result.tasks) < 2:
         return ""
     parts = ["<h2>By task</h2>"]
@@ -225,23 +230,27 @@ def _tasks(result: ExperimentResult) -> str:
             for name, row in zip(blocks.names[:_ROWS], blocks.values)
         ]
         parts.append(f"<p>{_text(measure)}</p>" + _table(("task", *blocks.systems), rows))
-        if len(blocks.names) > _ROWS:
-            parts.append(f'<p class="dim">The first {_ROWS} of {len(blocks.names):,} tasks.</p>')
+        parts.append(_cut_note(len(blocks.names), " tasks"))
     return "".join(parts)
 
 
+def _cut_note(count: int, what: str) -> str:
+    """Return how many rows are shown, if not all are."""
+    return f'<p class="dim">The first {_ROWS} of {count:,}{what}.</p>' if count > _ROWS else ""
+
+
 def _failures(result: ExperimentResult) -> str:
+    """Return the errors of failed cells."""
     failed = result.failures
     if not failed:
         return ""
     rows = [(one["ranker"], one["task"], one["split"], one["error"]) for one in failed[:_ROWS]]
-    more = (
-        f'<p class="dim">The first {_ROWS} of {len(failed):,}.</p>' if len(failed) > _ROWS else ""
-    )
-    return "<h2>Failures</h2>" + _table(("ranker", "task", "split", "error"), rows, text=4) + more
+    table = _table(("ranker", "task", "split", "error"), rows, text=4)
+    return "<h2>Failures</h2>" + table + _cut_note(len(failed), "")
 
 
 def _made_with(result: ExperimentResult) -> str:
+    """Return versions, parameters of the rankers, and the seed."""
     sessions = result.settings.get("sessions", [])
     rows = [
         (one["started"], ", ".join(f"{k} {v}" for k, v in one["versions"].items()))
@@ -257,11 +266,10 @@ def _made_with(result: ExperimentResult) -> str:
 
 
 def _settings(one: RankerRecord) -> str:
-    """Parameters in a line; the grid after them."""
-    made = one["estimator"]
-    if isinstance(made, dict):
-        given = ", ".join(f"{k}={v!r}" for k, v in made.items() if k != "class")
-        said = f"{str(made.get('class', '')).rpartition('.')[2]}({given})"
-    else:
-        said = str(made)
-    return said + (f"; tuned over {one['grid']}" if one["grid"] else "")
+    """Return the parameters in a line, the grid after them."""
+    estimator = one["estimator"]
+    text = str(estimator)
+    if isinstance(estimator, dict):
+        values = ", ".join(f"{k}={v!r}" for k, v in estimator.items() if k != "class")
+        text = f"{str(estimator.get('class', '')).rpartition('.')[2]}({values})"
+    return text + (f"; tuned over {one['grid']}" if one["grid"] else "")

@@ -1,6 +1,6 @@
-"""Several rankers over several tasks: average ranks, Friedman's test, Nemenyi's difference.
+"""Statistics of several rankers over several tasks: average ranks, Friedman's test, Nemenyi's.
 
-As Connamacher, Pancha, Liu & Ray (2019), section 5, compare rankers; the tests are those of
+Connamacher, Pancha, Liu & Ray (2019), section 5, compare rankers by them; the tests are those of
 Demšar (2006).
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from crucial.errors import DataError
 from crucial.measures.paired import SAME
@@ -20,13 +20,13 @@ from crucial.types import Floats
 __all__ = ["FriedmanTest", "average_ranks", "critical_difference", "friedman_test", "ranks_of"]
 
 
-def ranks_of(values: Any, higher_is_better: bool = True) -> Floats:
-    """Rank of every ranker in every block, 1 for the best; equal values share their ranks.
+def ranks_of(values: ArrayLike, higher_is_better: bool = True) -> Floats:
+    """Return the rank of every ranker in every block, 1 for the best; equal values share ranks.
 
     Parameters
     ----------
     values : array of shape (n_blocks, n_rankers)
-        A block is a task, fold or query. One with a NaN is refused: it has no ranks.
+        A block is a task, fold or query. NaN is refused.
     higher_is_better : bool
 
     Examples
@@ -46,13 +46,13 @@ def ranks_of(values: Any, higher_is_better: bool = True) -> Floats:
         raise DataError(
             f"values: ranker {column} has no value in block {row}; leave such blocks out."
         )
-    # What differs by rounding alone is equal.
+    # Values that differ by rounding alone are equal.
     steps = np.round(table / SAME / 4) if np.abs(table).max() < 1e3 else table
     return np.asarray(rankdata(-steps if higher_is_better else steps, axis=1), np.float64)
 
 
-def average_ranks(values: Any, higher_is_better: bool = True) -> Floats:
-    """Average over blocks of the ranks of `ranks_of`.
+def average_ranks(values: ArrayLike, higher_is_better: bool = True) -> Floats:
+    """Return the ranks of `ranks_of`, averaged over blocks.
 
     Examples
     --------
@@ -64,14 +64,14 @@ def average_ranks(values: Any, higher_is_better: bool = True) -> Floats:
 
 @dataclass(frozen=True)
 class FriedmanTest:
-    """Do the rankers differ at all?
+    """Result of Friedman's test: do the rankers differ at all?
 
     Attributes
     ----------
     statistic, p : float
         Friedman's chi-square, corrected for equal ranks, and its p-value.
     f_statistic, f_p : float
-        Iman and Davenport's less timid form of it; infinite and 0 where all blocks agree.
+        Iman and Davenport's less conservative form; infinite and 0 where all blocks agree.
     n_blocks, n_rankers : int
     """
 
@@ -90,8 +90,8 @@ class FriedmanTest:
         )
 
 
-def friedman_test(values: Any, higher_is_better: bool = True) -> FriedmanTest:
-    """Test whether rankers that were all alike could have such average ranks.
+def friedman_test(values: ArrayLike, higher_is_better: bool = True) -> FriedmanTest:
+    """Test whether equally good rankers could have such average ranks.
 
     Parameters
     ----------
@@ -127,13 +127,13 @@ def friedman_test(values: Any, higher_is_better: bool = True) -> FriedmanTest:
 
 
 def _tied(ranks: Floats) -> float:
-    """Sum of t^3 - t over the groups of t equal ranks."""
+    """Return the sum of t^3 - t over the groups of t equal ranks."""
     counts = np.unique(ranks, return_counts=True)[1].astype(np.float64)
     return float((counts**3 - counts).sum())
 
 
 def critical_difference(n_rankers: int, n_blocks: int, alpha: float = 0.05) -> float:
-    """Nemenyi's critical difference: average ranks at least so far apart differ.
+    """Return Nemenyi's critical difference: average ranks at least so far apart differ.
 
     ``q sqrt(k (k + 1) / (6 n))`` for k rankers and n blocks, where q is the studentized
     range at ``alpha`` over infinite degrees of freedom, divided by the root of 2.

@@ -1,4 +1,4 @@
-"""Tables of plain rows: to a data frame, or to a file that other programs read."""
+"""Tables of rows: to a data frame, or to a file that other programs read."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from crucial.data.files import PathLike, atomic_write
+from crucial.data.files import atomic_write
 from crucial.errors import FileError
-from crucial.inspection.results import as_frame
+from crucial.inspection.results import Frame, as_frame
+from crucial.types import PathLike
 
-__all__ = ["columns_of", "frame_of", "plain", "write_rows"]
+__all__ = ["Row", "columns_of", "frame_of", "plain", "write_rows"]
 
-Row = Mapping[str, Any]
+#: A row of a table: cells by name of the column.
+Row: TypeAlias = dict[str, Any]
 
 
-def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
-    """Rows as columns; None where a row has no such value.
+def columns_of(rows: Sequence[Row]) -> dict[str, list[object]]:
+    """Return rows as columns; None where a row has no such value.
 
     Examples
     --------
@@ -31,13 +33,13 @@ def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def frame_of(rows: Sequence[Row]) -> Any:
-    """A pandas frame of the rows where pandas is installed, else their columns."""
+def frame_of(rows: Sequence[Row]) -> Frame:
+    """Return a pandas frame of the rows where pandas is installed, else their columns."""
     return as_frame(columns_of(rows))
 
 
 def plain(value: Any) -> Any:
-    """As JSON can hold it: no NaN, no infinity, no numbers of numpy's."""
+    """Return a value as JSON has it: no NaN, no infinity, no NumPy numbers."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
@@ -52,7 +54,7 @@ def plain(value: Any) -> Any:
 
 
 def write_rows(path: PathLike, rows: Sequence[Row]) -> None:
-    """Write rows as CSV, TSV, JSON or parquet, by the name of the file; whole or not at all.
+    """Write rows as CSV, TSV, JSON or parquet, as the name of the file ends; atomically.
 
     Raises
     ------

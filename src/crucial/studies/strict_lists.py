@@ -1,21 +1,21 @@
 """Strictly ordered lists: LETOR 4.0's listwise files, and substitutes that need no download.
 
 MQ2007-list and MQ2008-list (Qin & Liu 2013) are svmlight files, ``1008 qid:10 1:0.004 ... #docid =
-...``, whose label is the document's place in one order of the whole query: all labels of a query
-differ, and **the largest stands at the top** (``best="largest"``). Files that number positions from
-1 at the top are read with ``best="smallest"``.
+...``, whose label is the place of the document in one order of the whole query: all labels of a
+query differ, and **the largest is at the top** (``best="largest"``). Files that number positions
+from 1 at the top are read with ``best="smallest"``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import PathLike
 from crucial.data.formats.reading import read_data
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, in_file
@@ -23,7 +23,7 @@ from crucial.lab.folds import deal_at_random
 from crucial.lab.given_folds import FoldTask, read_folds
 from crucial.lab.tasks import Part, Parts, Split, Task
 from crucial.parameters import check, int_between, one_of
-from crucial.types import Floats
+from crucial.types import Floats, PathLike
 
 __all__ = [
     "SUBSTITUTES",
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def heights(y: Floats, groups: Groups, best: str = "largest") -> Floats:
-    """Places from the bottom of every list: 1 for the last, its length for the first.
+    """Return places from the bottom of every list: 1 for the last, its length for the first.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def heights(y: Floats, groups: Groups, best: str = "largest") -> Floats:
         Labels that differ inside a query.
     groups : Groups
     best : {"largest", "smallest"}
-        Which label stands at the top.
+        Which label is at the top.
 
     Raises
     ------
     DataError
-        Two rows of a query have the same label: it says which.
+        Two rows of a query have the same label.
 
     Examples
     --------
@@ -69,15 +69,16 @@ def heights(y: Floats, groups: Groups, best: str = "largest") -> Floats:
         rows = sorted((int(order[at]) + 1, int(order[at + 1]) + 1))
         name = groups.ids[query[at : at + 1]].tolist()[0]
         raise DataError(
-            f"a strict order was expected, and rows {rows[0]} and {rows[1]} of query {name!r} "
-            f"both have the label {y[order[at]]:g}. Data with grades are for `crucial experiment`."
+            f"a strict order was expected, but rows {rows[0]} and {rows[1]} of query {name!r} "
+            f"both have the label {y[order[at]]:g}. Use `crucial experiment` for graded data."
         )
     out = np.empty(len(y))
     out[order] = np.arange(1, len(y) + 1) - np.repeat(groups.starts[:-1], groups.sizes)
     return out
 
 
-def _strict(path: PathLike, y: Any, qid: Any, best: str) -> Floats:
+def _strict(path: PathLike, y: Floats, qid: NDArray[np.generic] | None, best: str) -> Floats:
+    """Return the places of the rows of a file, or name the file in the error."""
     if qid is None:
         raise FileError(path, "its rows have no query ids (qid:...); lists were expected.")
     with in_file(path):
@@ -91,17 +92,15 @@ def read_lists(path: PathLike, best: str = "largest", **options: Any) -> Dataset
     ----------
     path : str or path
     best : {"largest", "smallest"}
-        Which label stands at the top of a list.
+        Which label is at the top of a list.
     **options
-        Of `crucial.read_data`.
+        Options of `crucial.read_data`.
 
     Raises
     ------
     FileError
         A query has the same label twice, or the rows have no labels or queries.
     """
-    from dataclasses import replace
-
     data = read_data(path, **options)
     if data.y is None:
         raise FileError(path, "its rows have no labels.")
@@ -121,21 +120,20 @@ class StrictFolds(FoldTask):
 
     def parts(self, split: Split) -> Parts:
         """Read the files of a fold and check that they are strict."""
-        read = super().parts(split)
-        files = next(one for one in self.folds if one.name == split.name)
+        read, files = super().parts(split), self.files_of(split)
         assert read.valid is not None
-        made = [
-            Part(part.X, _strict(path, part.y, part.qid, self.best), part.groups, part.qid)
-            for part, path in (
-                (read.train, files.train),
-                (read.valid, files.valid),
-                (read.test, files.test),
-            )
-        ]
-        return Parts(*made)
+
+        def strict(part: Part, path: str) -> Part:
+            return replace(part, y=_strict(path, part.y, part.qid, self.best))
+
+        return Parts(
+            strict(read.train, files.train),
+            strict(read.valid, files.valid),
+            strict(read.test, files.test),
+        )
 
     def digest(self) -> str:
-        """Hash of all files and of which end is up."""
+        """Return a hash of all files and of ``best``."""
         return f"{super().digest()}-{self.best}"
 
 
@@ -146,9 +144,9 @@ def read_strict_folds(folder: PathLike, best: str = "largest", **options: Any) -
     ----------
     folder : str or path
     best : {"largest", "smallest"}
-        Which label stands at the top of a list; LETOR's is the largest.
+        Which label is at the top of a list; LETOR's is the largest.
     **options
-        Of `crucial.read_data`.
+        Options of `crucial.read_data`.
     """
     check("read_strict_folds", "best", best, one_of("largest", "smallest"))
     found = read_folds(folder, **options)
@@ -159,20 +157,20 @@ def read_strict_folds(folder: PathLike, best: str = "largest", **options: Any) -
 
 
 def digit_lists(n_queries: int = 200, length: int = 100, seed: int = 0) -> Task:
-    """Images of handwritten digits, ordered by how like a query image they are.
+    """Make lists of images of handwritten digits, ordered by similarity to a query image.
 
-    A query is an image of scikit-learn's ``load_digits``; its list are other images, drawn at
+    A query is an image of scikit-learn's ``load_digits``; its list has other images, drawn at
     random, in the order of their Euclidean distance to it over all 64 pixels (of several at the
-    same distance one is kept). Of the features, one half says how near partial or coarse views of
-    the two images are, the higher the nearer; the other half by how much a property of the image
-    (its ink, say) exceeds that of the query, which is best where it is 0. So the images are real,
-    and what should rank above what is computed.
+    same distance one is kept). Half of the features say how near partial or coarse views of the
+    two images are, higher is nearer; the other half by how much a property of the image (its ink,
+    say) exceeds that of the query, which is best where it is 0. So the images are real, and their
+    order is computed.
 
     Parameters
     ----------
     n_queries : int
     length : int
-        Images drawn for a list; a few less remain.
+        Images drawn for a list; a few less are kept.
     seed : int
     """
     from sklearn.datasets import load_digits
@@ -197,12 +195,12 @@ def digit_lists(n_queries: int = 200, length: int = 100, seed: int = 0) -> Task:
 
 
 def _middle(images: Floats, axis: int) -> Floats:
-    """Where the ink is along an axis, on average."""
+    """Return the mean position of the ink along an axis."""
     sums = images.sum(axis=3 - axis)
     return np.asarray(sums @ np.arange(sums.shape[1]) / sums.sum(axis=1))
 
 
-# None of them sees all pixels, and no two of them together do.
+# None of them has all pixels, and no two of them together do.
 _VIEWS: dict[str, Callable[[Floats], Floats]] = {
     "rows": lambda x: x.sum(axis=2),
     "columns": lambda x: x.sum(axis=1),
@@ -226,7 +224,7 @@ _PROPERTIES: dict[str, Callable[[Floats], Floats]] = {
 
 
 def diabetes_lists(length: int = 34, seed: int = 0) -> Task:
-    """Patients, ordered by how far their diabetes got in a year.
+    """Make lists of patients, ordered by the progression of their diabetes in a year.
 
     The 442 patients of scikit-learn's ``load_diabetes`` are dealt into lists at random (of several
     with the same progression in a list one is kept); age, sex, body mass, blood pressure and six
@@ -235,7 +233,7 @@ def diabetes_lists(length: int = 34, seed: int = 0) -> Task:
     Parameters
     ----------
     length : int
-        Patients in a list; a few less remain.
+        Patients drawn for a list; a few less are kept.
     seed : int
     """
     from sklearn.datasets import load_diabetes
@@ -248,5 +246,5 @@ def diabetes_lists(length: int = 34, seed: int = 0) -> Task:
     return Task("diabetes", X, heights(y, Groups.from_qid(qid, len(y))), qid)
 
 
-#: Lists to try the study on where there is no MQ2008-list, by name.
+#: Lists to run the study on without MQ2008-list, by name.
 SUBSTITUTES: dict[str, Callable[..., Task]] = {"digits": digit_lists, "diabetes": diabetes_lists}

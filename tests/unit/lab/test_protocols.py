@@ -232,7 +232,7 @@ def test_folds_come_in_the_order_of_their_numbers(tmp_path):
 
 
 def test_unusable_folds_say_which(tmp_path):
-    with pytest.raises(FileError, match="this is no folder"):
+    with pytest.raises(FileError, match="is not a folder"):
         read_folds(tmp_path / "none")
     with pytest.raises(FileError, match="there are no folds in this folder; expected Fold1"):
         read_folds(tmp_path)
@@ -247,7 +247,7 @@ def test_unusable_folds_say_which(tmp_path):
     with pytest.raises(FileError, match=r"vali\.txt: query 20 is also in train\.txt"):
         read_folds(tmp_path).parts(Split("Fold2"))
     (tmp_path / "Fold2" / "vali.txt").write_text("1 1:1\n0 1:0\n")
-    with pytest.raises(FileError, match=r"vali\.txt: its rows have no query ids, other files"):
+    with pytest.raises(FileError, match=r"vali\.txt: its rows have no query ids; other files"):
         read_folds(tmp_path).parts(Split("Fold2"))
     (tmp_path / "Fold2" / "valid.txt").write_text("1 qid:9 1:1\n")
     with pytest.raises(FileError, match=r"Fold2: this fold has two files .*vali.txt and valid.txt"):

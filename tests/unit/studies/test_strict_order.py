@@ -57,7 +57,7 @@ def test_reads_letor_with_the_largest_label_on_top(tmp_path: Path) -> None:
 def test_what_is_no_strict_order_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text("2 qid:1 1:1\n1 qid:1 1:2\n2 qid:7 1:3\n0 qid:7 1:4\n2 qid:7 1:5\n")
-    said = r"train\.txt: a strict order was expected, and rows 3 and 5 of query 7 both .* label 2"
+    said = r"train\.txt: a strict order was expected, but rows 3 and 5 of query 7 both .* label 2"
     with pytest.raises(FileError, match=said):
         read_lists(path)
     path.write_text("2 1:1\n1 1:2\n")
@@ -102,7 +102,7 @@ def test_folds_are_checked_and_can_be_turned_round(tmp_path: Path) -> None:
     file.write_text(re.sub(r"^10\d\d", "1001", file.read_text(), flags=re.MULTILINE))
     with pytest.raises(FileError, match=r"vali\.txt: a strict order was expected"):
         task.parts(Split("Fold1"))
-    with pytest.raises(FileError, match="this is no folder"):
+    with pytest.raises(FileError, match="is not a folder"):
         read_strict_folds(tmp_path / "none")
 
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.data.files import PathLike
 from crucial.data.formats.fields import filled_lines
 from crucial.data.formats.text_tables import TextTable, read_text_table
 from crucial.data.words import decode, shown, to_number
 from crucial.errors import FileError
-from crucial.types import Floats
+from crucial.types import Floats, PathLike
 
 __all__ = ["Item", "Items", "Picture", "read_items"]
 

@@ -10,10 +10,12 @@ import numpy as np
 from crucial.apps.preferences.graph import parts_of
 from crucial.apps.preferences.strengths import choices_of_comparisons, fit_strengths
 from crucial.errors import DataError
-from crucial.inspection.results import as_frame, shown
+from crucial.inspection.results import Frame, as_frame, shown
 from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from crucial.data.comparisons import Comparisons
 
 __all__ = ["JudgeAgreement", "JudgeRanking", "judge_agreement", "judge_ranking"]
@@ -53,7 +55,7 @@ class JudgeAgreement:
     def __repr__(self) -> str:
         return f"JudgeAgreement({len(self.judges)} judges, same_pair={self.same_pair:.3f})"
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """Columns judge, comparisons, with_others."""
         return as_frame(
             {"judge": self.judges, "comparisons": self.n, "with_others": self.with_others}
@@ -80,7 +82,7 @@ class JudgeAgreement:
             )
         return "\n".join(lines)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the agreement of every judge with the others."""
         from crucial.inspection.results import new_axes
 
@@ -187,7 +189,7 @@ class JudgeRanking:
     def __repr__(self) -> str:
         return f"JudgeRanking({len(self.items)} items, {len(self.judges)} judges)"
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """Columns item, score; best first."""
         order = np.argsort(-self.scores, kind="stable")
         return as_frame(

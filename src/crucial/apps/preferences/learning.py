@@ -11,15 +11,16 @@ import numpy as np
 from crucial.data.instances import Instances
 from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.inspection.results import as_frame, feature_name
+from crucial.inspection.results import Frame, as_frame, feature_name
 from crucial.inspection.results import shown as padded
 from crucial.lab.folds import deal_at_random
 from crucial.parameters import at_least, check
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Floats, Ints, PathLike
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from crucial.data.comparisons import Comparisons
-    from crucial.data.files import PathLike
     from crucial.model.additive import AdditiveRanker
 
 __all__ = ["PreferenceRanker", "learn_preferences"]
@@ -62,7 +63,7 @@ class PreferenceRanker:
         """Write the model file."""
         self.model.save(path)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """Columns feature, share: which features drive wins, heaviest first."""
         names, shares = self._shares()
         return as_frame({"feature": names, "share": shares})
@@ -91,7 +92,7 @@ class PreferenceRanker:
         ]
         return "\n".join([head, *lines[:20]])
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of weight of every feature."""
         from crucial.inspection.results import new_axes
 

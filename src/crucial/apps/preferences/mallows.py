@@ -8,7 +8,7 @@ it is hard in general, exact here where the circles among the majorities are sma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from crucial.apps.preferences.graph import strong_parts
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Order, Rankings
 from crucial.errors import DataError
-from crucial.inspection.results import as_frame, new_axes, shown
+from crucial.inspection.results import Frame, as_frame, new_axes, shown
 from crucial.types import Floats, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Consensus", "consensus", "kendall_distance"]
 
@@ -63,7 +66,7 @@ class Consensus:
     def __repr__(self) -> str:
         return f"Consensus({len(self.items)} items, distance={self.distance:g}, exact={self.exact})"
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """Columns rank, item, borda_rank."""
         place = {item: k + 1 for k, item in enumerate(self.borda)}
         return as_frame(
@@ -90,7 +93,7 @@ class Consensus:
             lines + [f"{k:>4}  {shown(item, 40).rstrip()}" for k, item in enumerate(self.items, 1)]
         )
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw where Borda's order and the consensus differ."""
         ax = new_axes(ax)
         place = {item: k + 1 for k, item in enumerate(self.borda)}

@@ -15,12 +15,11 @@ from crucial.apps.preferences.items import MOST_ITEMS, Item, Items
 from crucial.apps.preferences.journal import ANSWERS, Journal
 from crucial.apps.preferences.posterior import Posterior, learn_posterior, prior_precision
 from crucial.data.comparisons import Comparisons
-from crucial.data.files import PathLike
 from crucial.data.words import shown
 from crucial.errors import DataError, FileError
-from crucial.inspection.results import as_frame
+from crucial.inspection.results import Frame, as_frame
 from crucial.parameters import at_least, check, one_of
-from crucial.types import Ints
+from crucial.types import Ints, PathLike
 
 __all__ = ["Place", "PreferenceSession", "StaleQuestionError"]
 
@@ -173,7 +172,7 @@ class PreferenceSession:
                 for rank, k in enumerate(order, 1)
             ]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """The ranking as a frame."""
         places = self.ranking()
         return as_frame(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,12 @@ from crucial.apps.preferences.strengths import (
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 from crucial.errors import DataError
-from crucial.inspection.results import as_frame, new_axes, shown
+from crucial.inspection.results import Frame, as_frame, new_axes, shown
 from crucial.parameters import at_least, between, check, int_between, one_of
 from crucial.types import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Leaderboard", "Standing", "leaderboard"]
 
@@ -112,7 +115,7 @@ class Leaderboard:
                 return one
         raise KeyError(item)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """One row an item, best first."""
         names = [name for name in Standing.__dataclass_fields__ if name != "tied_with"]
         columns: dict[str, list[Any]] = {
@@ -145,10 +148,10 @@ class Leaderboard:
     def __str__(self) -> str:
         return self.text()
 
-    def plot(self, ax: Any = None, *, top: int = 40) -> Any:
+    def plot(self, ax: Axes | None = None, *, top: int = 40) -> Axes:
         """Draw strengths with their intervals, best at the top."""
         chosen = self.standings[:top]
-        ax = new_axes(ax, figsize=(6.0, 0.8 + 0.28 * len(chosen)))
+        ax = new_axes(ax, size=(6.0, 0.8 + 0.28 * len(chosen)))
         y = np.arange(len(chosen))
         middle = np.array([one.strength for one in chosen])
         low, high = (np.array([getattr(one, end) for one in chosen]) for end in ("low", "high"))
