@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.apps.fusion import Pool, fuse
-from crucial.apps.fusion.methods import METHODS, fused_scores
+from crucial.apps.fusion.methods import METHODS, Fusion
 from crucial.data.runs import Run
 from crucial.kernels.compiled.votes import sort_by_majority as compiled
 from crucial.kernels.plain.votes import NOT_RETURNED
@@ -125,4 +125,6 @@ def test_a_part_of_the_queries_is_fused_as_the_whole(problem):
         rows = pool.query_of_row == topic
         assert part.doc.tolist() == pool.doc[rows].tolist()
         for method in METHODS:
-            assert fused_scores(part, method).tolist() == fused_scores(pool, method)[rows].tolist()
+            assert (
+                Fusion(method).scores(part).tolist() == Fusion(method).scores(pool)[rows].tolist()
+            )

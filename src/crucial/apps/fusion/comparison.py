@@ -21,8 +21,8 @@ from crucial.measures.base import summarise
 from crucial.measures.names import get_measure
 from crucial.measures.paired import paired_test
 from crucial.model.text import printable
+from crucial.parameters import at_least, between, check
 from crucial.types import Bools, Floats
-from crucial.validation import check_integer, check_real
 
 __all__ = ["FusionComparison", "Loners", "System", "compare_fusions", "compare_judged", "hold_out"]
 
@@ -218,8 +218,8 @@ def compare_judged(
 
 def hold_out(judging: Judging, holdout: float, seed: int) -> Bools:
     """Return which queries of the pool are held out: a random part of the judged ones."""
-    check_real("compare_fusions", "holdout", holdout, 0.0, 0.9, low_open=True)
-    check_integer("compare_fusions", "random_state", seed, 0)
+    check("compare_fusions", "holdout", holdout, between(0, 0.9, low_open=True))
+    check("compare_fusions", "random_state", seed, at_least(0))
     judged = np.flatnonzero(judging.judged_queries)
     # (by name, so that the order of the runs does not change the split)
     judged = judged[np.argsort(judging.pool.queries[judged].astype(str), kind="stable")]

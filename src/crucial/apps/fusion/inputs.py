@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from crucial.data.formats.run_blocks import Words, read_coded_runs
+from crucial.data.formats.run_blocks import CodedRun, Words, read_coded_runs
 from crucial.data.formats.trec import read_qrels, read_run
 from crucial.data.runs import Qrels, Run
 from crucial.data.words import as_objects
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CodedRuns",
-    "IdNumbers",
     "Runs",
     "as_qrels",
     "as_run",
@@ -33,8 +32,6 @@ __all__ = [
 
 #: Runs by name, or in a list: paths, frames, or objects with the attributes qid, doc and score.
 Runs: TypeAlias = Mapping[str, object] | Sequence[object]
-#: Numbers of queries or documents; files that are read fast have 32 bits.
-IdNumbers: TypeAlias = Ints | NDArray[np.int32]
 
 #: Total size in bytes from which run files are read by compiled code.
 _LARGE = 8_000_000
@@ -157,24 +154,20 @@ class CodedRuns:
 
     Attributes
     ----------
-    names, tags : tuples of str
+    names : tuple of str
+    runs : list of CodedRun
     queries : object array of str
         Query ids by number, in the order in which the runs first name them.
     words : object array of str, or Words
         Names of documents by number.
-    columns : list of (query, doc)
-        Two int arrays per run.
-    scores : list of float64 arrays
     paths : list of paths
         The files, if they were not checked for documents that occur twice.
     """
 
     names: tuple[str, ...]
-    tags: tuple[str, ...]
+    runs: list[CodedRun]
     queries: Objects
     words: Objects | Words
-    columns: list[tuple[IdNumbers, IdNumbers]]
-    scores: list[Floats]
     paths: Sequence[PathLike] = ()
 
 
@@ -190,53 +183,28 @@ def coded_runs(runs: Runs) -> CodedRuns:
     sources = list(runs.values() if isinstance(runs, Mapping) else runs)
     if not sources:
         raise DataError("there is no run to fuse.")
-    fast = _read_large(sources, keys)
-    if fast is not None:
-        return fast
-    known = keys or [f"run {number}" for number in range(1, len(sources) + 1)]
-    tables = [as_run(source, name) for source, name in zip(sources, known)]
-    tags = [tag_of(table) for table in tables]
+    paths = [one for one in sources if isinstance(one, str | os.PathLike)]
+    if len(paths) == len(sources) and sum(map(_size, paths)) >= _LARGE:
+        qids, words = Words(), Words()
+        fast = read_coded_runs(paths, qids, words)
+        if fast is not None:  # (the reader below explains what is irregular)
+            names = keys or _distinct_names(paths, fast)
+            return CodedRuns(tuple(names), fast, qids[np.arange(len(qids))], words, paths)
     queries: dict[str, int] = {}
     docs: dict[str, int] = {}
-    columns: list[tuple[IdNumbers, IdNumbers]] = [
-        (_numbered(run.qid, queries), _numbered(run.doc, docs)) for run in tables
-    ]
-    return CodedRuns(
-        tuple(keys or _distinct_names(sources, tags)),
-        tuple(tags),
-        as_objects(list(queries)),
-        as_objects(list(docs)),
-        columns,
-        [run.score for run in tables],
-    )
+    coded = []
+    for source, name in zip(sources, keys or _numbered_names(len(sources))):
+        run = as_run(source, name)
+        query, doc = _numbers(run.qid, queries), _numbers(run.doc, docs)
+        coded.append(CodedRun(query, doc, run.score, tag_of(run)))
+    names = keys or _distinct_names(sources, coded)
+    return CodedRuns(tuple(names), coded, as_objects(list(queries)), as_objects(list(docs)))
 
 
-def _numbered(words: Objects, numbers: dict[str, int]) -> Ints:
-    """Return the numbers of words; new words are added to ``numbers``."""
-    return np.fromiter(
-        (numbers.setdefault(word, len(numbers)) for word in words.tolist()), np.int64, len(words)
-    )
-
-
-def _read_large(sources: Sequence[object], keys: Sequence[str] | None) -> CodedRuns | None:
-    """Read large, regular files with compiled code; return None for everything else."""
-    paths = [one for one in sources if isinstance(one, str | os.PathLike)]
-    if len(paths) < len(sources) or sum(map(_size, paths)) < _LARGE:
-        return None
-    queries, docs = Words(), Words()
-    runs = read_coded_runs(paths, queries, docs)
-    if runs is None:  # (the line-by-line reader explains what is irregular)
-        return None
-    tags = [run.tag for run in runs]
-    return CodedRuns(
-        tuple(keys or _distinct_names(paths, tags)),
-        tuple(tags),
-        queries[np.arange(len(queries))],
-        docs,
-        [(run.qid, run.doc) for run in runs],
-        [run.score for run in runs],
-        paths,
-    )
+def _numbers(words: Objects, known: dict[str, int]) -> Ints:
+    """Return the numbers of words; new words are added to the known ones."""
+    numbers = (known.setdefault(word, len(known)) for word in words.tolist())
+    return np.fromiter(numbers, np.int64, len(words))
 
 
 def _size(path: PathLike) -> int:
@@ -255,13 +223,18 @@ def tag_of(run: Run) -> str:
     return str(tags.pop()) if len(tags) == 1 else ""
 
 
-def _distinct_names(sources: Sequence[object], tags: list[str]) -> list[str]:
+def _numbered_names(count: int) -> list[str]:
+    return [f"run {number}" for number in range(1, count + 1)]
+
+
+def _distinct_names(sources: Sequence[object], runs: Sequence[CodedRun]) -> list[str]:
     """Name the runs of a list as `coded_runs` documents it; repeated names get a number."""
+    tags = [run.tag for run in runs]
     if all(tags) and len(set(tags)) == len(tags):
         return tags
     names = [
-        file_stem(one) if isinstance(one, str | os.PathLike) else f"run {number}"
-        for number, one in enumerate(sources, 1)
+        file_stem(one) if isinstance(one, str | os.PathLike) else number
+        for one, number in zip(sources, _numbered_names(len(sources)))
     ]
     seen: dict[str, int] = {}
     for at, name in enumerate(names):

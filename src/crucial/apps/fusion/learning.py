@@ -26,8 +26,8 @@ from crucial.lab.folds import deal_at_random, folds_by_number
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
+from crucial.parameters import at_least, between, check, lookup, one_of, refuse
 from crucial.types import Floats, Ints, Singles
-from crucial.validation import check_choice, check_integer, check_real, lookup, refuse
 
 __all__ = [
     "FEATURES",
@@ -63,6 +63,17 @@ _STOPS = (5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
 _CHOOSING_ROWS = 100_000
 
 
+_RULES = {
+    "folds": at_least(2),
+    "rounds": at_least(1),
+    "random_state": at_least(0),
+    "learning_rate": between(0, 1, low_open=True),
+    "default_rank": one_of("learned", 0, 1),
+    "balance": one_of(None, "pairs", "queries"),
+    "positive": one_of(None, True, False),
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Learning:
     """How to learn; parameters as in `learn_fusion`."""
@@ -80,17 +91,11 @@ class Learning:
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
-        owner = "learn_fusion"
-        check_integer(owner, "folds", self.folds, 2)
-        check_integer(owner, "rounds", self.rounds, 1)
-        check_integer(owner, "random_state", self.random_state, 0)
-        check_real(owner, "learning_rate", self.learning_rate, 0.0, 1.0, low_open=True)
-        check_choice(owner, "default_rank", self.default_rank, ["learned", 0, 1])
-        check_choice(owner, "balance", self.balance, [None, "pairs", "queries"])
-        check_choice(owner, "positive", self.positive, [None, True, False])
+        for name, rule in _RULES.items():
+            check("learn_fusion", name, getattr(self, name), rule)
         lookup(NORMALISATIONS, self.normalise, "normalisation")
         if not self.feature_sets:
-            raise refuse(owner, "features", "one or more names, or None", self.features)
+            raise refuse("learn_fusion", "features", "one or more names, or None", self.features)
         get_measure(self.measure)
 
     @cached_property

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
+from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Pool
+from crucial.data.runs import Run
 from crucial.kernels.votes import NOT_RETURNED, sort_by_majority
+from crucial.parameters import at_least, between, check, lookup, none_or
 from crucial.types import Floats
-from crucial.validation import check_real, lookup
 
-__all__ = ["METHODS", "Fusion", "fused_scores"]
+__all__ = ["DEPTH", "METHODS", "Fusion", "fuse"]
+
+#: Number of documents per query in a fused run, as in TREC.
+DEPTH = 1000
 
 
 class Fusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,7 +43,7 @@ class Fusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         lookup(METHODS, self.method, "fusion method")
         lookup(NORMALISATIONS, self.normalise, "normalisation")
-        check_real("fuse", "k", self.k, 0.0)
+        check("fuse", "k", self.k, between(0, math.inf))
 
     @property
     def name(self) -> str:
@@ -57,9 +63,52 @@ class Fusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return METHODS[self.method].scores(pool, self)
 
 
-def fused_scores(pool: Pool, method: str, k: float = 60.0, normalise: str = "min-max") -> Floats:
-    """Return the scores of a rule given by name; parameters as in `Fusion`."""
-    return Fusion(method, k, normalise).scores(pool)
+def fuse(
+    runs: Runs | Pool,
+    method: str = "rrf",
+    *,
+    k: float = 60.0,
+    normalise: str = "min-max",
+    depth: int | None = DEPTH,
+    tag: str | None = None,
+) -> Run:
+    """Fuse runs into one, without judgements.
+
+    Parameters
+    ----------
+    runs : mapping from name to run, or list of runs
+        Paths of TREC run files, `crucial.Run` objects, or frames with the columns qid, doc
+        and score. Their queries and numbers of documents may differ.
+    method : {"rrf", "combsum", "combmnz", "borda", "condorcet", "median"}
+        Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009), sums of scores (Fox & Shaw
+        1993), points (Aslam & Montague 2001), majorities (Montague & Aslam 2002), median
+        position.
+    k : float
+        For "rrf".
+    normalise : {"min-max", "z-score", "rank"}
+        For "combsum" and "combmnz": how the scores of each list are made comparable.
+    depth : int or None
+        Number of documents to keep per query; None for all.
+    tag : str, optional
+        Name of the fused run; that of the method by default.
+
+    Returns
+    -------
+    Run
+        Query by query, best document first.
+
+    Examples
+    --------
+    >>> from crucial import Run
+    >>> bm25 = Run(["1", "1", "1"], ["a", "b", "c"], [9.0, 5.0, 1.0], "bm25")
+    >>> dense = Run(["1", "1"], ["c", "a"], [0.9, 0.2], "dense")
+    >>> fuse([bm25, dense]).doc.tolist()
+    ['a', 'c', 'b']
+    """
+    rule = Fusion(method, k, normalise)
+    check("fuse", "depth", depth, none_or(at_least(1)))
+    pool = Pool.of(runs)
+    return pool.to_run(rule.scores(pool), depth, rule.method if tag is None else tag)
 
 
 def _reciprocal_ranks(pool: Pool, rule: Fusion) -> Floats:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.apps.fusion.pool import Listing, Pool
+from crucial.parameters import lookup
 from crucial.types import Floats
-from crucial.validation import lookup
 
 __all__ = ["NORMALISATIONS", "normalised"]
 

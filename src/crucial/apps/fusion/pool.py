@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.apps.fusion.inputs import CodedRuns, IdNumbers, Runs, coded_runs
+from crucial.apps.fusion.inputs import CodedRuns, Runs, coded_runs
 from crucial.apps.fusion.renamed import renamed
-from crucial.data.formats.run_blocks import Words
+from crucial.data.formats.run_blocks import CodedRun, Words
 from crucial.data.formats.trec import read_run
 from crucial.data.runs import Run
 from crucial.data.words import shown
@@ -238,52 +238,55 @@ def _ends(sizes: Ints) -> Ints:
     return np.concatenate(([0], np.cumsum(sizes)))
 
 
-def _side_by_side(runs: CodedRuns) -> Pool:
+def _side_by_side(coded: CodedRuns) -> Pool:
     """Give every document of a query a row, query by query."""
-    n_docs, n_queries = len(runs.words), len(runs.queries)
-    keys = np.concatenate([query.astype(np.int64) * n_docs + doc for query, doc in runs.columns])
+    n_docs, n_queries = len(coded.words), len(coded.queries)
+    keys = np.concatenate([run.qid.astype(np.int64) * n_docs + run.doc for run in coded.runs])
     distinct, inverse = np.unique(keys, return_inverse=True)
     del keys
     row_of = inverse.ravel()
     row_query, doc_code = np.divmod(distinct, n_docs)
     lists, begin = [], 0
-    for name, (query, doc), score in zip(runs.names, runs.columns, runs.scores):
-        rows = row_of[begin : begin + len(query)]
-        begin += len(query)
-        _refuse_twice(name, runs, rows, query, doc)
-        order = _best_first(query, score, partial(_names_of, runs.words, doc))
-        starts = np.searchsorted(query[order], np.arange(n_queries + 1))
-        position = np.arange(1, len(order) + 1) - starts[query[order]]
-        lists.append(Listing(rows[order], position, score[order], starts))
+    for number, run in enumerate(coded.runs):
+        rows = row_of[begin : begin + len(run.qid)]
+        begin += len(rows)
+        _refuse_twice(coded, number, rows)
+        order = _best_first(run.qid, run.score, partial(_docs_of, coded.words, run))
+        starts = np.searchsorted(run.qid[order], np.arange(n_queries + 1))
+        position = np.arange(1, len(order) + 1) - starts[run.qid[order]]
+        lists.append(Listing(rows[order], position, run.score[order], starts))
     return Pool(
-        runs.names,
-        runs.tags,
-        runs.queries,
+        coded.names,
+        tuple(run.tag for run in coded.runs),
+        coded.queries,
         np.searchsorted(row_query, np.arange(n_queries + 1)),
-        runs.words,
+        coded.words,
         doc_code,
         tuple(lists),
     )
 
 
-def _names_of(words: Objects | Words, doc: IdNumbers, rows: Ints) -> Objects:
-    return words[doc[rows]]
+def _docs_of(words: Objects | Words, run: CodedRun, rows: Ints) -> Objects:
+    return words[run.doc[rows]]
 
 
-def _refuse_twice(name: str, runs: CodedRuns, rows: Ints, query: IdNumbers, doc: IdNumbers) -> None:
+def _refuse_twice(coded: CodedRuns, number: int, rows: Ints) -> None:
     """Raise an error if a run returns a document twice for a query."""
     twice = np.flatnonzero(np.bincount(rows) > 1)
     if len(twice):
-        if runs.paths:  # (the line-by-line reader names the lines)
-            read_run(runs.paths[runs.names.index(name)])
-        first, second = np.flatnonzero(rows == twice[0])[:2].tolist()
+        if coded.paths:  # (the line-by-line reader names the lines)
+            read_run(coded.paths[number])
+        run, places = coded.runs[number], np.flatnonzero(rows == twice[0])[:2]
+        doc = shown(_docs_of(coded.words, run, places)[0])
         raise DataError(
-            f"run {name!r}: document {shown(runs.words[doc[[first]]][0])} occurs twice in query "
-            f"{shown(runs.queries[query[first]])}: in rows {first} and {second}."
+            f"run {coded.names[number]!r}: document {doc} occurs twice in query "
+            f"{shown(coded.queries[run.qid[places[0]]])}: in rows {places[0]} and {places[1]}."
         )
 
 
-def _best_first(query: IdNumbers, scores: Floats, names: Callable[[Ints], Objects]) -> Ints:
+def _best_first(
+    query: NDArray[np.int32] | Ints, scores: Floats, names: Callable[[Ints], Objects]
+) -> Ints:
     """Return the order by query, then score, highest first, then name, last first."""
     order = np.argsort(query, kind="stable")
     inside = np.diff(query[order]) == 0

@@ -11,16 +11,16 @@ import numpy as np
 
 from crucial.apps.fusion.choice import Choice
 from crucial.apps.fusion.inputs import Runs
+from crucial.apps.fusion.methods import DEPTH
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.pool import Pool
-from crucial.apps.fusion.unsupervised import DEPTH
 from crucial.data.runs import Run
 from crucial.errors import ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
+from crucial.parameters import at_least, check, lookup, none_or
 from crucial.types import Floats, PathLike, TableLike, VectorLike
-from crucial.validation import check_integer, lookup
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
@@ -143,7 +143,7 @@ class FusionRanker:
         n_jobs : int, optional
             Threads.
         """
-        check_integer("FusionRanker", "depth", depth, 1, none=True)
+        check("FusionRanker", "depth", depth, none_or(at_least(1)))
         pool = Pool.of(runs)
         return pool.to_run(self.scores(pool, n_jobs=n_jobs), depth, tag)
 

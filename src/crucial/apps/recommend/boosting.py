@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.apps.recommend.opinions import DistinctValues, Opinions
-from crucial.data.quantiles import between
+from crucial.data import quantiles
 from crucial.errors import DataError
 from crucial.feedback.base import smoothing_of
 from crucial.kernels import opinions as kernels
 from crucial.model.weak import Presence, Stump
+from crucial.parameters import at_least, between, check
 from crucial.types import Floats, Ints
-from crucial.validation import check_integer, check_real
 from crucial.weak.choose import NOISE, TIE, worst_tied
 from crucial.weak.drops import SNAP
 
@@ -65,8 +65,8 @@ def boost_opinions(
     >>> boost_opinions(some, np.array([1.0, 0.0, 2.0]), 1).rankers
     [Presence(feature=0, default=0)]
     """
-    check_integer("boost_opinions", "rounds", rounds, 1)
-    check_real("boost_opinions", "rate", rate, 0.0, 1.0, low_open=True)
+    check("boost_opinions", "rounds", rounds, at_least(1))
+    check("boost_opinions", "rate", rate, between(0, 1, low_open=True))
     if len(labels) != opinions.n_rows:
         raise DataError(f"there must be a label for each of {opinions.n_rows} rows. "
                         f"Got {len(labels)}.")  # fmt: skip
@@ -98,6 +98,6 @@ def _rankers(place: Ints, bins: DistinctValues) -> list[Stump | Presence]:
     at = bins.first[column] + k
     inside = (k > 0) & (at < bins.first[column + 1])
     threshold = np.zeros(len(place))
-    threshold[inside] = between(bins.value[at[inside] - 1], bins.value[at[inside]])
+    threshold[inside] = quantiles.between(bins.value[at[inside] - 1], bins.value[at[inside]])
     every = zip(column.tolist(), threshold.tolist(), default.tolist(), inside.tolist())
     return [Stump(f, t, d) if cut else Presence(f, d) for f, t, d, cut in every]

@@ -16,8 +16,8 @@ from crucial.data.ratings import Ratings
 from crucial.errors import DataError, NotRankedError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.additive import AdditiveRanker
+from crucial.parameters import at_least, check, none_or, one_of
 from crucial.types import Floats, Ints
-from crucial.validation import check_choice, check_integer
 
 __all__ = ["Pick", "Recommendations", "Recommender"]
 
@@ -94,7 +94,7 @@ class Recommendations:
         top : int
             Largest number of reasons.
         """
-        check_integer("why", "top", top, 1)
+        check("why", "top", top, at_least(1))
         ratings, target = self._ratings, self._target
         if self.taste is None or target is None or ratings is None:
             raise NotRankedError("lists for all users do not say why; ask for one user.")
@@ -152,10 +152,10 @@ class Recommender:
         min_raters: int = 5,
         titles: Mapping[str, str] | None = None,
     ) -> None:
-        check_choice("Recommender", "method", method, METHODS)
-        check_integer("Recommender", "rounds", rounds, 1, none=True)
-        check_integer("Recommender", "max_viewers", max_viewers, 1, none=True)
-        check_integer("Recommender", "min_raters", min_raters, 0)
+        check("Recommender", "method", method, one_of(*METHODS))
+        check("Recommender", "rounds", rounds, none_or(at_least(1)))
+        check("Recommender", "max_viewers", max_viewers, none_or(at_least(1)))
+        check("Recommender", "min_raters", min_raters, at_least(0))
         self.ratings, self.method, self.rounds = ratings, method, rounds
         self.max_viewers, self.min_raters = max_viewers, min_raters
         self.titles = titles or {}
@@ -189,7 +189,7 @@ class Recommender:
         DataError
             There is no such user, or the ratings express no preference.
         """
-        check_integer("recommend", "top", top, 1)
+        check("recommend", "top", top, at_least(1))
         return self._recommend_known(self.ratings.place_of_user(user), top)
 
     def recommend_new(self, rated: Mapping[Any, float], top: int = 20) -> Recommendations:
@@ -201,7 +201,7 @@ class Recommender:
             At least two different ratings.
         top : int
         """
-        check_integer("recommend_new", "top", top, 1)
+        check("recommend_new", "top", top, at_least(1))
         films = np.array([self._row(item) for item in rated], np.int64)
         if len(np.unique(films)) < len(films):
             raise DataError("an item is rated twice, by its id and by its title.")
@@ -223,7 +223,7 @@ class Recommender:
         n_jobs : int, optional
             Threads; None for all cores. The results are the same for any number.
         """
-        check_integer("recommend_all", "top", top, 1)
+        check("recommend_all", "top", top, at_least(1))
         everybody = self.ratings.users if users is None else list(users)
         places = [self.ratings.place_of_user(user) for user in everybody]
         threads = count_threads(n_jobs)

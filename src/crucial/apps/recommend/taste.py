@@ -22,8 +22,8 @@ from crucial.apps.recommend.opinions import Opinions
 from crucial.data.instances import Instances
 from crucial.inspection.parts import feature_parts
 from crucial.model.additive import AdditiveRanker
+from crucial.parameters import lookup
 from crucial.types import Bools, Floats, Ints
-from crucial.validation import lookup
 
 __all__ = [
     "METHODS",

@@ -40,18 +40,18 @@ class Words(WordTable):
 
 @dataclass
 class CodedRun:
-    """A run whose topics and documents are numbers of `Words`.
+    """A run whose queries and documents are numbers.
 
     Attributes
     ----------
-    qid, doc : int32 arrays
+    qid, doc : int arrays
     score : float64 array
     tag : str
         Empty where the lines have several.
     """
 
-    qid: NDArray[np.int32]
-    doc: NDArray[np.int32]
+    qid: NDArray[np.int32] | Ints
+    doc: NDArray[np.int32] | Ints
     score: Floats
     tag: str
 
