@@ -69,7 +69,7 @@ class ClassSums:
 
 _BOOSTED = Rule(
     ("a ranker that boosts, as RankBoost()",),
-    "ranker",
+    ("ranker",),
     lambda value: callable(getattr(value, "to_classifier", None)),
 )
 

@@ -29,13 +29,13 @@ __all__ = ["Binned", "QueryWeight", "RandomState", "Seeded", "Stumps", "Verbose"
 
 _RANDOM_STATE = Rule(
     ("a RandomState",),
-    "RandomState",
+    ("RandomState",),
     lambda value: value is np.random or isinstance(value, np.random.RandomState),
 )
 _METHODS = ("prepare", "propose", "accept")
 _WEAK_LEARNER = Rule(
     ("an object with prepare, propose and accept",),
-    "object",
+    ("object",),
     lambda value: any(hasattr(value, name) for name in _METHODS),
 )
 

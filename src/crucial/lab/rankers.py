@@ -1,11 +1,10 @@
-"""The rankers of an experiment: by name, or as they are, each with a grid to be tuned by."""
+"""The rankers of an experiment: by name, or as estimators, each with a grid to tune it by."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
@@ -14,15 +13,12 @@ from crucial.errors import ParameterError
 from crucial.estimators.presets import PRESETS
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.lab.peers import PEERS, make_peer
-from crucial.validation import lookup, refuse
+from crucial.parameters import check, lookup, parameters_of, refuse
 
 __all__ = ["Contender", "as_contenders", "ranker_names"]
 
-#: What our own rankers are tuned by, as far as they have the parameter.
-_OWN_GRID: dict[str, list[Any]] = {
-    "learning_rate": [0.1, 0.3, 1.0],
-    "balance": ["pairs", "queries"],
-}
+#: Values to try, by parameter.
+Grid: TypeAlias = dict[str, list[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,34 +31,35 @@ class Contender:
     estimator : object with fit and predict
         Cloned before every fit.
     grid : dict of str to list
-        Parameters to be tried; all combinations are.
+        Values of parameters to try; all combinations are tried.
     """
 
     name: str
     estimator: Any
-    grid: dict[str, list[Any]] = field(default_factory=dict)
+    grid: Grid = field(default_factory=dict)
 
-    def candidates(self) -> list[dict[str, Any]]:
-        """Every combination of the grid; one empty one without."""
+    def candidates(self) -> list[dict[str, object]]:
+        """Return every combination of the grid; a single empty one without a grid."""
         return [dict(one) for one in ParameterGrid(self.grid)] if self.grid else [{}]
 
-    def make(self, parameters: Mapping[str, Any], n_jobs: int | None) -> Any:
-        """A fresh estimator; its threads are set where it runs beside others."""
-        made = clone(self.estimator, safe=False)
+    def make(self, parameters: Mapping[str, object], n_jobs: int | None) -> Any:
+        """Return a fresh estimator; ``n_jobs`` sets its threads where it runs beside others."""
+        estimator = clone(self.estimator, safe=False)
         if parameters:
-            made.set_params(**parameters)
-        if n_jobs is not None and hasattr(made, "get_params"):
-            inner = [p for p in made.get_params() if p == "n_jobs" or p.endswith("__n_jobs")]
-            made.set_params(**dict.fromkeys(inner, n_jobs))
-        return made
+            estimator.set_params(**parameters)
+        if n_jobs is not None and hasattr(estimator, "get_params"):
+            names = estimator.get_params()
+            threads = [name for name in names if name == "n_jobs" or name.endswith("__n_jobs")]
+            estimator.set_params(**dict.fromkeys(threads, n_jobs))
+        return estimator
 
     def settings(self) -> dict[str, Any]:
-        """Everything that decides what it learns, as text and numbers."""
-        return {"estimator": _said(self.estimator), "grid": _said(self.grid)}
+        """Return everything that decides what it learns, as JSON can write it."""
+        return {"estimator": _as_json(self.estimator), "grid": _as_json(self.grid)}
 
 
 def ranker_names() -> dict[str, str]:
-    """Every name an experiment knows, and what kind of ranker it is."""
+    """Return every name that an experiment takes, and what kind of ranker it is."""
     return (
         dict.fromkeys(PEERS, "peer")
         | dict.fromkeys(PRESETS, "preset of rankboost")
@@ -70,23 +67,23 @@ def ranker_names() -> dict[str, str]:
     )
 
 
-def _by_name(name: str) -> tuple[Any, dict[str, list[Any]]]:
+def _by_name(name: str) -> tuple[Any, Grid]:
+    """Return the ranker of a name and its small grid, which its parameters declare."""
     kind = lookup(ranker_names(), name, "ranker")
     if kind == "peer":
         return make_peer(name), PEERS[name][1]
+    estimator = ranker_class(name if kind == "ranker" else "rankboost")
+    grid = {one.name: list(one.grid) for one in parameters_of(estimator).values() if one.grid}
     if kind == "ranker":
-        made = ranker_class(name)()
-    else:
-        made = ranker_class("rankboost").preset(name)
-        return made, {"balance": _OWN_GRID["balance"]}
-    known = inspect.signature(type(made)).parameters
-    return made, {key: values for key, values in _OWN_GRID.items() if key in known}
+        return estimator(), grid
+    preset = PRESETS[name]
+    return estimator.preset(name), {key: grid[key] for key in grid if key not in preset}
 
 
 def as_contenders(
     rankers: Any, grids: Any = None, changes: Mapping[str, Any] | None = None
 ) -> list[Contender]:
-    """Rankers in any form, each under a name of its own.
+    """Return rankers in any form as contenders, each under a name of its own.
 
     Parameters
     ----------
@@ -108,12 +105,12 @@ def as_contenders(
     if not (grids is None or grids == "small" or isinstance(grids, Mapping)):
         raise refuse("Experiment", "grids", "None, 'small' or a mapping from ranker to grid", grids)
     found: dict[str, Contender] = {}
-    for name, given in _named(rankers):
+    for name, ranker in _named(rankers):
         if name in found:
             raise ParameterError(f"two rankers have the name {name!r}; give a mapping with names.")
-        estimator, small = _by_name(given) if isinstance(given, str) else (given, {})
+        estimator, small = _by_name(ranker) if isinstance(ranker, str) else (ranker, {})
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-            raise refuse("Experiment", "rankers", "names or objects with fit and predict", given)
+            raise refuse("Experiment", "rankers", "names or objects with fit and predict", ranker)
         estimator = _changed(estimator, changes or {})
         grid = small if grids == "small" else {}
         if isinstance(grids, Mapping):
@@ -128,6 +125,7 @@ def as_contenders(
 
 
 def _named(rankers: Any) -> list[tuple[str, Any]]:
+    """Return pairs of a name and a ranker: the class is the name of an estimator without one."""
     if isinstance(rankers, Mapping):
         return [(str(name), one) for name, one in rankers.items()]
     if isinstance(rankers, str) or not isinstance(rankers, Iterable) or hasattr(rankers, "fit"):
@@ -136,48 +134,54 @@ def _named(rankers: Any) -> list[tuple[str, Any]]:
 
 
 def _changed(estimator: Any, changes: Mapping[str, Any]) -> Any:
-    """The same with some parameters set; what was given stays as it is."""
+    """Return a copy of an estimator with those of the changes that it has parameters for."""
     if not changes or not hasattr(estimator, "get_params"):
         return estimator
     known = estimator.get_params()
-    made = clone(estimator, safe=False)
-    return made.set_params(**{key: value for key, value in changes.items() if key in known})
+    changed = clone(estimator, safe=False)
+    return changed.set_params(**{key: value for key, value in changes.items() if key in known})
 
 
-def _checked_grid(name: str, estimator: Any, grid: Any) -> dict[str, list[Any]]:
-    rule = "a mapping from parameter to a list of values"
+def _checked_grid(name: str, estimator: Any, grid: object) -> Grid:
+    """Return a user's grid; its parameters must exist, and its values obey their rules."""
     if not isinstance(grid, Mapping):
+        rule = "a mapping from parameter to a list of values"
         raise refuse("Experiment", f"grids[{name!r}]", rule, grid)
     known = dict.fromkeys(estimator.get_params()) if hasattr(estimator, "get_params") else {}
-    made = {}
+    declared = parameters_of(estimator)
+    checked: Grid = {}
     for key, values in grid.items():
         lookup(known, str(key), f"parameter of {name}")
-        if isinstance(values, str) or not isinstance(values, Iterable):
+        listed = (
+            list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
+        )
+        if not listed:
             raise refuse("Experiment", f"grids[{name!r}][{key!r}]", "a list of values", values)
-        made[str(key)] = list(values)
-        if not made[str(key)]:
-            raise refuse("Experiment", f"grids[{name!r}][{key!r}]", "a list of values", values)
-    return made
+        if key in declared:
+            for value in listed:
+                check(type(estimator).__name__, key, value, declared[key].rule)
+        checked[str(key)] = listed
+    return checked
 
 
-def _said(value: Any) -> Any:
-    """A value as JSON holds it, the same in every process: no addresses."""
+def _as_json(value: Any) -> Any:
+    """Return a value as JSON can write it, the same in every process: without addresses."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): _said(one) for key, one in value.items()}
+        return {str(key): _as_json(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_said(one) for one in value]
+        return [_as_json(one) for one in value]
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"
     if hasattr(value, "get_params") and not isinstance(value, type):
-        skip = ("n_jobs", "verbose", "thread_count")  # (they make no other ranker)
-        given = value.get_params(deep=False)
-        return {"class": name} | {k: _said(v) for k, v in given.items() if k not in skip}
+        running = ("n_jobs", "verbose", "thread_count")  # (they do not change what is learned)
+        parameters = value.get_params(deep=False).items()
+        return {"class": name} | {k: _as_json(v) for k, v in parameters if k not in running}
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
-    if "__repr__" in vars(kind):  # (the one that all have in common tells an address)
+    if "__repr__" in vars(kind):  # (the one of object has an address in it)
         return repr(value)
-    return {"class": name} | {str(k): _said(v) for k, v in vars(value).items()}
+    return {"class": name} | {str(k): _as_json(v) for k, v in vars(value).items()}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
-
-import numpy as np
 
 from crucial.errors import ParameterError
 
@@ -44,8 +43,8 @@ class Rule:
     ----------
     words : tuple of str
         The alternatives, in the words of error messages.
-    kind : str
-        The type, in the words of a numpydoc section.
+    kinds : tuple of str
+        Their types, in the words of a numpydoc section.
     accepts : callable
         Whether a value is one of the alternatives. NumPy's scalars count as Python's.
     choices : tuple
@@ -57,12 +56,12 @@ class Rule:
     --------
     >>> none_or(int_between(2, 255)).wording
     'an int in [2, 255] or None'
-    >>> one_of("pairs", "queries").accepts(np.str_("pairs")), one_of(0, 1).accepts(True)
+    >>> one_of(0, 1).accepts(1), one_of(0, 1).accepts(True)
     (True, False)
     """
 
     words: tuple[str, ...]
-    kind: str
+    kinds: tuple[str, ...]
     accepts: Callable[[Any], bool]
     choices: tuple[object, ...] = ()
     remedy: str = ""
@@ -74,6 +73,11 @@ class Rule:
             return f"one of {', '.join(self.words)}"
         return _listed(self.words)
 
+    @property
+    def kind(self) -> str:
+        """The type of the values, in the words of a numpydoc section."""
+        return _listed(self.kinds)
+
 
 def _listed(words: tuple[str, ...]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
@@ -81,7 +85,8 @@ def _listed(words: tuple[str, ...]) -> str:
 
 def plain(value: object) -> object:
     """Return a NumPy scalar as the Python value it stands for, and anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
+    numpy = sys.modules.get("numpy")  # (not imported for its own sake: the command line is quick)
+    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
 
 
 def quoted(value: object) -> str:
@@ -102,7 +107,7 @@ def int_between(low: int, high: int | None) -> Rule:
         return _is_int(value) and low <= value and (high is None or value <= high)
 
     words = f"an int of at least {low}" if high is None else f"an int in [{low}, {high}]"
-    return Rule((words,), "int", accepts)
+    return Rule((words,), ("int",), accepts)
 
 
 def at_least(low: int) -> Rule:
@@ -128,7 +133,7 @@ def between(
 
     left, right = "(" if low_open else "[", ")" if high_open or math.isinf(high) else "]"
     words = f"a {noun} in {left}{low:g}, {high:g}{right}"
-    return Rule((words,), "float", accepts, remedy=remedy)
+    return Rule((words,), ("float",), accepts, remedy=remedy)
 
 
 def above(low: float) -> Rule:
@@ -144,16 +149,15 @@ def one_of(*choices: object) -> Rule:
         return any(value is one or (type(value) is type(one) and value == one) for one in choices)
 
     kind = ", ".join(map(quoted, choices))
-    return Rule(
-        tuple(map(repr, choices)), f"{{{kind}}}" if len(choices) > 1 else kind, accepts, choices
-    )
+    kinds = (kind if len(choices) == 1 else f"{{{kind}}}",)
+    return Rule(tuple(map(repr, choices)), kinds, accepts, choices)
 
 
 def either(*rules: Rule) -> Rule:
     """Allow what any of the rules allows."""
     return Rule(
         tuple(word for rule in rules for word in rule.words),
-        _listed(tuple(rule.kind for rule in rules)),
+        tuple(kind for rule in rules for kind in rule.kinds),
         lambda value: any(rule.accepts(value) for rule in rules),
         tuple(choice for rule in rules for choice in rule.choices),
     )
@@ -166,12 +170,12 @@ def none_or(rule: Rule) -> Rule:
 
 def anything(kind: str) -> Rule:
     """Allow every value, where only the data can tell what is wrong with it."""
-    return Rule((kind,), kind, lambda value: True)
+    return Rule((kind,), (kind,), lambda value: True)
 
 
-flag = Rule(("True", "False"), "bool", lambda value: isinstance(plain(value), bool))
-nonzero = Rule(("a nonzero int",), "int", lambda value: _is_int(value) and value != 0)
-function = Rule(("a function",), "callable", callable)
+flag = Rule(("True", "False"), ("bool",), lambda value: isinstance(plain(value), bool))
+nonzero = Rule(("a nonzero int",), ("int",), lambda value: _is_int(value) and value != 0)
+function = Rule(("a function",), ("callable",), callable)
 
 
 def refuse(owner: str, name: str, rule: str, value: object, remedy: str = "") -> ParameterError:

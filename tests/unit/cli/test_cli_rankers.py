@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
 
 import crucial as package
-from crucial.cli.shared.estimator import parse_setting
+from crucial.cli.shared.estimator import PARAMETER_OF_OPTION, EstimatorOptions, parse_setting
 from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.parameters import parameters_of
 
 # AdaBoost compares all rows with all, so its file has no query ids.
 WITHOUT_QUERIES = {"adaboost"}
@@ -32,16 +35,12 @@ def data_for(name: str, folder: Path) -> Path:
     return folder / ("bare.txt" if name in WITHOUT_QUERIES else "queries.txt")
 
 
-def parameters_of(name: str) -> set[str]:
-    return set(ranker_class(name)().get_params())
-
-
 @pytest.mark.parametrize("name", sorted(RANKERS))
 def test_every_ranker_from_file_to_ranking(name: str, two_labels: Path, crucial) -> None:
     data, model = data_for(name, two_labels), two_labels / "m.json"
     words = ["train", data, "--ranker", name, "-o", model, "--valid", data, "-m", "map"]
     rounds = "eval_set" in inspect.signature(ranker_class(name).fit).parameters
-    if "n_estimators" in parameters_of(name):
+    if "n_estimators" in parameters_of(ranker_class(name)):
         words += ["--rounds", 6]
     if rounds:
         words += ["--trace", two_labels / "t.tsv"]
@@ -150,6 +149,11 @@ def test_values_of_settings(text: str, value: object) -> None:
         (["--set", "=3"], "a setting is NAME=VALUE"),
         (["--set", "learning_rate=2"], "'learning_rate' parameter of RankBoost must be"),
         (["--set", "learning_rate=NaN"], "'learning_rate' parameter of RankBoost must be"),
+        (
+            ["--set", "choice=steepst"],
+            "'choice' parameter of RankBoost must be one of 'steepest', 'steepest_positive'",
+        ),
+        (["--set", "max_bins=many"], "must be an int in [2, 65535] or None. Got 'many'"),
         (["--set", "eval_metric=map"], "--set eval_metric: use --metric"),
         (["--set", "n_jobs=1"], "--set n_jobs: use --jobs"),
         (["--rounds", "3", "--set", "n_estimators=4"], "n_estimators is given twice"),
@@ -185,3 +189,33 @@ def test_rankers_are_listed(crucial) -> None:
     assert all(name in said.stdout for name in RANKERS)
     assert "l2=0.01" in said.stdout
     assert np.mean([len(line) for line in said.stdout.splitlines()]) < 101
+
+
+@pytest.mark.parametrize("name", sorted(RANKERS))
+def test_the_parameters_of_a_ranker_are_listed(name: str, crucial) -> None:
+    listed = crucial("rankers", name)
+    assert listed.exit_code == 0, listed.stderr
+    for key, parameter in parameters_of(ranker_class(name)).items():
+        line = next(one for one in listed.stdout.splitlines() if one.startswith(f"{key} "))
+        assert repr(parameter.default) in line
+    assert crucial("rankers", "rankbost").exit_code == 2
+
+
+def test_bad_settings_are_refused_before_anything_is_read(crucial, error_line) -> None:
+    done = crucial("train", "no-such-file.txt", "-o", "m.json", "--set", "step=newton")
+    assert "'step' parameter of RankBoost must be one of 'bound', 'exact'" in error_line(done)
+
+
+def test_options_of_train_repeat_what_rankboost_declares() -> None:
+    """They are written out, since reading the declarations would make --help slow."""
+    hints = get_type_hints(EstimatorOptions)
+    declared = parameters_of(ranker_class("rankboost"))
+    for field in fields(EstimatorOptions):
+        parameter = declared.get(PARAMETER_OF_OPTION.get(field.name, field.name))
+        if parameter is None or field.name in ("positive", "early_stopping"):
+            continue
+        help_text = field.metadata["option"][2]["help"]
+        shown = f"{parameter.default:g}" if isinstance(parameter.default, float) else None
+        assert f"[default: {shown or parameter.default}]" in help_text
+        choices = [value for kind in get_args(hints[field.name]) for value in get_args(kind)]
+        assert not choices or tuple(choices) == parameter.rule.choices

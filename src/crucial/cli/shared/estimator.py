@@ -14,13 +14,14 @@ import click
 from crucial.cli.shared.options import option
 from crucial.estimators.presets import PRESETS
 from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.parameters import check_parameters, parameters_of
 
-__all__ = ["EstimatorOptions", "has_method", "make_ranker", "parse_setting"]
+__all__ = ["PARAMETER_OF_OPTION", "EstimatorOptions", "has_method", "make_ranker", "parse_setting"]
 
 _DEFAULT_RANKER = "rankboost"
 
 #: Options that set a parameter of another name.
-_PARAMETERS = {
+PARAMETER_OF_OPTION = {
     "rounds": "n_estimators",
     "seed": "random_state",
     "jobs": "n_jobs",
@@ -120,7 +121,7 @@ class EstimatorOptions:
 
 
 def make_ranker(options: EstimatorOptions, metrics: list[str], jobs: int | None) -> Any:
-    """Return the unfitted estimator that the options describe; ``fit`` checks the values.
+    """Return the unfitted estimator that the options describe; its parameters are checked.
 
     Parameters
     ----------
@@ -137,10 +138,10 @@ def make_ranker(options: EstimatorOptions, metrics: list[str], jobs: int | None)
             "leave one of them out."
         )
     estimator = ranker_class(name)
-    known = sorted(inspect.signature(estimator).parameters)
+    known = parameters_of(estimator)
     settings: dict[str, Any] = {}
     for field_name, value in (options.values() | ({} if jobs is None else {"jobs": jobs})).items():
-        parameter = _PARAMETERS.get(field_name, field_name)
+        parameter = PARAMETER_OF_OPTION.get(field_name, field_name)
         if parameter not in known:
             flags = "--" + field_name.replace("_", "-")
             raise click.UsageError(f"{flags}: {_unknown(name, parameter, known)}")
@@ -157,8 +158,11 @@ def make_ranker(options: EstimatorOptions, metrics: list[str], jobs: int | None)
     fixed = {"eval_metric": metrics, "verbose": 1}
     settings = {key: value for key, value in fixed.items() if key in known} | settings
     if options.preset is not None:
-        return estimator.preset(options.preset, **settings)
-    return estimator(**settings)
+        ranker = estimator.preset(options.preset, **settings)
+    else:
+        ranker = estimator(**settings)
+    check_parameters(ranker)  # (before the data are read, which may take long)
+    return ranker
 
 
 def has_method(ranker: object, method: str, argument: str | None = None) -> bool:
@@ -191,11 +195,9 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 def _unknown(name: str, parameter: str, known: Iterable[str]) -> str:
     """Say which parameters a ranker has, and which rankers have the parameter."""
-    shown = [one for one in known if one not in ("verbose", "warm_start")]
+    shown = sorted(one for one in known if one not in ("verbose", "warm_start"))
     close = difflib.get_close_matches(parameter, shown, n=2)
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    others = [
-        one for one in RANKERS if parameter in inspect.signature(ranker_class(one)).parameters
-    ]
+    others = [one for one in RANKERS if parameter in parameters_of(ranker_class(one))]
     where = f" ({', '.join(others)} {'has' if len(others) == 1 else 'have'} it)" if others else ""
     return f"{name} has no parameter '{parameter}'{where}.{hint} It takes {', '.join(shown)}."

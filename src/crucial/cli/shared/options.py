@@ -112,8 +112,8 @@ def _parameters(options: type[Any]) -> list[click.Parameter]:
     for name in dict.fromkeys(names):
         kind, several = _value_type(hints[name])
         if "argument" in declared[name]:
-            settings = {"nargs": -1 if several else 1, **declared[name]["argument"]}
-            found.append(click.Argument([name], type=click.Path(), **settings))
+            fallback = {"nargs": -1 if several else 1, "type": click.Path()}
+            found.append(click.Argument([name], **(fallback | declared[name]["argument"])))
             continue
         flags, bounds, settings = declared[name]["option"]
         if not any(one.startswith("--") for one in flags):

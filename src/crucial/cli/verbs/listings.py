@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 
-from crucial.cli.shared.options import verb
+import click
+
+from crucial.cli.shared.options import argument, verb
 from crucial.cli.shared.terminal import console, label_column, table
+from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.parameters import parameters_of
 
 __all__ = ["measures_command", "presets_command", "rankers_command"]
 
@@ -40,24 +45,33 @@ def measures_command(options: NoOptions) -> None:
     console().print(shown)
 
 
-@verb("rankers", NoOptions)
-def rankers_command(options: NoOptions) -> None:
-    """List the rankers and their own parameters.
+@dataclass(frozen=True)
+class RankersOptions:
+    """The options of ``crucial rankers``."""
+
+    ranker: str | None = argument(
+        required=False, type=click.Choice(sorted(RANKERS)), metavar="[RANKER]"
+    )
+
+
+@verb("rankers", RankersOptions)
+def rankers_command(options: RankersOptions) -> None:
+    """List the rankers and their own parameters, or all parameters of RANKER.
 
     \b
     Examples:
       crucial rankers
+      crucial rankers pnorm-push
       crucial train train.txt --ranker pnorm-push --p 8 -o model.json
       crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
 
     Parameters that are not options of 'crucial train' are set with --set NAME=VALUE.
     """
-    import inspect
-
-    from crucial.estimators.registry import RANKERS, ranker_class
-
+    if options.ranker is not None:
+        _print_parameters(options.ranker)
+        return
     classes = {name: ranker_class(name) for name in sorted(RANKERS)}
-    parameters = {name: inspect.signature(one).parameters for name, one in classes.items()}
+    parameters = {name: parameters_of(one) for name, one in classes.items()}
     common = {
         key
         for key in parameters["rankboost"]
@@ -68,6 +82,15 @@ def rankers_command(options: NoOptions) -> None:
         first = (inspect.getdoc(one) or "").split("\n\n")[0].replace("\n", " ")
         own = [f"{key}={p.default}" for key, p in parameters[name].items() if key not in common]
         shown.add_row(name, first, ", ".join(own))
+    console().print(shown)
+
+
+def _print_parameters(ranker: str) -> None:
+    """Print every parameter of a ranker: its default, its values and what it does."""
+    shown = table(label_column("parameter"), "default", "values", "what it does")
+    for name, one in parameters_of(ranker_class(ranker)).items():
+        values = one.rule.wording.removeprefix("one of ")
+        shown.add_row(name, repr(one.default), values, one.text.replace("`", ""))
     console().print(shown)
 
 
