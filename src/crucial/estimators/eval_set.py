@@ -15,6 +15,7 @@ from crucial.errors import DataError
 from crucial.estimators.base import RankingInput, TableEstimator
 from crucial.feedback.labels import check_labels
 from crucial.measures.base import Measure
+from crucial.measures.defaults import default_measure
 from crucial.measures.names import get_measure
 from crucial.parameters import anything, at_least, between, none_or, parameter, with_parameters
 from crucial.types import Floats, Ints, TableLike, VectorLike
@@ -75,8 +76,7 @@ class Evaluated(TableEstimator):
         """
         metric = self.eval_metric
         if metric is None:
-            graded = rows.groups.n_groups > 1 and rows.labels.min() >= 0.0
-            metric = "ndcg@10" if graded else "auc"
+            metric = default_measure(rows.labels, rows.groups.n_groups > 1)
         chosen = [
             get_measure(one) for one in (metric if isinstance(metric, list | tuple) else [metric])
         ]

@@ -12,9 +12,9 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
-from crucial.inspection.importance import default_measure
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.results import Frame, as_frame, new_axes
+from crucial.measures.defaults import default_measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows

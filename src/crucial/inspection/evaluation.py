@@ -5,6 +5,7 @@ from __future__ import annotations
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.errors import DataError
+from crucial.measures.defaults import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.measures.names import Measures
 from crucial.model.payloads import Model
@@ -15,7 +16,7 @@ __all__ = ["evaluate_model"]
 def evaluate_model(
     model: Model,
     data: Dataset,
-    measures: Measures = ("ndcg@10",),
+    measures: Measures | None = None,
     *,
     ties: str = "expected",
     empty: str | int = "skip",
@@ -30,7 +31,9 @@ def evaluate_model(
     model : Model
     data : Dataset
         Rows with labels; without query ids all of them are one query.
-    measures, ties, empty, intervals, random_state
+    measures : str, Measure, or several of them, optional
+        Default: ndcg@10, or auc without queries or with labels below 0.
+    ties, empty, intervals, random_state
         As in `crucial.evaluate`.
     n_jobs : int, optional
         Number of threads.
@@ -47,7 +50,7 @@ def evaluate_model(
         data.y,
         model.predict(data.instances(), groups, n_jobs=n_jobs),
         groups,
-        measures,
+        measures or default_measure(data.y, data.qid is not None),
         ids=data.item,
         ties=ties,
         empty=empty,

@@ -14,6 +14,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.results import Frame, as_frame, feature_name, new_axes, shown
+from crucial.measures.defaults import default_measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
@@ -124,11 +125,6 @@ class Importances:
         ax.invert_yaxis()
         ax.set_xlabel(self.meaning)
         return ax
-
-
-def default_measure(y: Floats, has_queries: bool) -> str:
-    """ndcg@10 of queries; auc without, or where labels below 0 are no gains."""
-    return "ndcg@10" if has_queries and len(y) and float(np.min(y)) >= 0 else "auc"
 
 
 def importances(

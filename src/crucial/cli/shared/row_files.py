@@ -172,8 +172,8 @@ def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool
     Raises
     ------
     FileError
-        Labels are asked for and the rows have none, or the model ranks a row against the
-        others of its query and the rows have no query ids.
+        The rows have no labels though they are to be measured, or no query ids though scores
+        are compared within queries.
     """
     stored = model.training.get("data")
     how = RowFormat.of_options(path, options, stored if isinstance(stored, Mapping) else None)
@@ -187,11 +187,15 @@ def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool
         how = replace(how, label=label, weight=None)
         data = _read(path, how, options.jobs, features=names)
     _note_assumptions(path, data)
-    if data.qid is None and model.needs_query and model.training.get("with_qid") is True:
+    compared = labels or model.needs_query
+    if compared and data.qid is None and model.training.get("with_qid") is True:
+        why = "was trained with queries: scores of different queries cannot be compared"
+        if model.needs_query:
+            why = "ranks every row against the others of its query"
         raise FileError(
             path,
-            "its rows have no query ids, and the model ranks every row against the others of its "
-            "query. Give them (qid:, --qid or --group-sizes).",
+            f"its rows have no query ids, and the model {why}. Give them (qid:, --qid or "
+            "--group-sizes).",
         )
     if labels and data.y is None:
         raise FileError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crucial.cli.shared.files import check_target, write_text
-from crucial.cli.shared.measures import DEFAULT_MEASURE, default_measure, measure_names
+from crucial.cli.shared.measures import DEFAULT_MEASURE, measure_names
 from crucial.cli.shared.options import (
     File,
     MeasuringOptions,
@@ -21,7 +21,7 @@ from crucial.cli.shared.options import (
 )
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
 from crucial.cli.shared.terminal import console
-from crucial.errors import FileError, in_file
+from crucial.errors import in_file
 
 if TYPE_CHECKING:
     from crucial.data.runs import Run
@@ -115,17 +115,11 @@ def _evaluate_model(
     if isinstance(model, FusionRanker):
         raise click.UsageError(f"{options.model} fuses runs: give them as DATA, and --qrels.")
     data = read_for_model(path, model, options, labels=True)
-    if data.qid is None and model.training.get("with_qid") is True:
-        raise FileError(
-            path,
-            "its rows have no query ids, and the model was trained with queries: scores of "
-            "different queries cannot be compared. Give them (qid:, --qid or --group-sizes).",
-        )
     with in_file(path):
         found = evaluate_model(
             model,
             data,
-            metrics or [default_measure(data)],
+            metrics,
             ties=options.ties,
             empty=options.empty,
             intervals=options.intervals,

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from crucial.cli.shared.files import check_target
-from crucial.cli.shared.measures import DEFAULT_MEASURE, default_measure, measure_names
+from crucial.cli.shared.measures import DEFAULT_MEASURE, measure_names
 from crucial.cli.shared.options import File, RowOptions, argument, measures_option, option, verb
 from crucial.cli.shared.row_files import read_for_model
 from crucial.cli.shared.terminal import console, counted, one_line
@@ -68,7 +68,7 @@ def report_command(options: ReportOptions) -> None:
             data.y,
             qid=data.qid,
             item=data.item,
-            metrics=metrics or [default_measure(data)],
+            metrics=metrics or None,
             title=options.title or os.path.basename(options.model),
             subtitle=f"on {os.path.basename(path)}: {', '.join(size)}",
             trace=trace,

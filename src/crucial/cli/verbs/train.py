@@ -10,7 +10,7 @@ import click
 
 from crucial.cli.shared.estimator import EstimatorOptions, has_method, make_ranker
 from crucial.cli.shared.files import check_target, in_training_files
-from crucial.cli.shared.measures import DEFAULT_MEASURE, default_measure, measure_names
+from crucial.cli.shared.measures import DEFAULT_MEASURE, measure_names
 from crucial.cli.shared.options import File, RowOptions, argument, measures_option, option, verb
 from crucial.cli.shared.row_files import read_training
 from crucial.cli.shared.terminal import note
@@ -99,13 +99,18 @@ def train_command(options: TrainOptions) -> None:
 
 def _train(options: TrainOptions) -> Training:
     """Read the files and fit the ranker."""
+    import numpy as np
+
     from crucial.cli.tables.training import Training
+    from crucial.measures.defaults import default_measure
 
     metrics = measure_names(options.metrics)
     ranker = make_ranker(options, metrics, options.jobs)
     _check_abilities(ranker, options)
     train, valid, how = read_training(options.data, options.valid, options)
-    metrics = metrics or [default_measure(train, valid)]
+    labels = [one.y for one in (train, valid) if one is not None and one.y is not None]
+    lowest = np.array([y.min() for y in labels])
+    metrics = metrics or [default_measure(lowest, train.qid is not None)]
     if has_method(ranker, "get_params") and "eval_metric" in ranker.get_params():
         ranker.set_params(eval_metric=metrics)
     with in_file(options.data):

@@ -14,10 +14,11 @@ from crucial.data.groups import Groups, as_array
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
-from crucial.inspection.importance import default_measure, predictor
+from crucial.inspection.importance import predictor
 from crucial.inspection.parts import additive_model
 from crucial.inspection.results import feature_name
 from crucial.measures.base import Measure
+from crucial.measures.defaults import default_measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
