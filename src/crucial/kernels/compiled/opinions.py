@@ -9,19 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.compiled.logs import log_add
 from crucial.kernels.jit import kernel
 
 __all__ = ["boost_opinions"]
-
-
-@kernel
-def _log_add(a, b):
-    """``log(exp(a) + exp(b))``."""
-    if a < b:
-        a, b = b, a
-    if b == -np.inf:
-        return a
-    return a + np.log1p(np.exp(b - a))
 
 
 @kernel
@@ -51,7 +42,7 @@ def _potentials(scores, level_start, pi):
         for i in range(a, b):
             pi[i] = below - scores[i]
             top = max(top, pi[i])
-        below = _log_add(below, _log_sum(scores, 1.0, a, b))
+        below = log_add(below, _log_sum(scores, 1.0, a, b))
     total = 0.0
     for i in range(len(scores)):
         pi[i] = np.exp(pi[i] - top)
@@ -61,7 +52,7 @@ def _potentials(scores, level_start, pi):
         a, b = level_start[level], level_start[level + 1]
         for i in range(a, b):
             pi[i] = (pi[i] - np.exp(above + scores[i] - top)) / total
-        above = _log_add(above, _log_sum(scores, -1.0, a, b))
+        above = log_add(above, _log_sum(scores, -1.0, a, b))
 
 
 @kernel

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.kernels.compiled.pairs import _log_add
+from crucial.kernels.compiled.logs import log_add, log_sum
 from crucial.kernels.jit import kernel
 
 __all__ = ["push_logs", "push_split"]
-
-
-@kernel
-def _log_sum(scores, log_weight, factor, begin, end):
-    """log of the sum of u e^(factor * H) over rows."""
-    top = -np.inf
-    for i in range(begin, end):
-        top = max(top, log_weight[i] + factor * scores[i])
-    if top == -np.inf:
-        return top
-    total = 0.0
-    for i in range(begin, end):
-        total += np.exp(log_weight[i] + factor * scores[i] - top)
-    return top + np.log(total)
 
 
 @kernel
@@ -47,10 +33,10 @@ def push_logs(
         cumulative = -np.inf
         for s in range(b - 1, a - 1, -1):
             if graded and s < b - 1:
-                sum_above = _log_add(sum_above, log_gap[s + 1] + cumulative)
+                sum_above = log_add(sum_above, log_gap[s + 1] + cumulative)
             above[s - a] = sum_above
-            level = _log_sum(scores, log_weight, -1.0, level_start[s], level_start[s + 1])
-            cumulative = _log_add(cumulative, level)
+            level = log_sum(scores, log_weight, -1.0, level_start[s], level_start[s + 1])
+            cumulative = log_add(cumulative, level)
             if not graded:
                 sum_above = cumulative
         total = -np.inf
@@ -58,15 +44,15 @@ def push_logs(
         cumulative = -np.inf
         for s in range(a, b):
             if graded and s > a:
-                below = _log_add(below, log_gap[s] + cumulative)
+                below = log_add(below, log_gap[s] + cumulative)
             at = above[s - a]
             for i in range(level_start[s], level_start[s + 1]):
                 positive[i] = log_weight[i] - scores[i] + below
                 negative[i] = log_weight[i] + p * (scores[i] + at)
             if at > -np.inf:
-                level = _log_sum(scores, log_weight, p, level_start[s], level_start[s + 1])
-                total = _log_add(total, p * at + level)
-                cumulative = _log_add(cumulative, (p - 1.0) * at + level)
+                level = log_sum(scores, log_weight, p, level_start[s], level_start[s + 1])
+                total = log_add(total, p * at + level)
+                cumulative = log_add(cumulative, (p - 1.0) * at + level)
             if not graded:
                 below = cumulative
         log_loss[q] = total
@@ -112,10 +98,10 @@ def push_split(
             for s in range(b - 1, a - 1, -1):
                 begin, end = level_start[s], level_start[s + 1]
                 if graded and s < b - 1:
-                    above = _log_add(above, log_gap[s + 1] + cumulative)
+                    above = log_add(above, log_gap[s + 1] + cumulative)
                 log_above[s, wanted] = above
                 level = _log_sum_where(scores, log_weight, -1.0, output, wanted, begin, end)
-                cumulative = _log_add(cumulative, level)
+                cumulative = log_add(cumulative, level)
                 log_inside[s, wanted] = _log_sum_where(
                     scores, log_weight, p, output, wanted, begin, end
                 )

@@ -11,6 +11,7 @@ underflow once every margin is large.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +22,23 @@ __all__ = ["logistic_along", "logistic_sums"]
 
 
 _CELLS = 1 << 18  # pairs in one block of rows
+
+
+def _blocks(
+    weight: Floats, gains: Floats, level_start: Ints, query_first: Ints
+) -> Iterator[tuple[slice, slice, Floats]]:
+    """Yield rows of one level, all rows of their query below it, and weights of the latter."""
+    for a, b in pairwise(query_first.tolist()):
+        for s in range(a + 1, b):
+            lo = slice(level_start[a], level_start[s])
+            factor = weight[lo]
+            if len(gains):
+                sizes = np.diff(level_start[a : s + 1])
+                factor = factor * np.repeat(gains[s] - gains[a:s], sizes)
+            step = max(1, _CELLS // (lo.stop - lo.start))
+            for begin in range(level_start[s], level_start[s + 1], step):
+                hi = slice(begin, min(begin + step, level_start[s + 1]))
+                yield hi, lo, factor
 
 
 def logistic_sums(
@@ -51,32 +69,23 @@ def logistic_sums(
     """
     for out in (positive, negative, curvature, loss):
         out[:] = 0.0
-    for a, b in pairwise(query_first.tolist()):
-        for s in range(a + 1, b):
-            lo = slice(level_start[a], level_start[s])
-            factor = weight[lo]
-            if len(gains):
-                sizes = np.diff(level_start[a : s + 1])
-                factor = factor * np.repeat(gains[s] - gains[a:s], sizes)
-            step = max(1, _CELLS // (lo.stop - lo.start))
-            for begin in range(level_start[s], level_start[s + 1], step):
-                hi = slice(begin, min(begin + step, level_start[s + 1]))
-                w = weight[hi, None] * factor
-                margin = scores[hi, None] - scores[lo]
-                tail = np.exp(-np.abs(margin))
-                # e^shift / (1 + e^margin), without overflow on either side
-                share = np.exp(np.minimum(0.0, -margin) + shift) / (1.0 + tail)
-                d = w * share
-                bend = d * np.where(margin > 0, 1.0, tail) / (1.0 + tail)
-                positive[hi] += d.sum(axis=1)
-                negative[lo] += d.sum(axis=0)
-                curvature[hi] += bend.sum(axis=1)
-                curvature[lo] += bend.sum(axis=0)
-                # ln(1 + t) e^shift = (ln(1 + t) / t) e^(shift - margin) where t underflows
-                small = tail < 1e-8
-                ratio = np.where(small, 1.0 - tail / 2, np.log1p(tail) / np.where(small, 1.0, tail))
-                gone = np.exp(shift - np.abs(margin)) * ratio
-                loss[hi] += (w * (gone + np.maximum(0.0, -margin))).sum(axis=1)
+    for hi, lo, factor in _blocks(weight, gains, level_start, query_first):
+        w = weight[hi, None] * factor
+        margin = scores[hi, None] - scores[lo]
+        tail = np.exp(-np.abs(margin))
+        # e^shift / (1 + e^margin), without overflow on either side
+        share = np.exp(np.minimum(0.0, -margin) + shift) / (1.0 + tail)
+        d = w * share
+        bend = d * np.where(margin > 0, 1.0, tail) / (1.0 + tail)
+        positive[hi] += d.sum(axis=1)
+        negative[lo] += d.sum(axis=0)
+        curvature[hi] += bend.sum(axis=1)
+        curvature[lo] += bend.sum(axis=0)
+        # ln(1 + t) e^shift = (ln(1 + t) / t) e^(shift - margin) where t underflows
+        small = tail < 1e-8
+        ratio = np.where(small, 1.0 - tail / 2, np.log1p(tail) / np.where(small, 1.0, tail))
+        gone = np.exp(shift - np.abs(margin)) * ratio
+        loss[hi] += (w * (gone + np.maximum(0.0, -margin))).sum(axis=1)
 
 
 def logistic_along(
@@ -100,22 +109,13 @@ def logistic_along(
     out : array of shape (n_rows, 3)  # OUT
     """
     out[:] = 0.0
-    for a, b in pairwise(query_first.tolist()):
-        for s in range(a + 1, b):
-            lo = slice(level_start[a], level_start[s])
-            factor = weight[lo]
-            if len(gains):
-                sizes = np.diff(level_start[a : s + 1])
-                factor = factor * np.repeat(gains[s] - gains[a:s], sizes)
-            step = max(1, _CELLS // (lo.stop - lo.start))
-            for begin in range(level_start[s], level_start[s + 1], step):
-                hi = slice(begin, min(begin + step, level_start[s + 1]))
-                margin = scores[hi, None] - scores[lo]
-                tail = np.exp(-np.abs(margin))
-                d = weight[hi, None] * factor * np.exp(np.minimum(0.0, -margin) + shift)
-                d /= 1.0 + tail
-                gained = output[hi, None] - output[lo]
-                out[hi, 0] = (d * (gained > 0)).sum(axis=1)
-                out[hi, 1] = (d * (gained < 0)).sum(axis=1)
-                bend = d * np.where(margin > 0, 1.0, tail) / (1.0 + tail)
-                out[hi, 2] = (bend * (gained != 0)).sum(axis=1)
+    for hi, lo, factor in _blocks(weight, gains, level_start, query_first):
+        margin = scores[hi, None] - scores[lo]
+        tail = np.exp(-np.abs(margin))
+        d = weight[hi, None] * factor * np.exp(np.minimum(0.0, -margin) + shift)
+        d /= 1.0 + tail
+        gained = output[hi, None] - output[lo]
+        out[hi, 0] = (d * (gained > 0)).sum(axis=1)
+        out[hi, 1] = (d * (gained < 0)).sum(axis=1)
+        bend = d * np.where(margin > 0, 1.0, tail) / (1.0 + tail)
+        out[hi, 2] = (bend * (gained != 0)).sum(axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,21 @@ __all__ = [
     "binary_weights",
     "log_potentials",
     "log_shift",
+    "log_sums",
+    "logs_above",
+    "logs_below",
     "misordered",
     "moments",
     "potentials",
+    "segments",
     "sums_above",
     "sums_below",
     "wrong_weights",
 ]
 
 
-def _segments(level_start: Ints) -> Ints:
+def segments(level_start: Ints) -> Ints:
+    """Return the segment of every row."""
     return np.repeat(np.arange(len(level_start) - 1), np.diff(level_start))
 
 
@@ -31,39 +36,66 @@ def _query_of_segment(query_first: Ints) -> Ints:
     return np.repeat(np.arange(len(query_first) - 1), np.diff(query_first))
 
 
-def sums_below(sums: NDArray[Any], gap: Floats, query_first: Ints) -> Floats:
-    """Sum over the lower levels of the query, each times the difference of gains.
-
-    With ``gap`` of length 0 every pair counts 1. ``sums`` may have further dimensions.
-    """
-    out = np.zeros(sums.shape)
-    factor = gap.reshape(-1, *(1,) * (sums.ndim - 1))
+def _below(
+    sums: NDArray[np.number],
+    gap: Floats,
+    query_first: Ints,
+    add: np.ufunc,
+    multiply: np.ufunc,
+    zero: float,
+) -> Floats:
+    """Sums over the lower levels of each query, in numbers or in their logarithms."""
+    out = np.full(sums.shape, zero)
+    gap = gap.reshape(-1, *(1,) * (sums.ndim - 1))
     sizes = np.diff(query_first)
     deepest = int(sizes.max(initial=0))
     if len(sizes) <= deepest:  # few deep queries: one after the other
-        for q in range(len(sizes)):
-            a, b = query_first[q], query_first[q + 1]
-            cumulative = np.cumsum(sums[a : b - 1], axis=0)
+        for a, b in pairwise(query_first.tolist()):
+            cumulative = add.accumulate(sums[a : b - 1], axis=0)
             if len(gap):
-                cumulative = np.cumsum(factor[a + 1 : b] * cumulative, axis=0)
+                cumulative = add.accumulate(multiply(gap[a + 1 : b], cumulative), axis=0)
             out[a + 1 : b] = cumulative
         return out
-    cumulative = np.zeros((len(sizes), *sums.shape[1:]))
-    total = np.zeros_like(cumulative)
+    cumulative = np.full((len(sizes), *sums.shape[1:]), zero)
+    total = cumulative.copy() if len(gap) else cumulative
     for level in range(1, deepest):  # many shallow queries: level after level
         live = np.flatnonzero(sizes > level)
         at = query_first[live] + level
-        cumulative[live] += sums[at - 1]
-        total[live] += factor[at] * cumulative[live] if len(gap) else sums[at - 1]
+        cumulative[live] = add(cumulative[live], sums[at - 1])
+        if len(gap):
+            total[live] = add(total[live], multiply(gap[at], cumulative[live]))
         out[at] = total[live]
     return out
 
 
-def sums_above(sums: NDArray[Any], gap: Floats, query_first: Ints) -> Floats:
-    """The same over the higher levels."""
-    total = query_first[-1]
-    turned_gap = np.concatenate(([0.0], gap[:0:-1])) if len(gap) else gap
-    return sums_below(sums[::-1], turned_gap, (total - query_first)[::-1])[::-1]
+def _from_above(gap: Floats, query_first: Ints) -> tuple[Floats, Ints]:
+    """Gaps and queries, as they are for segments in the opposite order."""
+    turned = np.concatenate((np.zeros_like(gap[:1]), gap[:0:-1]))
+    return turned, (query_first[-1] - query_first)[::-1]
+
+
+def sums_below(sums: NDArray[np.number], gap: Floats, query_first: Ints) -> Floats:
+    """Return, for every segment, the sum over the lower levels of its query.
+
+    Each level counts times the difference of gains, or times 1 where ``gap`` has length 0.
+    ``sums`` may have further dimensions.
+    """
+    return _below(sums, gap, query_first, np.add, np.multiply, 0.0)
+
+
+def sums_above(sums: NDArray[np.number], gap: Floats, query_first: Ints) -> Floats:
+    """Return the same over the higher levels."""
+    return sums_below(sums[::-1], *_from_above(gap, query_first))[::-1]
+
+
+def logs_below(sums: Floats, log_gap: Floats, query_first: Ints) -> Floats:
+    """Return `sums_below` of logarithms, as logarithms."""
+    return _below(sums, log_gap, query_first, np.logaddexp, np.add, -np.inf)
+
+
+def logs_above(sums: Floats, log_gap: Floats, query_first: Ints) -> Floats:
+    """Return `sums_above` of logarithms, as logarithms."""
+    return logs_below(sums[::-1], *_from_above(log_gap, query_first))[::-1]
 
 
 def potentials(
@@ -92,7 +124,7 @@ def potentials(
     coefficient : array of shape (n_queries,)
     pi, loss : arrays of shape (n_rows,) and (n_queries,)  # OUT
     """
-    segment = _segments(level_start)
+    segment = segments(level_start)
     query = _query_of_segment(query_first)
     n = len(segment)
     n_segments = len(level_start) - 1
@@ -121,17 +153,15 @@ def log_potentials(
     largest loss that counts (see `log_shift`). Stable because every sum has positive terms
     only and carries its own maximum.
     """
-    segment = _segments(level_start)
+    segment = segments(level_start)
     query = _query_of_segment(query_first)
     n = len(segment)
     up = log_weight[:n] + scores[:n]
     down = log_weight[:n] - scores[:n]
-    below = _log_below(_log_sums(up, level_start), log_gap, query_first)
-    turned_gap = np.concatenate(([0.0], log_gap[:0:-1])) if len(log_gap) else log_gap
-    turned_first = (query_first[-1] - query_first)[::-1]
-    above = _log_below(_log_sums(down, level_start)[::-1], turned_gap, turned_first)[::-1]
+    below = logs_below(log_sums(up, level_start), log_gap, query_first)
+    above = logs_above(log_sums(down, level_start), log_gap, query_first)
     positive = down + below[segment]
-    log_loss[:] = _log_sums(positive, level_start[query_first])
+    log_loss[:] = log_sums(positive, level_start[query_first])
     shift = log_shift(log_loss, coefficient)[query[segment]]
     pi[:n] = coefficient[query[segment]] * (
         np.exp(positive - shift) - np.exp(up + above[segment] - shift)
@@ -149,24 +179,13 @@ def log_shift(log_loss: Floats, coefficient: Floats) -> Floats:
     return np.where(counts, log_loss[counts].max(), np.maximum(log_loss, 0.0))
 
 
-def _log_sums(values: Floats, starts: Ints) -> Floats:
-    """Logarithm of the sum of exponentials of every slice."""
+def log_sums(values: Floats, starts: Ints) -> Floats:
+    """Return the logarithm of the sum of exponentials of every slice."""
     top = np.maximum.reduceat(values, starts[:-1])
     safe = np.where(np.isfinite(top), top, 0.0)
     inner = np.exp(values - np.repeat(safe, np.diff(starts)))
     with np.errstate(divide="ignore"):
         return safe + np.log(np.add.reduceat(inner, starts[:-1]))
-
-
-def _log_below(sums: Floats, log_gap: Floats, query_first: Ints) -> Floats:
-    out = np.full_like(sums, -np.inf)
-    for q in range(len(query_first) - 1):
-        a, b = query_first[q], query_first[q + 1]
-        cumulative = np.logaddexp.accumulate(sums[a : b - 1])
-        if len(log_gap):
-            cumulative = np.logaddexp.accumulate(log_gap[a + 1 : b] + cumulative)
-        out[a + 1 : b] = cumulative
-    return out
 
 
 def binary_weights(
@@ -183,7 +202,7 @@ def binary_weights(
     Equivalent to, and much faster than: adding ``coefficient * (gain_hi - gain_lo) *
     up[lo] * down[hi]`` over the pairs with output 1 for hi and 0 for lo, or the reverse.
     """
-    segment = _segments(level_start)
+    segment = segments(level_start)
     n = len(segment)
     n_segments = len(level_start) - 1
     one = output[:n].astype(bool)
@@ -211,7 +230,7 @@ def moments(
     The zeroth, first and second moment of the margin gained along a weak ranker: value,
     slope and curvature of Z at alpha = 0.
     """
-    segment = _segments(level_start)
+    segment = segments(level_start)
     n = len(segment)
     n_segments = len(level_start) - 1
     h = output[:n]
@@ -247,7 +266,7 @@ def wrong_weights(
 
     Equivalent to, and much faster than: `binary_weights` for every ``k``.
     """
-    segment = _segments(level_start)
+    segment = segments(level_start)
     n = len(segment)
     n_segments = len(level_start) - 1
     width = n_bins + 2

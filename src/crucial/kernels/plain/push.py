@@ -2,47 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.kernels.plain.pairs import _log_sums, _segments
+from crucial.kernels.plain.pairs import log_sums, logs_above, logs_below, segments
 from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["push_logs", "push_split"]
-
-
-def _log_below(sums: Floats, log_gap: Floats, query_first: Ints) -> Floats:
-    """Logarithm of the sum over the lower levels of the query, times the gaps."""
-    out = np.full_like(sums, -np.inf)
-    sizes = np.diff(query_first)
-    deepest = int(sizes.max(initial=0))
-    if len(sizes) <= deepest:  # few deep queries: one after the other
-        for a, b in pairwise(query_first.tolist()):
-            cumulative = np.logaddexp.accumulate(sums[a : b - 1])
-            if len(log_gap):
-                cumulative = np.logaddexp.accumulate(log_gap[a + 1 : b] + cumulative)
-            out[a + 1 : b] = cumulative
-        return out
-    cumulative = np.full(len(sizes), -np.inf)
-    total = cumulative.copy()
-    for level in range(1, deepest):  # many shallow queries: level after level
-        live = np.flatnonzero(sizes > level)
-        at = query_first[live] + level
-        cumulative[live] = np.logaddexp(cumulative[live], sums[at - 1])
-        if len(log_gap):
-            total[live] = np.logaddexp(total[live], log_gap[at] + cumulative[live])
-        out[at] = total[live] if len(log_gap) else cumulative[live]
-    return out
-
-
-def _log_above(sums: Floats, log_gap: Floats, query_first: Ints) -> Floats:
-    """Logarithm of the sum over the higher levels of the query, times the gaps."""
-    turned_gap = np.concatenate(([0.0], log_gap[:0:-1])) if len(log_gap) else log_gap
-    turned_first = (query_first[-1] - query_first)[::-1]
-    return _log_below(sums[::-1], turned_gap, turned_first)[::-1]
 
 
 def push_logs(
@@ -75,16 +40,16 @@ def push_logs(
         At least 1.
     positive, negative, log_loss : arrays of shape (n_rows,), (n_rows,) and (n_queries,)  # OUT
     """
-    segment = _segments(level_start)
-    above = _log_above(_log_sums(log_weight - scores, level_start), log_gap, query_first)
-    pushed = _log_sums(log_weight + p * scores, level_start)
+    segment = segments(level_start)
+    above = logs_above(log_sums(log_weight - scores, level_start), log_gap, query_first)
+    pushed = log_sums(log_weight + p * scores, level_start)
     # (a level with nothing above it loses nothing, and 0 times infinity is no number)
     losing = above > -np.inf
     inner = np.where(losing, (p - 1.0) * np.where(losing, above, 0.0) + pushed, -np.inf)
-    below = _log_below(inner, log_gap, query_first)
+    below = logs_below(inner, log_gap, query_first)
     positive[:] = log_weight - scores + below[segment]
     negative[:] = log_weight + p * (scores + above[segment])
-    log_loss[:] = _log_sums(p * above + pushed, query_first)
+    log_loss[:] = log_sums(p * above + pushed, query_first)
 
 
 def push_split(
@@ -110,7 +75,7 @@ def push_split(
     log_above, log_inside : arrays of shape (n_segments, 2)  # OUT
     """
     for b in (0, 1):
-        kept: NDArray[Any] = np.where(output == b, log_weight, -np.inf)
-        sums = _log_sums(kept - scores, level_start)
-        log_above[:, b] = _log_above(sums, log_gap, query_first)
-        log_inside[:, b] = _log_sums(kept + p * scores, level_start)
+        kept = np.where(output == b, log_weight, -np.inf)
+        sums = log_sums(kept - scores, level_start)
+        log_above[:, b] = logs_above(sums, log_gap, query_first)
+        log_inside[:, b] = log_sums(kept + p * scores, level_start)
