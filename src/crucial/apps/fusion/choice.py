@@ -15,7 +15,7 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     features : str
-        A name in `crucial.apps.fusion.learning.FEATURES`.
+        A name in `crucial.apps.fusion.options.FEATURES`.
     balance : {"queries", "pairs"}
         Whether all queries weigh the same, or all pairs of documents.
     positive : bool

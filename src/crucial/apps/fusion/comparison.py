@@ -4,146 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from crucial.apps.fusion.comparison_result import Difference, FusionComparison, Loners, System
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
-from crucial.apps.fusion.learning import Learning, Progress, learn_judged, tuned_rrf
+from crucial.apps.fusion.learning import Progress, learn_judged, tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
+from crucial.apps.fusion.options import Learning
 from crucial.apps.fusion.pool import Listing, Pool
-from crucial.apps.fusion.ranker import FusionRanker
-from crucial.apps.fusion.renamed import renamed
 from crucial.errors import DataError
 from crucial.measures.base import summarise
 from crucial.measures.names import get_measure
 from crucial.measures.paired import paired_test
-from crucial.model.text import printable
 from crucial.parameters import at_least, between, check
 from crucial.types import Bools, Floats
 
-__all__ = ["FusionComparison", "Loners", "System", "compare_fusions", "compare_judged", "hold_out"]
-
-#: A difference, and the lower and upper end of its interval.
-Difference: TypeAlias = tuple[float, float, float]
+__all__ = ["compare_fusions", "compare_judged", "hold_out"]
 
 #: Depth at which unjudged documents and documents of a single run are counted.
 UNJUDGED_DEPTH = 10
-
-
-@dataclass(frozen=True)
-class System:
-    """The quality of a run or a fusion on the held-out queries.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"run", "fusion", "learned"}
-    values : dict
-        Value by measure.
-    differences : dict
-        By measure: the value minus that of the baseline, and the ends of a 95% bootstrap
-        interval over the same queries.
-    unjudged : float
-        Share of unjudged documents among the first ten.
-    """
-
-    name: str
-    kind: str
-    values: dict[str, float]
-    differences: dict[str, Difference]
-    unjudged: float
-
-
-@dataclass(frozen=True)
-class Loners:
-    """The documents that only one run returned, and how they are ranked.
-
-    Attributes
-    ----------
-    share : float
-        Their share of the held-out pool.
-    relevant, relevant_others : float
-        Share of relevant documents among them, and among the others.
-    first_ten, first_ten_rrf : float
-        Their share of the first ten of the learned fusion, and of reciprocal rank fusion.
-    by_run : dict
-        For each run: the number of documents that it alone returned, how many of them are
-        relevant, and how many are in the first ten of the learned fusion.
-    """
-
-    share: float
-    relevant: float
-    relevant_others: float
-    first_ten: float
-    first_ten_rrf: float
-    by_run: dict[str, tuple[int, int, int]]
-
-
-@dataclass(frozen=True, eq=False)
-class FusionComparison:
-    """Every system on the same held-out queries.
-
-    Attributes
-    ----------
-    measures : tuple of str
-    baseline : str
-        The run that is best on the training queries by the first measure.
-    rrf : str
-        Name of reciprocal rank fusion with the k tuned on the training queries.
-    systems : list of System
-        Runs, then fusion rules, then the learned fusion.
-    against_rrf : dict
-        By measure: learned minus tuned reciprocal rank fusion, with its interval.
-    loners : Loners
-    fusion : FusionRanker
-        Learned from the training queries alone.
-    train_queries, test_queries : list of str
-    """
-
-    measures: tuple[str, ...]
-    baseline: str
-    rrf: str
-    systems: list[System]
-    against_rrf: dict[str, Difference]
-    loners: Loners
-    fusion: FusionRanker
-    train_queries: list[str]
-    test_queries: list[str]
-
-    train_topics = renamed("train_topics", "train_queries")
-    test_topics = renamed("test_topics", "test_queries")
-
-    def __getitem__(self, name: str) -> System:
-        for one in self.systems:
-            if one.name == name:
-                return one
-        raise KeyError(f"no system {name!r}; there are: {', '.join(s.name for s in self.systems)}")
-
-    @property
-    def learned(self) -> System:
-        """The learned fusion."""
-        return self.systems[-1]
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one dict per system."""
-        return [asdict(one) for one in self.systems]
-
-    def __str__(self) -> str:
-        wide = max(len(printable(one.name, 30)) for one in self.systems)
-        first = self.measures[0]
-        lines = [
-            f"{len(self.test_queries)} held-out queries; differences of {first} from "
-            f"{printable(self.baseline, 30)}, the best run on the {len(self.train_queries)} others"
-        ]
-        for one in self.systems:
-            cells = "  ".join(f"{name} {one.values[name]:.4f}" for name in self.measures)
-            span = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*one.differences[first])
-            span = "" if one.name == self.baseline else span
-            lines.append(f"{printable(one.name, 30):<{wide}}  {cells}  {span}".rstrip())
-        return "\n".join(lines)
 
 
 def compare_fusions(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 import msgspec
@@ -16,23 +13,17 @@ from crucial.apps.fusion.choice import Choice, Setting, Trial
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.methods import Fusion
-from crucial.apps.fusion.normalise import NORMALISATIONS
-from crucial.apps.fusion.plan import FusionPlan
+from crucial.apps.fusion.options import Learning
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.ranker import FusionRanker
-from crucial.errors import DataError, NoProgressWarning
-from crucial.estimators.rankboost import RankBoost
+from crucial.errors import DataError
 from crucial.lab.folds import deal_at_random, folds_by_number
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
-from crucial.model.additive import AdditiveRanker
-from crucial.parameters import at_least, between, check, lookup, one_of, refuse
-from crucial.types import Floats, Ints, Singles
+from crucial.types import Floats, Singles
 
 __all__ = [
-    "FEATURES",
     "K_GRID",
-    "Learning",
     "Progress",
     "learn_fusion",
     "learn_judged",
@@ -46,127 +37,11 @@ Progress: TypeAlias = Callable[[str], None]
 #: Values of k that are tried for reciprocal rank fusion; the customary one first.
 K_GRID = (60.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 100.0, 200.0, 500.0)
 
-#: What a fusion may learn from, simplest first.
-FEATURES = {
-    "reciprocal": "1 / (k + position) in each run, one weight per run",
-    "positions": "minus the position in each run, as stumps",
-    "positions+rrf": "positions, and the ranking by reciprocal rank fusion",
-    "positions+combsum": "positions, and the ranking by the sum of scores",
-    "positions+scores": "positions, and normalised scores",
-    "reciprocal+scores": "1 / (k + position) and normalised scores, two weights per run",
-}
-
 # Numbers of rounds among which cross-validation chooses.
 _STOPS = (5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
 
 # Settings are chosen on queries with at most so many rows; the other queries are only learned from.
 _CHOOSING_ROWS = 100_000
-
-
-_RULES = {
-    "folds": at_least(2),
-    "rounds": at_least(1),
-    "random_state": at_least(0),
-    "learning_rate": between(0, 1, low_open=True),
-    "default_rank": one_of("learned", 0, 1),
-    "balance": one_of(None, "pairs", "queries"),
-    "positive": one_of(None, True, False),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Learning:
-    """How to learn; parameters as in `learn_fusion`."""
-
-    measure: str | Measure = "map"
-    folds: int = 5
-    rounds: int = 100
-    features: str | Sequence[str] | None = None
-    balance: str | None = None
-    positive: bool | None = None
-    normalise: str = "min-max"
-    default_rank: str | int = 0
-    learning_rate: float = 0.3
-    random_state: int = 0
-    n_jobs: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, rule in _RULES.items():
-            check("learn_fusion", name, getattr(self, name), rule)
-        lookup(NORMALISATIONS, self.normalise, "normalisation")
-        if not self.feature_sets:
-            raise refuse("learn_fusion", "features", "one or more names, or None", self.features)
-        get_measure(self.measure)
-
-    @cached_property
-    def target(self) -> Measure:
-        """The measure that settings are chosen by."""
-        return get_measure(self.measure)
-
-    @cached_property
-    def feature_sets(self) -> list[str]:
-        """Names in `FEATURES` to choose from, simplest first."""
-        if self.features is None:
-            return list(FEATURES)
-        chosen = [self.features] if isinstance(self.features, str) else list(self.features)
-        for one in chosen:
-            lookup(FEATURES, one, "features")
-        return [one for one in FEATURES if one in chosen]
-
-    def settings(self) -> list[Setting]:
-        """Return the settings of the simplest features: every open balance and sign."""
-        return [
-            Setting(self.feature_sets[0], balance, positive, self.rounds)
-            for balance in (["queries", "pairs"] if self.balance is None else [self.balance])
-            for positive in ([True, False] if self.positive is None else [self.positive])
-        ]
-
-    def gain(self, values: Floats, plain: Floats) -> float:
-        """Return how much better a setting is than a simpler one, 0 if that may well be chance.
-
-        The mean difference over queries must be above its standard error (the rule of Breiman,
-        Friedman, Olshen & Stone 1984): queries are few and their values vary much, so the best
-        of many settings is often the luckiest.
-        """
-        change = (values - plain) * (1.0 if self.target.higher_is_better else -1.0)
-        change = change[~np.isnan(change)]
-        if len(change) < 2:
-            return 0.0
-        mean = float(change.mean())
-        error = float(change.std(ddof=1)) / math.sqrt(len(change))
-        return mean if mean > error + 1e-12 else 0.0
-
-    def plan(self, pool: Pool, features: str, k: float) -> FusionPlan:
-        """Return the columns of a name in `FEATURES`."""
-        kind, _, more = features.partition("+")
-        extra = {
-            "rrf": Fusion("rrf", k),
-            "combsum": Fusion("combsum", normalise=self.normalise),
-        }.get(more)
-        return FusionPlan(
-            pool.names,
-            pool.tags,
-            "positions" if kind == "positions" else "reciprocal",
-            k,
-            self.normalise if more == "scores" else None,
-            extra,
-        )
-
-    def fit(self, table: Singles, labels: Floats, query: Ints, setting: Setting) -> AdditiveRanker:
-        """Learn with one setting."""
-        ranker = RankBoost(
-            setting.rounds,
-            self.learning_rate,
-            balance=setting.balance,
-            positive_weights="cumulative" if setting.positive else None,
-            default_rank=self.default_rank,
-            weak="stump" if setting.features.startswith("positions") else "feature",
-            n_jobs=self.n_jobs,
-        )
-        with warnings.catch_warnings():
-            # (a fusion of few features converges early, which is no reason for concern)
-            warnings.simplefilter("ignore", NoProgressWarning)
-            return ranker.fit(table, labels, qid=query).model_
 
 
 def tuned_rrf(judging: Judging, measure: str | Measure = "map") -> Fusion:

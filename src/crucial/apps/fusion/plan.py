@@ -113,13 +113,13 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return self._ordered(pool, dict(zip(found, range(len(found)))), known)
         if len(pool.names) != len(self.runs):
             raise DataError(
-                f"the model fuses {len(self.runs)} runs ({', '.join(self.runs)}), and "
-                f"{len(pool.names)} were given ({', '.join(pool.names)}), whose names and tags "
-                "do not say which they are."
+                f"the model fuses {len(self.runs)} runs ({', '.join(self.runs)}). Got "
+                f"{len(pool.names)} ({', '.join(pool.names)}), whose names and tags are other "
+                "ones; name the runs as in training."
             )
         pairs = ", ".join(f"{a} = {b}" for a, b in zip(self.runs, pool.names))
         warnings.warn(
-            f"neither the names nor the tags of the runs are those of the model; they are taken "
+            f"neither the names nor the tags of the runs are those of the model; runs are taken "
             f"in the order given: {pairs}.",
             DataWarning,
             stacklevel=3,
@@ -131,7 +131,7 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         missing = [run for run, one in zip(self.runs, known) if one not in place]
         if missing:
             warnings.warn(
-                f"no run was given for {', '.join(missing)}; the others decide alone.",
+                f"no run was given for {', '.join(missing)}; only the other runs are fused.",
                 DataWarning,
                 stacklevel=4,
             )
@@ -157,15 +157,15 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         try:
             plan = msgspec.convert(plain, cls)
         except msgspec.ValidationError as error:
-            raise ParameterError(f"its fusion is not described as it must be: {error}.") from error
+            raise ParameterError(f"the description of its fusion is malformed: {error}.") from error
         if plan.to_plain() != plain:  # (defaults are for callers, not for files)
-            raise ParameterError("its fusion is not described as it must be: it lacks a field.")
+            raise ParameterError("the description of its fusion is malformed: it lacks a field.")
         if plan.scores is not None and plan.scores not in NORMALISATIONS:
-            raise ParameterError(f"it normalises scores by {plan.scores!r}, which is not known.")
+            raise ParameterError(f"it normalises scores by {plan.scores!r}, which is unknown.")
         if not plan.runs or len(set(plan.runs)) != len(plan.runs):
-            raise ParameterError("the runs of its fusion must have names of their own.")
+            raise ParameterError("the runs of its fusion must have distinct names.")
         if len(plan.tags) != len(plan.runs) or not 0 <= plan.k < float("inf"):
-            raise ParameterError("its fusion does not fit together: tags or k are impossible.")
+            raise ParameterError("the tags or k of its fusion are impossible.")
         if len(plan.feature_names) != n_features:
             raise ParameterError(
                 f"its fusion has {len(plan.feature_names)} columns and its model {n_features}."

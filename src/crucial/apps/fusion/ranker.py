@@ -84,7 +84,7 @@ class FusionRanker:
         try:
             return cls(model, plan, msgspec.convert(choice, Choice) if choice else None)
         except msgspec.ValidationError as error:
-            raise ParameterError(f"its fusion is not described as it must be: {error}.") from error
+            raise ParameterError(f"the description of its fusion is malformed: {error}.") from error
 
     def summary(self) -> dict[str, Any]:
         """Return plan and choice as a model file and the training summary hold them."""

@@ -81,7 +81,7 @@ class Recommendations:
     def model(self) -> AdditiveRanker:
         """The user's model, if the method is RankBoost's."""
         if not isinstance(self.taste, BoostedTaste):
-            raise NotRankedError("only RankBoost leaves a model (method='rankboost' or 'hybrid').")
+            raise NotRankedError("only RankBoost has a model; use method='rankboost' or 'hybrid'.")
         return self.taste.model
 
     def why(self, pick: Pick, top: int = 3) -> tuple[Reason, ...]:
@@ -97,11 +97,13 @@ class Recommendations:
         check("why", "top", top, at_least(1))
         ratings, target = self._ratings, self._target
         if self.taste is None or target is None or ratings is None:
-            raise NotRankedError("lists for all users do not say why; ask for one user.")
+            raise NotRankedError(
+                "recommendations for all users have no reasons; recommend to one user."
+            )
         found = self.taste.contributions(ratings.place_of_item(pick.item))
         if found is None:
             raise NotRankedError(
-                "the methods 'auto', 'rankboost', 'hybrid' and 'vsim' can say why, and no other."
+                "only the methods 'auto', 'rankboost', 'hybrid' and 'vsim' give reasons."
             )
         return tuple(
             replace(reason, films=tuple(ratings.items[list(reason.films)].tolist()))
@@ -260,8 +262,8 @@ class Recommender:
             if len(labels) > 1:
                 gave = f"the same rating, {labels[0]:g}, to all {len(labels)} items"
             raise DataError(
-                f"{who} gave {gave}, which says nothing about what is preferred to what: two "
-                "different ratings are needed."
+                f"{who} gave {gave}, which expresses no preference; two different ratings are "
+                "needed."
             )
         shared = self._by_item.take_columns(films)
         count = shared.row_count.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from crucial.apps.fusion.comparison import FusionComparison
+from crucial.apps.fusion.comparison_result import FusionComparison
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
 from crucial.cli.tables.measures import print_heading, print_meanings

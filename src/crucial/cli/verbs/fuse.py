@@ -143,7 +143,8 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
     """Learn a fusion, print how good it is on held-out queries, and write it."""
     from crucial.apps.fusion.comparison import compare_judged
     from crucial.apps.fusion.judging import Judging
-    from crucial.apps.fusion.learning import Learning, learn_judged, relearn
+    from crucial.apps.fusion.learning import learn_judged, relearn
+    from crucial.apps.fusion.options import Learning
     from crucial.apps.fusion.pool import Pool
     from crucial.cli.tables.fusion import print_comparison, print_fusion
     from crucial.data.formats.trec import read_qrels

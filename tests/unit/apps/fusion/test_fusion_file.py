@@ -62,16 +62,16 @@ class TestFile:
     @pytest.mark.parametrize(
         ("change", "match"),
         [
-            ({"columns": "names"}, "its fusion is not described as it must be: Invalid enum"),
-            ({"runs": ["a", "a"]}, "runs of its fusion must have names of their own"),
-            ({"runs": [], "tags": []}, "runs of its fusion must have names of their own"),
-            ({"tags": ["a"]}, "tags or k are impossible"),
-            ({"k": -1.0}, "tags or k are impossible"),
+            ({"columns": "names"}, "the description of its fusion is malformed: Invalid enum"),
+            ({"runs": ["a", "a"]}, "runs of its fusion must have distinct names"),
+            ({"runs": [], "tags": []}, "runs of its fusion must have distinct names"),
+            ({"tags": ["a"]}, "tags or k of its fusion are impossible"),
+            ({"k": -1.0}, "tags or k of its fusion are impossible"),
             ({"scores": "log"}, "it normalises scores by 'log'"),
             ({"scores": "rank"}, "its fusion has 4 columns and its model 2"),
             ({"extra": {"method": "x", "k": 1, "normalise": "rank"}}, "unknown fusion method 'x'"),
-            ({"extra": {"method": "rrf"}}, "its fusion is not described as it must be"),
-            ({"more": 1}, "its fusion is not described as it must be"),
+            ({"extra": {"method": "rrf"}}, "the description of its fusion is malformed"),
+            ({"more": 1}, "the description of its fusion is malformed"),
         ],
     )
     def test_a_plan_that_cannot_be_is_refused(self, tmp_path, change, match):
@@ -86,10 +86,10 @@ class TestFile:
         training = {**learned.training, "fusion": {**learned.summary(), "folds": "many"}}
         names = learned.feature_names
         model = AdditiveRanker(7, learned.model.rankers, learned.model.weights, names, training)
-        with pytest.raises(ParameterError, match="its fusion is not described as it must be"):
+        with pytest.raises(ParameterError, match="the description of its fusion is malformed"):
             FusionRanker.of_model(model)
         save_model(model, tmp_path / "m.json")
-        with pytest.raises(ModelFileError, match=r"m\.json: .* not described as it must be"):
+        with pytest.raises(ModelFileError, match=r"m\.json: .* its fusion is malformed"):
             load_model(tmp_path / "m.json")
 
     def test_other_things_called_fusion_are_left_alone(self, tmp_path):

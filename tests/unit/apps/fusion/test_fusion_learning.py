@@ -10,8 +10,9 @@ import pytest
 from crucial import evaluate_run
 from crucial.apps.fusion import FusionRanker, Pool, compare_fusions, fuse, learn_fusion
 from crucial.apps.fusion.judging import Judging
-from crucial.apps.fusion.learning import FEATURES, Learning, tuned_rrf
+from crucial.apps.fusion.learning import tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
+from crucial.apps.fusion.options import FEATURES, Learning
 from crucial.data.runs import Qrels, Run
 from crucial.errors import DataError, DataWarning, ParameterError
 
@@ -215,18 +216,20 @@ class TestNewQueries:
     def test_a_run_that_is_not_there_abstains(self, search, learned):
         runs, _ = search
         fewer = {name: run for name, run in runs.items() if name != "top"}
-        with pytest.warns(DataWarning, match="no run was given for top; the others decide alone"):
+        with pytest.warns(
+            DataWarning, match="no run was given for top; only the other runs are fused"
+        ):
             found = learned.fuse(fewer)
         pool = Pool.of(fewer)
         assert len(found.doc) == pool.n_rows
 
-    def test_runs_that_cannot_be_told(self, search, learned):
+    def test_runs_that_cannot_be_recognised(self, search, learned):
         runs, _ = search
         two = [Run(run.qid, run.doc, run.score, "same") for run in list(runs.values())[:2]]
-        with pytest.raises(DataError, match=r"the model fuses 7 runs .* and 2 were given"):
+        with pytest.raises(DataError, match=r"fuses 7 runs \(top, .*\)\. Got 2 \(run 1, run 2\)"):
             learned.fuse(two)
 
-    def test_blocks_of_topics_change_nothing(self, search, learned, monkeypatch):
+    def test_blocks_of_queries_change_nothing(self, search, learned, monkeypatch):
         from crucial.apps.fusion import pool as module
 
         runs, _ = search

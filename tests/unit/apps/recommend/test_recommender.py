@@ -113,9 +113,9 @@ def test_hybrid_counts_the_score_of_vsim(ratings):
     found = Recommender(ratings, "hybrid", rounds=300).recommend(0)
     assert "vsim" in found.model.feature_names
     none = Recommender(ratings, "popularity").recommend(0)
-    with pytest.raises(NotRankedError, match="can say why, and no other"):
+    with pytest.raises(NotRankedError, match="'hybrid' and 'vsim' give reasons"):
         none.why(none.picks[0])
-    with pytest.raises(NotRankedError, match="only RankBoost leaves a model"):
+    with pytest.raises(NotRankedError, match="only RankBoost has a model"):
         _ = none.model
 
 
@@ -126,7 +126,7 @@ def test_all_users_in_parallel_are_the_same_as_one_by_one(ratings):
     assert one[5] == str(recommender.recommend(ratings.users[5], 3))
     some = list(recommender.recommend_all(3, users=[7, 2]))
     assert [found.user for found in some] == [7, 2]
-    with pytest.raises(NotRankedError, match="do not say why"):
+    with pytest.raises(NotRankedError, match="have no reasons"):
         some[0].why(some[0].picks[0])
 
 
