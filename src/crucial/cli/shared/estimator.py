@@ -53,7 +53,7 @@ class EstimatorOptions:
         "its parameters.",
         type=click.Choice(sorted(PRESETS)),
     )
-    rounds: int | None = option("Rounds. [default: 300]", low=1)
+    rounds: int | None = option("Number of boosting rounds. [default: 300]", low=1)
     learning_rate: float | None = option(
         "Factor on every weight; the papers use 1. [default: 0.3]",
         low=0, high=1, low_open=True, metavar="RATE",
@@ -71,8 +71,8 @@ class EstimatorOptions:
         "How its weight is computed: methods 3, 2 and 1 of the paper. [default: bound]"
     )
     positive: bool | None = option(
-        "Keep the summed weight of every stump positive, for features that are known to point "
-        "up. [default: no]",
+        "Keep the summed weight of every stump positive, for features whose high values are known "
+        "to be better. [default: no]",
         "--positive/--no-positive",
         default=None,
     )

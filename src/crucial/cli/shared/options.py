@@ -147,7 +147,7 @@ def _click_settings(kind: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     if kind is int:
         return {"type": click.IntRange(**bounds), "metavar": "N"}
     if kind is float:
-        return {"type": click.FloatRange(**bounds) if bounds else float}
+        return {"type": click.FloatRange(**bounds) if bounds else float, "metavar": "X"}
     if get_origin(kind) is Annotated:
         return {"type": kind.__metadata__[0], "metavar": "FILE"}
     return {"metavar": "NAME"}

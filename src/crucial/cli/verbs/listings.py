@@ -56,7 +56,9 @@ class RankersOptions:
 
 @verb("rankers", RankersOptions)
 def rankers_command(options: RankersOptions) -> None:
-    """List the rankers and their own parameters, or all parameters of RANKER.
+    """List the rankers, or all parameters of one.
+
+    Without RANKER, the list has the parameters that only few rankers have.
 
     \b
     Examples:

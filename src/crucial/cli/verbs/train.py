@@ -39,7 +39,7 @@ class TrainOptions(EstimatorOptions, RowOptions):
     )
     pairs_only: bool = option("Learn from the pairs, and not from the labels.")
     pairs_by: Literal["auto", "row", "item"] = option(
-        "What pairs name: rows, counted from 0, or items. [default: items where DATA has them]",
+        "Whether pairs name rows, counted from 0, or items. [default: items if DATA names them]",
         default="auto",
         show_default=False,
     )
