@@ -14,6 +14,7 @@ __all__ = [
     "Codes",
     "Floats",
     "FrameLike",
+    "Id",
     "Ints",
     "Objects",
     "PathLike",
@@ -36,6 +37,9 @@ Reals: TypeAlias = NDArray[np.floating]
 Codes: TypeAlias = NDArray[np.unsignedinteger]
 #: Ids and names: one long string does not widen the others, as it would in a text array.
 Objects: TypeAlias = NDArray[np.object_]
+
+#: A user, an item or a judge.
+Id: TypeAlias = int | str
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

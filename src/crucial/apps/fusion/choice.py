@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 __all__ = ["Choice", "Setting", "Trial"]
@@ -65,7 +63,7 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest: tuple[int, ...]
     trials: tuple[Trial, ...]
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return the choice as a model file holds it."""
-        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self))
         return plain

@@ -13,7 +13,7 @@ from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.learning import Progress, learn_judged, tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
-from crucial.apps.fusion.options import Learning
+from crucial.apps.fusion.options import LearningOptions
 from crucial.apps.fusion.pool import Listing, Pool
 from crucial.errors import DataError
 from crucial.measures.base import summarise
@@ -59,28 +59,28 @@ def compare_fusions(
         As in `learn_fusion`.
     """
     names = [get_measure(one).name for one in measures]
-    how = Learning(measure=names[0], random_state=random_state, **learning)
-    return compare_judged(Judging.of(runs, qrels), how, names, holdout, progress)
+    options = LearningOptions(measure=names[0], random_state=random_state, **learning)
+    return compare_judged(Judging.of(runs, qrels), options, names, holdout, progress)
 
 
 def compare_judged(
     judging: Judging,
-    how: Learning,
+    options: LearningOptions,
     measures: Sequence[str],
     holdout: float,
     progress: Progress | None = None,
 ) -> FusionComparison:
     """Compare systems on held-out queries of a pool; parameters as in `compare_fusions`."""
-    held = hold_out(judging, holdout, how.random_state)
+    held = hold_out(judging, holdout, options.random_state)
     train = judging.of_queries(judging.judged_queries & ~held)
     test = judging.of_queries(held)
-    fusion = learn_judged(train, how, progress)
+    fusion = learn_judged(train, options, progress)
     tuned = tuned_rrf(train, measures[0])
     table = _Table(test, measures)
     for name, listing in zip(test.pool.names, test.pool.lists):
         table.add(name, "run", listing)
     rules = [Fusion("rrf", 60.0), *([tuned] if tuned.k != 60.0 else [])]
-    rules += [Fusion(method, normalise=how.normalise) for method in METHODS if method != "rrf"]
+    rules += [Fusion(method, normalise=options.normalise) for method in METHODS if method != "rrf"]
     shown_as = {rule: table.add(rule.name, "fusion", rule.scores(test.pool)) for rule in rules}
     scores = fusion.scores(test.pool)
     learned = table.add("learned", "learned", scores)
@@ -89,8 +89,8 @@ def compare_judged(
         tuple(measures),
         baseline,
         tuned.name,
-        table.systems(baseline, how.random_state),
-        table.differences(shown_as[tuned], learned, how.random_state),
+        table.systems(baseline, options.random_state),
+        table.differences(shown_as[tuned], learned, options.random_state),
         _loners(test, scores, tuned.scores(test.pool)),
         fusion,
         train.pool.queries.tolist(),

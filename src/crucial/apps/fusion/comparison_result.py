@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.apps.fusion.renamed import renamed
@@ -109,7 +109,7 @@ class FusionComparison:
         """The learned fusion."""
         return self.systems[-1]
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, object]]:
         """Return one dict per system."""
         return [asdict(one) for one in self.systems]
 

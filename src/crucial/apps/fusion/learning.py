@@ -13,7 +13,7 @@ from crucial.apps.fusion.choice import Choice, Setting, Trial
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.methods import Fusion
-from crucial.apps.fusion.options import Learning
+from crucial.apps.fusion.options import LearningOptions
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.errors import DataError
@@ -67,17 +67,17 @@ def learn_fusion(
     runs: Runs | Pool,
     qrels: object,
     *,
-    measure: str | Measure = Learning.measure,
-    folds: int = Learning.folds,
-    rounds: int = Learning.rounds,
-    features: str | Sequence[str] | None = Learning.features,
-    balance: str | None = Learning.balance,
-    positive: bool | None = Learning.positive,
-    normalise: str = Learning.normalise,
-    default_rank: str | int = Learning.default_rank,
-    learning_rate: float = Learning.learning_rate,
-    random_state: int = Learning.random_state,
-    n_jobs: int | None = Learning.n_jobs,
+    measure: str | Measure = LearningOptions.measure,
+    folds: int = LearningOptions.folds,
+    rounds: int = LearningOptions.rounds,
+    features: str | Sequence[str] | None = LearningOptions.features,
+    balance: str | None = LearningOptions.balance,
+    positive: bool | None = LearningOptions.positive,
+    normalise: str = LearningOptions.normalise,
+    default_rank: str | int = LearningOptions.default_rank,
+    learning_rate: float = LearningOptions.learning_rate,
+    random_state: int = LearningOptions.random_state,
+    n_jobs: int | None = LearningOptions.n_jobs,
     progress: Progress | None = None,
 ) -> FusionRanker:
     """Learn from judgements how to fuse runs.
@@ -124,43 +124,49 @@ def learn_fusion(
     -------
     FusionRanker
     """
-    how = Learning(
+    options = LearningOptions(
         measure=measure, folds=folds, rounds=rounds, features=features, balance=balance,
         positive=positive, normalise=normalise, default_rank=default_rank,
         learning_rate=learning_rate, random_state=random_state, n_jobs=n_jobs,
     )  # fmt: skip
-    return learn_judged(Judging.of(runs, qrels), how, progress)
+    return learn_judged(Judging.of(runs, qrels), options, progress)
 
 
-def learn_judged(judging: Judging, how: Learning, progress: Progress | None = None) -> FusionRanker:
+def learn_judged(
+    judging: Judging, options: LearningOptions, progress: Progress | None = None
+) -> FusionRanker:
     """Choose a setting, and learn with it from the judged queries of a pool."""
     judging = judging.only_judged()
     _check_learnable(judging)
-    sample = _sample(judging, how)
-    customary, *others = _rrf_values(sample, how.target)
-    k = K_GRID[_most([0.0, *(how.gain(one, customary) for one in others)])]
-    tried = _try_settings(sample, how, k, progress)
-    best = tried[_best(tried, how)].trial.setting
-    return _learn(judging, how, best, k, tuple(one.trial for one in tried))
+    sample = _sample(judging, options)
+    customary, *others = _rrf_values(sample, options.target)
+    k = K_GRID[_most([0.0, *(options.gain(one, customary) for one in others)])]
+    tried = _try_settings(sample, options, k, progress)
+    best = tried[_best(tried, options)].trial.setting
+    return _learn(judging, options, best, k, tuple(one.trial for one in tried))
 
 
-def relearn(judging: Judging, how: Learning, fusion: FusionRanker) -> FusionRanker:
+def relearn(judging: Judging, options: LearningOptions, fusion: FusionRanker) -> FusionRanker:
     """Learn from the judged queries of another pool, with the settings of a learned fusion."""
     assert fusion.choice is not None
     judging = judging.only_judged()
-    return _learn(judging, how, fusion.choice.setting, fusion.plan.k, fusion.choice.trials)
+    return _learn(judging, options, fusion.choice.setting, fusion.plan.k, fusion.choice.trials)
 
 
 def _learn(
-    judging: Judging, how: Learning, setting: Setting, k: float, trials: tuple[Trial, ...]
+    judging: Judging,
+    options: LearningOptions,
+    setting: Setting,
+    k: float,
+    trials: tuple[Trial, ...],
 ) -> FusionRanker:
     """Learn with one setting from all queries of a pool."""
     pool = judging.pool
-    plan = how.plan(pool, setting.features, k)
+    plan = options.plan(pool, setting.features, k)
     table = plan.table(pool, plan.prepare(pool))
-    model = how.fit(table, judging.labels, pool.query_of_row, setting)
+    model = options.fit(table, judging.labels, pool.query_of_row, setting)
     longest = tuple(int(one.sizes.max(initial=0)) for one in pool.lists)
-    choice = Choice(setting, how.target.name, how.folds, pool.n_queries, longest, trials)
+    choice = Choice(setting, options.target.name, options.folds, pool.n_queries, longest, trials)
     return FusionRanker.learned(model, plan, choice)
 
 
@@ -176,14 +182,14 @@ def _check_learnable(judging: Judging) -> None:
         )
 
 
-def _sample(judging: Judging, how: Learning) -> Judging:
+def _sample(judging: Judging, options: LearningOptions) -> Judging:
     """Return the queries that settings are chosen on: all, or a random part of many rows."""
     pool = judging.pool
     if pool.n_rows <= _CHOOSING_ROWS:
         return judging
-    order = np.random.default_rng(how.random_state).permutation(pool.n_queries)
+    order = np.random.default_rng(options.random_state).permutation(pool.n_queries)
     enough = np.cumsum(pool.sizes[order]) <= _CHOOSING_ROWS
-    enough[: min(4 * how.folds, pool.n_queries)] = True  # (however large they are)
+    enough[: min(4 * options.folds, pool.n_queries)] = True  # (however large they are)
     wanted = np.zeros(pool.n_queries, bool)
     wanted[order[enough]] = True
     return judging.of_queries(wanted)
@@ -202,49 +208,51 @@ def _most(gains: Sequence[float]) -> int:
     return max(range(len(gains)), key=lambda at: gains[at])
 
 
-def _best(tried: Sequence[_Tried], how: Learning) -> int:
+def _best(tried: Sequence[_Tried], options: LearningOptions) -> int:
     """Return the place of the trial with the largest gain over the first."""
-    return _most([how.gain(one.values, tried[0].values) for one in tried])
+    return _most([options.gain(one.values, tried[0].values) for one in tried])
 
 
 def _try_settings(
-    judging: Judging, how: Learning, k: float, progress: Progress | None
+    judging: Judging, options: LearningOptions, k: float, progress: Progress | None
 ) -> list[_Tried]:
     """Try balances and signs with the simplest features, then the other features."""
     tried: list[_Tried] = []
 
     def try_all(settings: Sequence[Setting]) -> None:
-        plan = how.plan(judging.pool, settings[0].features, k)
+        plan = options.plan(judging.pool, settings[0].features, k)
         table = plan.table(judging.pool, plan.prepare(judging.pool))
         for setting in settings:
             if progress is not None:
                 sign = "positive weights" if setting.positive else "any weights"
                 progress(f"{setting.features}, balance {setting.balance}, {sign}")
-            tried.append(_cross_validate(judging, how, table, setting))
+            tried.append(_cross_validate(judging, options, table, setting))
 
-    try_all(how.settings())
-    best = tried[_best(tried, how)].trial.setting
-    for features in how.feature_sets[1:]:
-        try_all([msgspec.structs.replace(best, features=features, rounds=how.rounds)])
+    try_all(options.settings())
+    best = tried[_best(tried, options)].trial.setting
+    for features in options.feature_sets[1:]:
+        try_all([msgspec.structs.replace(best, features=features, rounds=options.rounds)])
     return tried
 
 
-def _cross_validate(judging: Judging, how: Learning, table: Singles, setting: Setting) -> _Tried:
+def _cross_validate(
+    judging: Judging, options: LearningOptions, table: Singles, setting: Setting
+) -> _Tried:
     """Cross-validate a setting, and choose its number of rounds."""
     pool, labels = judging.pool, judging.labels
-    random = np.random.default_rng(how.random_state)
-    fold_of_query = deal_at_random(min(how.folds, pool.n_queries), pool.n_queries, random)
+    random = np.random.default_rng(options.random_state)
+    fold_of_query = deal_at_random(min(options.folds, pool.n_queries), pool.n_queries, random)
     query = pool.query_of_row
     stops = [setting.rounds, *(stop for stop in _STOPS if stop < setting.rounds)]
     scores = np.zeros((len(stops), pool.n_rows))
     for fold in folds_by_number(fold_of_query[query]):
         train, test = fold.train, fold.test
-        model = how.fit(table[train], labels[train], query[train], setting)
+        model = options.fit(table[train], labels[train], query[train], setting)
         for at, stop in enumerate(stops):
             part = model.truncate(min(stop, model.n_rounds))
-            scores[at, test] = part.predict(table[test], n_jobs=how.n_jobs)
-    values = [judging.values(how.target, one) for one in scores]
-    best = _most([how.gain(one, values[0]) for one in values])
+            scores[at, test] = part.predict(table[test], n_jobs=options.n_jobs)
+    values = [judging.values(options.target, one) for one in scores]
+    best = _most([options.gain(one, values[0]) for one in values])
     trial = Trial(
         setting.features, setting.balance, setting.positive, stops[best], _mean(values[best])
     )

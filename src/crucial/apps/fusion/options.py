@@ -23,7 +23,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, between, check, lookup, one_of, refuse
 from crucial.types import Floats, Ints, Singles
 
-__all__ = ["FEATURES", "Learning"]
+__all__ = ["FEATURES", "LearningOptions"]
 
 #: What a fusion may learn from, simplest first.
 FEATURES = {
@@ -47,7 +47,7 @@ _RULES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learning:
+class LearningOptions:
     """How to learn; parameters as in `learn_fusion`."""
 
     measure: str | Measure = "map"

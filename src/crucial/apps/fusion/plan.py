@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -140,9 +140,9 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         lists = tuple(pool.lists[place[one]] if one in place else empty for one in known)
         return replace(pool, names=self.runs, tags=self.tags, lists=lists)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return the plan as a model file holds it."""
-        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self))
         return plain
 
     @classmethod

@@ -86,10 +86,10 @@ class FusionRanker:
         except msgspec.ValidationError as error:
             raise ParameterError(f"the description of its fusion is malformed: {error}.") from error
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return plan and choice as a model file and the training summary hold them."""
-        plan = {"plan": self.plan.to_plain()}
-        return plan if self.choice is None else plan | self.choice.to_plain()
+        choice = {} if self.choice is None else self.choice.to_plain()
+        return {"plan": self.plan.to_plain(), **choice}
 
     @classmethod
     def load(cls, path: PathLike) -> FusionRanker:
@@ -217,7 +217,7 @@ class FusionPayload(
     feature_names: list[str] | None
     rounds: list[WeightedRanker]
     training: dict[str, Any]
-    fusion: dict[str, Any]
+    fusion: dict[str, Any] | None
 
     @classmethod
     def of(cls, model: FusionRanker | AdditivePayload) -> FusionPayload:

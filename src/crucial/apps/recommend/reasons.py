@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crucial.apps.recommend.neighbours import learn_defaults
 from crucial.apps.recommend.opinions import Opinions
 from crucial.apps.recommend.taste import Contributions, Target
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Id, Ints
 
 __all__ = ["Reason", "reasons_for"]
 
@@ -38,17 +38,19 @@ class Reason:
         Up to three items that the user rated highest and the viewer above the viewer's mean.
     """
 
-    viewer: Any
+    viewer: Id | None
     rating: float
     adds: float
     seen_only: bool
     shared: int
     agreement: float
-    films: tuple[Any, ...]
+    films: tuple[Id, ...]
 
 
-def reasons_for(found: Contributions, target: Target, top: int) -> tuple[Reason, ...]:
-    """Return the largest contributions to a score; ``films`` of a reason are rows of the club.
+def reasons_for(
+    found: Contributions, target: Target, items: NDArray[np.generic], top: int
+) -> tuple[Reason, ...]:
+    """Return the largest contributions to a score; ``items`` are the ids by row of the club.
 
     An abstention may raise a score too, but it is no argument and is left out.
     """
@@ -64,11 +66,12 @@ def reasons_for(found: Contributions, target: Target, top: int) -> tuple[Reason,
         shared, agreement, liked = _in_common(theirs, target.films, target.labels)
         viewer = target.viewers[column : column + 1].tolist()[0]
         seen_only = bool(found.seen_only[at])
-        reasons.append(Reason(viewer, rating, adds, seen_only, shared, agreement, liked))
+        films = tuple(items[liked].tolist())
+        reasons.append(Reason(viewer, rating, adds, seen_only, shared, agreement, films))
     return tuple(reasons)
 
 
-def _in_common(column: Opinions, films: Ints, labels: Floats) -> tuple[int, float, tuple[int, ...]]:
+def _in_common(column: Opinions, films: Ints, labels: Floats) -> tuple[int, float, Ints]:
     """Return the number of films that both rated, the agreement on them, and some both like."""
     place = np.full(column.n_rows, -1, np.int64)
     place[films] = np.arange(len(films))
@@ -80,4 +83,4 @@ def _in_common(column: Opinions, films: Ints, labels: Floats) -> tuple[int, floa
         agreement = 1.0 - float(learn_defaults(alone, own, alone).loss[0])
     liked = np.flatnonzero((theirs > column.mean[0]) & (own > labels.mean()))
     best = liked[np.argsort(-own[liked], kind="stable")][:3]
-    return int(both.sum()), agreement, tuple(column.row[both][best].tolist())
+    return int(both.sum()), agreement, column.row[both][best]

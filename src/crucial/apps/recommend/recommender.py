@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from crucial.errors import DataError, NotRankedError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, check, none_or, one_of
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Id, Ints
 
 __all__ = ["Pick", "Recommendations", "Recommender"]
 
@@ -44,7 +43,7 @@ class Pick:
     """
 
     position: int
-    item: Any
+    item: Id
     title: str
     score: float
     raters: int
@@ -65,7 +64,7 @@ class Recommendations:
         Why there are no picks.
     """
 
-    user: Any
+    user: Id | None
     picks: tuple[Pick, ...]
     taste: Taste | None = None
     problem: str | None = None
@@ -105,10 +104,7 @@ class Recommendations:
             raise NotRankedError(
                 "only the methods 'auto', 'rankboost', 'hybrid' and 'vsim' give reasons."
             )
-        return tuple(
-            replace(reason, films=tuple(ratings.items[list(reason.films)].tolist()))
-            for reason in reasons_for(found, target, top)
-        )
+        return reasons_for(found, target, ratings.items, top)
 
 
 class Recommender:
@@ -178,7 +174,7 @@ class Recommender:
     def _items_by_title(self) -> dict[str, str]:
         return {title.casefold(): item for item, title in reversed(list(self.titles.items()))}
 
-    def rated_by(self, user: object) -> dict[Any, float]:
+    def rated_by(self, user: object) -> dict[Id, float]:
         """Return the ratings of a user by item."""
         films, labels = self._by_user.of_column(self.ratings.place_of_user(user))
         return dict(zip(self.ratings.items[films].tolist(), labels.tolist()))
@@ -194,7 +190,9 @@ class Recommender:
         check("recommend", "top", top, at_least(1))
         return self._recommend_known(self.ratings.place_of_user(user), top)
 
-    def recommend_new(self, rated: Mapping[Any, float], top: int = 20) -> Recommendations:
+    def recommend_new(
+        self, rated: Mapping[str, float] | Mapping[int, float], top: int = 20
+    ) -> Recommendations:
         """Recommend items to somebody who is not among the users.
 
         Parameters
@@ -213,7 +211,7 @@ class Recommender:
         return self._recommend(None, films, labels, top)
 
     def recommend_all(
-        self, top: int = 20, *, users: Iterable[Any] | None = None, n_jobs: int | None = None
+        self, top: int = 20, *, users: Iterable[Id] | None = None, n_jobs: int | None = None
     ) -> Iterator[Recommendations]:
         """Recommend to every user, in parallel; a user without preferences has a ``problem``.
 
@@ -234,7 +232,7 @@ class Recommender:
             some = places[begin : begin + step]
             yield from run_all(threads, [partial(self._attempt, place, top) for place in some])
 
-    def to_rate(self, number: int) -> list[Any]:
+    def to_rate(self, number: int) -> list[Id]:
         """Return items to ask a new user about: many know them and ratings differ."""
         count, spread = self._by_item.count, self._by_item.spread
         order = np.argsort(-(count * spread), kind="stable")
@@ -248,8 +246,9 @@ class Recommender:
         # (without the taste: thousands of them would fill the memory)
         return Recommendations(found.user, found.picks, problem=found.problem)
 
-    def _user(self, place: int) -> Any:
-        return self.ratings.users[place : place + 1].tolist()[0]
+    def _user(self, place: int) -> Id:
+        user: Id = self.ratings.users[place : place + 1].tolist()[0]
+        return user
 
     def _recommend_known(self, place: int, top: int) -> Recommendations:
         return self._recommend(place, *self._by_user.of_column(place), top)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from msgspec.structs import replace
@@ -101,7 +101,7 @@ class Target:
     club: Opinions
     films: Ints
     labels: Floats
-    viewers: NDArray[Any]
+    viewers: NDArray[np.generic]
     rated: Opinions
 
 

@@ -144,13 +144,13 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
     from crucial.apps.fusion.comparison import compare_judged
     from crucial.apps.fusion.judging import Judging
     from crucial.apps.fusion.learning import learn_judged, relearn
-    from crucial.apps.fusion.options import Learning
+    from crucial.apps.fusion.options import LearningOptions
     from crucial.apps.fusion.pool import Pool
     from crucial.cli.tables.fusion import print_comparison, print_fusion
     from crucial.data.formats.trec import read_qrels
 
     measures = measure_names(options.metrics or ("map", "ndcg@10"))
-    how = Learning(
+    how = LearningOptions(
         measure=measures[0],
         folds=options.folds,
         rounds=options.rounds,

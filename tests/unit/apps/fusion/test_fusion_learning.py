@@ -12,7 +12,7 @@ from crucial.apps.fusion import FusionRanker, Pool, compare_fusions, fuse, learn
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.learning import tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
-from crucial.apps.fusion.options import FEATURES, Learning
+from crucial.apps.fusion.options import FEATURES, LearningOptions
 from crucial.data.runs import Qrels, Run
 from crucial.errors import DataError, DataWarning, ParameterError
 
@@ -178,13 +178,13 @@ class TestLearning:
 
 class TestChoosing:
     def test_a_gain_must_be_above_its_standard_error(self):
-        how = Learning()
+        how = LearningOptions()
         plain = np.array([0.5, 0.5, 0.5, 0.5])
         assert how.gain(plain + 0.1, plain) == pytest.approx(0.1)
         assert how.gain(np.array([0.9, 0.5, 0.5, 0.5]), plain) == 0.0  # mean .1, error .1
         assert how.gain(plain - 0.1, plain) == 0.0
         assert how.gain(np.array([np.nan, 0.9, 0.8, 0.9]), plain) == pytest.approx(0.3667, abs=1e-4)
-        losses = Learning(measure="r2")
+        losses = LearningOptions(measure="r2")
         assert losses.gain(plain - 0.1, plain) == pytest.approx(0.1)
 
     @pytest.mark.parametrize(("relevant", "k"), [("ends", 1.0), ("middle", 60.0)])
