@@ -50,8 +50,7 @@ def demo_command(options: DemoOptions) -> None:
     The demo needs no download and takes some seconds. It ends with a page to open in a browser.
     The other files it writes can be used with train, evaluate and rank.
     """
-    from crucial.cli.demo.files import write_files
-    from crucial.cli.demo.page import write_page
+    from crucial.cli.demo.files import write_files, write_page
     from crucial.cli.demo.systems import compare_systems
     from crucial.cli.demo.tables import print_learned, print_lists, print_systems
     from crucial.data.problems.digits import load_digits_search

@@ -5,13 +5,26 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
 
 from crucial.data.files import atomic_write
 from crucial.errors import DataError, FileError
 
-__all__ = ["check_target", "in_training_files", "refuse_overwriting", "write_text"]
+if TYPE_CHECKING:
+    from crucial.data.runs import Run
+
+__all__ = [
+    "check_tag",
+    "check_target",
+    "in_training_files",
+    "refuse_overwriting",
+    "write_run_to",
+    "write_text",
+]
 
 
 class _Unchanged(Exception):
@@ -58,19 +71,36 @@ def refuse_overwriting(path: str, *sources: str | None) -> None:
             raise FileError(path, "would overwrite a file that is read; name another file.")
 
 
+def check_tag(tag: str) -> None:
+    """Refuse a tag that a reader of the run would split."""
+    if len(tag.split()) != 1:
+        raise click.BadParameter("must be one word.", param_hint="'--tag'")
+
+
 def write_text(path: str, text: str) -> None:
     """Write to a file, whole or not at all; "-" is standard output.
 
     Bytes that came from a file and were not UTF-8 are written as they were read.
     """
-    data = text.encode("utf-8", "surrogateescape")
+    _write(path, [text.encode("utf-8", "surrogateescape")])
+
+
+def write_run_to(path: str, run: Run) -> None:
+    """Write a TREC run; "-" is standard output."""
+    from crucial.data.formats.trec import run_lines
+
+    _write(path, run_lines(run))
+
+
+def _write(path: str, parts: Iterable[bytes]) -> None:
     if path == "-":
+        data = b"".join(parts)
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
     with atomic_write(path) as file:
-        file.write(data)
+        file.writelines(parts)
 
 
 @contextmanager

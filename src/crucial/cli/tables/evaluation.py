@@ -14,7 +14,7 @@ from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.lab.tidy import plain
 from crucial.measures.evaluation import Evaluation
 
-__all__ = ["by_query_tsv", "evaluation_json", "number", "print_evaluation", "print_worst"]
+__all__ = ["by_query_tsv", "evaluation_json", "number", "print_evaluation"]
 
 _TIES = {"expected": "equal scores by expectation", "trec": "equal scores as in trec_eval"}
 
@@ -30,7 +30,7 @@ def number(value: float, sign: str = "", digits: int = 4) -> str:
     return "none" if math.isnan(value) else f"{value:{sign}.{digits}f}"
 
 
-def print_evaluation(screen: Console, subject: str, found: Evaluation) -> None:
+def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: int) -> None:
     """Print one line per measure, and what the values rest on.
 
     Parameters
@@ -39,6 +39,8 @@ def print_evaluation(screen: Console, subject: str, found: Evaluation) -> None:
     subject : str
         What was measured, for the heading.
     found : Evaluation
+    worst : int
+        Number of queries to list that pull the first measure down.
     """
     queries = counted(len(found.per_query["qid"]), "query")
     print_heading(screen, f"{subject}, {queries}; {_TIES[found.ties]}", found.results)
@@ -70,9 +72,11 @@ def print_evaluation(screen: Console, subject: str, found: Evaluation) -> None:
     if any(one.n_empty for one in found.results.values()):
         rule = f"count as {found.empty}" if filled else "are left out of the mean (--empty 0|1)"
         screen.print(f"queries without a relevant row, or without a pair, {rule}", style="dim")
+    if worst:
+        _print_worst(screen, found, worst)
 
 
-def print_worst(screen: Console, found: Evaluation, count: int) -> None:
+def _print_worst(screen: Console, found: Evaluation, count: int) -> None:
     """Print the queries that pull the first measure down."""
     name, first = next(iter(found.results.items()))
     values = found.per_query[name]

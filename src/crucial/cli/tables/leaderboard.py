@@ -11,25 +11,14 @@ from rich.console import Console
 from crucial.apps.preferences.learning import PreferenceRanker
 from crucial.apps.preferences.mallows import Consensus
 from crucial.apps.preferences.standings import Leaderboard, Standing
-from crucial.cli.shared.terminal import (
-    counted,
-    label_column,
-    number_column,
-    one_line,
-    table,
-)
+from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
 from crucial.cli.tables.blocks import bar
 from crucial.cli.tables.features import feature_table
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 from crucial.model.describe import describe
 
-__all__ = [
-    "leaderboard_csv",
-    "print_consensus",
-    "print_leaderboard",
-    "print_learned",
-]
+__all__ = ["leaderboard_csv", "print_consensus", "print_leaderboard", "print_learned"]
 
 _INTERVAL_WIDTH = 30
 _MOST_JUDGES = 20

@@ -74,12 +74,7 @@ def evaluate_command(options: EvaluateOptions) -> None:
       A query without a relevant row has no value: it is left out of the mean and counted, or
       counts as --empty states (0 as LETOR's scripts, 1 as LightGBM).
     """
-    from crucial.cli.tables.evaluation import (
-        by_query_tsv,
-        evaluation_json,
-        print_evaluation,
-        print_worst,
-    )
+    from crucial.cli.tables.evaluation import by_query_tsv, evaluation_json, print_evaluation
 
     model, output = options.model, options.output or "-"
     if options.output is not None and not (options.by_query or options.json):
@@ -98,9 +93,7 @@ def evaluate_command(options: EvaluateOptions) -> None:
     if options.by_query:
         write_text(output, by_query_tsv(found))
     screen = console(sys.stderr if options.by_query and output == "-" else None)
-    print_evaluation(screen, f"{model} on {data}: {n_rows:,} rows", found)
-    if options.worst:
-        print_worst(screen, found, options.worst)
+    print_evaluation(screen, f"{model} on {data}: {n_rows:,} rows", found, options.worst)
 
 
 def _evaluate_model(
@@ -137,8 +130,7 @@ def _evaluate_run(
     from crucial.measures.runs import evaluate_run
 
     refuse_row_options(options)
-    run = _fused_run(options) if _is_json(options.model) else _only_run(options)
-    qrels = read_qrels(qrels_path)
+    run, qrels = _run(options), read_qrels(qrels_path)
     with in_file(options.model):
         found = evaluate_run(
             qrels,
@@ -152,28 +144,21 @@ def _evaluate_run(
     return found, len(run.doc)
 
 
-def _is_json(path: str) -> bool:
-    """Return whether a file is a model rather than a run."""
+def _run(options: EvaluateOptions) -> Run:
+    """Read the run that MODEL is, or fuse the runs of DATA with it."""
+    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.data.files import open_bytes
-
-    with open_bytes(path) as source:
-        return source.read(64).lstrip().startswith(b"{")
-
-
-def _only_run(options: EvaluateOptions) -> Run:
     from crucial.data.formats.trec import read_run
 
+    with open_bytes(options.model) as source:
+        is_model = source.read(64).lstrip().startswith(b"{")
+    if is_model:
+        fusion = FusionRanker.load(options.model)
+        if not options.data:
+            raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
+        return fusion.fuse(list(options.data), n_jobs=options.jobs)
     if options.data:
         raise click.UsageError(
             "one run is measured at a time; 'crucial compare' measures several side by side."
         )
     return read_run(options.model)
-
-
-def _fused_run(options: EvaluateOptions) -> Run:
-    from crucial.apps.fusion.ranker import FusionRanker
-
-    fusion = FusionRanker.load(options.model)
-    if not options.data:
-        raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
-    return fusion.fuse(list(options.data), n_jobs=options.jobs)

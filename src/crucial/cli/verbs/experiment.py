@@ -29,9 +29,7 @@ class ExperimentOptions(RowOptions):
 
     data: tuple[File, ...] = argument(required=True, metavar="DATA...")
     rankers: str = option(
-        "Rankers by name; the others are compared with the first.",
-        required=True,
-        metavar="A,B,...",
+        "Rankers by name; the others are compared with the first.", required=True, metavar="A,B,..."
     )
     metrics: tuple[str, ...] = measures_option("ndcg@10")
     folds: int | None = option("Number of folds. [default: 5]", low=2)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from crucial.cli.shared.files import check_target
+from crucial.cli.shared.files import check_tag, check_target, write_run_to
 from crucial.cli.shared.measures import measure_names
 from crucial.cli.shared.options import File, JobsOptions, argument, measures_option, option, verb
-from crucial.cli.shared.run_files import check_tag, write_run_to
 from crucial.cli.shared.terminal import console, counted, note
 from crucial.errors import in_file
 from crucial.progress import status_line

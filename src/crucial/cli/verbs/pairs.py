@@ -30,8 +30,7 @@ class PairsOptions(JobsOptions):
 
     comparisons: File = argument()
     output: File | None = option(
-        "Also write the leaderboard as CSV; - writes it to standard output, and nothing else.",
-        "-o",
+        "Also write the leaderboard as CSV; - writes it to standard output, and nothing else.", "-o"
     )
     features: File | None = option(
         "Table of items and their features, to learn which features make items win."

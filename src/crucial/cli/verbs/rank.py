@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from crucial.cli.shared.files import check_target, write_text
+from crucial.cli.shared.files import check_tag, check_target, write_run_to, write_text
 from crucial.cli.shared.options import File, RowOptions, argument, option, verb
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
-from crucial.cli.shared.run_files import check_tag, write_run_to
 from crucial.cli.shared.terminal import counted, note
 from crucial.errors import in_file
 

@@ -14,7 +14,7 @@ from crucial.data.runs import Qrels, Run
 from crucial.data.words import as_objects, decode, shown
 from crucial.errors import DataError, FileError
 
-__all__ = ["read_qrels", "read_run", "write_qrels", "write_run"]
+__all__ = ["read_qrels", "read_run", "run_lines", "write_qrels", "write_run"]
 
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
 
@@ -130,7 +130,7 @@ def _by_query(qid: Any, doc: Any) -> dict[str, dict[str, int]]:
 
 
 def write_run(path: PathLike, run: Run) -> None:
-    """Write a run, best document first; ranks are made from the scores as trec_eval does.
+    """Write a run, best document first; ranks follow from the scores as in trec_eval.
 
     Ties are ordered by document, last first, in the order of bytes. Scores are written so
     that they come back the same; trec_eval itself reads them as single precision, so
@@ -142,6 +142,12 @@ def write_run(path: PathLike, run: Run) -> None:
         Replaced whole or not at all; packed with gzip if the name ends in ``.gz``.
     run : Run
     """
+    with atomic_write(path) as file:
+        file.writelines(run_lines(run))
+
+
+def run_lines(run: Run) -> Iterator[bytes]:
+    """Yield the lines of a run as `write_run` writes them, those of one query at a time."""
     scores = np.asarray(run.score, np.float64).tolist()
     _check_lengths(run.qid, run.doc, scores)
     tags = [run.tag] * len(scores) if isinstance(run.tag, str) else list(run.tag)
@@ -150,14 +156,13 @@ def write_run(path: PathLike, run: Run) -> None:
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise DataError(f"the score of row {row} is {scores[row]}; scores must be finite.")
-    with atomic_write(path) as file:
-        for qid, docs in _by_query(run.qid, run.doc).items():
-            ranked = sorted(docs, key=lambda doc: (scores[docs[doc]], doc), reverse=True)
-            lines = [
-                f"{qid} Q0 {doc} {rank} {scores[docs[doc]]!r} {tags[docs[doc]]}\n"
-                for rank, doc in enumerate(ranked, 1)
-            ]
-            file.write("".join(lines).encode())
+    for qid, docs in _by_query(run.qid, run.doc).items():
+        ranked = sorted(docs, key=lambda doc: (scores[docs[doc]], doc), reverse=True)
+        lines = [
+            f"{qid} Q0 {doc} {rank} {scores[docs[doc]]!r} {tags[docs[doc]]}\n"
+            for rank, doc in enumerate(ranked, 1)
+        ]
+        yield "".join(lines).encode()
 
 
 def write_qrels(path: PathLike, qrels: Qrels) -> None:
