@@ -35,11 +35,13 @@ def compose(cls: type, parameters: Iterable[str]) -> str:
     parameters : iterable of str
         Made by `entry`.
     """
-    sections = _sections(cls)
+    sections = _sections(inspect.cleandoc(cls.__doc__ or ""))
     prose = sections.pop("")
+    entries = re.split(r"\n(?=\S)", sections.get("Attributes", ""))
+    cls._documented = {one.split(" :")[0]: one for one in entries if one}  # type: ignore[attr-defined]
     written = {
         "Parameters": "\n".join(parameters),
-        "Attributes": "\n".join(_attributes(cls).values()),
+        "Attributes": "\n".join(_attributes(cls)),
     }
     parts = [
         f"{title}\n{'-' * len(title)}\n{text}"
@@ -49,21 +51,19 @@ def compose(cls: type, parameters: Iterable[str]) -> str:
     return "\n\n".join([prose, *parts]) + "\n"
 
 
-def _sections(cls: type) -> dict[str, str]:
+def _sections(text: str) -> dict[str, str]:
     """Split a docstring by the titles of its sections; the prose before the first has none."""
-    prose, *rest = _TITLE.split(inspect.cleandoc(vars(cls).get("__doc__") or ""))
+    prose, *rest = _TITLE.split(text)
     texts = {"": prose, **dict(zip(rest[::2], rest[1::2]))}
     return {title: text.strip("\n") for title, text in texts.items()}
 
 
-def _attributes(cls: type) -> dict[str, str]:
-    """Return the documented attributes by name: what the class adds, then those of its bases."""
-    entries = re.split(r"\n(?=\S)", _sections(cls).get("Attributes", ""))
-    own = {one.split(" :")[0]: one for one in entries if one}
-    inherited: dict[str, str] = {}
-    for base in cls.__mro__[1:]:
-        if "_declared" in vars(base):
-            inherited = inherited | {
-                name: one for name, one in _attributes(base).items() if name not in inherited
-            }
-    return {name: own[name] for name in own if name not in inherited} | inherited | own
+def _attributes(cls: type) -> list[str]:
+    """Return the entries of all attributes: those that the class adds, then those of its bases."""
+    by_class = [vars(base).get("_documented", {}) for base in cls.__mro__]
+    found: list[str] = []
+    for at, documented in enumerate(by_class):
+        for name in documented:
+            if not any(name in base for base in by_class[at + 1 :]):
+                found.append(next(one[name] for one in by_class if name in one))
+    return found
