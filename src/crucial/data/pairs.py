@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from crucial.data.words import shown
 from crucial.errors import Argument, DataError, Message
+from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints
-from crucial.validation import check_choice
 
 __all__ = ["PairTable"]
 
@@ -57,7 +57,7 @@ class PairTable:
         >>> pairs.rows(3, ["a", "b", "c"]).tolist()
         [[1, 0]]
         """
-        check_choice("rows", "by", by, ["auto", "row", "item"])
+        check("rows", "by", by, one_of("auto", "row", "item"))
         if by == "item" and item is None:
             raise DataError("pairs by item need the item ids of the rows.")
         if by == "row" or item is None:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from crucial.data.files import PathLike
 from crucial.data.words import as_ids
 from crucial.errors import Argument, DataError, FileError, Message
+from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints
-from crucial.validation import check_choice
 
 __all__ = ["Ratings", "checked_ratings"]
 
@@ -172,7 +172,7 @@ def checked_ratings(
     ratings: Ratings, path: PathLike | None, lines: Ints | None, rule: str
 ) -> Ratings:
     """Refuse what cannot be learned from; ``lines`` are those of a file."""
-    check_choice("read_ratings", "duplicates", rule, ["refuse", "last"])
+    check("read_ratings", "duplicates", rule, one_of("refuse", "last"))
     sizes = {len(ratings.user), len(ratings.item), len(ratings.rating)}
     if len(sizes) > 1:
         raise DataError("user, item and rating must be of one length.")

@@ -11,8 +11,8 @@ from crucial.errors import DataError
 from crucial.feedback.base import finite_total, power_of_two_scale
 from crucial.feedback.layout import LabelledRows, Layout
 from crucial.kernels.pairs import sums_below
+from crucial.parameters import lookup
 from crucial.types import Floats
-from crucial.validation import lookup
 
 __all__ = ["GAINS", "gains_of", "weighed"]
 

@@ -21,8 +21,8 @@ from crucial.feedback.layout import LabelledRows, Layout
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import LabelMargins
 from crucial.feedback.states import PairState
+from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, Ints, VectorLike
-from crucial.validation import check_choice
 
 __all__ = ["LabelFeedback", "QueryWeights", "check_labels", "check_weights"]
 
@@ -137,7 +137,7 @@ class LabelFeedback(Feedback):
         query_weight: QueryWeights | None = None,
         gain: str | Callable[[Floats], Floats] | None = None,
     ) -> None:
-        check_choice("LabelFeedback", "balance", balance, ["pairs", "queries"])
+        check("LabelFeedback", "balance", balance, one_of("pairs", "queries"))
         labels = check_labels(y)
         self.n_rows = len(labels)
         groups = groups or Groups.single(self.n_rows)

@@ -15,8 +15,8 @@ from crucial.feedback.labels import check_weights
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import PairMargins
 from crucial.feedback.states import Output, PairState, draw_share, risks_of
+from crucial.parameters import check, one_of
 from crucial.types import Bools, Codes, Floats, Ints, VectorLike
-from crucial.validation import check_choice
 
 __all__ = ["PairFeedback"]
 
@@ -51,7 +51,7 @@ class PairFeedback(Feedback):
         weight: VectorLike | None = None,
         contradictions: str = "keep",
     ) -> None:
-        check_choice("PairFeedback", "contradictions", contradictions, ["keep", "net"])
+        check("PairFeedback", "contradictions", contradictions, one_of("keep", "net"))
         table = _checked_pairs(pairs, n_rows)
         weights = check_weights(weight, len(table), "pair_weight")
         w = np.ones(len(table)) if weights is None else weights

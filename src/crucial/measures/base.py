@@ -11,8 +11,8 @@ import numpy as np
 
 from crucial.errors import DataError, ParameterError
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
+from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats
-from crucial.validation import check_choice
 
 __all__ = [
     "EMPTY",
@@ -212,8 +212,8 @@ class Prepared:
         ties: str = "expected",
         empty: str | int = "skip",
     ) -> None:
-        check_choice("a measure", "ties", ties, TIES)
-        check_choice("a measure", "empty", empty, EMPTY)
+        check("a measure", "ties", ties, one_of(*TIES))
+        check("a measure", "empty", empty, one_of(*EMPTY))
         if judged.weight is not None and not measure.takes_weights:
             raise ParameterError(
                 f"{measure.name} has no meaning for weights of rows (sample_weight); "

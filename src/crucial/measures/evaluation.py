@@ -13,8 +13,8 @@ from crucial.measures.intervals import bootstrap_interval
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
 from crucial.measures.linear import weighted_sum
 from crucial.measures.names import Measures, get_measure, get_measures
+from crucial.parameters import at_least, between, check, one_of
 from crucial.types import Floats
-from crucial.validation import check_choice, check_integer, check_real
 
 __all__ = ["Evaluation", "MeasureResult", "evaluate", "measure_ranking"]
 
@@ -135,13 +135,13 @@ def measure_ranking(
     **more: Any,
 ) -> Evaluation:
     """Compute the measures on one ranking, sorting it once."""
-    check_choice("evaluate", "ties", ties, TIES)
-    check_choice("evaluate", "empty", empty, EMPTY)
-    check_integer("evaluate", "resamples", resamples, 1)
+    check("evaluate", "ties", ties, one_of(*TIES))
+    check("evaluate", "empty", empty, one_of(*EMPTY))
+    check("evaluate", "resamples", resamples, at_least(1))
     level = None
     if intervals is not False:
         level = 0.95 if intervals is True else intervals
-        check_real("evaluate", "intervals", level, 0.0, 1.0, low_open=True)
+        check("evaluate", "intervals", level, between(0, 1, low_open=True))
         if isinstance(random_state, np.random.Generator):
             random_state = int(random_state.integers(2**62))
     chosen = get_measures(measures)

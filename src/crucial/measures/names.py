@@ -30,7 +30,7 @@ from crucial.errors import ParameterError
 from crucial.measures.base import Measure
 from crucial.measures.custom import CustomMeasure
 from crucial.measures.families import MEASURES, Family, whole_number
-from crucial.validation import lookup
+from crucial.parameters import lookup
 
 __all__ = ["MEASURES", "MeasureLike", "Measures", "get_measure", "get_measures"]
 

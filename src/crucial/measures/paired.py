@@ -11,8 +11,8 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.measures.base import Aggregate, summarise
 from crucial.measures.intervals import bootstrap_interval
+from crucial.parameters import at_least, check, one_of
 from crucial.types import Floats
-from crucial.validation import check_choice, check_integer
 
 __all__ = ["SAME", "TESTS", "PairedTest", "holm", "paired_test", "win_tie_loss"]
 
@@ -95,8 +95,8 @@ def paired_test(
     >>> round(found.difference, 3), found.p, found.exact
     (0.15, 0.125, True)
     """
-    check_choice("paired_test", "method", method, TESTS)
-    check_integer("paired_test", "resamples", resamples, 1)
+    check("paired_test", "method", method, one_of(*TESTS))
+    check("paired_test", "resamples", resamples, at_least(1))
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if a.shape != b.shape or a.ndim != 1:
         raise DataError(

@@ -13,8 +13,8 @@ from crucial.errors import DataError, DataWarning
 from crucial.measures.evaluation import Evaluation, measure_ranking
 from crucial.measures.judged import Judged, as_numbers
 from crucial.measures.names import Measures
+from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, Ints
-from crucial.validation import check_choice
 
 __all__ = ["evaluate_run", "judge_run"]
 
@@ -182,8 +182,8 @@ def evaluate_run(
     >>> found["map"], found["recall@10"], found.results["map"].unjudged
     (0.25, 0.5, 0.5)
     """
-    check_choice("evaluate_run", "unjudged", unjudged, ("not_relevant", "drop"))
-    check_choice("evaluate_run", "missing", missing, ("count", "skip"))
+    check("evaluate_run", "unjudged", unjudged, one_of("not_relevant", "drop"))
+    check("evaluate_run", "missing", missing, one_of("count", "skip"))
     judged, scores, n_missing, n_unjudged = judge_run(qrels, run)
     keep = np.ones(len(scores), bool)
     if missing == "skip" and judged.retrieved is not None:

@@ -27,8 +27,8 @@ from crucial.model.weak import (
     Vote,
     WeakRankerLike,
 )
+from crucial.parameters import check, int_between
 from crucial.types import Floats, Ints
-from crucial.validation import check_integer
 
 if TYPE_CHECKING:
     from crucial.data.files import PathLike
@@ -90,7 +90,7 @@ class AdditiveRanker:
         feature_names: Sequence[str] | None = None,
         training: Mapping[str, Any] | None = None,
     ) -> None:
-        check_integer("AdditiveRanker", "n_features", n_features, 1, MAX_FEATURES)
+        check("AdditiveRanker", "n_features", n_features, int_between(1, MAX_FEATURES))
         values: dict[str, Any] = {
             "n_features": int(n_features),
             "rankers": tuple(rankers),
@@ -250,7 +250,7 @@ class AdditiveRanker:
 
     def truncate(self, n_rounds: int) -> AdditiveRanker:
         """Make the model of the first rounds."""
-        check_integer("truncate", "n_rounds", n_rounds, 0, self.n_rounds)
+        check("truncate", "n_rounds", n_rounds, int_between(0, self.n_rounds))
         return replace(self, rankers=self.rankers[:n_rounds], weights=self.weights[:n_rounds])
 
     def weight_by_feature(self) -> dict[int, float]:

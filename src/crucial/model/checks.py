@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from crucial.parameters import refuse
 from crucial.types import Floats
-from crucial.validation import refuse
 
 __all__ = ["check_ranker", "plain_names", "plain_summary", "plain_weights"]
 

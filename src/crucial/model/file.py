@@ -50,7 +50,7 @@ from crucial.model.payloads import (
 )
 from crucial.model.recognise import what_else
 from crucial.model.text import printable
-from crucial.validation import refuse
+from crucial.parameters import refuse
 
 __all__ = ["FORMAT", "MAX_BYTES", "VERSION", "load_model", "save_model"]
 

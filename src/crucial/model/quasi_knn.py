@@ -13,8 +13,8 @@ from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from crucial.model.query_ranks import Regions, middle_positions
+from crucial.parameters import at_least, check, refuse
 from crucial.types import Floats
-from crucial.validation import check_integer, refuse
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
@@ -62,7 +62,7 @@ class QuasiKNN(
     needs_query: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_integer("QuasiKNN", "feature", self.feature, 0)
+        check("QuasiKNN", "feature", self.feature, at_least(0))
         force_setattr(self, "feature", int(self.feature))
         centres = tuple(_plain(one) for one in self.centres)
         if not 2 <= len(centres) <= MAX_INTERVALS:

@@ -18,8 +18,8 @@ from crucial.model.inputs import checked_rows
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
 from crucial.model.shape import Shape
+from crucial.parameters import check, int_between, refuse
 from crucial.types import Floats, Ints
-from crucial.validation import check_integer, refuse
 
 if TYPE_CHECKING:
     from crucial.data.files import PathLike
@@ -84,7 +84,7 @@ class RankAdditionRanker:
         feature_names: Sequence[str] | None = None,
         training: Mapping[str, Any] | None = None,
     ) -> None:
-        check_integer(_OWNER, "n_features", n_features, 1, MAX_FEATURES)
+        check(_OWNER, "n_features", n_features, int_between(1, MAX_FEATURES))
         rankers = tuple(rankers)
         for number, ranker in enumerate(rankers):
             if not isinstance(ranker, QuasiKNN):
@@ -189,7 +189,7 @@ class RankAdditionRanker:
 
     def truncate(self, n_rounds: int) -> RankAdditionRanker:
         """Make the model of the first steps."""
-        check_integer("truncate", "n_rounds", n_rounds, 0, self.n_rounds)
+        check("truncate", "n_rounds", n_rounds, int_between(0, self.n_rounds))
         return replace(
             self,
             rankers=self.rankers[:n_rounds],

@@ -18,8 +18,8 @@ from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from crucial.model.quasi_knn import QuasiKNN
+from crucial.parameters import refuse
 from crucial.types import Floats
-from crucial.validation import refuse
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups

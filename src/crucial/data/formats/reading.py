@@ -13,7 +13,7 @@ from crucial.data.formats.svmlight import read_svmlight
 from crucial.data.formats.tables import read_table
 from crucial.data.words import BOM
 from crucial.errors import Argument, FileError, Message, ParameterError
-from crucial.validation import check_choice
+from crucial.parameters import check, one_of
 
 __all__ = ["find_format", "read_data"]
 
@@ -97,7 +97,7 @@ def read_data(
     >>> data.X.tolist(), data.y.tolist(), data.qid.tolist()
     ([[0.5], [0.25]], [1.0, 0.0], [7, 7])
     """
-    check_choice("read_data", "format", format, ["auto", "svmlight", "table"])
+    check("read_data", "format", format, one_of("auto", "svmlight", "table"))
     readers: dict[str, Any] = {"svmlight": read_svmlight, "table": read_table}
     found = find_format(path) if format == "auto" else format
     known = [one for one in inspect.signature(readers[found]).parameters if one != "path"]

@@ -18,8 +18,8 @@ from crucial.data.formats.svmlight_table import index_range, join_ids, join_item
 from crucial.data.words import shown
 from crucial.errors import Argument, DataError, FileError, Message
 from crucial.kernels.text import MAX_INDEX
+from crucial.parameters import check, int_between, none_or, one_of, refuse
 from crucial.types import Ints
-from crucial.validation import check_choice, check_integer, refuse
 
 __all__ = ["read_svmlight", "write_svmlight"]
 
@@ -141,10 +141,10 @@ def read_svmlight(
 def _check_options(absent: str, index_base: Any, n_features: Any, dtype: Any, sparse: Any) -> Any:
     """Refuse options that cannot be; gives the dtype."""
     owner = "read_svmlight"
-    check_choice(owner, "absent", absent, ["zero", "missing"])
-    check_choice(owner, "index_base", index_base, ["auto", 0, 1])
-    check_choice(owner, "sparse", sparse, ["auto", True, False])
-    check_integer(owner, "n_features", n_features, 1, MAX_INDEX, none=True)
+    check(owner, "absent", absent, one_of("zero", "missing"))
+    check(owner, "index_base", index_base, one_of("auto", 0, 1))
+    check(owner, "sparse", sparse, one_of("auto", True, False))
+    check(owner, "n_features", n_features, none_or(int_between(1, MAX_INDEX)))
     if sparse is True and absent == "missing":
         raise refuse(owner, "sparse", "'auto' or False when absent='missing'", sparse)
     try:
@@ -234,8 +234,8 @@ def write_svmlight(
         The index of the first column. ``"auto"``: 0 if the first feature is named "0",
         else 1.
     """
-    check_choice("write_svmlight", "absent", absent, ["zero", "missing"])
-    check_choice("write_svmlight", "index_base", index_base, ["auto", 0, 1])
+    check("write_svmlight", "absent", absent, one_of("zero", "missing"))
+    check("write_svmlight", "index_base", index_base, one_of("auto", 0, 1))
     if data.y is None or len(data.y) != data.n_rows or not np.isfinite(data.y).all():
         raise DataError("write_svmlight needs a finite label in data.y for every row.")
     base = index_base

@@ -14,7 +14,7 @@ from crucial.data.files import PathLike, atomic_write, open_bytes
 from crucial.data.formats.csv_lines import read_csv
 from crucial.data.words import as_objects
 from crucial.errors import DataError, FileError
-from crucial.validation import refuse
+from crucial.parameters import refuse
 
 __all__ = ["read_table", "write_table"]
 

@@ -9,6 +9,7 @@ same digit. Each engine compares images by a partial view of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,8 +18,8 @@ import numpy as np
 
 from crucial.data.problems.problem import Problem
 from crucial.errors import DataError
+from crucial.parameters import at_least, between, check, int_between, none_or
 from crucial.types import Bytes, Floats, Ints, Singles
-from crucial.validation import check_integer, check_real
 
 __all__ = ["ENGINES", "SearchProblem", "load_digits_search", "reciprocal_rank_fusion"]
 
@@ -141,10 +142,10 @@ def load_digits_search(
     data = load_digits()
     images = data.images.astype(np.uint8)
     digit = data.target.astype(np.int64)
-    check_integer(owner, "top", top, 1, len(images) - 1)
-    check_integer(owner, "n_folds", n_folds, 1)
-    check_integer(owner, "n_queries", n_queries, n_folds, len(images), none=True)
-    check_integer(owner, "seed", seed, 0)
+    check(owner, "top", top, int_between(1, len(images) - 1))
+    check(owner, "n_folds", n_folds, at_least(1))
+    check(owner, "n_queries", n_queries, none_or(int_between(n_folds, len(images))))
+    check(owner, "seed", seed, at_least(0))
 
     rng = np.random.default_rng(seed)
     n_queries = len(images) if n_queries is None else n_queries
@@ -224,7 +225,7 @@ def reciprocal_rank_fusion(X: Any, k: float = 60.0) -> Floats:
     >>> reciprocal_rank_fusion([[-1, -4], [-1, float("nan")]], k=1).tolist()
     [0.7, 0.5]
     """
-    check_real("reciprocal_rank_fusion", "k", k, 0.0)
+    check("reciprocal_rank_fusion", "k", k, between(0, math.inf))
     lists = np.asarray(X, np.float64)
     if lists.ndim != 2:
         raise DataError(

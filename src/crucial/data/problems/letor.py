@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from crucial.data.problems.problem import Problem, check_float_type
+from crucial.parameters import at_least, between, check
 from crucial.types import Ints, Singles
-from crucial.validation import check_integer, check_real
 
 __all__ = ["make_letor"]
 
@@ -79,10 +79,10 @@ def make_letor(
         ("docs_per_query", docs_per_query),
         ("n_features", n_features),
     ):
-        check_integer(owner, name, value, 1)
-    check_integer(owner, "n_levels", n_levels, 2)
-    check_real(owner, "missing", missing, 0.0, 1.0)
-    check_integer(owner, "seed", seed, 0)
+        check(owner, name, value, at_least(1))
+    check(owner, "n_levels", n_levels, at_least(2))
+    check(owner, "missing", missing, between(0, 1))
+    check(owner, "seed", seed, at_least(0))
     kept = check_float_type(owner, dtype)
 
     rng = np.random.default_rng(seed)

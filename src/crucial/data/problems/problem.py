@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from crucial.parameters import refuse
 from crucial.types import Ints
-from crucial.validation import refuse
 
 __all__ = ["Problem", "check_float_type"]
 

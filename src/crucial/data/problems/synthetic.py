@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike
 
 from crucial.data.problems.letor import make_letor
 from crucial.data.problems.problem import Problem, check_float_type
+from crucial.parameters import at_least, between, check, int_between
 from crucial.types import Bools, Floats, Ints, Singles
-from crucial.validation import check_integer, check_real
 
 __all__ = ["make_bipartite", "make_film_club", "make_letor"]
 
@@ -60,10 +60,10 @@ def make_film_club(
     Problem(25 rows x 30 features, 1 query)
     """
     owner = "make_film_club"
-    check_integer(owner, "n_viewers", n_viewers, 1)
-    check_integer(owner, "n_films", n_films, 2)
-    check_integer(owner, "n_rated", n_rated, 2, n_films)
-    check_integer(owner, "seed", seed, 0)
+    check(owner, "n_viewers", n_viewers, at_least(1))
+    check(owner, "n_films", n_films, at_least(2))
+    check(owner, "n_rated", n_rated, int_between(2, n_films))
+    check(owner, "seed", seed, at_least(0))
     kept = check_float_type(owner, dtype)
 
     rng = np.random.default_rng(seed)
@@ -158,10 +158,10 @@ def make_bipartite(
     (np.int64(10), ('rising_1', 'falling_2', 'middle_3', 'noise_4'))
     """
     owner = "make_bipartite"
-    check_integer(owner, "n", n, 2)
-    check_integer(owner, "n_features", n_features, 1)
-    check_real(owner, "positives", positives, 0.0, 1.0)
-    check_integer(owner, "seed", seed, 0)
+    check(owner, "n", n, at_least(2))
+    check(owner, "n_features", n_features, at_least(1))
+    check(owner, "positives", positives, between(0, 1))
+    check(owner, "seed", seed, at_least(0))
     kept = check_float_type(owner, dtype)
 
     rng = np.random.default_rng(seed)
