@@ -7,11 +7,13 @@ Criteria that agree to 1e-10 relative are equal, and so are small ones that agre
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from crucial.types import Floats
 
-__all__ = ["NOISE", "TIE", "first_best", "worst_tied"]
+__all__ = ["NOISE", "TIE", "first_best", "first_best_of", "worst_tied"]
 
 TIE = 1e-10
 # Criteria up to this are 0 that rounding did not leave alone.
@@ -55,3 +57,23 @@ def first_best(criterion: Floats, slope: Floats, best: float | None = None) -> i
     tied = np.flatnonzero(criterion >= worst_tied(top))
     rising = tied[slope[tied] > 0.0]
     return int(rising[0] if len(rising) else tied[0])
+
+
+def first_best_of(parts: Iterable[tuple[Floats, Floats]], best: float) -> tuple[int, int] | None:
+    """Return the best candidate of several features: which part, and where in it.
+
+    Parameters
+    ----------
+    parts : criterion and slope of the candidates of each feature
+        In order; only features with a candidate that ties with the best.
+    best : float
+        The largest criterion.
+    """
+    falling: tuple[int, int] | None = None
+    for number, (criterion, slope) in enumerate(parts):
+        at = first_best(criterion, slope, best)
+        if at is not None and slope[at] > 0.0:
+            return number, at
+        if at is not None and falling is None:
+            falling = number, at
+    return falling

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
 from crucial.kernels.features import StumpSums
-from crucial.types import Bools, Ints
+from crucial.types import Ints
 from crucial.weak.choose import TIE
+from crucial.weak.stump_grid import StumpGrid
 
 __all__ = ["SlopeSearch"]
 
@@ -28,9 +28,7 @@ class SlopeSearch:
 
     Parameters
     ----------
-    bins : Bins
-    fixed_default : int
-        Rank of abstentions, 0 or 1, or -1 for both.
+    grid : StumpGrid
     signed : bool
         Whether the largest r is wanted, or the largest magnitude.
 
@@ -48,26 +46,17 @@ class SlopeSearch:
         What computes them.
     """
 
-    def __init__(self, bins: Bins, fixed_default: int, signed: bool, threads: int) -> None:
-        self.bins, self.first = bins, bins.first
+    def __init__(self, grid: StumpGrid, signed: bool, threads: int) -> None:
+        bins = self.bins = grid.bins
+        self.first, self.offered = grid.first, grid.offered()
         n_features = len(bins.features)
         self.slope = np.zeros((2, int(self.first[-1])))
         self.peak = np.zeros(n_features)
         self.drift = np.full(n_features, np.inf)
         self.sums = StumpSums(
-            bins.codes, bins.n_rows, self.first, bins.has_missing, fixed_default, signed, threads
+            bins.codes, bins.n_rows, self.first, bins.has_missing, grid.fixed, signed, threads
         )
         self._everything = np.arange(n_features)
-        self.offered = self._offers(fixed_default)
-
-    def _offers(self, fixed_default: int) -> Bools:
-        """Which stumps are not constant, and have the default asked for."""
-        offered = np.zeros(self.slope.shape, bool)
-        for f, missing in enumerate(self.bins.has_missing):
-            a, b = self.first[f], self.first[f + 1]
-            offered[0, a + (0 if missing else 1) : b - 1] = not missing or fixed_default != 1
-            offered[1, a + 1 : b] = missing and fixed_default != 0
-        return offered
 
     def renew(self, potentials: Potentials) -> None:
         """Take note of new potentials; nothing is scanned yet."""

@@ -13,7 +13,8 @@ from crucial.errors import DataError
 from crucial.kernels.plus import PlusSums
 from crucial.model.weak import Presence, ScaledFeature, Stump
 from crucial.types import Bools, Bytes, Floats
-from crucial.weak.choose import NOISE, first_best, worst_tied
+from crucial.weak.choose import NOISE, first_best_of, worst_tied
+from crucial.weak.stump_grid import StumpGrid
 
 __all__ = ["Candidates", "Offer", "check_columns"]
 
@@ -21,8 +22,7 @@ __all__ = ["Candidates", "Offer", "check_columns"]
 class Candidates:
     """Stumps over binned features, or columns of 0 and 1.
 
-    A candidate's number is ``2 * (first[f] + k) + q``: ones are the codes of k and more of
-    feature f, and abstentions where q is 1. So numbers rise by feature, threshold, default.
+    Candidates are numbered as in `StumpGrid`.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class Candidates:
         columns: bool,
         kernels: PlusSums,
     ) -> None:
-        self.bins, self.first, self.kernels = bins, bins.first, kernels
+        self.grid = StumpGrid(bins, default_rank)
+        self.bins, self.first, self.kernels = bins, self.grid.first, kernels
         self._columns = columns
-        self._fixed = -1 if default_rank == "learned" else int(default_rank)
         self._last = -1, np.zeros(0, np.uint8)
         self.distinct = self._offers()
         self._drop_repeated(component)
@@ -63,21 +63,14 @@ class Candidates:
         return self.bins.n_rows
 
     def _offers(self) -> Bools:
-        """Candidates that are not constant and have the default asked for."""
-        first, missing = self.first, self.bins.has_missing
-        offered = np.zeros((int(first[-1]), 2), bool)
-        n_bins = np.diff(first) - 1
-        owner = np.repeat(np.arange(len(n_bins)), n_bins + 1)
-        k = np.arange(len(owner)) - first[:-1][owner]
-        zeros = ~missing | (self._fixed != 1)
-        ones = missing & (self._fixed != 0)
+        """Return the candidates that are not constant and have the right default."""
+        offered = self.grid.offered().T
         if self._columns:
-            inside = (k == 1) & (n_bins[owner] == 2)
-            offered[:, 0], offered[:, 1] = inside & zeros[owner], inside & ones[owner]
-        else:
-            offered[:, 0] = zeros[owner] & (k >= np.where(missing, 0, 1)[owner])
-            offered[:, 0] &= k < n_bins[owner]
-            offered[:, 1] = ones[owner] & (k >= 1)
+            n_bins = np.diff(self.first) - 1
+            of_ones = self.first[:-1][n_bins == 2] + 1
+            columns = np.zeros_like(offered)
+            columns[of_ones] = offered[of_ones]
+            return columns.ravel()
         return offered.ravel()
 
     def _drop_repeated(self, component: NDArray[np.integer]) -> None:
@@ -124,43 +117,24 @@ class Candidates:
 
     # -- one candidate ------------------------------------------------------------
 
-    def _where(self, number: int) -> tuple[int, int, int]:
-        position, default = divmod(number, 2)
-        feature = int(np.searchsorted(self.first, position, "right")) - 1
-        return feature, position - int(self.first[feature]), default
-
     def output(self, number: int) -> Bytes:
-        """Scores of a candidate on the rows; the last one asked for is kept."""
+        """Return the scores of a candidate on the rows; the last one is kept."""
         if number != self._last[0]:
-            self._last = number, self._output(number)
+            self._last = number, self.grid.output(*divmod(number, 2))
         return self._last[1]
 
-    def _output(self, number: int) -> Bytes:
-        feature, k, default = self._where(number)
-        codes = self.bins.codes[feature, : self.n_rows]
-        ones = codes >= k
-        if not default and self.bins.has_missing[feature]:
-            ones &= codes != len(self.bins.thresholds[feature]) + 1
-        return ones.view(np.uint8)
-
     def outputs(self, numbers: NDArray[np.integer]) -> Bytes:
-        """Scores of several candidates, a row each."""
-        made = np.empty((len(numbers), self.n_rows), np.uint8)
-        for at, number in enumerate(numbers.tolist()):
-            made[at] = self._output(number)
-        return made
+        """Return the scores of several candidates, one row each."""
+        return np.stack([self.grid.output(*divmod(n, 2)) for n in numbers.tolist()])
 
     def ranker(self, number: int) -> Stump | Presence | ScaledFeature:
-        """A candidate as it goes into a model."""
-        feature, k, default = self._where(number)
-        column = int(self.bins.features[feature])
-        thresholds = self.bins.thresholds[feature]
-        shown = default if self.bins.has_missing[feature] else max(self._fixed, 0)
-        if self._columns:
-            return ScaledFeature(column, 0.0, 1.0, float(shown))
-        if k in (0, len(thresholds) + 1):
-            return Presence(column, default)
-        return Stump(column, float(thresholds[k - 1]), shown)
+        """Return a candidate as it goes into a model."""
+        position, default = divmod(number, 2)
+        if not self._columns:
+            return self.grid.ranker(position, default)
+        feature, _ = self.grid.where(position)
+        shown = float(self.grid.shown_default(feature, default))
+        return ScaledFeature(int(self.bins.features[feature]), 0.0, 1.0, shown)
 
     def row_patterns(self, component: NDArray[np.integer]) -> int:
         """Number of rows that some candidate, or their component, tells apart."""
@@ -203,18 +177,13 @@ class Offer:
         top = float(self._peak[self._features].max(initial=0.0))
         if not top > NOISE:
             return None
-        falling: int | None = None
-        first = self._candidates.first
-        for f in self._features[self._peak[self._features] >= worst_tied(top)].tolist():
-            a, b = 2 * int(first[f]), 2 * int(first[f + 1])
-            part = self.sums[a:b]
-            at = first_best(np.abs(part), part, top)
-            assert at is not None  # (top is above the noise)
-            if part[at] > 0.0:
-                return a + at, float(part[at])
-            falling = a + at if falling is None else falling
-        assert falling is not None
-        return falling, float(self.sums[falling])
+        first = 2 * self._candidates.first
+        close = self._features[self._peak[self._features] >= worst_tied(top)].tolist()
+        parts = [self.sums[first[f] : first[f + 1]] for f in close]
+        found = first_best_of([(np.abs(part), part) for part in parts], top)
+        assert found is not None  # (top is above the noise)
+        part, at = found
+        return int(first[close[part]]) + at, float(parts[part][at])
 
 
 def check_columns(instances: Instances, rows: NDArray[np.integer]) -> None:
