@@ -1,45 +1,43 @@
-"""What the papers guarantee: bounds on training and generalisation error, with their terms.
+"""The papers' guarantees: bounds on training and generalisation error, with their terms.
 
-Every function gives a `Bound`: the number, what it is made of, and a sentence of what it
-says. A bound of 1 or more is *vacuous*, since no error is above 1. Where the conditions
-of a theorem do not hold there is no bound, and the number is infinite.
+Every function returns a `Bound`: the number, its terms, and a sentence that states it. A bound of
+1 or more is *vacuous*, since no error is above 1. Where the conditions of a theorem do not hold
+there is no bound, and the number is infinite.
 
-The bounds on generalisation are Freund et al. (2003, theorem 3) and Rudin & Schapire
-(2009, corollary 4 and section 3). They hold with probability ``1 - delta`` over the draw of
-the training set, for all rankers of a class at once, and are far from tight.
+The bounds on generalisation are those of Freund et al. (2003, theorem 3) and Rudin & Schapire
+(2009, section 3: corollary 4 and after corollary 5). They hold with probability ``1 - delta`` over
+the draw of the training set, for all rankers of a class at once, and are far from tight.
 """
 
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from crucial.boosting.trace import Trace
 from crucial.errors import NotRankedError
 from crucial.feedback.base import exp_or_inf
 from crucial.model.additive import AdditiveRanker
-from crucial.parameters import between, check, one_of, refuse
+from crucial.parameters import Rule, between, check, one_of, refuse
 
 __all__ = ["Bound", "finite_class_bound", "margin_bound", "training_bound", "vc_bound"]
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A guarantee.
+    """A bound on an error.
 
     Attributes
     ----------
     name : str
-        Where it comes from.
+        Name of the bound.
     value : float
         The number; infinite where the conditions of the theorem do not hold.
     terms : dict of str to float
-        What it is made of.
+        The terms of the number.
     says : str
-        What it says, in a sentence.
+        The bound in a sentence.
 
     Examples
     --------
@@ -55,7 +53,7 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says nothing, since no error is above 1."""
+        """Whether the bound is trivial, since no error is above 1."""
         return not self.value < 1.0
 
     def __float__(self) -> float:
@@ -71,19 +69,19 @@ class Bound:
 # -- training ---------------------------------------------------------------------------
 
 
-def training_bound(source: Any, by: str = "z") -> Bound:
-    """Bound on the weight of training pairs that are not ordered right.
+def training_bound(source: object, by: str = "z") -> Bound:
+    """Return the bound on the weight of training pairs that are not ordered correctly.
 
     Parameters
     ----------
     source : fitted estimator, Trace or AdditiveRanker
-        A model knows it from its training summary, a trace is taken whole.
+        A model has the numbers in its training summary; all rounds of a trace count.
     by : {"z", "slopes"}
         The product of the normalisers Z_t (Freund et al. 2003, theorem 1); or
         ``exp(-.5 sum r_t^2)``, which is larger, from the slopes r_t of the weak rankers
         (section 3.2 there; for RankBoost+ theorem 2 of Connamacher et al. 2019, with
         delta_t in the place of r_t). The second holds if every ``Z_t <= sqrt(1 - r_t^2)``,
-        as it is for the papers' steps at a learning rate of 1; else it is infinite.
+        as for the papers' steps at a learning rate of 1; else it is infinite.
 
     Examples
     --------
@@ -110,16 +108,16 @@ def training_bound(source: Any, by: str = "z") -> Bound:
         )
     elif by == "slopes" and squares is None:
         says = (
-            "No bound: in some round Z was above sqrt(1 - r^2), as steps of a learning rate below "
-            "1 are."
+            "No bound: in some round Z was above sqrt(1 - r^2), as it is with a learning rate "
+            "below 1."
         )
     else:
         says = f"Vacuous: {what} over {rounds} rounds is {value:.4g}, and no risk is above 1."
     return Bound(f"training bound on {risk}", value, terms, says)
 
 
-def _training_of(source: Any) -> tuple[str, int, float, float | None]:
-    """Risk, rounds, log of the product of Z, and sum of squared slopes where it counts."""
+def _training_of(source: object) -> tuple[str, int, float, float | None]:
+    """Return risk, rounds, log of the product of Z, and sum of squared slopes if it counts."""
     if isinstance(source, Trace):
         terms = source.bound_terms()
         risk = "R2" if any("delta" in one.extras for one in source) else "R1"
@@ -138,8 +136,8 @@ def _training_of(source: Any) -> tuple[str, int, float, float | None]:
     return known["risk"], known["rounds"], known["log_loss"], known["squares"]
 
 
-def _sound(known: Mapping[str, Any]) -> bool:
-    """Whether what a model file says can be told on."""
+def _sound(known: Mapping[str, object]) -> bool:
+    """Return whether the training summary of a model file has numbers where it should."""
     loss, squares = known.get("log_loss"), known.get("squares")
     numbers_ = [loss] if squares is None else [loss, squares]
     return known.get("risk") in ("R1", "R2") and all(type(one) in (int, float) for one in numbers_)
@@ -149,14 +147,14 @@ def _sound(known: Mapping[str, Any]) -> bool:
 
 
 def vc_bound(m: int, n: int, d: int, rounds: int, delta: float = 0.05) -> Bound:
-    """How far training and true error can be apart (Freund et al. 2003, theorem 3).
+    """Bound the difference of training and true error (Freund et al. 2003, theorem 3).
 
     For bipartite feedback and {0, 1} weak rankers, with probability ``1 - delta``.
 
     Parameters
     ----------
     m, n : int
-        Instances of the lower and of the higher class.
+        Instances of the lower and the higher class.
     d : int
         VC dimension of the weak rankers, at least 2.
     rounds : int
@@ -168,8 +166,8 @@ def vc_bound(m: int, n: int, d: int, rounds: int, delta: float = 0.05) -> Bound:
     -----
     ``d' = 2 (d + 1)(T + 1) log2(e (T + 1))`` and, for m and n each,
     ``2 sqrt((d' (ln(2 m / d') + 1) + ln(18 / delta)) / m)``. The theorem behind it counts
-    the ways in which 2m points can be split, which takes ``d' <= 2m``; beyond that the
-    root may even be of a negative number, and the bound is infinite.
+    the ways in which 2m points can be split, which needs ``d' <= 2m``; beyond that the bound
+    is infinite.
 
     Examples
     --------
@@ -177,8 +175,8 @@ def vc_bound(m: int, n: int, d: int, rounds: int, delta: float = 0.05) -> Bound:
     0.224632
     """
     for name, count, least in (("m", m, 1), ("n", n, 1), ("d", d, 2), ("rounds", rounds, 1)):
-        _check_count("vc_bound", name, count, least)
-    _check_delta("vc_bound", delta)
+        check("vc_bound", name, count, _whole(least))
+    check("vc_bound", "delta", delta, _DELTA)
     dimension = 2.0 * (d + 1) * (rounds + 1) * math.log2(math.e * (rounds + 1))
     low, high = (_vc_term(size, dimension, delta) for size in (m, n))
     value = low + high
@@ -198,6 +196,7 @@ def vc_bound(m: int, n: int, d: int, rounds: int, delta: float = 0.05) -> Bound:
 
 
 def _vc_term(size: float, dimension: float, delta: float) -> float:
+    """Return the term of one class; infinite if it has too few instances."""
     if dimension > 2 * size:
         return math.inf
     inside = dimension * (math.log(2 * size / dimension) + 1) + math.log(18 / delta)
@@ -213,7 +212,7 @@ def margin_bound(
     *,
     below: float = 0.0,
 ) -> Bound:
-    """Bound on the misranking of new pairs by margins (Rudin & Schapire 2009, equation 2).
+    """Bound the misranking of new pairs by margins (Rudin & Schapire 2009, equation 2).
 
     For convex combinations of {0, 1} weak rankers, with probability ``1 - delta``.
 
@@ -244,7 +243,7 @@ def margin_bound(
     """
     owner = "margin_bound"
     _check_sample(owner, m, crucial_share, delta, below)
-    _check_count(owner, "n_rankers", n_rankers, 1)
+    check(owner, "n_rankers", n_rankers, _whole(1))
     check(owner, "theta", theta, between(0.0, 1.0, low_open=True))
     size = math.log(n_rankers)
     needed = 64.0 * size / (crucial_share * theta) ** 2
@@ -259,7 +258,7 @@ def margin_bound(
     terms = {"below": below, "epsilon": epsilon, "instances_needed": needed, "delta": delta}
     if math.isinf(value):
         says = (
-            f"No bound: a margin of {theta:g} takes {needed:.4g} instances, and there are "
+            f"No bound: a margin of {theta:g} needs {needed:.4g} instances, and there are "
             f"{int(m):,}."
         )
     else:
@@ -275,7 +274,7 @@ def margin_bound(
 def finite_class_bound(
     m: int, crucial_share: float, n_functions: float, delta: float = 0.05, *, below: float = 0.0
 ) -> Bound:
-    """Bound on the misranking of new pairs by one of finitely many rankers.
+    """Bound the misranking of new pairs by one of finitely many rankers.
 
     Rudin & Schapire (2009, after corollary 5):
     ``sqrt(8 / (m E^2) (ln 2|F| + ln 1/delta))``.
@@ -318,7 +317,7 @@ def _generalisation(claim: str, value: float, delta: float) -> str:
 
 
 def _percent(value: float) -> str:
-    """A share as it is read, small ones too.
+    """Return a share as text, also if it is small.
 
     Examples
     --------
@@ -328,21 +327,18 @@ def _percent(value: float) -> str:
     return f"{100.0 * value:.3g}%"
 
 
-def _check_count(owner: str, name: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number; 1e6 is one."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not math.isfinite(value) or value < least or value != int(value):
-        raise refuse(owner, name, f"a whole number of at least {least}", value)
+def _whole(least: int) -> Rule:
+    """Allow whole numbers of at least ``least``; 1e6 is one."""
+    number = between(least, math.inf)
+    words = f"a whole number of at least {least}"
+    return Rule((words,), ("int",), lambda value: number.accepts(value) and value == int(value))
 
 
-def _check_delta(owner: str, delta: Any) -> None:
-    check(owner, "delta", delta, between(0.0, 1.0, low_open=True))
-    if delta == 1.0:
-        raise refuse(owner, "delta", "a number in (0, 1)", delta)
+_DELTA = between(0.0, 1.0, low_open=True, high_open=True)
 
 
-def _check_sample(owner: str, m: Any, crucial_share: Any, delta: Any, below: Any) -> None:
-    _check_count(owner, "m", m, 2)
+def _check_sample(owner: str, m: int, crucial_share: float, delta: float, below: float) -> None:
+    check(owner, "m", m, _whole(2))
     check(owner, "crucial_share", crucial_share, between(0.0, 0.5, low_open=True))
-    _check_delta(owner, delta)
+    check(owner, "delta", delta, _DELTA)
     check(owner, "below", below, between(0.0, 1.0))

@@ -1,27 +1,29 @@
-"""What happened round by round: bounds, risks, measures, and where it stopped."""
+"""Learning curves: bounds, risks and measures round by round."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from crucial.boosting.trace import Trace
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.pair_margins import margins
+from crucial.inspection.parts import model_of
 from crucial.inspection.results import Frame, as_frame, new_axes
 from crucial.measures.defaults import default_measure
-from crucial.measures.names import get_measure
+from crucial.measures.names import Measures, get_measures
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import sparkline
 from crucial.parameters import at_least, check
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, TableLike, VectorLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,30 +39,32 @@ _NO_CURVES = ("round", "ranker", "feature", "threshold", "seconds", "log_loss")
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """What `learning_curve` found.
+    """Result of `learning_curve`.
 
     Attributes
     ----------
     rounds : int array
-        1, 2, ...: the rounds that the columns of training tell of; empty without a trace.
+        1, 2, ...: the rounds of the training columns; empty without a trace.
     training : dict of str to array
         By name: "alpha", "r", "z", "loss" (E1, which is never below R1 on the training
-        pairs), "r1" and "r2" where they were recorded, what the algorithm's own parts told
-        (such as "e2"), and the measures on the eval set.
+        pairs), "r1" and "r2" where they were recorded, what parts of the algorithm add (such
+        as "e2"), and the measures on the eval set.
     watched : tuple of str
-        Which of these are measures on the eval set; the first decided when to stop.
+        Which of these are measures on the eval set; early stopping uses the first.
     stages : int array
-        Rounds after which the given rows were measured.
+        Rounds after which the rows were measured.
     measured : dict of str to array
-        Measures on the given rows after these rounds.
+        Measures on the rows after these rounds.
     margin_stages : int array
-        Rounds after which the margins of the given rows' pairs were looked at.
+        Rounds after which the margins of the pairs of the rows were computed.
     margins : dict of str to array
-        Their quantiles "5%", "25%", "50%" and "75%" (see `crucial.inspection.margins`).
+        Quantiles "5%", "25%", "50%" and "75%" of the margins (see `crucial.inspection.margins`).
     best_round : int
         Number of rounds the ranker has.
     stopped : str
         Why the training ended.
+    higher_is_better : dict of str to bool
+        Direction of the measures on the rows.
     """
 
     rounds: Ints
@@ -82,21 +86,25 @@ class LearningCurve:
         lines = [
             f"{self.best_round} rounds kept of {max(self.best_round, len(self.rounds))}{ended}"
         ]
-        for name, values in self.training.items():
-            if name in ("alpha", "r", "z"):
-                continue
-            what = f"{name} (eval)" if name in self.watched else name
-            lines.append(_line(what, values))
+        lines += [_line(name, values) for name, values in self._drawn()]
         lines += [_line(f"{name} (given rows)", values) for name, values in self.measured.items()]
         lines += [
             _line(f"margin, {name} of pairs", values) for name, values in self.margins.items()
         ]
         return "\n".join(lines)
 
+    def _drawn(self) -> list[tuple[str, Floats]]:
+        """Return the training columns that are curves, not values of single rounds."""
+        return [
+            (f"{name} (eval)" if name in self.watched else name, values)
+            for name, values in self.training.items()
+            if name not in ("alpha", "r", "z")
+        ]
+
     def to_frame(self) -> Frame:
-        """One row a round; measures on given rows are NaN where they were not taken."""
+        """Return one row per round; measures on rows are NaN where they were not computed."""
         rounds = np.union1d(self.rounds, np.union1d(self.stages, self.margin_stages))
-        columns: dict[str, Any] = {"round": rounds.tolist()}
+        columns: dict[str, list[float]] = {"round": rounds.tolist()}
         for name, values in self.training.items():
             columns[name] = _spread(rounds, self.rounds, values)
         for name, values in self.measured.items():
@@ -107,12 +115,10 @@ class LearningCurve:
         return as_frame(columns)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw all curves but those of single rounds; needs matplotlib. Returns the axes."""
+        """Draw all curves; needs matplotlib. Returns the axes."""
         ax = new_axes(ax)
-        for name, values in self.training.items():
-            if name not in ("alpha", "r", "z"):
-                label = f"{name} (eval)" if name in self.watched else name
-                ax.plot(self.rounds, values, label=label)
+        for name, values in self._drawn():
+            ax.plot(self.rounds, values, label=name)
         for name, values in self.measured.items():
             ax.plot(self.stages, values, marker=".", label=f"{name} (given rows)")
         ax.axvline(self.best_round, linestyle=":", color="0.5", label="rounds kept")
@@ -122,6 +128,7 @@ class LearningCurve:
 
 
 def _line(name: str, values: Floats) -> str:
+    """Return a curve as a line of text."""
     there = values[np.isfinite(values)]
     if not len(there):
         return f"{name:<22} no values"
@@ -138,7 +145,7 @@ def _spread(rounds: Ints, at: Ints, values: Floats) -> list[float]:
 
 
 def stages_of(n_rounds: int, count: int) -> Ints:
-    """Rounds to look after: all if they are few, else closer together at the start.
+    """Return the rounds to measure after: all if they are few, else closer at the start.
 
     Examples
     --------
@@ -152,29 +159,29 @@ def stages_of(n_rounds: int, count: int) -> Ints:
 
 
 def learning_curve(
-    ranker: Any,
-    X: Any = None,
-    y: Any = None,
+    ranker: object,
+    X: TableLike | None = None,
+    y: VectorLike | None = None,
     *,
-    qid: Any = None,
-    metrics: Any = None,
+    qid: VectorLike | None = None,
+    metrics: Measures | None = None,
     stages: int = 40,
     margin_stages: int = 12,
 ) -> LearningCurve:
-    """What happened round by round.
+    """Return bounds, risks and measures round by round.
 
     Parameters
     ----------
     ranker : fitted estimator, AdditiveRanker or RankAdditionRanker
         An estimator has the trace of its training. A model alone is measured on the rows.
     X, y, qid : rows, labels and queries, optional
-        To measure on: the ranker as it was after some of its rounds.
+        Rows to measure the ranker on, as it was after some of its rounds.
     metrics : str, Measure, or several of them, optional
         Measures on these rows. Default: ndcg@10, or auc without queries.
     stages : int
-        After how many rounds to measure, at most.
+        After how many of the rounds to measure, at most.
     margin_stages : int
-        After how many rounds to look at the margins of all pairs, at most; 0 is never.
+        After how many of the rounds to compute the margins of all pairs, at most; 0 is none.
 
     Returns
     -------
@@ -183,12 +190,8 @@ def learning_curve(
     check("learning_curve", "stages", stages, at_least(1))
     check("learning_curve", "margin_stages", margin_stages, at_least(0))
     trace = getattr(ranker, "trace_", None)
-    model = getattr(ranker, "model_", ranker)
+    model = model_of(ranker) if trace is None else getattr(ranker, "model_", ranker)
     if trace is None and not isinstance(model, AdditiveRanker | RankAdditionRanker):
-        if hasattr(ranker, "fit"):
-            from sklearn.utils.validation import check_is_fitted
-
-            check_is_fitted(ranker)
         raise NotRankedError(
             f"{type(ranker).__name__} has no rounds: neither a trace nor an additive model."
         )
@@ -206,26 +209,19 @@ def learning_curve(
         whole = getattr(ranker, "ensemble_", model)
         if not isinstance(whole, AdditiveRanker | RankAdditionRanker):
             raise NotRankedError(f"{type(ranker).__name__} cannot be cut to its first rounds.")
+        if y is None:
+            raise DataError("learning_curve needs the labels of the rows: y.")
         at, measured, directions = _staged(whole, X, y, qid, metrics, stages)
         margin_at, of_pairs = _margins_by_round(whole, X, y, qid, margin_stages)
     best = getattr(ranker, "best_round_", None)
     best = int(getattr(model, "n_rounds", len(rounds)) if best is None else best)
     stopped = getattr(trace, "stopped", "") or ("all rounds done" if trace is not None else "")
-    return LearningCurve(
-        rounds,
-        training,
-        watched,
-        at,
-        measured,
-        margin_at,
-        of_pairs,
-        best,
-        stopped,
-        directions,
-    )
+    measures = (at, measured, margin_at, of_pairs)
+    return LearningCurve(rounds, training, watched, *measures, best, stopped, directions)
 
 
-def _of_trace(trace: Any) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
+def _of_trace(trace: Trace | None) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
+    """Return rounds, columns and watched measures of a trace."""
     if trace is None or not len(trace):
         return np.zeros(0, np.int64), {}, ()
     columns = {
@@ -238,22 +234,19 @@ def _of_trace(trace: Any) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
 
 def _staged(
     model: AdditiveRanker | RankAdditionRanker,
-    X: Any,
-    y: Any,
-    qid: Any,
-    metrics: Any,
+    X: TableLike,
+    y: VectorLike,
+    qid: VectorLike | None,
+    metrics: Measures | None,
     count: int,
 ) -> tuple[Ints, dict[str, Floats], dict[str, bool]]:
     """Measure the model after some of its rounds."""
-    if y is None:
-        raise DataError("learning_curve needs the labels of the rows: y.")
     instances = checked_rows(model, X)
     groups = Groups.from_qid(qid, instances.n_rows)
     labels = np.asarray(y, np.float64)
     if metrics is None:
         metrics = default_measure(labels, qid is not None)
-    several = isinstance(metrics, Sequence) and not isinstance(metrics, str)
-    chosen = [get_measure(one) for one in (metrics if several else [metrics])]
+    chosen = get_measures(metrics)
     prepared = {one.name: one.prepare(labels, groups) for one in chosen}
     at = stages_of(model.n_rounds, count)
     values: dict[str, list[float]] = {name: [] for name in prepared}
@@ -261,15 +254,20 @@ def _staged(
         scores = model.truncate(stage).predict(instances, groups)
         for name, measure in prepared.items():
             values[name].append(float(measure(scores)))
-    made = {name: np.array(row, np.float64) for name, row in values.items()}
-    return at, made, {one.name: one.higher_is_better for one in chosen}
+    columns = {name: np.array(row, np.float64) for name, row in values.items()}
+    return at, columns, {one.name: one.higher_is_better for one in chosen}
 
 
 def _margins_by_round(
-    model: AdditiveRanker | RankAdditionRanker, X: Any, y: Any, qid: Any, count: int
+    model: AdditiveRanker | RankAdditionRanker,
+    X: TableLike,
+    y: VectorLike,
+    qid: VectorLike | None,
+    count: int,
 ) -> tuple[Ints, dict[str, Floats]]:
-    """Quantiles of the margins after some of the rounds; none where there is no pair."""
-    labels, codes = np.asarray(y, np.float64), Groups.from_qid(qid, len(y)).codes
+    """Return quantiles of the margins after some of the rounds; none if there is no pair."""
+    labels = np.asarray(y, np.float64)
+    codes = Groups.from_qid(qid, len(labels)).codes
     if count == 0 or not has_pairs(labels, codes):
         return np.zeros(0, np.int64), {}
     at = stages_of(model.n_rounds, count)
@@ -282,7 +280,7 @@ def _margins_by_round(
 
 
 def has_pairs(y: Floats, codes: Ints) -> bool:
-    """Whether some query has two different labels."""
+    """Return whether some query has two different labels."""
     order = np.lexsort((y, codes))
     same = codes[order][1:] == codes[order][:-1]
     return bool((same & (y[order][1:] != y[order][:-1])).any())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 
 from crucial.boosting.plus.pairs import list_pairs
 from crucial.boosting.plus.span import Span
@@ -21,41 +20,41 @@ from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
 from crucial.parameters import at_least, check, none_or
-from crucial.types import Bytes, Floats
+from crucial.types import Bytes, Floats, TableLike, VectorLike
 
 __all__ = ["e2_trace"]
 
 
 def e2_trace(
-    ranker: Any,
-    X: Any,
-    y: Any = None,
+    ranker: object,
+    X: TableLike,
+    y: VectorLike | None = None,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    pairs: Any = None,
-    pair_weight: Any = None,
+    qid: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
+    pairs: ArrayLike | None = None,
+    pair_weight: VectorLike | None = None,
     max_pairs: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Floats:
-    """E2 after every round, the ensemble expressed on an independent set of its rankers.
+    """Return E2 after every round, with the ensemble expressed on independent weak rankers.
 
     E2 depends on the set that F2 is defined on (Connamacher et al. 2019, section 3.2), so
-    the weak rankers of the ensemble are taken one after the other as in their section 5: an
+    the weak rankers of the ensemble are processed one after the other as in their section 5: an
     independent one joins the set; one in the span of the set changes the weights of its
     members, so that the scores of all pairs stay those of the ensemble.
 
     Parameters
     ----------
     ranker : fitted estimator or AdditiveRanker
-        Of weak rankers with scores 0 and 1. All rounds of an estimator count, and pairs are
-        weighed as it weighed them (``balance`` and ``gain``).
+        Its weak rankers must have scores 0 and 1. All rounds of an estimator count, and pairs
+        have the weights of its training (``balance`` and ``gain``).
     X : array, sparse matrix or frame of shape (n_rows, n_features)
     y, qid, sample_weight : labels, as in ``fit``
     pairs, pair_weight : explicit pairs (winner, loser), as in ``fit_pairs``, instead of y
     max_pairs, random_state : int
-        Look at a random sample of the pairs, if there are more.
+        Use a random sample of the pairs, if there are more.
     n_jobs : int or None
         Threads; None for all cores.
 
@@ -82,12 +81,10 @@ def e2_trace(
     instances = Instances.from_input(X)
     groups = Groups.from_qid(qid, instances.n_rows)
     feedback: Feedback
-    if (y is None) == (pairs is None):
-        raise DataError("e2_trace needs labels (y) or pairs, and not both.")
-    if pairs is not None:
-        how = getattr(ranker, "contradictions", "keep")
-        feedback = PairFeedback(pairs, instances.n_rows, weight=pair_weight, contradictions=how)
-    else:
+    if pairs is not None and y is None:
+        rule = getattr(ranker, "contradictions", "keep")
+        feedback = PairFeedback(pairs, instances.n_rows, weight=pair_weight, contradictions=rule)
+    elif y is not None and pairs is None:
         feedback = LabelFeedback(
             y,
             groups,
@@ -95,6 +92,8 @@ def e2_trace(
             balance=getattr(ranker, "balance", "pairs"),
             gain=getattr(ranker, "gain", None),
         )
+    else:
+        raise DataError("e2_trace needs labels (y) or pairs, and not both.")
     listed = list_pairs(feedback, max_pairs, random_state)
     kernels = PlusSums(listed.n_pairs, model.n_rounds, count_threads(n_jobs))
     expressed = _Expressed(PairWeights(listed, kernels))
@@ -114,6 +113,7 @@ def e2_trace(
 
 
 def _output(ranker: WeakRankerLike, instances: Instances, groups: Groups) -> Floats:
+    """Return the scores of a weak ranker, computed from its own feature alone if it has one."""
     if isinstance(ranker, Stump | Presence | ScaledFeature):
         alone = msgspec.structs.replace(ranker, feature=0)
         return alone.scores(instances.column(ranker.feature)[:, None], groups)
@@ -128,19 +128,19 @@ class _Expressed:
         self._weights = weights
         self._span = Span(weights.pairs.component)
         self._beta: dict[int, Floats] = {}
-        # (by identity: a ranker of a user need not be hashable; the model keeps them alive)
-        self._seen: dict[Any, int] = {}
+        # (by identity: a user's ranker need not be hashable; the model keeps them alive)
+        self._seen: dict[object, int] = {}
 
-    def _key(self, ranker: WeakRankerLike) -> Any:
+    def _key(self, ranker: WeakRankerLike) -> object:
         own = isinstance(ranker, Stump | Presence | ScaledFeature)
         return ranker if own else id(ranker)
 
     def knows(self, ranker: WeakRankerLike) -> bool:
-        """Whether a ranker was met before."""
+        """Return whether a ranker was added before."""
         return self._key(ranker) in self._seen
 
     def learn(self, ranker: WeakRankerLike, output: Bytes) -> None:
-        """Find what a ranker is a combination of, itself if of no others."""
+        """Find the combination of the set that a ranker is; itself if it is independent."""
         number = len(self._seen)
         self._seen[self._key(ranker)] = number
         if self._span.add(output):
@@ -153,7 +153,7 @@ class _Expressed:
         self._beta[number] = beta
 
     def add(self, ranker: WeakRankerLike, weight: float) -> float:
-        """E2 with a ranker's weight added."""
+        """Add the weight of a ranker, and return E2."""
         beta = self._beta[self._seen[self._key(ranker)]]
         for place in np.flatnonzero(beta).tolist():
             column = self._weights.used[:, place].astype(np.uint8)

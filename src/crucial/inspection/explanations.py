@@ -1,48 +1,48 @@
-"""Why one item stands above another, and what makes up a score."""
+"""Explain why one item ranks above another, and what a score is made of."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from crucial.data.instances import Instances
-from crucial.inspection.parts import Parts, additive_model, feature_parts
+from crucial.inspection.parts import ScoreParts, additive_model, feature_parts
 from crucial.inspection.results import Frame, as_frame, feature_name, new_axes, shown
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.parameters import at_least, check, int_between
-from crucial.types import Floats
+from crucial.types import Floats, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Comparison", "Contributions", "contributions", "why"]
+__all__ = ["Contributions", "PairExplanation", "contributions", "why"]
 
 
-_TOP = 12  # features drawn or printed; the others are added up
+_TOP = 12  # features drawn; the others are summed
 
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What makes up the score of one item, the largest part first.
+    """What the score of one item is made of, the largest part first.
 
     Attributes
     ----------
     score : float
-        As the ranker predicts it.
+        The prediction of the ranker.
     features : tuple of int
         Numbers of the used features, by absolute part.
     names : tuple of str
     values : array
-        The item's values; NaN where a feature abstains.
+        Values of the item; NaN where a feature is missing.
     added : array
-        What each adds. They and the intercept sum to the score (to the rounding of the sum).
+        What each feature adds. They and the intercept sum to the score (up to rounding).
     intercept : float
-        What every item gets, if the ranker has constants.
+        What is added for every item, if the ranker has constants.
     """
 
     score: float
@@ -57,35 +57,35 @@ class Contributions:
         if self.intercept:
             lines.append(f"{self.intercept:+10.4g}  for every item")
         for name, value, part in zip(self.names, self.values, self.added):
-            lines.append(f"{part:+10.4g}  {shown(name, 24)} {_said(value)}")
+            lines.append(f"{part:+10.4g}  {shown(name, 24)} {_text(value)}")
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:
-        """One row a feature."""
+        """Return one row per feature."""
         columns = {"feature": self.features, "name": self.names}
         return as_frame(columns | {"value": self.values.tolist(), "adds": self.added.tolist()})
 
     def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest parts as bars; needs matplotlib. Returns the axes."""
-        labels = [f"{n} = {_said(v)}" for n, v in zip(self.names, self.values)]
+        labels = [f"{n} = {_text(v)}" for n, v in zip(self.names, self.values)]
         return _bars(ax, labels, self.added, top, f"score {self.score:.4g}")
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """Why item a stands above item b (or below), the largest reason first.
+class PairExplanation:
+    """Why item a ranks above item b (or below), the largest reason first.
 
     Attributes
     ----------
     a, b : int
         Rows of the two items.
     score_a, score_b : float
-        As the ranker predicts them.
+        The predictions of the ranker.
     features : tuple of int
         Numbers of the used features, by absolute part.
     names : tuple of str
     values_a, values_b : array
-        The items' values; NaN where a feature abstains.
+        Values of the items; NaN where a feature is missing.
     added : array
         What each feature adds for a minus what it adds for b.
     """
@@ -102,29 +102,26 @@ class Comparison:
 
     @property
     def margin(self) -> float:
-        """``score_a - score_b``, which ``added`` sums to (to the rounding of the sums)."""
+        """``score_a - score_b``, the sum of ``added`` (up to rounding)."""
         return self.score_a - self.score_b
 
     def __str__(self) -> str:
-        said = "above" if self.margin > 0 else "below" if self.margin < 0 else "level with"
+        side = "above" if self.margin > 0 else "below" if self.margin < 0 else "level with"
         by = f" by {abs(self.margin):.6g}" if self.margin else ""
         lines = [
-            f"row {self.a} (score {self.score_a:.6g}) stands {said} row {self.b} "
+            f"row {self.a} (score {self.score_a:.6g}) stands {side} row {self.b} "
             f"(score {self.score_b:.6g}){by}:"
         ]
-        differ = [slot for slot in range(len(self.names)) if self.added[slot]]
-        for slot in differ:
-            one, other = _said(self.values_a[slot]), _said(self.values_b[slot])
-            lines.append(
-                f"{self.added[slot]:+10.4g}  {shown(self.names[slot], 24)} {one} against {other}"
-            )
-        same = len(self.names) - len(differ)
+        for name, a, b, part in zip(self.names, self.values_a, self.values_b, self.added):
+            if part:
+                lines.append(f"{part:+10.4g}  {shown(name, 24)} {_text(a)} against {_text(b)}")
+        same = len(self.names) - int(np.count_nonzero(self.added))
         if same:
             lines.append(f"{'0':>10}  {same} features make no difference")
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:
-        """One row a feature."""
+        """Return one row per feature."""
         return as_frame(
             {
                 "feature": self.features,
@@ -138,16 +135,17 @@ class Comparison:
     def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest reasons as bars; needs matplotlib. Returns the axes."""
         values = zip(self.names, self.values_a, self.values_b)
-        labels = [f"{name}: {_said(x)} against {_said(y)}" for name, x, y in values]
+        labels = [f"{name}: {_text(x)} against {_text(y)}" for name, x, y in values]
         title = f"row {self.a} above row {self.b}: {self.margin:+.4g}"
         return _bars(ax, labels, self.added, top, title)
 
 
-def _said(value: float) -> str:
+def _text(value: float) -> str:
     return "missing" if math.isnan(value) else f"{value:.6g}"
 
 
 def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: str) -> Axes:
+    """Draw the first ``top`` parts as bars, and the sum of the others."""
     check("plot", "top", top, at_least(1))
     ax = new_axes(ax)
     names, values = labels[:top], added[:top].tolist()
@@ -162,17 +160,17 @@ def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: st
     return ax
 
 
-def _largest_first(parts: Floats) -> NDArray[np.intp]:
-    return np.argsort(-np.abs(parts), kind="stable")
+def _largest_first(
+    model: AdditiveRanker, parts: ScoreParts, added: Floats
+) -> tuple[NDArray[np.intp], tuple[int, ...], tuple[str, ...]]:
+    """Return the order of the parts, and numbers and names of their features in this order."""
+    order = np.argsort(-np.abs(added), kind="stable")
+    features = tuple(parts.features[order].tolist())
+    return order, features, tuple(feature_name(model.feature_names, f) for f in features)
 
 
-def _split(model: AdditiveRanker, X: Any) -> tuple[Parts, Floats]:
-    instances = checked_rows(model, X)
-    return feature_parts(model, instances), model.predict(instances)
-
-
-def contributions(ranker: Any, x: Any) -> Contributions:
-    """What every feature adds to the score of one item.
+def contributions(ranker: object, x: TableLike) -> Contributions:
+    """Return what each feature adds to the score of one item.
 
     Parameters
     ----------
@@ -191,26 +189,22 @@ def contributions(ranker: Any, x: Any) -> Contributions:
             +1  feature 0                1
          +0.25  feature 1                missing
     """
-    if not isinstance(x, Instances) and np.ndim(x) == 1 and not hasattr(x, "columns"):
-        x = np.asarray(x, np.float64).reshape(1, -1)
+    if not isinstance(x, Instances) and not hasattr(x, "columns"):
+        values = cast(ArrayLike, x)
+        x = np.asarray(values, np.float64).reshape(1, -1) if np.ndim(values) == 1 else x
     model = additive_model(ranker, "contributions")
-    parts, scores = _split(model, x)
-    check("contributions", "number of rows in x", len(scores), int_between(1, 1))
-    order = _largest_first(parts.added[0])
-    used = tuple(parts.features[order].tolist())
-    called = tuple(feature_name(model.feature_names, feature) for feature in used)
+    instances = checked_rows(model, x)
+    check("contributions", "number of rows in x", instances.n_rows, int_between(1, 1))
+    parts = feature_parts(model, instances)
+    order, features, names = _largest_first(model, parts, parts.added[0])
+    score = float(model.predict(instances)[0])
     return Contributions(
-        float(scores[0]),
-        used,
-        called,
-        parts.columns[0, order],
-        parts.added[0, order],
-        model.intercept,
+        score, features, names, parts.columns[0, order], parts.added[0, order], model.intercept
     )
 
 
-def why(ranker: Any, X: Any, a: int, b: int) -> Comparison:
-    """Why the item in row ``a`` stands above the one in row ``b``.
+def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
+    """Explain why the item in row ``a`` ranks above the one in row ``b``.
 
     Parameters
     ----------
@@ -234,20 +228,12 @@ def why(ranker: Any, X: Any, a: int, b: int) -> Comparison:
     instances = checked_rows(model, X)
     for name, row in (("a", a), ("b", b)):
         check("why", name, row, int_between(0, instances.n_rows - 1))
-    table = instances.table
-    pair = table.tocsr()[[a, b]].tocsc() if instances.is_sparse else table[[a, b]]
-    parts, scores = _split(model, Instances(pair, instances.names))
-    difference = parts.added[0] - parts.added[1]
-    order = _largest_first(difference)
-    used = tuple(parts.features[order].tolist())
-    return Comparison(
-        int(a),
-        int(b),
-        float(scores[0]),
-        float(scores[1]),
-        used,
-        tuple(feature_name(model.feature_names, feature) for feature in used),
-        parts.columns[0, order],
-        parts.columns[1, order],
-        difference[order],
+    pair = instances.take_rows([a, b])
+    parts = feature_parts(model, pair)
+    added = parts.added[0] - parts.added[1]
+    order, features, names = _largest_first(model, parts, added)
+    score_a, score_b = model.predict(pair).tolist()
+    values_a, values_b = parts.columns[:, order]
+    return PairExplanation(
+        int(a), int(b), score_a, score_b, features, names, values_a, values_b, added[order]
     )

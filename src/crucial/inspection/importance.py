@@ -1,11 +1,11 @@
-"""How much each feature matters, and which never did."""
+"""Importances of features: by weight, by drop in loss, by permutation."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
-from crucial.inspection.results import Frame, as_frame, feature_name, new_axes, shown
+from crucial.inspection.parts import model_of
+from crucial.inspection.results import Frame, as_frame, feature_name, listed, new_axes, shown
 from crucial.measures.defaults import default_measure
-from crucial.measures.names import get_measure
+from crucial.measures.names import MeasureLike, get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.parameters import at_least, check, int_between, one_of
-from crucial.types import Floats
+from crucial.types import Floats, TableLike, VectorLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +38,7 @@ _MEANINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Importances:
-    """What `importances` found; ``result["bm25"]`` is one feature's.
+    """Result of `importances`; ``result["bm25"]`` is the importance of one feature.
 
     Attributes
     ----------
@@ -48,9 +49,9 @@ class Importances:
     names : tuple of str
         All features, in the order of the ranker.
     values : array of shape (n_features,)
-        The importance of each; for permutation the mean over repeats.
+        Importance of each feature; for permutation the mean over repeats.
     repeats : array of shape (n_repeats, n_features) or None
-        Permutation: how much worse the measure got each time.
+        Permutation: how much worse the measure got in each repeat.
     baseline : float or None
         Permutation: the measure before.
     """
@@ -69,7 +70,7 @@ class Importances:
 
     @property
     def order(self) -> list[int]:
-        """Features, the most important first; equal ones in the order of the ranker."""
+        """Features, the most important first; equals in the order of the ranker."""
         return [int(f) for f in np.argsort(-self.values, kind="stable")]
 
     @property
@@ -97,16 +98,14 @@ class Importances:
                 f"{shown(self.names[feature], 24)} {self.values[feature]:8.4f}{give}".rstrip()
             )
         if silent:
-            few = ", ".join(shown(name, 24).strip() for name in self.never[:8])
-            more = f" and {len(self.never) - 8} more" if len(self.never) > 8 else ""
-            lines.append(f"never mattered: {few}{more}")
+            lines.append(f"never mattered: {listed(self.never)}")
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:
-        """One row a feature, the most important first."""
+        """Return one row per feature, the most important first."""
         order = self.order
-        columns: dict[str, Any] = {
-            "feature": order,
+        columns: dict[str, list[object]] = {
+            "feature": list(order),
             "name": [self.names[f] for f in order],
             "importance": self.values[order].tolist(),
         }
@@ -128,19 +127,19 @@ class Importances:
 
 
 def importances(
-    ranker: Any,
-    X: Any = None,
-    y: Any = None,
+    ranker: object,
+    X: TableLike | None = None,
+    y: VectorLike | None = None,
     *,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     kind: str = "weight",
-    metric: Any = None,
+    metric: MeasureLike | None = None,
     shuffle: str = "within",
     repeats: int = 5,
     random_state: int = 0,
     features: Sequence[int] | None = None,
 ) -> Importances:
-    """How much each feature matters.
+    """Return how much each feature matters.
 
     Parameters
     ----------
@@ -148,19 +147,19 @@ def importances(
     X, y, qid : rows, labels and queries
         For "permutation" only.
     kind : {"weight", "drop", "permutation"}
-        "weight": share of the ranker's absolute weight. "drop": share of the drop in the
+        "weight": share of the absolute weight of the ranker. "drop": share of the drop in the
         logarithm of the training loss, over the rounds that chose the feature; needs an
-        estimator, which has the trace. "permutation": how much worse a measure gets when
-        the feature's values change places; works for every ranker.
+        estimator, which has the trace. "permutation": how much worse a measure gets when the
+        values of the feature are shuffled; works for every ranker.
     metric : str or Measure, optional
         For "permutation". Default: ndcg@10, or auc without queries or with labels below 0.
     shuffle : {"within", "over"}
-        Values change places inside each query, or among all rows. Only the first leaves
-        what a query's items have in common untouched, which no ranking depends on.
+        Shuffle values within each query, or over all rows. Only "within" leaves alone what
+        the items of a query have in common, which no ranking depends on.
     repeats, random_state : int
         How often to shuffle a feature, and the seed.
     features : sequence of int, optional
-        For "permutation": the features to look at; the others are left at 0.
+        For "permutation": the features to shuffle; the others are left at 0.
 
     Returns
     -------
@@ -176,13 +175,8 @@ def importances(
     check("importances", "kind", kind, one_of(*KINDS))
     if kind == "permutation":
         return _permuted(ranker, X, y, qid, metric, shuffle, repeats, random_state, features)
-    frozen = AdditiveRanker | RankAdditionRanker
-    if not isinstance(ranker, frozen) and hasattr(ranker, "fit"):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(ranker)
-    model = getattr(ranker, "model_", ranker)
-    if not isinstance(model, frozen):
+    model = model_of(ranker)
+    if not isinstance(model, AdditiveRanker | RankAdditionRanker):
         raise NotRankedError(
             f"importances of kind {kind!r} are those of additive rankers, and "
             f"{type(ranker).__name__} is none; kind='permutation' works for every ranker."
@@ -193,8 +187,8 @@ def importances(
     return Importances(kind, _MEANINGS[kind], names, _drops(ranker, model))
 
 
-def _drops(ranker: Any, model: AdditiveRanker | RankAdditionRanker) -> Floats:
-    """Share of every feature in what the rounds of the model took off the loss."""
+def _drops(ranker: object, model: AdditiveRanker | RankAdditionRanker) -> Floats:
+    """Return the share of each feature in what the rounds of the model took off the loss."""
     trace = getattr(ranker, "trace_", None)
     if trace is None:
         raise NotRankedError(
@@ -214,24 +208,25 @@ def _drops(ranker: Any, model: AdditiveRanker | RankAdditionRanker) -> Floats:
 
 
 def _permuted(
-    ranker: Any,
-    X: Any,
-    y: Any,
-    qid: Any,
-    metric: Any,
+    ranker: object,
+    X: TableLike | None,
+    y: VectorLike | None,
+    qid: VectorLike | None,
+    metric: MeasureLike | None,
     shuffle: str,
     repeats: int,
     random_state: int,
     features: Sequence[int] | None,
 ) -> Importances:
+    """Return how much worse a measure gets when each feature is shuffled."""
     check("importances", "shuffle", shuffle, one_of("within", "over"))
     check("importances", "repeats", repeats, at_least(1))
     check("importances", "random_state", random_state, at_least(0))
     if X is None or y is None:
         raise DataError("importances of kind 'permutation' need rows and labels: X and y.")
     model = getattr(ranker, "model_", ranker)
-    additive = isinstance(model, AdditiveRanker | RankAdditionRanker)
-    instances = checked_rows(model, X) if additive else Instances.from_input(X)
+    own = model if isinstance(model, AdditiveRanker | RankAdditionRanker) else None
+    instances = Instances.from_input(X) if own is None else checked_rows(own, X)
     groups = Groups.from_qid(qid, instances.n_rows)
     labels = np.asarray(y, np.float64)
     measure = get_measure(default_measure(labels, qid is not None) if metric is None else metric)
@@ -239,7 +234,7 @@ def _permuted(
     predict = predictor(ranker, model, groups, qid, X)
     before = value(predict(instances))
     sign = 1.0 if measure.higher_is_better else -1.0
-    used = _looked_at(model) if additive else list(range(instances.n_features))
+    used = list(range(instances.n_features)) if own is None else _used_features(own)
     if features is not None:
         for feature in features:
             check("importances", "features", feature, int_between(0, instances.n_features - 1))
@@ -259,8 +254,8 @@ def _permuted(
     return Importances("permutation", meaning, names, out.mean(axis=0), out, float(before))
 
 
-def _looked_at(model: AdditiveRanker | RankAdditionRanker) -> list[int]:
-    """Features that can make a difference; all, where a weak ranker does not say its own."""
+def _used_features(model: AdditiveRanker | RankAdditionRanker) -> list[int]:
+    """Return the features that can make a difference; all if a weak ranker does not name its."""
     named = [getattr(weak, "feature", None) for weak in model.rankers]
     if any(feature is None for feature in named):
         return list(range(model.n_features))
@@ -268,32 +263,35 @@ def _looked_at(model: AdditiveRanker | RankAdditionRanker) -> list[int]:
 
 
 def predictor(
-    ranker: Any, model: Any, groups: Groups, qid: Any, X: Any
+    ranker: object,
+    model: object,
+    groups: Groups,
+    qid: VectorLike | None,
+    X: TableLike,
 ) -> Callable[[Instances], Floats]:
-    """Scores of rows, whatever the ranker is."""
+    """Return the function that scores rows, whatever the ranker is."""
     if isinstance(model, AdditiveRanker | RankAdditionRanker):
         return lambda rows: model.predict(rows, groups)
-    if not hasattr(ranker, "predict"):
+    predict = getattr(ranker, "predict", None)
+    if predict is None:
         raise NotRankedError(f"importances need a ranker with predict(X). Got {ranker!r}.")
-    takes_qid = "qid" in inspect.signature(ranker.predict).parameters
-    more = {"qid": qid} if takes_qid else {}
-
-    def scores(rows: Instances) -> Floats:
-        return np.asarray(ranker.predict(in_form_of(X, rows), **more), np.float64)
-
-    return scores
+    more = {"qid": qid} if "qid" in inspect.signature(predict).parameters else {}
+    return lambda rows: np.asarray(predict(in_form_of(X, rows), **more), np.float64)
 
 
-def in_form_of(X: Any, rows: Instances) -> Any:
-    """Rows in the form in which X came, for rankers that ask for names."""
+def in_form_of(X: TableLike, rows: Instances) -> TableLike:
+    """Return rows in the form of X, for rankers that need names."""
+    table: TableLike = rows.table
     if rows.names is None or rows.is_sparse or not hasattr(X, "columns"):
-        return rows.table
-    return type(X)({name: rows.table[:, j] for j, name in enumerate(rows.names)})
+        return table
+    new_frame: Callable[[dict[str, object]], TableLike] = type(X)
+    return new_frame({name: rows.table[:, j] for j, name in enumerate(rows.names)})
 
 
 def _shuffled(
-    column: NDArray[Any], groups: Groups, shuffle: str, rng: np.random.Generator
-) -> NDArray[Any]:
+    column: NDArray[np.generic], groups: Groups, shuffle: str, rng: np.random.Generator
+) -> NDArray[np.generic]:
+    """Return the values of a feature in another order."""
     if shuffle == "over":
         return np.asarray(rng.permutation(column))
     inside = np.lexsort((rng.random(len(column)), groups.codes))
@@ -302,8 +300,8 @@ def _shuffled(
     return out
 
 
-def _with_column(instances: Instances, feature: int, column: NDArray[Any]) -> Instances:
-    """The same rows with other values of one feature."""
+def _with_column(instances: Instances, feature: int, column: NDArray[np.generic]) -> Instances:
+    """Return the same rows with other values of one feature."""
     if not instances.is_sparse:
         table = np.array(instances.table, dtype=np.result_type(instances.table, column), copy=True)
         table[:, feature] = column

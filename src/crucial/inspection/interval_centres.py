@@ -1,10 +1,10 @@
-"""Where the intervals of relevance lie on a feature: figure 5 of Wang et al."""
+"""Centres of the intervals of relevance on a feature: figure 5 of Wang et al."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from crucial.inspection.results import Frame, as_frame, axes_grid, feature_name,
 from crucial.model.quasi_knn import MAX_INTERVALS
 from crucial.model.shape import sparkline
 from crucial.parameters import check, int_between, one_of
-from crucial.types import Floats
+from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.intervals import CENTRES, centres_of, interval_codes
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ __all__ = ["IntervalCentres", "centres"]
 
 @dataclass(frozen=True, eq=False)
 class IntervalCentres:
-    """What `centres` found.
+    """Result of `centres`.
 
     Attributes
     ----------
     features : tuple of int
     names : tuple of str
-        What to call them.
+        Names of the features.
     values : dict of str to array of shape (n_features, n_intervals)
         By kind of centre; the least relevant interval first, NaN where it has no value.
     """
@@ -56,25 +56,22 @@ class IntervalCentres:
         for place, name in enumerate(self.names):
             for kind, table in self.values.items():
                 row = table[place][np.isfinite(table[place])]
-                said = " ".join("-" if np.isnan(v) else f"{v:.4g}" for v in table[place])
+                text = " ".join("-" if np.isnan(v) else f"{v:.4g}" for v in table[place])
                 bars = sparkline(row.tolist(), self.n_intervals)
-                lines.append(f"{shown(name, 24)} {kind:<9} {bars}  {said}")
+                lines.append(f"{shown(name, 24)} {kind:<9} {bars}  {text}")
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:
-        """One row an interval of a feature, one column a kind of centre."""
+        """Return one row per interval of a feature, one column per kind of centre."""
         n, k = len(self.features), self.n_intervals
-        columns: dict[str, Sequence[Any]] = {
+        columns: dict[str, Sequence[object]] = {
             "feature": np.repeat(self.names, k).tolist(),
             "interval": np.tile(np.arange(1, k + 1), n).tolist(),
         }
         return as_frame(columns | {name: t.ravel().tolist() for name, t in self.values.items()})
 
     def plot(self) -> list[Axes]:
-        """Draw the centres over the intervals, a picture a feature; needs matplotlib.
-
-        Returns the axes.
-        """
+        """Draw the centres over the intervals, one picture per feature; needs matplotlib."""
         axes = axes_grid(len(self.features))
         for place, ax in enumerate(axes):
             for kind, table in self.values.items():
@@ -87,24 +84,24 @@ class IntervalCentres:
 
 
 def centres(
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: VectorLike,
     *,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     features: Sequence[int] | None = None,
     n_intervals: int = 8,
     kinds: Sequence[str] = CENTRES,
 ) -> IntervalCentres:
-    """Centres of the intervals of relevance, as quasi-KNN rankers use them.
+    """Return the centres of the intervals of relevance, as quasi-KNN rankers use them.
 
-    Where all kinds of centre rise and fall together, as in figure 5 of Wang et al., a
-    feature says the same about the rows of an interval, whichever of them it is asked for.
+    Where all kinds of centre rise and fall together, as in figure 5 of Wang et al., the choice
+    of centre does not matter for a feature.
 
     Parameters
     ----------
     X, y, qid : rows, labels and queries
     features : sequence of int, optional
-        Numbers of the features to look at. Default: all.
+        Numbers of the features. Default: all.
     n_intervals : int
     kinds : sequence of {"mean", "prior", "middle", "posterior"}
 
@@ -130,14 +127,14 @@ def centres(
         raise DataError("centres needs a feature and a kind of centre at least.")
     labels = check_labels(y, instances.n_rows)
     feedback = LabelFeedback(labels, Groups.from_qid(qid, instances.n_rows))
-    made = {kind: np.full((len(chosen), n_intervals), np.nan) for kind in kinds}
+    tables = {kind: np.full((len(chosen), n_intervals), np.nan) for kind in kinds}
     rows = feedback.labelled()
     lists = (rows.labels, rows.layout.row_start)
     codes = {kind: interval_codes(*lists, n_intervals, None, kind, "centres") for kind in kinds}
     for place, feature in enumerate(chosen):
         values = instances.column(feature, feedback.rows).astype(np.float64)
-        for kind, table in made.items():
+        for kind, table in tables.items():
             found = centres_of(values, codes[kind], n_intervals)
             table[place] = [np.nan if one is None else one for one in found]
     names = tuple(feature_name(instances.names, feature) for feature in chosen)
-    return IntervalCentres(chosen, names, made)
+    return IntervalCentres(chosen, names, tables)

@@ -1,10 +1,10 @@
-"""How steadily rankers learned, and whether a bound held: figures 6 and 7 of Wang et al."""
+"""Training paths: how steadily rankers learned: figures 6 and 7 of Wang et al."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,11 +30,11 @@ class TrainingPath:
     wrong : array
         The same with no tie counted: the practical error of Wang et al., definition 2.
     loss : array
-        What the algorithm makes smaller; for boosting it is never below ``wrong``.
+        What the algorithm minimises; for boosting it is never below ``wrong``.
     bound : array
-        What the algorithm promised; the loss itself where it says no more.
+        The bound of the algorithm; the loss itself where it has no other.
     cycles : int array
-        Steps after which the features began again.
+        Steps after which the features start again.
     """
 
     kendall: Floats
@@ -50,13 +50,13 @@ class TrainingPath:
 
     @property
     def climbed(self) -> float:
-        """Sum of these rises: 0 for a training that only ever went down."""
+        """Sum of these rises: 0 for a training that only went down."""
         return float(np.maximum(np.diff(self.kendall), 0.0).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingPaths:
-    """What `training_paths` found.
+    """Result of `training_paths`.
 
     Attributes
     ----------
@@ -78,8 +78,8 @@ class TrainingPaths:
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:
-        """One row a step of a ranker."""
-        rows: dict[str, list[Any]] = {"ranker": [], "step": []}
+        """Return one row per step of a ranker."""
+        rows: dict[str, list[object]] = {"ranker": [], "step": []}
         for name, path in self.paths.items():
             n = len(path.kendall)
             rows["ranker"] += [name] * n
@@ -89,7 +89,7 @@ class TrainingPaths:
         return as_frame(rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the Kendall distances, with a line where features begin again (figure 6).
+        """Draw the Kendall distances, with a line where features start again (figure 6).
 
         Needs matplotlib; returns the axes.
         """
@@ -116,8 +116,8 @@ class TrainingPaths:
         return ax
 
 
-def training_paths(rankers: Mapping[str, Any]) -> TrainingPaths:
-    """How the Kendall distance and the loss of rankers went down while they learned.
+def training_paths(rankers: Mapping[str, object]) -> TrainingPaths:
+    """Return Kendall distance and loss of rankers after every step of their training.
 
     Parameters
     ----------
@@ -141,7 +141,8 @@ def training_paths(rankers: Mapping[str, Any]) -> TrainingPaths:
     return TrainingPaths({name: _path(name, ranker) for name, ranker in rankers.items()})
 
 
-def _path(name: str, ranker: Any) -> TrainingPath:
+def _path(name: str, ranker: object) -> TrainingPath:
+    """Return the path of one ranker from its trace."""
     trace = getattr(ranker, "trace_", None)
     if trace is None or not len(trace):
         raise NotRankedError(f"{name} has no trace of its training: fit it first.")

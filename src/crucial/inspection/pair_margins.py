@@ -1,4 +1,4 @@
-"""Margins of pairs: how surely a ranker orders them (Rudin & Schapire 2009, section 4)."""
+"""Margins of pairs: how confidently a ranker orders them (Rudin & Schapire 2009, sections 2, 4)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
@@ -14,6 +15,7 @@ from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.feedback.margins import MarginCounts, quantiles, shares_at_most
 from crucial.feedback.pairs import PairFeedback
+from crucial.inspection.parts import model_of
 from crucial.inspection.results import Frame, as_frame, new_axes
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
@@ -21,7 +23,7 @@ from crucial.model.inputs import checked_rows
 from crucial.model.shape import sparkline
 from crucial.model.weak import Constant, Vote
 from crucial.parameters import at_least, check, refuse
-from crucial.types import Floats
+from crucial.types import Floats, TableLike, VectorLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,14 +41,14 @@ class Margins:
     Attributes
     ----------
     minimum, maximum : float
-        The margin of the ranker, which is that of its worst pair, and the largest.
+        The margin of the ranker, which is that of its worst pair, and the largest one.
     curve : (margins, shares), two arrays
         Share of the weight of all pairs with a margin of at most each of the margins.
     n_pairs : int
         Number of pairs.
     norm : float
-        |lambda|_1, by which differences of scores were divided: the sum of the absolute
-        weights of the weak rankers, those of the same ranker added first. Votes of -1 and 1
+        |lambda|_1, by which differences of scores are divided: the sum of the absolute
+        weights of the weak rankers, after adding those of the same ranker. Votes of -1 and 1
         count twice, constants not at all.
     """
 
@@ -57,8 +59,8 @@ class Margins:
     norm: float
     _counts: MarginCounts = field(repr=False)
 
-    def quantile(self, q: Any) -> Any:
-        """The smallest margin at or below which a share q of the pairs (by weight) lies.
+    def quantile(self, q: ArrayLike) -> Any:
+        """Return the smallest margin at or below which a share q of the pairs (by weight) is.
 
         Parameters
         ----------
@@ -75,8 +77,8 @@ class Margins:
         found = quantiles(self._counts, wanted.ravel()).reshape(wanted.shape)
         return float(found) if found.ndim == 0 else found
 
-    def at_most(self, theta: Any) -> Any:
-        """Share of the pairs (by weight) with a margin of at most theta.
+    def at_most(self, theta: ArrayLike) -> Any:
+        """Return the share of the pairs (by weight) with a margin of at most theta.
 
         `crucial.inspection.margin_bound` takes it as ``below``; at 0 it is R1.
         """
@@ -92,10 +94,10 @@ class Margins:
     def __str__(self) -> str:
         thresholds, shares = self.curve
         values = self.quantile(np.array(_QUANTILES))
-        said = "  ".join(f"{q:.0%} {value:.4g}" for q, value in zip(_QUANTILES, values))
+        text = "  ".join(f"{q:.0%} {value:.4g}" for q, value in zip(_QUANTILES, values))
         lines = [
             f"margins of {self.n_pairs:,} pairs, weights sum to {self.norm:.4g}",
-            f"minimum {self.minimum:.4g}  {said}  maximum {self.maximum:.4g}",
+            f"minimum {self.minimum:.4g}  {text}  maximum {self.maximum:.4g}",
             f"tied or in the wrong order: {self.at_most(0.0):.4%}",
         ]
         if len(thresholds) > 2:
@@ -104,7 +106,7 @@ class Margins:
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:
-        """The curve, one row a margin: a pandas frame, or a dict of lists without pandas."""
+        """Return the curve, one row per margin."""
         thresholds, shares = self.curve
         return as_frame({"margin": thresholds.tolist(), "share": shares.tolist()})
 
@@ -115,7 +117,7 @@ class Margins:
         ----------
         ax : matplotlib axes, optional
         options
-            For ``ax.plot``: colour, label and the like.
+            Options of ``ax.plot``, such as colour and label.
         """
         ax = new_axes(ax)
         thresholds, shares = self.curve
@@ -127,23 +129,23 @@ class Margins:
 
 
 def margins(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    qid: Any = None,
+    model: object,
+    X: TableLike,
+    y: VectorLike | None = None,
+    qid: VectorLike | None = None,
     *,
-    sample_weight: Any = None,
-    pairs: Any = None,
-    pair_weight: Any = None,
+    sample_weight: VectorLike | None = None,
+    pairs: ArrayLike | None = None,
+    pair_weight: VectorLike | None = None,
     resolution: int = 101,
     n_jobs: int | None = None,
 ) -> Margins:
-    """How surely a ranker orders the pairs of some rows.
+    """Return the margins of the pairs of some rows.
 
-    The margin of a pair is the difference of its scores, the better one's minus the
-    other's, over the sum of the absolute weights of the weak rankers: in [-1, 1] for weak
-    rankers that score in [0, 1], above 0 for a pair in the right order. The pairs that
-    labels imply are counted and not listed: a threshold costs O(n log n).
+    The margin of a pair is the score of the better item minus that of the other, divided by the
+    sum of the absolute weights of the weak rankers: in [-1, 1] for weak rankers that score in
+    [0, 1], above 0 for a pair in the right order. The pairs that labels imply are counted and not
+    listed: a threshold costs O(n log n).
 
     Parameters
     ----------
@@ -152,11 +154,11 @@ def margins(
     y : array of shape (n_rows,), optional
         Labels: within a query, a higher one should rank higher.
     qid : array of shape (n_rows,), optional
-        Query of every row; without, all rows are compared.
+        Query of each row; without it, all rows are compared.
     sample_weight : array of shape (n_rows,), optional
         A row of weight 2 counts as two rows.
     pairs : int array of shape (n_pairs, 2), optional
-        Row numbers (winner, loser), in the place of y or beside it.
+        Row numbers (winner, loser), instead of y or in addition.
     pair_weight : array of shape (n_pairs,), optional
         A pair that labels imply weighs 1.
     resolution : int
@@ -174,7 +176,12 @@ def margins(
     (5, True, 0.0)
     """
     check("margins", "resolution", resolution, at_least(2))
-    learned = _model_of(model)
+    learned = model_of(model)
+    if not isinstance(learned, AdditiveRanker):
+        raise NotRankedError(
+            "margins are measured against the weights of an additive ranker, and "
+            f"{type(model).__name__} has none."
+        )
     norm = _norm(learned)
     instances = checked_rows(learned, X)
     groups = Groups.from_qid(qid, instances.n_rows)
@@ -202,23 +209,9 @@ def margins(
     return Margins(counts.minimum, counts.maximum, curve, feedback.n_pairs, norm, counts)
 
 
-def _model_of(model: Any) -> AdditiveRanker:
-    if not isinstance(model, AdditiveRanker) and hasattr(model, "fit"):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(model)
-    learned = getattr(model, "model_", model)
-    if not isinstance(learned, AdditiveRanker):
-        raise NotRankedError(
-            "margins are measured against the weights of an additive ranker, and "
-            f"{type(model).__name__} has none."
-        )
-    return learned
-
-
 def _norm(model: AdditiveRanker) -> float:
-    """Sum of the absolute weights, those of the same weak ranker added first."""
-    total: dict[Any, float] = {}
+    """Return the sum of the absolute weights, after adding those of the same weak ranker."""
+    total: dict[object, float] = {}
     for ranker, weight in zip(model.rankers, model.weights, strict=True):
         if isinstance(ranker, Constant):
             continue  # (it is in no difference of scores)
@@ -232,23 +225,23 @@ def _norm(model: AdditiveRanker) -> float:
 
 
 class MaxMargin(NamedTuple):
-    """The largest margin there is, and weights that have it."""
+    """The largest possible margin, and weights that reach it."""
 
     rho: float
     weights: Floats
 
 
-def max_margin(H: Any, pairs: Any) -> MaxMargin:
-    """The largest margin of a weighted mean of weak rankers, by linear programming.
+def max_margin(H: ArrayLike, pairs: ArrayLike) -> MaxMargin:
+    """Return the largest margin of a weighted mean of weak rankers, by linear programming.
 
     ``rho = max over lambda of min over pairs of sum_j lambda_j (h_j(hi) - h_j(lo))``, over
     lambda >= 0 that sum to 1 (Rudin & Schapire 2009, section 4.2): the value of a matrix
-    game. For checks: it holds all pairs times all weak rankers in memory.
+    game. For checks: it has all pairs times all weak rankers in memory.
 
     Parameters
     ----------
     H : array of shape (n_rows, n_rankers)
-        Scores of the weak rankers; within [0, 1], say. No two rows of a pair may be more
+        Scores of the weak rankers, such as within [0, 1]. No two rows of a pair may be more
         than 1 apart.
     pairs : int array of shape (n_pairs, 2)
         Row numbers (winner, loser).
@@ -256,9 +249,9 @@ def max_margin(H: Any, pairs: Any) -> MaxMargin:
     Returns
     -------
     rho : float
-        The largest margin; 0 or less where no such mean orders all pairs right.
+        The largest margin; 0 or less if no such mean orders all pairs correctly.
     weights : array of shape (n_rankers,)
-        Of a ranker that has it.
+        Weights of a ranker that reaches it.
 
     Examples
     --------

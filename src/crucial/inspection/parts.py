@@ -1,9 +1,8 @@
-"""A score as a sum over features: what each of them adds to it."""
+"""Scores of additive rankers, split into what each feature adds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,35 +10,41 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
 from crucial.model.additive import AdditiveRanker
+from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import Shape
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 from crucial.types import Floats, Ints
 
-__all__ = ["Parts", "additive_model", "feature_parts", "step_of"]
+__all__ = ["ScoreParts", "additive_model", "feature_parts", "model_of", "step_of"]
 
 
 _ALTERNATIVE = "importances(ranker, X, y, kind='permutation') works for every ranker that predicts"
 
 
-def additive_model(ranker: Any, what: str) -> AdditiveRanker:
-    """The sum of functions of one feature each that a ranker is.
+def model_of(ranker: object) -> object:
+    """Return the model of a fitted estimator; anything else as it is."""
+    if not isinstance(ranker, AdditiveRanker | RankAdditionRanker) and hasattr(ranker, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(ranker)
+    return getattr(ranker, "model_", ranker)
+
+
+def additive_model(ranker: object, what: str) -> AdditiveRanker:
+    """Return a ranker as a sum of functions of one feature each.
 
     Parameters
     ----------
     ranker : AdditiveRanker or fitted estimator
     what : str
-        Who asks, for the error.
+        The caller, for the error.
 
     Raises
     ------
     NotRankedError
         The ranker is no such sum: its score cannot be split exactly.
     """
-    if not isinstance(ranker, AdditiveRanker) and hasattr(ranker, "fit"):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(ranker)
-    model = getattr(ranker, "model_", ranker)
+    model = model_of(ranker)
     if not isinstance(model, AdditiveRanker):
         raise NotRankedError(
             f"{what} splits the scores of additive rankers, and {type(ranker).__name__} is none: "
@@ -54,8 +59,8 @@ def additive_model(ranker: Any, what: str) -> AdditiveRanker:
     return model
 
 
-def step_of(shape: Shape, column: NDArray[Any]) -> Ints:
-    """Number of the step that each value is on; one after the last where it is missing.
+def step_of(shape: Shape, column: NDArray[np.generic]) -> Ints:
+    """Return the number of the step of each value; one after the last where it is missing.
 
     Examples
     --------
@@ -63,23 +68,23 @@ def step_of(shape: Shape, column: NDArray[Any]) -> Ints:
     >>> step_of(shape, np.array([1.0, 1.5, np.nan])).tolist()
     [0, 1, 2]
     """
-    found = shape.thresholds.searchsorted(column.astype(np.float64))
-    return np.where(np.isnan(column), len(shape.values), found)
+    values = column.astype(np.float64)
+    return np.where(np.isnan(values), len(shape.values), shape.thresholds.searchsorted(values))
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """What every used feature adds to the score of every row.
+class ScoreParts:
+    """What each used feature adds to the score of each row.
 
     Attributes
     ----------
     features : int64 array of shape (n_used,)
         Numbers of the used features, ascending.
     columns : float64 array of shape (n_rows, n_used)
-        Their values; NaN where a feature abstains.
+        Values of the features; NaN where one is missing.
     added : float64 array of the same shape
-        What they add. For stumps, adding a row from left to right gives its score to the
-        last bit. The intercept of constants, the same for all rows, is not among it.
+        What they add. For stumps, the sum of a row from left to right is its score to the last
+        bit. The intercept of constants, the same for all rows, is not included.
     """
 
     features: Ints
@@ -87,8 +92,8 @@ class Parts:
     added: Floats
 
 
-def feature_parts(model: AdditiveRanker, instances: Instances) -> Parts:
-    """Split the scores of all rows; the model is one that `additive_model` gave."""
+def feature_parts(model: AdditiveRanker, instances: Instances) -> ScoreParts:
+    """Split the scores of all rows of a model that `additive_model` returned."""
     shapes = model.shapes()
     ramps: dict[int, dict[ScaledFeature, float]] = {}
     for weak, weight in zip(model.rankers, model.weights, strict=True):
@@ -106,4 +111,4 @@ def feature_parts(model: AdditiveRanker, instances: Instances) -> Parts:
         for weak, weight in ramps.get(feature, {}).items():
             alone = ScaledFeature(0, weak.low, weak.high, weak.default)
             added[:, slot] += weight * alone.scores(columns[:, slot : slot + 1])
-    return Parts(np.array(used, np.int64), columns, added)
+    return ScoreParts(np.array(used, np.int64), columns, added)

@@ -1,29 +1,30 @@
-"""A report on a ranker: one page that a browser opens from disk."""
+"""A report on a ranker: one page of HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from crucial.data.files import atomic_write
 from crucial.inspection.reporting import facts, numbers
 from crucial.inspection.reporting.html import page_html
 from crucial.inspection.reporting.lists import ranked_lists
 from crucial.inspection.reporting.subject import Subject
+from crucial.measures.names import Measures
 from crucial.model.text import printable
 from crucial.parameters import at_least, check
-
-if TYPE_CHECKING:
-    from crucial.data.files import PathLike
+from crucial.types import PathLike, TableLike, VectorLike
 
 __all__ = ["Report", "report"]
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What `report` found.
+    """Result of `report`.
 
     Attributes
     ----------
@@ -43,55 +44,55 @@ class Report:
         return "\n".join(printable(line, 4000) for line in lines)
 
     def to_html(self) -> str:
-        """The page; the same data give the same bytes."""
+        """Return the page; the same data give the same bytes."""
         return page_html(self.title, self.data)
 
     def save(self, path: PathLike) -> None:
-        """Write the page to a file, whole or not at all."""
+        """Write the page to a file, atomically."""
         page = self.to_html().encode("utf-8")
         with atomic_write(path) as file:
             file.write(page)
 
 
 def report(
-    ranker: Any,
-    X: Any,
-    y: Any,
+    ranker: object,
+    X: TableLike,
+    y: VectorLike,
     *,
-    qid: Any = None,
-    item: Any = None,
-    metrics: Any = None,
+    qid: VectorLike | None = None,
+    item: VectorLike | None = None,
+    metrics: Measures | None = None,
     title: str = "Ranker report",
     subtitle: str = "",
-    trace: Mapping[str, Sequence[Any]] | None = None,
+    trace: Mapping[str, Sequence[float | str]] | None = None,
     notes: Sequence[str] = (),
-    pictures: Mapping[Any, Any] | None = None,
-    query_pictures: Mapping[Any, Any] | None = None,
+    pictures: Mapping[str, ArrayLike] | None = None,
+    query_pictures: Mapping[str, ArrayLike] | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Report:
-    """Report on a ranker and how it does on labelled rows.
+    """Report on a ranker and its performance on labelled rows.
 
     Parameters
     ----------
     ranker : fitted estimator, AdditiveRanker, or anything with ``predict(X)``
-        What is not additive has no shapes and no reasons, only permutation.
+        A ranker that is not additive has no shapes and no reasons, only permutation.
     X, y, qid : rows, labels and queries
     item : array of shape (n_rows,), optional
         Names of the items.
     metrics : str, Measure, or several of them, optional
-        Measures to tell; the first one leads. Default: ndcg@10, or auc without queries.
+        Measures to show; the first one leads. Default: ndcg@10, or auc without queries.
     title, subtitle : str
     trace : mapping from name to column, optional
-        What happened in training, in the form of ``estimator.trace_.to_dict()``; an estimator
+        Training round by round, in the form of ``estimator.trace_.to_dict()``; an estimator
         has its own.
     notes : sequence of str
-        About the data, to be shown.
+        Notes about the data, to show.
     pictures, query_pictures : mapping, optional
         From the name of an item, or the id of a query, to its picture: an array of uint8 with
         two dimensions, 0 black and 255 white, of at most 64 x 64.
     random_state : int
-        Of the bootstrap and of permutations.
+        Seed of the bootstrap and of permutations.
     n_jobs : int, optional
         Threads to predict with.
 
@@ -117,11 +118,9 @@ def report(
     found = numbers.measured(subject)
     rows = numbers.measure_table(subject, found)
     drawn, learned = facts.shape_facts(subject)
-    heavy = (
-        [one.feature for one in learned.features]
-        if learned is not None
-        else list(range(subject.instances.n_features))
-    )
+    heavy = list(range(subject.instances.n_features))
+    if learned is not None:
+        heavy = [one.feature for one in learned.features]
     single = numbers.single_features(subject, heavy)
     tied = numbers.ties(subject, found)
     data = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +12,7 @@ from crucial.model.text import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Frame", "as_frame", "axes_grid", "feature_name", "new_axes", "shown"]
+__all__ = ["Frame", "as_frame", "axes_grid", "feature_name", "listed", "new_axes", "plain", "shown"]
 
 #: A pandas DataFrame, or a dict of lists where pandas is not installed.
 Frame: TypeAlias = Any
@@ -31,6 +32,27 @@ def feature_name(names: Sequence[str] | None, feature: int) -> str:
 def shown(name: str, width: int) -> str:
     """Return a name without control characters, padded or cut to a width."""
     return f"{printable(name, width):<{width}}"
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: no NaN, no infinity, no NumPy numbers, text for the rest."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def listed(names: Sequence[str], count: int = 8) -> str:
+    """Return the first few names as text, and how many more there are."""
+    few = ", ".join(shown(name, 24).strip() for name in names[:count])
+    return few + (f" and {len(names) - count} more" if len(names) > count else "")
 
 
 def as_frame(columns: Mapping[str, Sequence[object]]) -> Frame:

@@ -1,20 +1,20 @@
-"""The function of every feature that a ranker adds up."""
+"""Shape functions: what a ranker adds for each feature, as a function of its value."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from crucial.inspection.parts import additive_model, step_of
-from crucial.inspection.results import Frame, as_frame, axes_grid, feature_name, shown
+from crucial.inspection.results import Frame, as_frame, axes_grid, feature_name, listed, shown
 from crucial.model.describe import Ramp, describe
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape, sparkline
 from crucial.parameters import at_least, check
-from crucial.types import Floats
+from crucial.types import Floats, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,12 +29,12 @@ class FeatureShape:
     Attributes
     ----------
     feature : int
-        Its number, from 0.
+        Number of the feature, from 0.
     name : str
     weight : float
         Absolute weight of its weak rankers.
     share_of_weight : float
-        The same as a part of the whole ranker, in [0, 1].
+        The same as a share of the whole ranker, in [0, 1].
     direction : str
         "rising", "falling", "both ways", or "flat" where only presence counts.
     thresholds : array of shape (k,)
@@ -42,13 +42,13 @@ class FeatureShape:
     values : array of shape (k + 1,)
         ``values[c]`` is added where exactly ``c`` thresholds are below the feature's value.
     missing : float
-        Added where the feature abstains (ramps included).
+        Added where the feature is missing (ramps included).
     ramps : tuple of Ramp
-        Parts that rise evenly from ``low`` to ``high`` instead of stepping.
+        Parts that rise linearly from ``low`` to ``high`` instead of stepping.
     share : array of shape (k + 1,) or None
-        Share of the rows on each step, where rows were given.
+        Share of the rows on each step, if rows were passed.
     share_missing : float or None
-        Share of the rows on which the feature abstains.
+        Share of the rows on which the feature is missing.
     """
 
     feature: int
@@ -64,7 +64,7 @@ class FeatureShape:
     share_missing: float | None = None
 
     def __call__(self, value: float) -> float:
-        """What is added at a value; NaN is an abstention."""
+        """Return what is added at a value; NaN is a missing one."""
         if math.isnan(value):
             return self.missing
         steps = float(self.values[self.thresholds.searchsorted(value)])
@@ -74,16 +74,16 @@ class FeatureShape:
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """What `shapes` found; ``result["bm25"]`` is one feature's function.
+    """Result of `shapes`; ``result["bm25"]`` is the function of one feature.
 
     Attributes
     ----------
     features : tuple of FeatureShape
-        Those with any weight, heaviest first.
+        Features with any weight, heaviest first.
     unused : tuple of str
-        Names of the others: they never mattered.
+        Names of the others.
     n_rows : int or None
-        Rows that the shares are of.
+        Number of rows behind the shares.
     """
 
     features: tuple[FeatureShape, ...]
@@ -109,18 +109,16 @@ class Shapes:
                 + ("" if one.share_missing is None else f" ({one.share_missing:.0%} of rows)")
             )
         if self.unused:
-            few = ", ".join(shown(name, 24).strip() for name in self.unused[:8])
-            more = f" and {len(self.unused) - 8} more" if len(self.unused) > 8 else ""
-            lines.append(f"never used: {few}{more}")
+            lines.append(f"never used: {listed(self.unused)}")
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:
-        """One row a step: feature, from, to, what it adds, share of the data.
+        """Return one row per step: feature, from, to, what it adds, share of the data.
 
-        The step on which a feature abstains has neither ``above`` nor ``up_to``.
+        The step for missing values has neither ``above`` nor ``up_to``.
         """
         names = ("feature", "name", "step", "above", "up_to", "adds", "share")
-        rows: list[tuple[Any, ...]] = []
+        rows: list[tuple[object, ...]] = []
         for one in self.features:
             ends = [-math.inf, *one.thresholds.tolist(), math.inf]
             shares = [math.nan] * len(one.values) if one.share is None else one.share.tolist()
@@ -152,15 +150,15 @@ class Shapes:
         return axes
 
 
-def shapes(ranker: Any, X: Any = None) -> Shapes:
-    """What every feature adds to a score, as a function of its value.
+def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
+    """Return what each feature adds to a score, as a function of its value.
 
     Parameters
     ----------
     ranker : AdditiveRanker or fitted estimator
         An additive one; others have no such functions.
     X : array, sparse matrix or frame, optional
-        Rows to count on the steps.
+        Rows to count per step.
 
     Returns
     -------
@@ -177,7 +175,7 @@ def shapes(ranker: Any, X: Any = None) -> Shapes:
     """
     model = additive_model(ranker, "shapes")
     instances = None if X is None else checked_rows(model, X)
-    made = []
+    found = []
     for one in describe(model, top=model.n_features).features:
         shape = one.shape
         if shape is None:
@@ -188,7 +186,7 @@ def shapes(ranker: Any, X: Any = None) -> Shapes:
             counts = np.bincount(steps, minlength=len(shape.values) + 1)
             parts = counts / max(1, instances.n_rows)
             share, silent = parts[:-1], float(parts[-1])
-        made.append(
+        found.append(
             FeatureShape(
                 one.feature,
                 feature_name(model.feature_names, one.feature),
@@ -203,8 +201,6 @@ def shapes(ranker: Any, X: Any = None) -> Shapes:
                 silent,
             )
         )
-    used = {one.feature for one in made}
-    unused = [
-        feature_name(model.feature_names, f) for f in range(model.n_features) if f not in used
-    ]
-    return Shapes(tuple(made), tuple(unused), None if instances is None else instances.n_rows)
+    others = set(range(model.n_features)) - {one.feature for one in found}
+    unused = tuple(feature_name(model.feature_names, f) for f in sorted(others))
+    return Shapes(tuple(found), unused, None if instances is None else instances.n_rows)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import about
+from crucial.inspection.results import plain
 from crucial.lab.adapter import Adapter
 from crucial.lab.curves import curves, stages
 from crucial.lab.given_folds import FoldTask
@@ -21,7 +22,6 @@ from crucial.lab.protocols import Protocol
 from crucial.lab.rankers import Contender
 from crucial.lab.records import Cell, CellMeasure, Key
 from crucial.lab.tasks import Part, Parts, Split, TaskLike
-from crucial.lab.tidy import plain
 from crucial.measures.base import Measure
 from crucial.measures.judged import as_numbers
 from crucial.types import Floats

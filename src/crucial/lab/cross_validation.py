@@ -28,7 +28,7 @@ __all__ = ["cross_validate"]
 
 def cross_validate(
     estimator: Estimator,
-    X: TableLike | Instances,
+    X: TableLike,
     y: VectorLike,
     *,
     qid: VectorLike | None = None,

@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from crucial import __version__
 from crucial.errors import CrucialError, ParameterError, about
+from crucial.inspection.results import plain
 from crucial.lab.cells import Job, forget_parts, run_job, run_job_beside
 from crucial.lab.experiment_result import ExperimentResult
 from crucial.lab.protocols import Protocol, as_protocol
@@ -23,7 +24,6 @@ from crucial.lab.rankers import Contender, as_contenders
 from crucial.lab.records import Cell, Key, MeasureRecord, SessionRecord, Settings, key_of
 from crucial.lab.store import FORMAT, ResultFolder
 from crucial.lab.tasks import Split, Task, TaskLike, as_tasks
-from crucial.lab.tidy import plain
 from crucial.measures.base import Measure
 from crucial.measures.names import Measures, get_measure, get_measures
 from crucial.parameters import at_least, check, flag, lookup, none_or, nonzero

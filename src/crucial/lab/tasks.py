@@ -24,7 +24,7 @@ __all__ = ["Part", "Parts", "Split", "Task", "TaskLike", "as_table", "as_tasks",
 Table: TypeAlias = Any
 
 
-def as_table(X: TableLike | Instances) -> Table:
+def as_table(X: TableLike) -> Table:
     """Return a table that rows can be taken of."""
     if isinstance(X, Instances):
         return X

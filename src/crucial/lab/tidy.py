@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from crucial.data.files import atomic_write
 from crucial.errors import FileError
-from crucial.inspection.results import Frame, as_frame
+from crucial.inspection.results import Frame, as_frame, plain
 from crucial.types import PathLike
 
-__all__ = ["Row", "columns_of", "frame_of", "plain", "write_rows"]
+__all__ = ["Row", "columns_of", "frame_of", "write_rows"]
 
 #: A row of a table: cells by name of the column.
 Row: TypeAlias = dict[str, Any]
@@ -36,21 +35,6 @@ def columns_of(rows: Sequence[Row]) -> dict[str, list[object]]:
 def frame_of(rows: Sequence[Row]) -> Frame:
     """Return a pandas frame of the rows where pandas is installed, else their columns."""
     return as_frame(columns_of(rows))
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it: no NaN, no infinity, no NumPy numbers."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return str(value)
 
 
 def write_rows(path: PathLike, rows: Sequence[Row]) -> None:

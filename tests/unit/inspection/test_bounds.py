@@ -75,7 +75,7 @@ def test_outside_its_conditions_a_bound_is_infinite():
     assert bounds.margin_bound(math.ceil(needed), 0.25, 1000, 0.1).value < math.inf
     below = bounds.margin_bound(math.floor(needed) - 1, 0.25, 1000, 0.1)
     assert below.value == math.inf
-    assert str(below).startswith("No bound: a margin of 0.1 takes 7.074e+05 instances")
+    assert str(below).startswith("No bound: a margin of 0.1 needs 7.074e+05 instances")
 
 
 def test_a_single_weak_ranker_costs_nothing():

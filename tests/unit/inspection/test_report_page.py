@@ -275,7 +275,7 @@ def test_pictures(rows) -> None:
         assert (item["picture"] is not None) == known
         if known:
             assert lists["pictures"][item["picture"]] == data_uri(dots[item["id"]])
-    with pytest.raises(DataError, match=r"pictures must hold arrays of uint8.*Got float64"):
+    with pytest.raises(DataError, match=r"pictures must be arrays of uint8.*Got float64"):
         inspection.report(model, X, y, qid=qid, pictures={"a": np.zeros((8, 8))})
 
 

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from crucial.cli.shared.terminal import label_column, number_column, one_line, table
 from crucial.cli.tables.evaluation import number
+from crucial.inspection.results import plain
 from crucial.lab.comparison import Comparison
-from crucial.lab.tidy import plain
 
 __all__ = ["comparison_json", "print_comparison"]
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
 from crucial.cli.tables.measures import print_heading, print_meanings
-from crucial.lab.tidy import plain
+from crucial.inspection.results import plain
 from crucial.measures.evaluation import Evaluation
 
 __all__ = ["by_query_tsv", "evaluation_json", "number", "print_evaluation"]

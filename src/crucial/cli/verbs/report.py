@@ -58,6 +58,7 @@ def report_command(options: ReportOptions) -> None:
     model = row_model(load_model(options.model))
     trace = None if options.trace is None else read_trace(options.trace)
     data = read_for_model(path, model, options, labels=True)
+    assert data.y is not None
     size = [counted(data.n_rows, "row")]
     if data.qid is not None:
         size.append(counted(len(set(data.qid.tolist())), "query"))

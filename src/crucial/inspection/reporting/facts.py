@@ -1,10 +1,9 @@
-"""What the page tells of the model and the data, and the words of its summary."""
+"""Facts of the page about the model and the data, and the text of its summary."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,8 @@ from crucial.errors import NotRankedError, ParameterError
 from crucial.inspection.bounds import training_bound
 from crucial.inspection.curves import LearningCurve, has_pairs, learning_curve
 from crucial.inspection.pair_margins import margins
-from crucial.inspection.reporting.subject import Subject
+from crucial.inspection.reporting.numbers import MeasureRow, SingleFeature, Ties
+from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.inspection.shape_functions import FeatureShape, Shapes, shapes
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.types import Bools, Floats, Ints
@@ -31,18 +31,18 @@ __all__ = [
 _SHAPES = 200  # features drawn, at most
 _STEPS = 16_000  # steps drawn of all features together
 _RAMP_PARTS = 16  # what a ramp is drawn as
-_POINTS = 400  # of a curve
-_BARS = 40  # of the margins of pairs
+_POINTS = 400  # points of a curve
+_BARS = 40  # bars of the margins of pairs
 _LABELS = 12  # distinct labels that are counted one by one
-_MISSING = 300  # features whose missing rate is told
+_MISSING = 300  # features whose missing rate is shown
 
 
-def model_facts(subject: Subject) -> dict[str, Any]:
-    """Size, kind and training of the ranker."""
+def model_facts(subject: Subject) -> PageData:
+    """Return size, kind and training of the ranker."""
     model = getattr(subject.ranker, "model_", subject.ranker)
     training = dict(getattr(model, "training", {}))
     parameters = training.get("parameters")
-    told = {
+    known = {
         key: training[key]
         for key in ("rows", "queries", "skipped_queries", "pairs", "stopped")
         if isinstance(training.get(key), int | float | str)
@@ -51,14 +51,18 @@ def model_facts(subject: Subject) -> dict[str, Any]:
         "kind": str(training.get("estimator") or type(subject.ranker).__name__),
         "rounds": getattr(model, "n_rounds", None),
         "features": subject.instances.n_features,
-        "parameters": _said(parameters) if isinstance(parameters, Mapping) else [],
-        "training": [[key.replace("_", " "), value] for key, value in told.items()],
+        "parameters": [
+            [key, str(value)]
+            for key, value in (parameters.items() if isinstance(parameters, Mapping) else ())
+            if value is not None
+        ],
+        "training": [[key.replace("_", " "), value] for key, value in known.items()],
     }
 
 
-def bound_facts(subject: Subject) -> list[dict[str, Any]]:
-    """What the training guarantees, in sentences."""
-    told: list[dict[str, Any]] = []
+def bound_facts(subject: Subject) -> list[PageData]:
+    """Return the bounds on the training error, in sentences."""
+    found: list[PageData] = []
     for by in ("z", "slopes"):
         try:
             source = subject.ranker if subject.model is None else subject.model
@@ -66,13 +70,13 @@ def bound_facts(subject: Subject) -> list[dict[str, Any]]:
         except (NotRankedError, ParameterError):
             continue
         if by == "slopes" and bound.vacuous:
-            continue  # (the first says what there is to say)
-        told.append({"name": bound.name, "value": bound.value, "says": str(bound)})
-    return told
+            continue  # (the first bound says so)
+        found.append({"name": bound.name, "value": bound.value, "says": str(bound)})
+    return found
 
 
-def margin_facts(subject: Subject) -> dict[str, Any] | None:
-    """How the margins of all pairs are spread."""
+def margin_facts(subject: Subject) -> PageData | None:
+    """Return the histogram of the margins of all pairs."""
     if subject.model is None or not has_pairs(subject.y, subject.groups.codes):
         return None
     qid = subject.groups.codes if subject.has_queries else None
@@ -95,18 +99,14 @@ def margin_facts(subject: Subject) -> dict[str, Any] | None:
     }
 
 
-def _said(parameters: Mapping[str, Any]) -> list[list[str]]:
-    return [[key, str(value)] for key, value in parameters.items() if value is not None]
-
-
-def data_facts(subject: Subject, found: Evaluation, notes: Sequence[str]) -> dict[str, Any]:
-    """Rows, queries, labels, missing values, and what was left out."""
+def data_facts(subject: Subject, found: Evaluation, notes: Sequence[str]) -> PageData:
+    """Return rows, queries, labels, missing values, and what was left out."""
     sizes = subject.groups.sizes
     labels, counts = np.unique(subject.y, return_counts=True)
     codes = subject.groups.codes
     flat = _same_label(subject.y, codes, subject.n_queries)
     rates = _missing_rates(subject)
-    order = np.argsort(-rates, kind="stable")[:_MISSING]
+    worst = np.argsort(-rates, kind="stable")[:_MISSING].tolist()
     return {
         "rows": len(subject.y),
         "queries": subject.n_queries if subject.has_queries else None,
@@ -117,14 +117,14 @@ def data_facts(subject: Subject, found: Evaluation, notes: Sequence[str]) -> dic
         "label_range": [float(labels[0]), float(labels[-1]), len(labels)],
         "one_label": int(flat.sum()),
         "left_out": [[name, one.n_empty] for name, one in found.results.items() if one.n_empty],
-        "missing": [[subject.called(int(f)), float(rates[f])] for f in order if rates[f] > 0],
+        "missing": [[subject.feature_title(f), float(rates[f])] for f in worst if rates[f] > 0],
         "never_missing": int((rates == 0).sum()),
         "notes": list(notes),
     }
 
 
 def _same_label(y: Floats, codes: Ints, n_queries: int) -> Bools:
-    """Queries whose items all have the same label: nothing to be ranked."""
+    """Return which queries have one label only: they have nothing to rank."""
     high, low = np.full(n_queries, -np.inf), np.full(n_queries, np.inf)
     np.maximum.at(high, codes, y)
     np.minimum.at(low, codes, y)
@@ -132,6 +132,7 @@ def _same_label(y: Floats, codes: Ints, n_queries: int) -> Bools:
 
 
 def _missing_rates(subject: Subject) -> Floats:
+    """Return the share of missing values of every feature."""
     table = subject.instances.table
     if subject.instances.is_sparse:
         absent = np.isnan(table.data) if table.dtype.kind == "f" else np.zeros(table.nnz, bool)
@@ -144,8 +145,8 @@ def _missing_rates(subject: Subject) -> Floats:
     return np.asarray(counts / max(1, table.shape[0]), np.float64)
 
 
-def shape_facts(subject: Subject) -> tuple[dict[str, Any] | None, Shapes | None]:
-    """The functions of the heaviest features, in steps that a page can draw."""
+def shape_facts(subject: Subject) -> tuple[PageData | None, Shapes | None]:
+    """Return the functions of the heaviest features, as steps that a page can draw."""
     if subject.model is None:
         return None, None
     found = shapes(subject.model, subject.instances)
@@ -161,8 +162,8 @@ def shape_facts(subject: Subject) -> tuple[dict[str, Any] | None, Shapes | None]
     }, found
 
 
-def _drawn(one: FeatureShape, subject: Subject, most: int) -> dict[str, Any]:
-    """Edges of cells, what is added in each, and the share of rows."""
+def _drawn(one: FeatureShape, subject: Subject, most: int) -> PageData:
+    """Return the edges of cells, what is added in each, and the share of rows."""
     edges, values, share = one.thresholds, one.values, one.share
     if one.ramps:
         parts = [np.linspace(ramp.low, ramp.high, _RAMP_PARTS + 1) for ramp in one.ramps]
@@ -179,7 +180,7 @@ def _drawn(one: FeatureShape, subject: Subject, most: int) -> dict[str, Any]:
         inside = edges.searchsorted(column[~np.isnan(column)].astype(np.float64))
         share = np.bincount(inside, minlength=len(edges) + 1) / max(1, len(column))
     return {
-        "name": subject.called(one.feature),
+        "name": subject.feature_title(one.feature),
         "weight": one.share_of_weight,
         "direction": one.direction,
         "edges": [_short(edge) for edge in edges.tolist()],
@@ -197,9 +198,9 @@ def _short(value: float) -> float:
 
 
 def curve_facts(
-    subject: Subject, trace: Mapping[str, Sequence[Any]] | None
-) -> dict[str, Any] | None:
-    """Measures on these rows after some of the rounds, and the trace of the training."""
+    subject: Subject, trace: Mapping[str, Sequence[float | str]] | None
+) -> PageData | None:
+    """Return measures on these rows after some of the rounds, and the trace of the training."""
     if subject.model is None or subject.model.n_rounds == 0:
         return None
     stages = 40 if len(subject.y) <= 200_000 else 15
@@ -215,7 +216,7 @@ def curve_facts(
     )
     rounds, training, watched = found.rounds, dict(found.training), found.watched
     if trace is not None:
-        rounds, training, watched = _given_trace(trace, subject)
+        rounds, training, watched = _trace_columns(trace, subject)
     thin = _thin(len(rounds))
     return {
         "stages": found.stages.tolist(),
@@ -237,21 +238,22 @@ def _is_curve(name: str) -> bool:
 
 
 def _stopped(found: LearningCurve, subject: Subject) -> str:
+    """Return why the training ended, if that is known."""
     known = getattr(subject.model, "training", {}).get("stopped", "")
     return found.stopped or (known if isinstance(known, str) else "")
 
 
 def _thin(count: int) -> Ints:
-    """Places of at most so many points of a curve, the first and the last among them."""
+    """Return the places of at most ``_POINTS`` points of a curve, first and last included."""
     if count == 0:
         return np.zeros(0, np.int64)
     return np.unique(np.linspace(0, count - 1, min(count, _POINTS)).round().astype(np.int64))
 
 
-def _given_trace(
-    trace: Mapping[str, Sequence[Any]], subject: Subject
+def _trace_columns(
+    trace: Mapping[str, Sequence[float | str]], subject: Subject
 ) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
-    """Columns of a trace that are numbers; what is not the loop's own was measured."""
+    """Return rounds, columns of numbers, and which of them are measures, of a caller's trace."""
     columns: dict[str, Floats] = {}
     for name, values in trace.items():
         try:
@@ -269,14 +271,14 @@ def _given_trace(
 
 def headline(
     subject: Subject,
-    rows: Sequence[Mapping[str, Any]],
-    single: Mapping[str, Any] | None,
+    rows: Sequence[MeasureRow],
+    single: SingleFeature | None,
     learned: Shapes | None,
 ) -> list[dict[str, str]]:
-    """The few numbers at the top: value, what it is, what to compare it with."""
+    """Return the few numbers at the top: value, what it is, what to compare it with."""
     lead = rows[0]
     name = lead["name"]
-    span = "" if lead["low"] is None else f"95% interval {lead['low']:.3f} to {lead['high']:.3f}"
+    span = _span(lead)
     tiles = [
         _tile(f"{lead['value']:.3f}", name, span),
         _tile(f"{lead['random']:.3f}", "random order", f"{name} without any ranker"),
@@ -294,6 +296,10 @@ def headline(
     return tiles
 
 
+def _span(row: MeasureRow) -> str:
+    return "" if row["low"] is None else f"95% interval {row['low']:.3f} to {row['high']:.3f}"
+
+
 def _tile(value: str, label: str, note: str) -> dict[str, str]:
     return {"value": value, "label": label, "note": note}
 
@@ -305,44 +311,44 @@ def _share_of_pairs(subject: Subject) -> float:
 def sentences(
     subject: Subject,
     found: Evaluation,
-    rows: Sequence[Mapping[str, Any]],
-    single: Mapping[str, Any] | None,
+    rows: Sequence[MeasureRow],
+    single: SingleFeature | None,
     learned: Shapes | None,
-    tied: Mapping[str, Any],
+    tied: Ties,
 ) -> list[str]:
-    """The same in words."""
+    """Return the same in sentences."""
     lead = rows[0]
     where = f"{len(subject.y):,} items"
     if subject.has_queries:
         where = f"{lead['queries']:,} queries with {where}"
-    span = "" if lead["low"] is None else f" (95% interval {lead['low']:.3f} to {lead['high']:.3f})"
-    said = [f"On {where}, the ranker reaches {lead['name']} of {lead['value']:.3f}{span}."]
+    span = f" ({_span(lead)})" if _span(lead) else ""
+    text = [f"On {where}, the ranker reaches {lead['name']} of {lead['value']:.3f}{span}."]
     other = f"Random order would reach {lead['random']:.3f}"
     if single is not None:
         other += (
             f", the best single feature, {single['name']} ({single['way']}), {single['value']:.3f}"
         )
-    said.append(other + ".")
+    text.append(other + ".")
     pairs = _share_of_pairs(subject)
     if not math.isnan(pairs):
-        said.append(
+        text.append(
             "Of 100 pairs of a better and a worse item it puts "
             f"{100 * pairs:.0f} in the right order."
         )
     if learned is not None and learned.features:
         few = learned.features[:3]
         carried = sum(one.share_of_weight for one in few)
-        names = ", ".join(subject.called(one.feature) for one in few)
+        names = ", ".join(subject.feature_title(one.feature) for one in few)
         which = "features" if len(few) > 1 else "feature"
-        said.append(f"Heaviest {which}: {names}, with {carried:.0%} of the weight.")
+        text.append(f"Heaviest {which}: {names}, with {carried:.0%} of the weight.")
         if learned.unused:
             are = "features are" if len(learned.unused) > 1 else "feature is"
-            said.append(f"{len(learned.unused):,} {are} never looked at.")
+            text.append(f"{len(learned.unused):,} {are} never looked at.")
     values = found.per_query[lead["name"]]
     there = values[~np.isnan(values)]
     if len(there) > 1:
         at, worst = ("least", there.min()) if lead["higher"] else ("most", there.max())
-        said.append(
+        text.append(
             f"In half of the queries {lead['name']} is at {at} {np.median(there):.3f}; the worst "
             f"query has {worst:.3f}."
         )
@@ -352,8 +358,8 @@ def sentences(
         moved = f"could move {first['name']} between {low} and {high}"
         if low == high:
             moved = f"does not matter for {first['name']}, to three digits"
-        said.append(
+        text.append(
             f"{tied['share']:.0%} of the items share their score with another of their list; the "
             f"order of ties {moved}."
         )
-    return said
+    return text

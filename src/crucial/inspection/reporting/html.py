@@ -1,8 +1,8 @@
-"""One page of HTML that holds everything it needs, and lets nothing else in.
+"""One page of HTML that has everything it needs, and loads nothing.
 
 The data are a block of JSON in which no character can end the block; the script puts them
-on the page as text only. The content policy lets exactly this script and this style run,
-known by their hashes, and pictures that are in the page itself; nothing may be fetched.
+on the page as text only. The content policy allows exactly this script and this style,
+known by their hashes, and pictures that are in the page itself; nothing can be fetched.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ import base64
 import hashlib
 import html
 import json
-import math
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any
 
-import numpy as np
+from crucial.inspection.results import plain
 
 __all__ = ["as_json", "page_html"]
 
-#: Put together in this order.
+#: Concatenated in this order.
 SCRIPTS = ("core.js", "charts.js", "measures.js", "features.js", "queries.js", "main.js")
 STYLE = "page.css"
 TEMPLATE = "page.html"
@@ -35,35 +33,22 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _plain(value: Any) -> Any:
-    """Data as JSON holds them; what is no number becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value
-
-
-def as_json(data: Any) -> str:
-    """JSON of ASCII characters that is safe inside a script element.
+def as_json(data: object) -> str:
+    """Return JSON of ASCII characters that is safe inside a script element.
 
     Examples
     --------
     >>> as_json({"name": "</script><!--", "value": float("nan")})
     '{"name":"\\\\u003c/script\\\\u003e\\\\u003c!--","value":null}'
     """
-    text = json.dumps(_plain(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(plain(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
 
 
-def page_html(title: str, data: Mapping[str, Any]) -> str:
-    """Fill the template."""
+def page_html(title: str, data: Mapping[str, object]) -> str:
+    """Return the page: the template filled in."""
     style = _asset(STYLE)
     script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, SCRIPTS)) + "\n})();\n"
     policy = "; ".join(
@@ -76,7 +61,7 @@ def page_html(title: str, data: Mapping[str, Any]) -> str:
             "form-action 'none'",
         )
     )
-    # (a lone surrogate stands for a byte of a file that was no text: shown as a question mark)
+    # (a lone surrogate stands for a byte that was not text: shown as a question mark)
     name = title.encode("utf-8", "replace").decode()
     fields = {
         "policy": html.escape(policy),
@@ -85,7 +70,7 @@ def page_html(title: str, data: Mapping[str, Any]) -> str:
         "script": script,
         "data": as_json(data),
     }
-    # One pass over the template: what is put in is never looked at again.
+    # One pass over the template: what is inserted is never searched for fields.
     parts = _asset(TEMPLATE).split("{{")
     out = [parts[0]]
     for part in parts[1:]:

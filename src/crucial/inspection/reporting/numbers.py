@@ -1,21 +1,24 @@
-"""Measures with their intervals, by cut-off, by query, and under every order of ties."""
+"""Measures on the page: with intervals, by cut-off, by query, and under every order of ties."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
-from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.inspection.importance import importances, in_form_of
-from crucial.inspection.reporting.subject import Subject
+from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.measures.evaluation import Evaluation, evaluate
+from crucial.measures.names import Measures
 from crucial.types import Floats, Ints
 
 __all__ = [
+    "MeasureRow",
+    "SingleFeature",
+    "Ties",
     "by_cutoff",
     "by_permutation",
     "by_query",
@@ -27,7 +30,7 @@ __all__ = [
 
 
 _CUTOFFS = (*range(1, 21), 25, 30, 40, 50, 75, 100)
-_DRAWS = 4_000_000  # queries drawn in all resamples of one interval, at most
+_DRAWS = 4_000_000  # queries drawn for one interval, at most
 _FAMILIES = ("ndcg", "p", "recall")
 _SINGLES = 10  # features tried alone
 _SHUFFLED = 20  # features permuted
@@ -35,32 +38,78 @@ _ROWS_SHUFFLED = 20_000
 _BARS = 20
 
 
-def _resamples(subject: Subject) -> int:
-    return max(100, min(1000, _DRAWS // max(1, subject.n_queries)))
+class MeasureRow(TypedDict):
+    """A measure of the ranker, and the value of a random order."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    queries: int
+    empty: int
+    higher: bool
+    random: float
+    description: str
+
+
+class TiedMeasure(TypedDict):
+    """A measure under several orders of ties."""
+
+    name: str
+    expected: float
+    lucky: float
+    unlucky: float
+    trec: float
+
+
+class Ties(TypedDict):
+    """Ties among the items of a query: items, pairs, and what they do to the measures."""
+
+    items: int
+    share: float
+    largest: int
+    pairs: float | None
+    wrong: float | None
+    measures: list[TiedMeasure]
+
+
+class SingleFeature(TypedDict):
+    """The best single feature, and in which direction."""
+
+    name: str
+    value: float
+    way: str
 
 
 def measured(subject: Subject) -> Evaluation:
-    """The measures that were asked for, with intervals."""
-    return _evaluate(subject, subject.scores, list(subject.measures), intervals=True)
+    """Evaluate the measures of the report, with intervals."""
+    return _evaluate(subject, subject.scores, subject.measures, intervals=True)
 
 
-def _evaluate(subject: Subject, scores: Floats, names: list[Any], **how: Any) -> Evaluation:
+def _evaluate(
+    subject: Subject,
+    scores: Floats,
+    measures: Measures,
+    intervals: bool = False,
+    ties: str = "expected",
+) -> Evaluation:
     return evaluate(
         subject.y,
         scores,
         subject.groups,
-        names,
-        resamples=_resamples(subject),
+        measures,
+        ids=subject.item if ties == "trec" else None,
+        ties=ties,
+        intervals=intervals,
+        resamples=max(100, min(1000, _DRAWS // max(1, subject.n_queries))),
         random_state=subject.seed,
-        **how,
     )
 
 
-def measure_table(subject: Subject, found: Evaluation) -> list[dict[str, Any]]:
-    """One entry a measure, with what random order would get."""
-    names = list(subject.measures)
-    random = _evaluate(subject, np.zeros(len(subject.y)), names)
-    rows = []
+def measure_table(subject: Subject, found: Evaluation) -> list[MeasureRow]:
+    """Return one row per measure, with the value of a random order."""
+    random = _evaluate(subject, np.zeros(len(subject.y)), subject.measures)
+    rows: list[MeasureRow] = []
     for name, one in found.results.items():
         low, high = one.interval or (None, None)
         rows.append(
@@ -79,13 +128,13 @@ def measure_table(subject: Subject, found: Evaluation) -> list[dict[str, Any]]:
     return rows
 
 
-def by_cutoff(subject: Subject) -> dict[str, Any] | None:
-    """NDCG, precision and recall at every cut-off; None where labels are no gains."""
+def by_cutoff(subject: Subject) -> PageData | None:
+    """Return NDCG, precision and recall at every cut-off; None if labels are no gains."""
     longest = int(subject.groups.sizes.max(initial=0))
     ks = [k for k in _CUTOFFS if k <= longest]
     if not ks or float(subject.y.min()) < 0 or float(subject.y.max()) <= 0:
         return None
-    # The measures asked for come first: ndcg_exp where that is what counts.
+    # (ndcg_exp if it is one of the measures and ndcg is not)
     asked = [re.split(r"[@(]", one.name)[0] for one in subject.measures]
     gains = "ndcg_exp" if "ndcg_exp" in asked and "ndcg" not in asked else "ndcg"
     families = [gains if family == "ndcg" else family for family in _FAMILIES]
@@ -107,8 +156,8 @@ def by_cutoff(subject: Subject) -> dict[str, Any] | None:
     return {"ks": ks, "curves": curves}
 
 
-def by_query(found: Evaluation, name: str) -> dict[str, Any]:
-    """How the values of single queries are spread."""
+def by_query(found: Evaluation, name: str) -> PageData:
+    """Return the histogram of the values of single queries."""
     values = found.per_query[name]
     there = values[~np.isnan(values)]
     if len(there) < 2:
@@ -122,21 +171,20 @@ def by_query(found: Evaluation, name: str) -> dict[str, Any]:
     return {"edges": edges.tolist(), "counts": counts.tolist(), "median": float(np.median(there))}
 
 
-def ties(subject: Subject, found: Evaluation) -> dict[str, Any]:
-    """How many items tie, and what the order of ties does to the measures.
+def ties(subject: Subject, found: Evaluation) -> Ties:
+    """Return how many items tie, and how the order of ties changes the measures.
 
-    The luckiest and the unluckiest order put the higher label first, and last, among items
-    of equal score.
+    The luckiest order puts the higher label first among items of equal score, the unluckiest
+    one last.
     """
     order = np.lexsort((subject.scores, subject.groups.codes))
     codes, scores = subject.groups.codes[order], subject.scores[order]
     new = np.ones(len(order), bool)
     new[1:] = (codes[1:] != codes[:-1]) | (scores[1:] != scores[:-1])
     sizes = np.diff(np.append(np.flatnonzero(new), len(order)))
-    names: list[Any] = list(subject.measures)
-    lucky = _evaluate(subject, _untied(subject, subject.y), names)
-    unlucky = _evaluate(subject, _untied(subject, -subject.y), names)
-    trec = _evaluate(subject, subject.scores, names, ids=subject.item, ties="trec")
+    lucky = _evaluate(subject, _untied(subject, subject.y), subject.measures)
+    unlucky = _evaluate(subject, _untied(subject, -subject.y), subject.measures)
+    trec = _evaluate(subject, subject.scores, subject.measures, ties="trec")
     pairs = _evaluate(subject, subject.scores, ["r1(pool)", "r2(pool)"])
     wrong, half = pairs["r1(pool)"], pairs["r2(pool)"]
     return {
@@ -159,7 +207,7 @@ def ties(subject: Subject, found: Evaluation) -> dict[str, Any]:
 
 
 def _untied(subject: Subject, first: Floats) -> Floats:
-    """Scores that order items as before, and items of equal score by ``first``."""
+    """Return scores that order items as before, and items of equal score by ``first``."""
     order = np.lexsort((first, subject.scores))
     ranked, among = subject.scores[order], first[order]
     new = np.ones(len(order), bool)
@@ -169,9 +217,9 @@ def _untied(subject: Subject, first: Floats) -> Floats:
     return out
 
 
-def single_features(subject: Subject, features: list[int]) -> dict[str, Any] | None:
-    """The best of the heaviest features alone, by the leading measure, up or down."""
-    best: dict[str, Any] | None = None
+def single_features(subject: Subject, features: list[int]) -> SingleFeature | None:
+    """Return the best of the heaviest features alone, by the first measure, up or down."""
+    best: SingleFeature | None = None
     lead = subject.lead
     for feature in features[:_SINGLES]:
         column = subject.instances.column(feature).astype(np.float64)
@@ -180,33 +228,31 @@ def single_features(subject: Subject, features: list[int]) -> dict[str, Any] | N
             continue
         for sign, way in ((1.0, "rising"), (-1.0, "falling")):
             signed = sign * column
-            signed[absent] = np.nanmin(signed) - 1.0  # (what it has no opinion on comes last)
+            signed[absent] = np.nanmin(signed) - 1.0  # (missing values come last)
             try:
                 value = _evaluate(subject, signed, [lead])[lead.name]
             except DataError:
                 continue
             better = best is None or (value > best["value"]) == lead.higher_is_better
             if not math.isnan(value) and better:
-                name = subject.called(feature)
+                name = subject.feature_title(feature)
                 best = {"name": name, "value": value, "way": way}
     return best
 
 
-def by_permutation(subject: Subject, features: list[int]) -> dict[str, Any] | None:
-    """Loss of the leading measure when a feature changes places, on a sample of the queries."""
+def by_permutation(subject: Subject, features: list[int]) -> PageData | None:
+    """Return the loss of the first measure when a feature is shuffled, on a sample of queries."""
     if subject.lead.aggregate == "sum" or not features:
         return None
     rows = _some_rows(subject)
     if len(rows) < 2:
         return None
-    table = subject.instances.table
-    part = table.tocsr()[rows].tocsc() if subject.instances.is_sparse else table[rows]
     keep = features[:_SHUFFLED]
     codes = subject.groups.codes[rows] if subject.has_queries else None
-    some = Instances(part, subject.instances.names)
+    some = subject.instances.take_rows(rows)
     found = importances(
         subject.ranker,
-        some if subject.model is not None else in_form_of(subject.given, some),
+        some if subject.model is not None else in_form_of(subject.X, some),
         subject.y[rows],
         qid=codes,
         kind="permutation",
@@ -222,7 +268,7 @@ def by_permutation(subject: Subject, features: list[int]) -> dict[str, Any] | No
         "rows": len(rows),
         "features": [
             {
-                "name": subject.called(f),
+                "name": subject.feature_title(f),
                 "loss": float(found.values[f]),
                 "spread": None if spread is None else float(spread[f]),
             }
@@ -232,7 +278,7 @@ def by_permutation(subject: Subject, features: list[int]) -> dict[str, Any] | No
 
 
 def _some_rows(subject: Subject) -> Ints:
-    """All rows, or those of queries drawn until there are enough."""
+    """Return all rows, or those of queries drawn until there are enough."""
     if len(subject.y) <= _ROWS_SHUFFLED:
         return np.arange(len(subject.y))
     rng = np.random.default_rng(subject.seed)
