@@ -13,22 +13,21 @@ from hypothesis import strategies as st
 
 from crucial.data.dataset import Dataset
 from crucial.data.formats import blocks
-from crucial.data.formats.columns import assign_roles
-from crucial.data.formats.csv_lines import Layout, Part, parse_compiled, parse_plain, read_csv
+from crucial.data.formats.columns import RoleNames, assign_roles
+from crucial.data.formats.csv_lines import (
+    ColumnPlan,
+    ParsedRows,
+    parse_compiled,
+    parse_plain,
+    read_csv,
+)
 from crucial.data.formats.tables import read_table, write_table
 from crucial.errors import FileError
 from crucial.kernels import sizes
 
 quiet = settings(deadline=None)
 NAMES = ["qid", "label", "a", "skipped", "b", "doc"]
-ROLES = {
-    "label": "label",
-    "qid": "qid",
-    "item": "doc",
-    "weight": None,
-    "features": None,
-    "ignore": ["skipped"],
-}
+ROLES = RoleNames(item="doc", ignore=["skipped"])
 
 numbers = st.one_of(
     st.integers(-5, 50).map(str),
@@ -62,7 +61,7 @@ bodies = st.builds(
 
 
 def layout():
-    return Layout("x", NAMES, assign_roles("x", 1, NAMES, **ROLES), ",")
+    return ColumnPlan("x", NAMES, assign_roles("x", 1, NAMES, ROLES), ",")
 
 
 def bits(values):
@@ -77,7 +76,7 @@ def test_what_the_kernel_takes_is_what_the_plain_parser_reads(text):
     if part is None:
         return
     parts = parse_plain(layout(), iter(io.BytesIO(text)), 0)
-    plain = parts[0] if parts else Part(np.empty((0, 3)), [[], []])
+    plain = parts[0] if parts else ParsedRows(np.empty((0, 3)), [[], []])
     assert bits(part.numbers) == bits(plain.numbers)
     assert part.texts == plain.texts
 

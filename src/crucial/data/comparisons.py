@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial.data.formats.text_tables import frame_columns
+from crucial.data.frames import frame_columns
 from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.types import Bools, Floats, Ints
@@ -129,10 +129,7 @@ class Comparisons:
         context: str = "context",
     ) -> Comparisons:
         """Take the columns of a frame or of a mapping; only winner and loser must be there."""
-        columns = frame_columns(frame, (winner, loser, tie, weight, judge, context))
-        for name in (winner, loser):
-            if name not in columns:
-                raise DataError(f"the frame has no column {shown(name)}.")
+        columns = frame_columns(frame, (winner, loser), (tie, weight, judge, context))
         return cls.from_columns(
             columns[winner],
             columns[loser],

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.files import PathLike
+from crucial.data.frames import frame_columns
 from crucial.data.words import as_ids
 from crucial.errors import Argument, DataError, FileError, Message
 from crucial.parameters import check, one_of
@@ -81,18 +82,9 @@ class Ratings:
         duplicates: str = "refuse",
     ) -> Ratings:
         """Take three columns of a pandas, polars or pyarrow frame."""
-        import narwhals as nw
-
-        data = nw.from_native(frame, eager_only=True)
-        for name in (user, item, rating):
-            if name not in data.columns:
-                raise DataError(f"the frame has no column {name!r}; there are: "
-                                f"{', '.join(map(repr, data.columns))}.")  # fmt: skip
+        columns = frame_columns(frame, (user, item, rating))
         return cls.from_columns(
-            data[user].to_list(),
-            data[item].to_list(),
-            data[rating].to_numpy(),
-            duplicates=duplicates,
+            columns[user], columns[item], columns[rating], duplicates=duplicates
         )
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -16,8 +17,9 @@ __all__ = [
     "as_ids",
     "as_objects",
     "decode",
+    "finite_number",
+    "nul_error",
     "place_of",
-    "refuse_nul",
     "shown",
     "to_number",
 ]
@@ -44,6 +46,15 @@ def to_number(text: str) -> float | None:
     if _NUMBER.fullmatch(text):
         return float(text)
     return float("nan") if _MISSING.fullmatch(text) else None
+
+
+def finite_number(field: bytes) -> float | None:
+    """Read a finite number of ASCII, faster than `to_number`; None if it is none."""
+    try:
+        value = float(field)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and b"_" not in field else None
 
 
 def decode(raw: bytes) -> str:
@@ -96,7 +107,7 @@ def place_of(text: bytes, position: int) -> tuple[int, int]:
     return text.count(b"\n", 0, position) + 1, column
 
 
-def refuse_nul(path: str, text: bytes, position: int, lines_before: int = 0) -> FileError:
+def nul_error(path: str, text: bytes, position: int, lines_before: int = 0) -> FileError:
     """Make the error for a NUL byte."""
     line, column = place_of(text, position)
     return FileError(

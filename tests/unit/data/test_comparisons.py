@@ -71,13 +71,13 @@ def test_frames(make):
 BAD = [
     ("winner,loser\na,a\n", "line 2, column 2: 'a' is compared with itself"),
     ("winner,loser\na,b\n,b\n", "line 3, column 1: the winner is empty"),
-    ("winner,loser,tie\na,b,maybe\n", "line 2, column 3: a tie is said by .* Got 'maybe'"),
+    ("winner,loser,tie\na,b,maybe\n", "line 2, column 3: a tie must be 1, .* Got 'maybe'"),
     ("winner,loser,weight\na,b,-1\n", "line 2, column 3: the weight must be .* Got '-1'"),
     ("winner,loser,weight\na,b,nan\n", "line 2, column 3: the weight must be"),
     ("winner,loser,weight\na,b,1e999\n", "line 2, column 3: the weight must be"),
     ("winner,loser,weight\na,b,0\n", "must add up to a finite number above 0"),
     ("winner,loser\na,b,c\n", "line 2: expected 2 cells, as in the first line. Got 3"),
-    ("winner,looser\na,b\n", "line 1: there is no column 'loser'; there are: 'winner', 'looser'"),
+    ("winner,looser\na,b\n", "line 1: there is no column 'loser'; close ones: 'looser'"),
     ("a,b\nb,c\n", "line 1: there is no column 'winner'"),
     ("winner,loser\n", "there is no"),
     ("", "the file is empty"),
@@ -102,7 +102,7 @@ def test_bad_files(tmp_path, text, said):
 def test_a_column_asked_for_must_be_there(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("winner,loser\na,b\n")
-    with pytest.raises(FileError, match="line 1: there is no column 'who'; there are: 'winner'"):
+    with pytest.raises(FileError, match="line 1: there is no column 'who'; columns: 'winner'"):
         read_comparisons(path, judge="who")
 
 

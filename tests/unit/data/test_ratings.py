@@ -52,9 +52,7 @@ def test_names_and_chosen_columns(tmp_path):
     ratings = read_ratings(path, columns=["who", "what", "liked"])
     assert ratings.user.tolist() == ["ann", "bob"]
     assert ratings.items.tolist() == ["alien", "antz"]
-    with pytest.raises(
-        FileError, match=r"r\.csv, line 1: there is no column 'x'; there are: 'who'"
-    ):
+    with pytest.raises(FileError, match=r"r\.csv, line 1: there is no column 'x'; columns: 'who'"):
         read_ratings(path, columns=["x", "what", "liked"])
     path.write_text("ann,alien,5\n")
     assert read_ratings(path).user.tolist() == ["ann"]
@@ -73,7 +71,7 @@ def test_names_and_chosen_columns(tmp_path):
         ("1,2,3\n1,3,nan\n", r"line 2: a rating must be a finite number. Got nan"),
         ("1,2,3\n1,3,1e999\n", r"line 2: a rating must be a finite number. Got inf"),
         ("1,2,3\n2,2,4\n1,2,5\n", r"line 3: user '1' rated item '2' in line 1 already"),
-        ("1,2,3\n1,\0,3\n", r"line 2: there is a NUL byte"),
+        ("1,2,3\n1,\0,3\n", r"line 2, column 3: there is a NUL byte"),
     ],
 )
 def test_bad_lines_are_named(tmp_path, text, said):
@@ -106,7 +104,7 @@ def test_frames_and_columns():
     assert ratings.users.tolist() == ["a", "b"]
     assert ratings.user_code.tolist() == [1, 0]
     assert ratings.items.tolist() == [1, 2]
-    with pytest.raises(DataError, match="the frame has no column 'stars'; there are: 'user'"):
+    with pytest.raises(DataError, match="the frame has no column 'stars'; columns: 'user'"):
         Ratings.from_frame(frame, rating="stars")
     with pytest.raises(DataError, match=r"row 0.*lacks the id"):
         Ratings.from_columns([None], [1], [1])

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.data.formats.fields import filled_lines
+from crucial.data.formats.cells import filled_lines
 from crucial.data.formats.text_tables import TextTable, read_text_table
-from crucial.data.words import decode, shown, to_number
+from crucial.data.words import decode, shown
 from crucial.errors import FileError
 from crucial.types import Floats, PathLike
 
@@ -168,13 +168,7 @@ def _check(path: str, names: list[str], lines: list[int], column: int) -> None:
 def _place(table: TextTable, asked: str | None, usual: Sequence[str]) -> int | None:
     if asked is None:
         return next((k for k in map(table.place, usual) if k is not None), None)
-    place = table.place(asked)
-    if place is None:
-        said = (
-            f"there is no column {shown(asked)}; there are: {', '.join(map(shown, table.names))}."
-        )
-        raise FileError(table.path, said, 1)
-    return place
+    return table.require(asked)
 
 
 def _picture(table: TextTable, row: int, place: int, root: str) -> Picture:
@@ -183,26 +177,26 @@ def _picture(table: TextTable, row: int, place: int, root: str) -> Picture:
     kind = KINDS.get(os.path.splitext(given)[1].lower())
     if kind is None:
         said = f"expected a picture ({', '.join(KINDS)}). Got {shown(given)}."
-        raise table.problem(row, place, said)
+        raise table.error(row, place, said)
     if "\0" in given:
-        raise table.problem(row, place, f"{shown(given)} is no file.")
+        raise table.error(row, place, f"{shown(given)} is no file.")
     path = os.path.realpath(os.path.join(root, given))
     if os.path.commonpath((path, root)) != root:
         said = f"{shown(given)} is not in the folder of the table; pictures must be."
-        raise table.problem(row, place, said)
+        raise table.error(row, place, said)
     try:
         facts = os.stat(path)
         with open(path, "rb") as file:
             start = file.read(512)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise table.problem(row, place, f"{shown(given)}: {reason}.") from error
+        raise table.error(row, place, f"{shown(given)}: {reason}.") from error
     if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_PICTURE:
         said = f"{shown(given)} must be a file of at most {_LARGEST_PICTURE // 10**6} MB."
-        raise table.problem(row, place, said)
+        raise table.error(row, place, said)
     begin = start.lstrip(b"\xef\xbb\xbf \t\r\n") if kind[0] == "image/svg+xml" else start
     if not begin.startswith(kind[1]):
-        raise table.problem(row, place, f"{shown(given)} does not begin as its kind of picture.")
+        raise table.error(row, place, f"{shown(given)} does not begin as its kind of picture.")
     return Picture(path, kind[0])
 
 
@@ -211,12 +205,6 @@ def _features(table: TextTable, wanted: Sequence[str]) -> tuple[Floats | None, t
         return None, ()
     X = np.full((len(table.rows), len(wanted)), np.nan)
     for k, name in enumerate(wanted):
-        place = _place(table, name, ())
-        for row, cells in enumerate(table.rows):
-            cell = cells[place or 0]
-            value = float("nan") if cell in ("", "NA") else to_number(cell)
-            if value is None or abs(value) == float("inf"):
-                said = f"the feature {shown(name)} must be a finite number. Got {shown(cell)}."
-                raise table.problem(row, place or 0, said)
-            X[row, k] = value
+        place = table.require(name)
+        X[:, k] = table.numbers(place, f"feature {shown(name)}", missing=True)
     return X, tuple(wanted)

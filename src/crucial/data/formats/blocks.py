@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from crucial.data.files import ByteSource
-from crucial.data.words import BOM, refuse_nul
+from crucial.data.words import BOM, nul_error
 from crucial.errors import FileError
 from crucial.kernels import sizes
 
@@ -34,7 +34,7 @@ def text_blocks(source: ByteSource, text: bytes) -> Iterator[bytes]:
         if cut:
             yield text[:cut]
         if nul >= 0:
-            raise refuse_nul(source.path, text, nul, lines)
+            raise nul_error(source.path, text, nul, lines)
         lines += text.count(b"\n")
         text = text[cut:]
         known = len(text)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crucial.data.files import PathLike
+from crucial.data.formats.cells import missing_column
 from crucial.data.words import shown, to_number
 from crucial.errors import Argument, FileError, Message, ParameterError
 
-__all__ = ["Roles", "assign_roles", "cell_error", "to_cell"]
+__all__ = ["RoleNames", "Roles", "assign_roles", "cell_error", "to_cell"]
 
 _WORDS = {"": float("nan"), "NA": float("nan"), "true": 1.0, "false": 0.0}
 _WORDS |= {"True": 1.0, "False": 0.0}
@@ -38,9 +38,21 @@ def cell_error(
     return FileError(path, problem, line, column, remedy=remedy, value=cell)
 
 
-@dataclass
+@dataclass(frozen=True)
+class RoleNames:
+    """Names of the columns by their roles, as in `crucial.read_table`."""
+
+    label: str | None = "label"
+    qid: str | None = "qid"
+    item: str | None = None
+    weight: str | None = None
+    features: Sequence[str] | None = None
+    ignore: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Roles:
-    """Number of the column that plays each role, None where none does."""
+    """Number of the column of each role, None where there is none."""
 
     label: int | None
     qid: int | None
@@ -60,15 +72,7 @@ def _find(
         return names.index(name)
     if name == role and role in ("label", "qid"):
         return None
-    close = difflib.get_close_matches(name, names, n=3)
-    known = close or list(names[:20])
-    said = ", ".join(shown(one) for one in known) + (", ..." if len(names) > len(known) else "")
-    raise FileError(
-        path,
-        f"there is no column {shown(name)} ({role}); {'close ones' if close else 'columns'}: "
-        f"{said}.",
-        line,
-    )
+    raise missing_column(path, line, names, name, role)
 
 
 def _check_names(
@@ -95,24 +99,16 @@ def _check_names(
 
 
 def assign_roles(
-    path: PathLike,
-    line: int | None,
-    names: Sequence[str],
-    *,
-    label: str | None,
-    qid: str | None,
-    item: str | None,
-    weight: str | None,
-    features: Sequence[str] | None,
-    ignore: Sequence[str],
+    path: PathLike, line: int | None, names: Sequence[str], wanted: RoleNames
 ) -> Roles:
-    """Give every column its role; what has none is a feature, unless ignored.
+    """Give every column its role; a column without one is a feature, unless ignored.
 
-    ``line`` is where the names stand, for messages; None where they are not in a line.
+    ``line`` is the line of the names, for errors; None where they are not in a line.
     """
-    _check_names(path, line, names, default_label=label == "label" and features is None)
-    given = {"label": label, "qid": qid, "item": item, "weight": weight}
-    places = {role: _find(path, line, names, role, name) for role, name in given.items()}
+    default_label = wanted.label == "label" and wanted.features is None
+    _check_names(path, line, names, default_label)
+    asked = {role: getattr(wanted, role) for role in ("label", "qid", "item", "weight")}
+    places = {role: _find(path, line, names, role, name) for role, name in asked.items()}
     taken: dict[int, str] = {}
     for role, place in places.items():
         if place is not None:
@@ -121,20 +117,20 @@ def assign_roles(
                     f"column {names[place]!r} cannot be both {taken[place]} and {role}."
                 )
             taken[place] = role
-    for one in ignore:
+    for one in wanted.ignore:
         place = _find(path, line, names, "ignore", one)
         assert place is not None
         taken.setdefault(place, "ignore")
     notes = [
         f"there is no column {role!r}: {what}"
         for role, what in (("label", "rows have no labels"), ("qid", "all rows are one query"))
-        if given[role] is not None and places[role] is None
+        if asked[role] is not None and places[role] is None
     ]
-    if features is None:
+    if wanted.features is None:
         chosen = [place for place in range(len(names)) if place not in taken]
     else:
         chosen = []
-        for one in features:
+        for one in wanted.features:
             place = _find(path, line, names, "features", one)
             assert place is not None
             if place in taken or place in chosen:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crucial.data.comparisons import Comparisons
 from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.formats.cells import cell_line
 from crucial.data.formats.pairs import read_pairs
-from crucial.data.formats.tables import _cell
-from crucial.data.formats.text_tables import TextTable, read_text_table
-from crucial.data.words import shown, to_number
+from crucial.data.formats.text_tables import NO_ROW, TextTable, read_text_table
+from crucial.data.words import shown
 from crucial.errors import FileError, in_file
 
 __all__ = ["comparisons_csv", "read_comparisons", "write_comparisons"]
 
 _YES = frozenset(("1", "true", "yes", "y", "t", "tie"))
 _NO = frozenset(("", "0", "false", "no", "n", "f"))
+_NEEDED = ("winner", "loser")
 _COLUMNS = ("winner", "loser", "tie", "weight", "judge", "context")
 
 
@@ -60,96 +59,68 @@ def read_comparisons(
     Comparisons(2 of 3 items, 0 ties, 2 judges)
     """
     asked = dict(zip(_COLUMNS, (winner, loser, tie, weight, judge, context)))
-    table = _table_of(path, asked, sep)
-    if table is None:
+    table = read_text_table(path, sep=sep, may_be_empty=True)
+    if winner == "winner" and loser == "loser" and _may_be_pairs(table, sep):
         pairs = read_pairs(path)
         weights = None if pairs.weight is None else pairs.weight.tolist()
-        return _named(path, [*pairs.winner], [*pairs.loser], weight=weights)
-    places = {role: table.place(name) for role, name in asked.items()}
-    for role in _COLUMNS:
-        if places[role] is None and asked[role] != role:
-            raise FileError(path, f"there is no column {shown(asked[role])}; there are: "
-                            f"{', '.join(map(shown, table.names))}.", 1)  # fmt: skip
-    columns: dict[str, list[Any]] = {
-        role: [row[place] for row in table.rows]
-        for role, place in places.items()
-        if place is not None
+        with in_file(path):
+            return Comparisons.from_columns([*pairs.winner], [*pairs.loser], weight=weights)
+    # The usual names may be absent, others not.
+    places = {
+        role: table.place(name) if name == role and role not in _NEEDED else table.require(name)
+        for role, name in asked.items()
     }
-    _check_names(table, places, columns)
-    if "tie" in columns:
-        columns["tie"] = _flags(table, places["tie"] or 0, columns["tie"])
-    if "weight" in columns:
-        columns["weight"] = _weights(table, places["weight"] or 0, columns["weight"])
-    return _named(path, **columns)
-
-
-def _table_of(path: PathLike, asked: dict[str, str], sep: str | None) -> TextTable | None:
-    """The table; None where the file has no such columns and may be plain pairs."""
-    default = asked["winner"] == "winner" and asked["loser"] == "loser"
-    try:
-        table = read_text_table(path, sep=sep)
-    except FileError as error:
-        if default and error.problem.startswith("there is no row below") and _has_tab(path):
-            return None
-        raise
-    missing = [asked[role] for role in _COLUMNS[:2] if table.place(asked[role]) is None]
-    if not missing:
-        return table
-    if default and sep is None and len(missing) == 2 and len(table.names) <= 3:
-        commas = any("," in name or ";" in name for name in table.names)
-        if len(table.names) > 1 and not commas and _has_tab(path):
-            return None
-    raise FileError(
-        path,
-        f"there is no column {shown(missing[0])}; there are: "
-        f"{', '.join(map(shown, table.names[:12]))}. Name the columns that say who won.",
-        1,
-    )
-
-
-def _has_tab(path: PathLike) -> bool:
-    with open_bytes(path) as source:
-        return b"\t" in source.peek(4096)
-
-
-def _named(path: PathLike, winner: list[Any], loser: list[Any], **more: Any) -> Comparisons:
+    if not table.rows:
+        raise FileError(path, NO_ROW)
+    there = {role: place for role, place in places.items() if place is not None}
+    columns = {role: table.column(place) for role, place in there.items()}
+    _check_names(table, there, columns)
+    ties = _flags(table, there["tie"]) if "tie" in there else None
+    weights = table.numbers(there["weight"], "weight", low=0.0) if "weight" in there else None
     with in_file(path):
-        return Comparisons.from_columns(winner, loser, **more)
+        return Comparisons.from_columns(
+            columns["winner"],
+            columns["loser"],
+            tie=ties,
+            weight=weights,
+            judge=columns.get("judge"),
+            context=columns.get("context"),
+        )
 
 
-def _check_names(
-    table: TextTable, places: dict[str, int | None], columns: dict[str, list[Any]]
-) -> None:
-    for role in ("winner", "loser"):
+def _may_be_pairs(table: TextTable, sep: str | None) -> bool:
+    """Whether a file without the usual names may hold lines ``winner TAB loser [TAB weight]``."""
+    with open_bytes(table.path) as source:
+        if b"\t" not in source.peek(4096):
+            return False
+    if not table.rows:
+        return True
+    named = [name for name in _NEEDED if table.place(name) is not None]
+    commas = any("," in name or ";" in name for name in table.names)
+    return sep is None and not named and 1 < len(table.names) <= 3 and not commas
+
+
+def _check_names(table: TextTable, places: dict[str, int], columns: dict[str, list[str]]) -> None:
+    """Refuse an item without a name, and one that is compared with itself."""
+    for role in _NEEDED:
         if "" in columns[role]:
             row = columns[role].index("")
-            raise table.problem(row, places[role] or 0, f"the {role} is empty.")
+            raise table.error(row, places[role], f"the {role} is empty.")
     for row, (one, other) in enumerate(zip(columns["winner"], columns["loser"])):
         if one == other:
-            said = f"{shown(one)} is compared with itself."
-            raise table.problem(row, places["loser"] or 0, said)
+            raise table.error(row, places["loser"], f"{shown(one)} is compared with itself.")
 
 
-def _flags(table: TextTable, place: int, cells: list[str]) -> list[bool]:
+def _flags(table: TextTable, place: int) -> list[bool]:
+    """Read a column of ties."""
     flags = []
-    for row, cell in enumerate(cells):
+    for row, cell in enumerate(table.column(place)):
         word = cell.lower()
         if word not in _YES and word not in _NO:
-            said = f"a tie is said by 1, true, yes or tie, else 0 or nothing. Got {shown(cell)}."
-            raise table.problem(row, place, said)
+            problem = f"a tie must be 1, true, yes or tie, else 0 or empty. Got {shown(cell)}."
+            raise table.error(row, place, problem)
         flags.append(word in _YES)
     return flags
-
-
-def _weights(table: TextTable, place: int, cells: list[str]) -> list[float]:
-    weights = []
-    for row, cell in enumerate(cells):
-        value = to_number(cell)
-        if value is None or not 0 <= value < float("inf"):
-            said = f"the weight must be a finite number of at least 0. Got {shown(cell)}."
-            raise table.problem(row, place, said)
-        weights.append(value)
-    return weights
 
 
 def write_comparisons(path: PathLike, comparisons: Comparisons) -> None:
@@ -161,14 +132,14 @@ def write_comparisons(path: PathLike, comparisons: Comparisons) -> None:
 def comparisons_csv(comparisons: Comparisons) -> str:
     """The text of such a CSV."""
     table = comparisons
-    names = ["winner", "loser", "tie", "weight"]
-    names += ["judge"] if table.judge is not None else []
-    names += ["context"] if table.context is not None else []
-    lines = [names]
-    for row in range(len(table)):
-        cells: list[Any] = [table.items[table.winner[row]], table.items[table.loser[row]]]
-        cells += [int(table.tie[row]), repr(float(table.weight[row]))]
-        cells += [table.judges[table.judge[row]]] if table.judge is not None else []
-        cells += [table.contexts[table.context[row]]] if table.context is not None else []
-        lines.append(cells)
-    return "".join(",".join(_cell(cell, ",") for cell in cells) + "\n" for cells in lines)
+    columns: dict[str, list[object]] = {
+        "winner": [table.items[k] for k in table.winner],
+        "loser": [table.items[k] for k in table.loser],
+        "tie": table.tie.astype(int).tolist(),
+        "weight": table.weight.tolist(),
+    }
+    if table.judge is not None:
+        columns["judge"] = [table.judges[k] for k in table.judge]
+    if table.context is not None:
+        columns["context"] = [table.contexts[k] for k in table.context]
+    return "".join(map(cell_line, [list(columns), *zip(*columns.values())]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +15,16 @@ import numpy as np
 from crucial.data.dataset import Dataset
 from crucial.data.files import ByteSource
 from crucial.data.formats.blocks import cut_lines, next_block, read_start, text_blocks
-from crucial.data.formats.columns import Roles, assign_roles, cell_error, to_cell
+from crucial.data.formats.cells import CellReader, separator_of
+from crucial.data.formats.columns import RoleNames, Roles, assign_roles, cell_error, to_cell
+from crucial.data.formats.text_tables import NO_ROW
 from crucial.data.words import as_ids, as_objects
 from crucial.errors import FileError
 from crucial.kernels.cells import parse_cells
 from crucial.kernels.threads import count_threads, run_all
 from crucial.types import Floats
 
-__all__ = ["Layout", "Part", "parse_compiled", "parse_plain", "read_csv"]
+__all__ = ["ColumnPlan", "ParsedRows", "parse_compiled", "parse_plain", "read_csv"]
 
 _NOT_BLANK = re.compile(rb"\S")
 _ROWS_AT_A_TIME = 4096
@@ -31,7 +32,7 @@ _MOST_LEFT_OVER = 4096  # numbers of a piece that float() may make; with more it
 
 
 @dataclass
-class Layout:
+class ColumnPlan:
     """Where the cells of a row go."""
 
     path: str
@@ -52,51 +53,11 @@ class Layout:
 
 
 @dataclass
-class Part:
-    """Some rows: numbers, and texts column by column, in the order of the layout."""
+class ParsedRows:
+    """Some rows: numbers, and texts column by column, in the order of the plan."""
 
     numbers: Floats
     texts: list[list[str]]
-
-
-# Plainly
-
-
-class _Lines:
-    """Decoded lines for the csv module; remembers what needs a second look."""
-
-    def __init__(self, path: str, lines: Iterator[bytes], lines_before: int) -> None:
-        self._path, self._lines, self.count = path, lines, lines_before
-        self.odd = False
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        raw = next(self._lines)
-        self.count += 1
-        try:
-            line = raw.decode()
-        except UnicodeDecodeError as error:
-            raise FileError(
-                self._path, "this is not UTF-8 text; convert the file first.", self.count
-            ) from error
-        # float() takes "1_000" and digits of every script, which are no numbers here.
-        self.odd = self.odd or "_" in line or not line.isascii()
-        return line
-
-
-def _records(lines: _Lines, path: str, sep: str) -> Iterator[tuple[int, list[str]]]:
-    """Give the line a record begins in, and its cells; empty lines are passed over."""
-    reader = csv.reader(lines, delimiter=sep, strict=True)
-    line = lines.count + 1
-    try:
-        for record in reader:
-            if record:
-                yield line, record
-            line = lines.count + 1
-    except csv.Error as error:
-        raise FileError(path, f"the line cannot be split into cells ({error}).", line) from error
 
 
 def _numbers(cells: Sequence[str], careful: bool) -> tuple[Floats, int]:
@@ -118,102 +79,103 @@ def _numbers(cells: Sequence[str], careful: bool) -> tuple[Floats, int]:
     return values, -1
 
 
-def _part(layout: Layout, some: list[tuple[int, list[str]]], careful: bool) -> Part:
-    """Make a part of records that all have the right number of cells."""
-    columns = list(zip(*(record for _, record in some)))
-    roles = layout.roles
+def _parse_records(
+    plan: ColumnPlan, records: list[tuple[int, list[str]]], careful: bool
+) -> ParsedRows:
+    """Parse records that all have the right number of cells."""
+    columns = list(zip(*(record for _, record in records)))
+    roles = plan.roles
     errors: list[tuple[int, int, FileError]] = []
-    part = Part(np.empty((len(some), len(layout.number_columns))), [])
-    for slot, place in enumerate(layout.number_columns):
+    part = ParsedRows(np.empty((len(records), len(plan.number_columns))), [])
+    for slot, place in enumerate(plan.number_columns):
         what = "label" if place == roles.label else "weight" if place == roles.weight else "feature"
         values, bad = _numbers(columns[place], careful)
         if bad < 0 and what != "feature" and np.isnan(values).any():
             bad = int(np.flatnonzero(np.isnan(values))[0])
         if bad >= 0:
             error = cell_error(
-                layout.path, some[bad][0], place + 1, layout.names[place], what, columns[place][bad]
+                plan.path, records[bad][0], place + 1, plan.names[place], what, columns[place][bad]
             )
             errors.append((bad, place, error))
         part.numbers[:, slot] = values
-    for place in layout.text_columns:
+    for place in plan.text_columns:
         texts = [cell.strip(" \t") for cell in columns[place]]
         if place == roles.qid and "" in texts:
             bad = texts.index("")
-            problem = f"the query id {layout.names[place]!a} is empty; every row must have one."
-            errors.append((bad, place, FileError(layout.path, problem, some[bad][0], place + 1)))
+            problem = f"the query id {plan.names[place]!a} is empty; every row must have one."
+            errors.append((bad, place, FileError(plan.path, problem, records[bad][0], place + 1)))
         part.texts.append(texts)
     if errors:
         raise min(errors, key=lambda found: found[:2])[2]
     return part
 
 
-def _some_records(
-    layout: Layout, records: Iterator[tuple[int, list[str]]]
+def _next_records(
+    plan: ColumnPlan, records: Iterator[tuple[int, list[str]]]
 ) -> tuple[list[tuple[int, list[str]]], FileError | None]:
-    """Take some records, up to one that is not as it should be."""
-    width = len(layout.names)
-    some: list[tuple[int, list[str]]] = []
+    """Take some records, up to the first that cannot be read, and the error for that one."""
+    width = len(plan.names)
+    taken: list[tuple[int, list[str]]] = []
     try:
-        for line, record in islice(records, _ROWS_AT_A_TIME):
-            if len(record) != width:
-                said = f"expected {width} cells, as in the first line. Got {len(record)}."
-                return some, FileError(layout.path, said, line)
-            some.append((line, record))
+        for line, cells in islice(records, _ROWS_AT_A_TIME):
+            if len(cells) != width:
+                problem = f"expected {width} cells, as in the first line. Got {len(cells)}."
+                return taken, FileError(plan.path, problem, line)
+            taken.append((line, cells))
     except FileError as error:
-        return some, error
-    return some, None
+        return taken, error
+    return taken, None
 
 
-def parse_plain(layout: Layout, lines: Iterator[bytes], lines_before: int) -> list[Part]:
-    """Parse lines with all that CSV may have: quotes, line ends in cells, words for numbers."""
-    decoded = _Lines(layout.path, lines, lines_before)
-    records = _records(decoded, layout.path, layout.sep)
+def parse_plain(plan: ColumnPlan, lines: Iterator[bytes], lines_before: int) -> list[ParsedRows]:
+    """Parse lines with everything CSV may have: quotes, line ends in cells, words for numbers."""
+    reader = CellReader(plan.path, lines, plan.sep, lines_before=lines_before)
+    records = iter(reader)
     parts = []
     while True:
-        some, trouble = _some_records(layout, records)
-        if some:
-            parts.append(_part(layout, some, decoded.odd))
-        if trouble is not None:
-            raise trouble  # (only now: what is wrong with earlier lines comes first)
-        if not some:
+        taken, error = _next_records(plan, records)
+        if taken:
+            parts.append(_parse_records(plan, taken, reader.unusual))
+        if error is not None:
+            raise error  # (only now: errors in earlier lines come first)
+        if not taken:
             return parts
-        decoded.odd = False
+        reader.unusual = False
 
 
-# Compiled
-
-
-def parse_compiled(layout: Layout, text: bytes, start: int, stop: int) -> Part | None:
+def parse_compiled(plan: ColumnPlan, text: bytes, start: int, stop: int) -> ParsedRows | None:
     """Parse the whole lines ``text[start:stop]`` with the kernel; None if they are not simple."""
-    number_columns, text_columns = layout.number_columns, layout.text_columns
-    slots = np.full(len(layout.names), -1, np.int64)
+    number_columns, text_columns = plan.number_columns, plan.text_columns
+    slots = np.full(len(plan.names), -1, np.int64)
     slots[number_columns] = np.arange(len(number_columns))
     slots[text_columns] = -2 - np.arange(len(text_columns))
-    found = parse_cells(text, start, stop, layout.sep, slots, _MOST_LEFT_OVER)
+    found = parse_cells(text, start, stop, plan.sep, slots, _MOST_LEFT_OVER)
     if found is None:
         return None
     numbers, places, left_over = found
-    part = Part(numbers, [])
-    ends = (layout.sep.encode(), b"\n")
+    part = ParsedRows(numbers, [])
+    ends = (plan.sep.encode(), b"\n")
     for row, slot, begin in left_over.tolist():
         end = min(place for place in (text.find(byte, begin) for byte in ends) if place >= 0)
         numbers[row, slot] = float(text[begin:end])
     for k in range(len(text_columns)):
         part.texts.append([text[a:b].decode() for a, b in places[:, k].tolist()])
     # What must not be is told by the plain parser, which knows the lines.
-    extra = part.numbers[:, len(layout.roles.features) :]
+    extra = part.numbers[:, len(plan.roles.features) :]
     bad = np.isinf(part.numbers).any() or np.isnan(extra).any()
-    if bad or (layout.roles.qid is not None and "" in part.texts[0]):
+    if bad or (plan.roles.qid is not None and "" in part.texts[0]):
         return None
     return part
 
 
-def _parse_piece(layout: Layout, block: bytes, start: int, stop: int, before: int) -> list[Part]:
-    part = parse_compiled(layout, block, start, stop)
+def _parse_piece(
+    plan: ColumnPlan, block: bytes, start: int, stop: int, before: int
+) -> list[ParsedRows]:
+    part = parse_compiled(plan, block, start, stop)
     if part is not None:
         return [part]
     before += block.count(b"\n", 0, start)
-    return parse_plain(layout, iter(io.BytesIO(block[start:stop])), before)
+    return parse_plain(plan, iter(io.BytesIO(block[start:stop])), before)
 
 
 def _decodes(block: bytes) -> bool:
@@ -223,18 +185,12 @@ def _decodes(block: bytes) -> bool:
         return False
 
 
-# The whole
-
-
-def _header(path: str, line: bytes, number: int, sep: str | None, roles: dict[str, Any]) -> Layout:
+def _header(path: str, line: bytes, number: int, sep: str | None, wanted: RoleNames) -> ColumnPlan:
     """Read the line that names the columns."""
-    if sep is None:
-        name = path.lower().removesuffix(".gz")
-        tabs = name.endswith((".tsv", ".tab"))
-        sep = "\t" if tabs else max(",\t;", key=lambda one: line.count(one.encode()))
-    _, record = next(_records(_Lines(path, iter([line]), number - 1), path, sep))
-    names = [name.strip() for name in record]
-    return Layout(path, names, assign_roles(path, number, names, **roles), sep)
+    sep = separator_of(path, line) if sep is None else sep
+    _, cells = next(iter(CellReader(path, iter([line]), sep, lines_before=number - 1)))
+    names = [cell.strip() for cell in cells]
+    return ColumnPlan(path, names, assign_roles(path, number, names, wanted), sep)
 
 
 def _take_header(path: str, blocks: Iterator[bytes]) -> tuple[bytes, bytes, int]:
@@ -250,16 +206,14 @@ def _take_header(path: str, blocks: Iterator[bytes]) -> tuple[bytes, bytes, int]
     raise FileError(path, "the file is empty: it has no line that names the columns.")
 
 
-def read_csv(
-    source: ByteSource, sep: str | None, roles: dict[str, Any], n_jobs: int | None
-) -> Dataset:
-    """Read a CSV text; ``roles`` are the arguments of `assign_roles`."""
+def read_csv(source: ByteSource, sep: str | None, wanted: RoleNames, n_jobs: int | None) -> Dataset:
+    """Read a table of numbers from CSV text."""
     start, plain = read_start(source)
     threads = 1 if plain else count_threads(n_jobs)
     blocks = text_blocks(source, start)
     header, rest, lines = _take_header(source.path, blocks)
-    layout = _header(source.path, header, lines, sep, roles)
-    parts: list[Part] = []
+    plan = _header(source.path, header, lines, sep, wanted)
+    parts: list[ParsedRows] = []
     block: bytes | FileError = rest or next_block(blocks)
     while block:
         if isinstance(block, FileError):
@@ -267,26 +221,26 @@ def read_csv(
         if plain or b'"' in block or not _decodes(block):
             # A quoted cell may go on in the next block: from here on it is plain.
             remaining = (line for one in chain([block], blocks) for line in io.BytesIO(one))
-            parts += parse_plain(layout, remaining, lines)
+            parts += parse_plain(plan, remaining, lines)
             break
         tasks: list[Callable[[], Any]] = [partial(next_block, blocks)]
         for cuts in cut_lines(block, 2 * threads):
-            tasks.append(partial(_parse_piece, layout, block, *cuts, lines))
+            tasks.append(partial(_parse_piece, plan, block, *cuts, lines))
         results = run_all(threads, tasks)
         parts += chain.from_iterable(results[1:])
         lines += block.count(b"\n")
         block = results[0]
     if sum(len(part.numbers) for part in parts) == 0:
-        raise FileError(source.path, "there is no row below the names of the columns.")
-    return _dataset(layout, parts)
+        raise FileError(source.path, NO_ROW)
+    return _dataset(plan, parts)
 
 
-def _dataset(layout: Layout, parts: list[Part]) -> Dataset:
+def _dataset(plan: ColumnPlan, parts: list[ParsedRows]) -> Dataset:
     """Put the parts together."""
-    roles, width = layout.roles, len(layout.roles.features)
+    roles, width = plan.roles, len(plan.roles.features)
     X = np.concatenate([part.numbers[:, :width] for part in parts])
     data = Dataset(X, notes=list(roles.notes))
-    data.feature_names = [layout.names[place] for place in roles.features]
+    data.feature_names = [plan.names[place] for place in roles.features]
     extra = np.concatenate([part.numbers[:, width:] for part in parts])
     if roles.label is not None:
         data.y = extra[:, 0].copy()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
-from crucial.data.files import PathLike, atomic_write
-from crucial.data.formats.fields import field_error, filled_lines, finite_number
+from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.formats.cells import CellReader, text_lines
 from crucial.data.pairs import PairTable
-from crucial.data.words import as_ids, decode, shown
+from crucial.data.words import as_ids, decode, finite_number, shown
 from crucial.errors import DataError, FileError
 
 __all__ = ["read_pairs", "write_pairs"]
 
-_CELL = re.compile(rb"[^\t]+")
+_SPACES = " \t\r\n\v\f"  # (those of ASCII: others may belong to an id)
 
 
 def read_pairs(path: PathLike) -> PairTable:
@@ -48,34 +46,33 @@ def read_pairs(path: PathLike) -> PairTable:
     winners: list[str] = []
     losers: list[str] = []
     weights: list[float] = []
-    header_seen, first_line, width = False, 0, 0
-    for number, line in filled_lines(path):
-        if line.startswith(b"#"):
-            continue
-        fields = [field.strip() for field in line.split(b"\t")]
-        if not (header_seen or winners):
-            header_seen = [field.lower() for field in fields[:2]] == [b"winner", b"loser"]
-            if header_seen:
+    header_seen, first, width = False, 0, 0
+    with open_bytes(path) as source:
+        for line, cells in CellReader(path, text_lines(source), "\t", quotes="none", decode=decode):
+            fields = [cell.strip(_SPACES) for cell in cells]
+            if cells[0].startswith("#"):
                 continue
-        _check_fields(path, number, line, fields)
-        if not winners:
-            first_line, width = number, len(fields)
-        elif len(fields) != width:
-            has, had = ("a", "none") if len(fields) == 3 else ("no", "one")
-            raise FileError(
-                path,
-                f"there is {has} weight, but the first pair (line {first_line}) has {had}. Give a "
-                "weight to every pair or to none.",
-                number,
-            )
-        winners.append(decode(fields[0]))
-        losers.append(decode(fields[1]))
-        if width == 3:
-            weight = finite_number(fields[2])
-            if weight is None or weight < 0:
-                rule = "the weight must be a finite number of at least 0"
-                raise field_error(path, number, line, 2, rule, _CELL)
-            weights.append(weight)
+            if not (header_seen or winners):
+                header_seen = [field.lower() for field in fields[:2]] == ["winner", "loser"]
+                if header_seen:
+                    continue
+            if len(fields) not in (2, 3) or "" in fields or fields[0] == fields[1]:
+                raise _no_pair(path, line, cells, fields)
+            if not winners:
+                first, width = line, len(fields)
+            elif len(fields) != width:
+                has, had = ("a", "none") if len(fields) == 3 else ("no", "one")
+                problem = f"there is {has} weight, but the first pair (line {first}) has {had}."
+                raise FileError(path, problem, line, remedy="Weight every pair or none.")
+            winners.append(fields[0])
+            losers.append(fields[1])
+            if width == 3:
+                weight = finite_number(fields[2].encode())
+                if weight is None or weight < 0:
+                    problem = "the weight must be a finite number of at least 0. "
+                    column = len(cells[0]) + len(cells[1]) + 3
+                    raise FileError(path, f"{problem}Got {shown(fields[2])}.", line, column)
+                weights.append(weight)
     if not winners:
         raise FileError(path, "there is no pair in this file; expected winner TAB loser.")
     ids = as_ids(winners + losers)
@@ -83,18 +80,13 @@ def read_pairs(path: PathLike) -> PairTable:
     return PairTable(ids[:half], ids[half:], np.array(weights) if weights else None)
 
 
-def _check_fields(path: PathLike, number: int, line: bytes, fields: list[bytes]) -> None:
-    """Refuse a line that is not a pair."""
-    if len(fields) not in (2, 3) or b"" in fields:
-        raise FileError(
-            path,
-            "expected winner TAB loser, or winner TAB loser TAB weight. "
-            f"Got {shown(line.strip())}.",
-            number,
-            1,
-        )
-    if fields[0] == fields[1]:
-        raise FileError(path, f"{shown(fields[0])} cannot rank above itself.", number, 1)
+def _no_pair(path: PathLike, line: int, cells: list[str], fields: list[str]) -> FileError:
+    """Return the error for a line that is not a pair."""
+    if len(fields) in (2, 3) and "" not in fields:
+        return FileError(path, f"{shown(fields[0])} cannot rank above itself.", line, 1)
+    problem = "expected winner TAB loser, or winner TAB loser TAB weight. "
+    got = shown("\t".join(cells).strip(_SPACES))
+    return FileError(path, f"{problem}Got {got}.", line, 1)
 
 
 def write_pairs(path: PathLike, pairs: PairTable, *, header: bool = True) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike, atomic_write
-from crucial.data.formats.columns import assign_roles
+from crucial.data.formats.columns import RoleNames, assign_roles
 from crucial.data.words import as_objects
 from crucial.errors import Argument, FileError, Message
 from crucial.types import Floats
@@ -91,14 +91,14 @@ def _ids(path: PathLike, name: str, column: Any) -> NDArray[Any]:
     return as_objects(_texts(column))
 
 
-def read_parquet(path: PathLike, roles_asked: dict[str, Any]) -> Dataset:
-    """Read a parquet file; ``roles_asked`` are the arguments of `assign_roles`."""
+def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
+    """Read a parquet file."""
     with _refused(path):
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(os.fspath(path)) as file:
             all_names = list(file.schema_arrow.names)
-            roles = assign_roles(path, None, all_names, **roles_asked)
+            roles = assign_roles(path, None, all_names, wanted)
             others = (roles.label, roles.qid, roles.item, roles.weight)
             chosen = [*roles.features, *(place for place in others if place is not None)]
             table = file.read(columns=[all_names[place] for place in chosen])

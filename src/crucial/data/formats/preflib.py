@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from crucial.data.files import PathLike
-from crucial.data.formats.fields import filled_lines
+from crucial.data.formats.cells import filled_lines
 from crucial.data.rankings import Order, Rankings
 from crucial.data.words import decode, shown
 from crucial.errors import FileError, in_file

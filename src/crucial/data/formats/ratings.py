@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.formats.cells import (
+    CellReader,
+    cell_line,
+    first_line,
+    missing_column,
+    text_lines,
+)
 from crucial.data.ratings import Ratings, checked_ratings
-from crucial.data.words import BOM, as_ids, shown, to_number
+from crucial.data.words import as_ids, shown, to_number
 from crucial.errors import FileError
 
 __all__ = ["read_own_ratings", "read_ratings", "read_titles", "write_own_ratings"]
 
-_ROLES = ("user", "item", "rating")
 # What headers call them, in small letters without "_" and without what follows ":".
-_CALLED = {
+_USUAL_NAMES = {
     "user": ("user", "userid", "viewer", "person", "member"),
     "item": ("item", "itemid", "movie", "movieid", "film", "filmid", "product", "book"),
     "rating": ("rating", "score", "stars", "value"),
@@ -32,63 +36,42 @@ def _plain_name(name: str) -> str:
 
 
 def _columns(path: PathLike, names: list[str], asked: Sequence[str] | None) -> tuple[int, ...]:
-    """Numbers of the three columns in a file whose first line is ``names``."""
+    """Return the numbers of the three columns in a file whose first line is ``names``."""
     if asked is not None:
-        places = []
         for name in asked:
             if name not in names:
-                raise FileError(path, f"there is no column {shown(name)}; there are: "
-                                f"{', '.join(map(shown, names))}.", 1)  # fmt: skip
-            places.append(names.index(name))
-        return tuple(places)
+                raise missing_column(path, 1, names, name)
+        return tuple(map(names.index, asked))
     plain = [_plain_name(name) for name in names]
-    found = []
-    for role in _ROLES:
-        found.append(next((plain.index(one) for one in _CALLED[role] if one in plain), None))
-    if None in found:  # (names that say nothing: the order is what MovieLens has)
-        return 0, 1, 2
-    return tuple(place for place in found if place is not None)
+    found = [
+        next((plain.index(name) for name in usual if name in plain), None)
+        for usual in _USUAL_NAMES.values()
+    ]
+    # Where names say nothing, the order is that of MovieLens.
+    return (0, 1, 2) if None in found else tuple(place for place in found if place is not None)
 
 
-def _cells(path: PathLike) -> Iterator[tuple[int, list[str]]]:
-    """Cells of every line that holds something, with its number from 1."""
-
-    def texts() -> Iterator[str]:
-        with open_bytes(path) as source:
-            for number, raw in enumerate(source.lines(), 1):
-                raw = raw.removeprefix(BOM) if number == 1 else raw
-                if b"\0" in raw:
-                    raise FileError(path, "there is a NUL byte: this is not plain text.", number)
-                try:
-                    yield raw.decode("utf-8")
-                except UnicodeDecodeError:
-                    yield raw.decode("latin-1")  # (MovieLens' titles are)
-
-    lines = texts()
-    seen: list[str] = []
-    for line in lines:
-        seen.append(line)
-        if line.strip():
-            break
-    else:
-        raise FileError(path, "is empty.")
-    separator = next((one for one in ("\t", "::") if one in seen[-1]), None)
-    separator = separator or max(",;|", key=seen[-1].count)
-    source = chain(seen, lines)
-    if separator == "::":
-        yield from (
-            (number, line.rstrip("\r\n").split("::"))
-            for number, line in enumerate(source, 1)
-            if line.strip()
-        )
-        return
-    reader = csv.reader(source, delimiter=separator, quoting=csv.QUOTE_MINIMAL)
+def _utf8_or_latin1(raw: bytes) -> str:
     try:
-        for row in reader:
-            if row and any(cell.strip() for cell in row):
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise FileError(path, f"cannot be read: {error}.", reader.line_num) from error
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")  # (MovieLens' titles are)
+
+
+def _records(path: PathLike) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of every line that is not blank, with its number from 1."""
+    with open_bytes(path) as source:
+        first, lines = first_line(text_lines(source))
+        if not first:
+            raise FileError(path, "is empty.")
+        sep = next((sep for sep in ("\t", "::") if sep.encode() in first), None)
+        sep = sep or max(",;|", key=lambda one: first.count(one.encode()))
+        quotes: Literal["none", "lenient"] = "none" if sep == "::" else "lenient"
+        reader = CellReader(path, lines, sep, quotes=quotes, decode=_utf8_or_latin1)
+        if sep == "::":
+            yield from reader
+        else:
+            yield from (record for record in reader if any(map(str.strip, record[1])))
 
 
 class _Codes(dict[str, int]):
@@ -165,7 +148,7 @@ def read_ratings(
     item_codes: list[int] = []
     ratings: list[float] = []
     lines: list[int] = []
-    rows = _cells(path)
+    rows = _records(path)
     first = next(rows, None)
     if first is None:
         raise FileError(path, "there is no rating.")
@@ -209,11 +192,11 @@ def read_titles(path: PathLike) -> dict[str, str]:
     """
     titles: dict[str, str] = {}
     first = True
-    for number, cells in _cells(path):
+    for number, cells in _records(path):
         if len(cells) < 2:
             raise FileError(path, f"an item and its title were expected. Got {shown(cells[0])}.",
                             number)  # fmt: skip
-        header = first and _plain_name(cells[0]) in _CALLED["item"]
+        header = first and _plain_name(cells[0]) in _USUAL_NAMES["item"]
         first = False
         if not header:
             titles[cells[0].strip()] = cells[1].strip()
@@ -235,9 +218,9 @@ def read_own_ratings(path: PathLike) -> dict[str, float]:
     """
     own: dict[str, float] = {}
     first = True
-    for number, cells in _cells(path):
+    for number, cells in _records(path):
         value = to_number(cells[1].strip()) if len(cells) > 1 else None
-        header = first and value is None and _plain_name(cells[0]) in _CALLED["item"]
+        header = first and value is None and _plain_name(cells[0]) in _USUAL_NAMES["item"]
         first = False
         if header:
             continue
@@ -250,9 +233,6 @@ def read_own_ratings(path: PathLike) -> dict[str, float]:
 
 def write_own_ratings(path: PathLike, own: Mapping[str, float]) -> None:
     """Write a file that `read_own_ratings` reads back; whole or not at all."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["item", "rating"])
-    writer.writerows((item, repr(float(rating))) for item, rating in own.items())
     with atomic_write(path) as file:
-        file.write(text.getvalue().encode())
+        for cells in (("item", "rating"), *((item, float(rating)) for item, rating in own.items())):
+            file.write(cell_line(cells).encode())

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.formats.cells import cell_line, separator_of
+from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.csv_lines import read_csv
 from crucial.data.words import as_objects
 from crucial.errors import DataError, FileError
@@ -19,7 +21,6 @@ from crucial.parameters import refuse
 __all__ = ["read_table", "write_table"]
 
 _PARQUET = (".parquet", ".pq")
-_EMPTY_ROW = '""'  # (an empty line would be no row)
 
 
 def read_table(
@@ -88,14 +89,7 @@ def read_table(
     for name, value in (("features", features), ("ignore", ignore)):
         if isinstance(value, str):
             raise refuse("read_table", name, "a list of column names", value)
-    roles = {
-        "label": label,
-        "qid": qid,
-        "item": item,
-        "weight": weight,
-        "features": features,
-        "ignore": ignore,
-    }
+    roles = RoleNames(label, qid, item, weight, features, ignore)
     with open_bytes(path) as source:
         if source.peek(4) != b"PAR1":
             if os.fspath(path).lower().endswith(_PARQUET):
@@ -132,18 +126,6 @@ def _columns(data: Dataset) -> dict[str, NDArray[Any]]:
     return columns | {name: X[:, column] for column, name in enumerate(names)}
 
 
-def _cell(value: Any, sep: str) -> str:
-    """Write a cell that comes back the same."""
-    if isinstance(value, float):
-        return "" if value != value else repr(value)
-    text = str(value)
-    if "\0" in text:
-        raise DataError(f"{text!a} cannot be written: it contains a NUL.")
-    if any(mark in text for mark in (sep, '"', "\r", "\n")):
-        text = '"' + text.replace('"', '""') + '"'
-    return text
-
-
 def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> None:
     """Write a table that `read_table` reads back the same, to the last bit.
 
@@ -168,10 +150,8 @@ def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> Non
 
         write_parquet(path, columns)
         return
-    if sep is None:
-        sep = "\t" if name.endswith((".tsv", ".tab")) else ","
+    sep = separator_of(path, b"") if sep is None else sep
     with atomic_write(path) as file:
-        file.write((sep.join(_cell(one, sep) for one in columns) + "\n").encode())
+        file.write(cell_line(list(columns), sep).encode())
         for row in zip(*(column.tolist() for column in columns.values())):
-            line = sep.join(_cell(value, sep) for value in row)
-            file.write(f"{line or _EMPTY_ROW}\n".encode())
+            file.write(cell_line(row, sep).encode())

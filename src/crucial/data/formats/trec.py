@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from crucial.data.files import PathLike, atomic_write
-from crucial.data.formats.fields import check_word, field_error, filled_lines, finite_number
+from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.formats.cells import text_lines
 from crucial.data.runs import Qrels, Run
-from crucial.data.words import as_objects, decode, shown
+from crucial.data.words import as_objects, decode, finite_number, shown
 from crucial.errors import DataError, FileError
 
 __all__ = ["read_qrels", "read_run", "run_lines", "write_qrels", "write_run"]
 
+_FIELD = re.compile(rb"\S+")
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
 
 
@@ -24,25 +25,33 @@ def _rows(path: PathLike, form: str) -> Iterator[tuple[int, bytes, list[bytes], 
     width = len(form.split())
     # One string for each query: a run names it a thousand times.
     known: dict[bytes, tuple[str, dict[str, int]]] = {}
-    for number, line in filled_lines(path):
-        fields = line.split()
-        if len(fields) != width:
-            raise FileError(path, f"expected {width} fields: {form}. Got {len(fields)}.", number, 1)
-        if fields[0] not in known:
-            known[fields[0]] = (decode(fields[0]), {})
-        qid, lines = known[fields[0]]
-        doc = decode(fields[2])
-        before = lines.setdefault(doc, number)
-        if before != number:
-            raise FileError(
-                path,
-                f"document {shown(doc)} occurs twice in query {shown(qid)}: in line {before} "
-                f"and in line {number}.",
-                number,
-            )
-        yield number, line, fields, qid, doc
+    with open_bytes(path) as source:
+        for number, line in enumerate(text_lines(source), 1):
+            fields = line.split()
+            if not fields:
+                continue
+            if len(fields) != width:
+                raise FileError(
+                    path, f"expected {width} fields: {form}. Got {len(fields)}.", number, 1
+                )
+            if fields[0] not in known:
+                known[fields[0]] = (decode(fields[0]), {})
+            qid, lines = known[fields[0]]
+            doc = decode(fields[2])
+            before = lines.setdefault(doc, number)
+            if before != number:
+                problem = f"document {shown(doc)} occurs twice in query {shown(qid)}"
+                raise FileError(path, f"{problem}: in line {before} and in line {number}.", number)
+            yield number, line, fields, qid, doc
     if not known:
         raise FileError(path, f"there is no line in this file; expected {form}.")
+
+
+def _field_error(path: PathLike, number: int, line: bytes, field: int, rule: str) -> FileError:
+    """Return the error for the field (from 0) of a line."""
+    found = list(_FIELD.finditer(line))[field]
+    column = len(line[: found.start()].decode("utf-8", "replace")) + 1
+    return FileError(path, f"{rule}. Got {shown(found.group().strip())}.", number, column)
 
 
 def read_run(path: PathLike) -> Run:
@@ -76,7 +85,7 @@ def read_run(path: PathLike) -> Run:
     for number, line, fields, qid, doc in _rows(path, "qid Q0 doc rank score tag"):
         score = finite_number(fields[4])
         if score is None:
-            raise field_error(path, number, line, 4, "the score must be a finite number")
+            raise _field_error(path, number, line, 4, "the score must be a finite number")
         qids.append(qid)
         docs.append(doc)
         scores.append(score)
@@ -98,7 +107,7 @@ def read_qrels(path: PathLike) -> Qrels:
     grades: list[int] = []
     for number, line, fields, qid, doc in _rows(path, "qid 0 doc relevance"):
         if not _WHOLE.fullmatch(fields[3]):
-            raise field_error(path, number, line, 3, "the relevance must be a whole number")
+            raise _field_error(path, number, line, 3, "the relevance must be a whole number")
         qids.append(qid)
         docs.append(doc)
         grades.append(int(fields[3]))
@@ -111,7 +120,12 @@ def _checked_words(values: Any, what: str) -> list[str]:
     raw = " ".join(texts).encode()
     words = raw.split()
     if len(words) != len(texts) or b" ".join(words) != raw or b"\0" in raw:
-        texts = [check_word(value, what, row) for row, value in enumerate(texts)]
+        for row, text in enumerate(texts):
+            if text.encode().split() != [text.encode()] or "\0" in text:
+                raise DataError(
+                    f"the {what} {shown(text)} of row {row} cannot be written: it must not be "
+                    "empty or contain spaces or NUL."
+                )
     return texts
 
 

@@ -435,7 +435,7 @@ def test_bad_columns_of_items(photos):
     table.write_text("item,price\na,1\nb,cheap\n")
     with pytest.raises(FileError, match="line 3, column 2: the feature 'price' must be a finite"):
         read_items(table, features=["price"])
-    with pytest.raises(FileError, match="line 1: there is no column 'cost'; there are: 'item'"):
+    with pytest.raises(FileError, match="line 1: there is no column 'cost'; columns: 'item'"):
         read_items(table, features=["cost"])
     (photos / "e.txt").write_text("\n")
     with pytest.raises(FileError, match="the file is empty: expected an item a line"):

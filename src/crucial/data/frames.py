@@ -1,0 +1,40 @@
+"""Columns of data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crucial.data.words import shown
+from crucial.errors import DataError
+
+__all__ = ["frame_columns"]
+
+
+def frame_columns(
+    frame: Any, needed: Sequence[str], extra: Sequence[str] = ()
+) -> dict[str, list[Any]]:
+    """Return columns of a frame (pandas, polars, pyarrow) or of a mapping, as lists.
+
+    Parameters
+    ----------
+    frame : frame or mapping
+    needed : sequence of str
+        Columns that must be there.
+    extra : sequence of str
+        Columns that are returned if they are there.
+    """
+    if isinstance(frame, Mapping):
+        names = list(frame)
+        columns = {name: list(frame[name]) for name in (*needed, *extra) if name in frame}
+    else:
+        import narwhals as nw
+
+        data = nw.from_native(frame, eager_only=True)
+        names = data.columns
+        columns = {name: data[name].to_list() for name in (*needed, *extra) if name in names}
+    for name in needed:
+        if name not in columns:
+            known = ", ".join(map(shown, names))
+            raise DataError(f"the frame has no column {shown(name)}; columns: {known}.", value=name)
+    return columns
