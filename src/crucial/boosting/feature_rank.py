@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round, Trace
 from crucial.feedback.agreement import Agreement
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
 from crucial.types import Floats, Ints
-from crucial.weak.drops import SNAP
 from crucial.weak.quasi_knn import FeatureRankings, RankedQueries, best_first
 
 __all__ = ["RankAddition", "RankAdditionSteps", "Share", "balanced_share", "rank_weight"]
@@ -31,12 +31,11 @@ _EQUAL = 1e-12
 
 @dataclass
 class RankAdditionSteps:
-    """What rank addition made.
+    """The steps ``H <- ranks(keep * H + weight * h)`` of rank addition.
 
     Attributes
     ----------
-    rankers, keeps, weights : step by step
-        ``H <- ranks(keep * H + weight * h)``.
+    rankers, keeps, weights : lists, one entry per step
     trace : Trace
     """
 
@@ -47,7 +46,7 @@ class RankAdditionSteps:
 
 
 def rank_weight(weights: Floats, agreement: Floats, smoothing: float) -> float:
-    """``.5 ln(sum w (1 + E) / sum w (1 - E))``, equation 11 of Wang et al.
+    """Return ``.5 ln(sum w (1 + E) / sum w (1 - E))``, equation 11 of Wang et al.
 
     Where one of the sums is 0, every query being right (or wrong) in full, the weight would
     be infinite: both are then raised by a share of the whole.
@@ -62,21 +61,21 @@ def rank_weight(weights: Floats, agreement: Floats, smoothing: float) -> float:
     wrong = float(np.dot(weights, 1.0 - agreement)) / (2.0 * whole)
     if abs(right - wrong) <= _EQUAL:
         return 0.0  # (what rounding leaves of it would rank the rows that are equal so far)
-    if right < SNAP or wrong < SNAP:
-        right, wrong = right + smoothing, wrong + smoothing
-    return 0.5 * math.log(right / wrong)
+    ratio = half_log_ratio(right, wrong, smoothing)
+    assert ratio is not None  # (the smoothing is positive)
+    return ratio
 
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """What takes the place of a weak ranker h, query by query: ``a H + (1 - a) h``.
+    """The mixture ``a H + (1 - a) h`` that replaces a weak ranker h, query by query.
 
     Attributes
     ----------
     of_before : array over the queries
         a: 1 is H as it was, 0 is h, in between the mixture h''.
     agreement : array over the queries
-        E of what was chosen.
+        E of the mixture.
     """
 
     of_before: Floats
@@ -90,7 +89,7 @@ def balanced_share(
     ranking: Floats,
     sizes: Ints,
 ) -> Share:
-    """Balance control: the best of h, h'' and H in every query (Wang et al., equation 13).
+    """Return the best of h, h'' and H in every query (Wang et al., equation 13).
 
     ``h'' = beta H + (1 - beta) h`` with ``beta = E_H / (E_h + E_H)``. The preview h' of
     equation 14 is h'' times ``E_h + E_H`` and ranks alike. h'' is on offer where neither E
@@ -124,8 +123,8 @@ def balanced_share(
 
 
 @dataclass(frozen=True, eq=False)
-class _Ranked:
-    """A ranking of all queries with what is known of it; net is right minus wrong pairs."""
+class _Judged:
+    """A ranking of all queries with its agreement; net is right minus wrong pairs."""
 
     positions: Floats
     agreement: Floats
@@ -144,11 +143,11 @@ class RankAddition:
     queries : RankedQueries
     agreement : Agreement
     query_weight : array over the queries
-        How much each counts.
+        Weight of each query.
     balance : {None, "mean", "figure"}
         None: FeatureRank. "mean": balance control, with the mean of its shares over the
-        queries used for all of them, in training as in prediction, where nobody knows the
-        best. "figure": balance control query by query in training; the model adds the weak
+        queries used for all of them, in training as in prediction, where the best is not
+        known. "figure": balance control query by query in training; the model adds the weak
         rankers themselves, as figure 3 prints it.
     smoothing : float
         See `rank_weight`.
@@ -173,37 +172,47 @@ class RankAddition:
     def run(
         self, order: str, cycles: int, progress: Callable[[int, Trace], None] | None = None
     ) -> RankAdditionSteps:
-        """Go through the features, in the order given or the best first, several times."""
-        made = RankAdditionSteps()
+        """Go through the features, as they come or the best first, several times."""
+        steps = RankAdditionSteps()
         # H has no opinion at the start: E_H is 0 and every query weighs the same.
         nothing = np.zeros(len(self._sizes))
-        now = _Ranked(np.zeros(len(self._queries.labels)), nothing, nothing)
+        now = _Judged(np.zeros(len(self._queries.labels)), nothing, nothing)
         plain = now.positions  # (H of the model, where training uses more than it does)
         features = self._order(order)
         for cycle in range(1, cycles + 1):
             for ranker, ranking in self._turns(features):
                 began = time.perf_counter()
-                share = self._share(now, ranking, first=not made.rankers)
+                share = self._share(now, ranking, first=not steps.rankers)
                 weights = self._factor * np.exp(-now.agreement)
                 weight = rank_weight(weights, share.agreement, self._smoothing)
                 keep, add, scores = self._added(now.positions, ranking, share, weight)
-                after = self._judged(self._ranked(scores))
-                notes = {"cycle": float(cycle), **self._notes(share, after)}
+                before, now = now, self._judged(self._ranked(scores))
+                notes = {"cycle": float(cycle), **self._notes(share, now)}
                 if self._balance == "figure":
                     plain = self._ranked(plain + weight * ranking)
                     notes["model_r2"] = self._judged(plain).r2
-                mean = float(np.dot(weights, share.agreement)) / float(weights.sum())
-                seconds = time.perf_counter() - began
-                made.rankers.append(ranker)
-                made.keeps.append(keep)
-                made.weights.append(add)
-                made.trace.add(_round(ranker, weight, mean, now, after, notes, seconds))
-                now = after
+                steps.rankers.append(ranker)
+                steps.keeps.append(keep)
+                steps.weights.append(add)
+                steps.trace.add(
+                    Round(
+                        ranker,
+                        weight,
+                        float(np.dot(weights, share.agreement)) / float(weights.sum()),
+                        now.loss / before.loss,
+                        math.log(now.loss),
+                        now.r1,
+                        now.r2,
+                        extras=notes,
+                        seconds=time.perf_counter() - began,
+                    )
+                )
                 if progress is not None:
-                    progress(len(made.rankers), made.trace)
-        return made
+                    progress(len(steps.rankers), steps.trace)
+        return steps
 
     def _order(self, order: str) -> list[int]:
+        """Return the features in the order in which a cycle takes them."""
         features = list(range(self._rankings.n_features))
         if order == "given":
             return features
@@ -216,16 +225,15 @@ class RankAddition:
     def _turns(self, features: Sequence[int]) -> Iterator[tuple[QuasiKNN, Floats]]:
         return (found for found in self._rankings.stream(features) if found is not None)
 
-    def _share(self, now: _Ranked, ranking: Floats, first: bool) -> Share:
+    def _share(self, now: _Judged, ranking: Floats, first: bool) -> Share:
         if self._balance is None or first:
             return Share(np.zeros(len(self._sizes)), self._agreement.of(ranking))
-        given = (now.positions, now.net, ranking)
-        return balanced_share(self._agreement, *given, self._sizes)
+        return balanced_share(self._agreement, now.positions, now.net, ranking, self._sizes)
 
     def _added(
         self, before: Floats, ranking: Floats, share: Share, weight: float
     ) -> tuple[float, float, Floats]:
-        """What the model keeps of H and adds of h, and the sum to be ranked in training."""
+        """Return what the model keeps of H and adds of h, and the sum to rank in training."""
         if self._balance == "figure":
             of_rows = np.repeat(share.of_before, self._sizes)
             return 1.0, weight, before + weight * (of_rows * before + (1.0 - of_rows) * ranking)
@@ -237,16 +245,18 @@ class RankAddition:
         starts, weight = self._queries.starts, self._queries.weight
         return middle_positions(scores, starts, weight=weight, threads=self._threads)
 
-    def _judged(self, positions: Floats) -> _Ranked:
+    def _judged(self, positions: Floats) -> _Judged:
+        """Return a ranking with its agreement, risks and loss."""
         right, wrong, tied = self._agreement.counts(positions).T
         pairs = right + wrong + tied
         agreement = (right - wrong) / pairs
         r1 = float(np.dot(self._factor, (wrong + tied) / pairs))
         r2 = float(np.dot(self._factor, (wrong + tied / 2.0) / pairs))
         loss = float(np.dot(self._factor, np.exp(-agreement)))
-        return _Ranked(positions, agreement, right - wrong, r1, r2, loss)
+        return _Judged(positions, agreement, right - wrong, r1, r2, loss)
 
-    def _notes(self, share: Share, after: _Ranked) -> dict[str, float]:
+    def _notes(self, share: Share, after: _Judged) -> dict[str, float]:
+        """Return further values for the trace."""
         # exp(2 T - 1) is at least 2 T, so half the loss bounds the mean Kendall distance.
         notes = {"bound": after.loss / 2.0}
         if self._balance is not None:
@@ -257,25 +267,3 @@ class RankAddition:
                 "share_kept": float(np.dot(self._factor, share.of_before)),
             }
         return notes
-
-
-def _round(
-    ranker: QuasiKNN,
-    weight: float,
-    mean: float,
-    before: _Ranked,
-    after: _Ranked,
-    notes: dict[str, float],
-    seconds: float,
-) -> Round:
-    return Round(
-        ranker,
-        weight,
-        mean,
-        after.loss / before.loss,
-        math.log(after.loss),
-        after.r1,
-        after.r2,
-        extras=notes,
-        seconds=seconds,
-    )

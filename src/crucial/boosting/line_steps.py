@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from crucial.boosting.steps import BoundStep, Step, newton_root
+from crucial.boosting.steps import BoundStep, Step, half_log_ratio, newton_root
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.own_loss import OwnLossState
 from crucial.weak.base import Candidate
@@ -36,7 +36,7 @@ class ShortBoundStep(BoundStep):
         self._p = p
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Weight of the candidate, or None to stop."""
+        """Return the weight of the candidate, or None to stop."""
         alpha = super().__call__(candidate, potentials)
         return None if alpha is None else alpha / self._p
 
@@ -47,15 +47,15 @@ class LineStep(Step):
     needs = ("line",)
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Weight of the candidate, or None to stop."""
+        """Return the weight of the candidate, or None to stop."""
         line = cast(OwnLossState, potentials.pairs).line(candidate.output)
         right, wrong = line.weights()
-        ratio = self._ratio(right, wrong)
-        if right < SNAP or wrong < SNAP:
-            return None if ratio is None else line.reach * ratio
-        alpha = line.closed_form()
-        if alpha is None:
-            alpha = newton_root(line, _CLOSE)
+        alpha: float | None = None
+        if right >= SNAP and wrong >= SNAP:
+            alpha = line.closed_form()
+            if alpha is None:
+                alpha = newton_root(line, _CLOSE)
         if alpha is None or not math.isfinite(alpha):  # further than any step should go
+            ratio = half_log_ratio(right, wrong, self.smoothing)
             return None if ratio is None else line.reach * ratio
         return alpha

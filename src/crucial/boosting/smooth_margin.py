@@ -8,11 +8,11 @@ steps drive G up, and with it the margin.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from crucial.boosting.steps import (
+    Derivatives,
     NumericStep,
     Step,
     log_z_along,
@@ -26,15 +26,12 @@ from crucial.weak.drops import SNAP
 
 __all__ = ["SmoothMarginStep", "smooth_step"]
 
-# ln Z(alpha) and its first and second derivative.
-_Derivatives = Callable[[float], tuple[float, float, float]]
-
 
 def smooth_step(right: float, wrong: float, tied: float, g: float) -> float:
-    """Step of a {0, 1} ranker on the smooth margin: equation 12, infinite where it is.
+    """Return the step of a {0, 1} ranker on the smooth margin (equation 12; may be infinite).
 
-    The equation is written with the conjugate of its numerator: finite where nothing is
-    wrong, and without the difference of two numbers that are nearly equal.
+    Uses the conjugate of the numerator: finite where nothing is wrong, and without the
+    difference of two numbers that are nearly equal.
 
     Parameters
     ----------
@@ -102,7 +99,7 @@ class SmoothMarginStep(Step):
         }
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Weight of the candidate, or None to stop."""
+        """Return the weight of the candidate, or None to stop."""
         g = self.smooth_margin(potentials)
         if not g > 0.0:
             return self._descent(candidate, potentials)
@@ -120,11 +117,12 @@ class SmoothMarginStep(Step):
         return None if alpha is None else sign * max(alpha, 0.0)
 
     def _binary(self, right: float, wrong: float, g: float, norm: float) -> float | None:
+        """Return the step of a {0, 1} ranker that points up."""
         tied = 1.0 - right - wrong
         wrong = 0.0 if wrong < SNAP else wrong
         tied = 0.0 if tied < SNAP else tied
         if wrong + tied == 0.0:
-            if self.stop_when_perfect:
+            if self.smoothing == 0.0:
                 return None
             right, wrong = right + self.smoothing, self.smoothing
         if not self._line_search:
@@ -142,6 +140,7 @@ class SmoothMarginStep(Step):
     def _numeric(
         self, candidate: Candidate, potentials: Potentials, sign: float, g: float
     ) -> float | None:
+        """Return the step of a real-valued ranker, by its sign."""
         along = log_z_along(candidate, potentials)
 
         def derivatives(alpha: float) -> tuple[float, float, float]:
@@ -150,18 +149,18 @@ class SmoothMarginStep(Step):
 
         return self._root(derivatives, g, self._norm)
 
-    def _root(self, derivatives: _Derivatives, g: float, norm: float) -> float | None:
-        """Zero of equation 10 or 11; smoothed, or None, where it is too far to be finite."""
+    def _root(self, derivatives: Derivatives, g: float, norm: float) -> float | None:
+        """Return the zero of equation 10 or 11; smoothed, or None, where it is infinite."""
 
         def falling(log_z: float, slope: float, curvature: float, at: float) -> tuple[float, float]:
-            """Minus the slope of G, up to a positive factor, and its derivative."""
+            """Return minus the slope of G, up to a positive factor, and its derivative."""
             if self._line_search:  # equation 10: G where the step leads
                 grown = 1.0 + at / norm
                 return g - log_z / norm + grown * slope, grown * curvature
             return g + slope, curvature  # equation 11: G where the step begins
 
         found = newton_root(lambda at: falling(*derivatives(at), at))
-        if found is None and not self.stop_when_perfect:
+        if found is None and self.smoothing > 0.0:
             share = self.smoothing
             found = newton_root(lambda at: falling(*smoothed(*derivatives(at), at, share), at))
         return found

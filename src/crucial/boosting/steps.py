@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,9 +22,11 @@ from crucial.weak.drops import SNAP
 __all__ = [
     "STEPS",
     "BoundStep",
+    "Derivatives",
     "ExactStep",
     "NumericStep",
     "Step",
+    "half_log_ratio",
     "log_z_along",
     "newton_root",
     "smoothed",
@@ -31,8 +34,11 @@ __all__ = [
 
 # Beyond this a step has no finite optimum: its wrong pairs weigh less than what is 0.
 _FAR = -0.5 * math.log(SNAP)
-# Slopes of ln Z below this are 0 but for rounding.
+# Slopes of ln Z below this are treated as zero.
 _FLAT = 1e-15
+
+#: ``ln Z(alpha)`` with its first and second derivative, as a function.
+Derivatives: TypeAlias = Callable[[float], tuple[float, float, float]]
 
 
 class Step(StepRule):
@@ -43,32 +49,29 @@ class Step(StepRule):
     smoothing : float
         See `smoothing_of`.
     stop_when_perfect : bool
-        End instead of smoothing, without the perfect ranker.
+        End before a perfect round instead of smoothing it.
+
+    Attributes
+    ----------
+    smoothing : float
+        0 where a perfect round ends the ensemble.
     """
 
     def __init__(self, smoothing: float = 1e-3, stop_when_perfect: bool = False) -> None:
-        self.smoothing, self.stop_when_perfect = smoothing, stop_when_perfect
+        self.smoothing = 0.0 if stop_when_perfect else smoothing
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Return the weight of the candidate, or None to stop."""
         raise NotImplementedError
-
-    def _ratio(self, right: float, wrong: float) -> float | None:
-        """``.5 ln(right / wrong)``, smoothed if one of them is 0."""
-        if right < SNAP or wrong < SNAP:
-            if self.stop_when_perfect:
-                return None
-            right, wrong = right + self.smoothing, wrong + self.smoothing
-        return 0.5 * math.log(right / wrong)
 
 
 class BoundStep(Step):
     """Method 3: minimises an upper bound of Z, ``.5 ln((1 + r) / (1 - r))``; h in [0, 1]."""
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Weight of the candidate, or None to stop."""
+        """Return the weight of the candidate, or None to stop."""
         r = min(1.0, max(-1.0, candidate.slope))
-        return self._ratio((1.0 + r) / 2.0, (1.0 - r) / 2.0)
+        return half_log_ratio((1.0 + r) / 2.0, (1.0 - r) / 2.0, self.smoothing)
 
 
 class ExactStep(Step):
@@ -77,7 +80,7 @@ class ExactStep(Step):
     needs = ("binary_weights",)
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Weight of the candidate, or None to stop."""
+        """Return the weight of the candidate, or None to stop."""
         weights = candidate.weights
         if weights is None:
             if candidate.output.dtype != np.uint8:
@@ -86,7 +89,7 @@ class ExactStep(Step):
                     f"{candidate.ranker!r} has other scores; use step='bound' or 'numeric'."
                 )
             weights = exponential_pairs(potentials).binary_weights(candidate.output)
-        return self._ratio(*weights)
+        return half_log_ratio(*weights, self.smoothing)
 
 
 class NumericStep(Step):
@@ -95,28 +98,43 @@ class NumericStep(Step):
     needs = ("binary_weights", "moments", "fork")
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Weight of the candidate, or None to stop."""
+        """Return the weight of the candidate, or None to stop."""
         if candidate.output.dtype == np.uint8:
             # The same minimum in closed form.
-            return self._ratio(*exponential_pairs(potentials).binary_weights(candidate.output))
+            weights = exponential_pairs(potentials).binary_weights(candidate.output)
+            return half_log_ratio(*weights, self.smoothing)
         derivatives = log_z_along(candidate, potentials)
         alpha = newton_root(lambda at: derivatives(at)[1:])
-        if alpha is None and not self.stop_when_perfect:
+        if alpha is None and self.smoothing > 0.0:
             alpha = newton_root(lambda at: smoothed(*derivatives(at), at, self.smoothing)[1:])
         return alpha
 
 
-def log_z_along(
-    candidate: Candidate, potentials: Potentials
-) -> Callable[[float], tuple[float, float, float]]:
-    """``ln Z(alpha)`` of a candidate with its first and second derivative, as a function."""
+def half_log_ratio(right: float, wrong: float, smoothing: float) -> float | None:
+    """Return ``.5 ln(right / wrong)``.
+
+    Where one of them is 0, both are raised by the smoothing first; None if that is 0.
+
+    Examples
+    --------
+    >>> round(half_log_ratio(0.75, 0.25, 0.001), 6), half_log_ratio(1.0, 0.0, 0.0)
+    (0.549306, None)
+    """
+    if right < SNAP or wrong < SNAP:
+        if smoothing == 0.0:
+            return None
+        right, wrong = right + smoothing, wrong + smoothing
+    return 0.5 * math.log(right / wrong)
+
+
+def log_z_along(candidate: Candidate, potentials: Potentials) -> Derivatives:
+    """Return ``ln Z(alpha)`` of a candidate with its derivatives."""
     trial, h = exponential_pairs(potentials).fork(), candidate.output
     spare = np.zeros_like(potentials.pi)
     start = trial.potentials(spare)[1]
     reached = 0.0
 
     def derivatives(alpha: float) -> tuple[float, float, float]:
-        """ln Z at alpha, and its first and second derivative."""
         nonlocal reached
         trial.advance(h, alpha - reached)
         reached = alpha
@@ -130,7 +148,7 @@ def log_z_along(
 def smoothed(
     log_z: float, slope: float, curvature: float, alpha: float, share: float
 ) -> tuple[float, float, float]:
-    """``ln Z`` with its derivatives, as with a right and a wrong pair of that share more."""
+    """Return ``ln Z`` with its derivatives, for one more right and wrong pair of that share."""
     z = math.exp(min(log_z, 600.0))
     more = 2.0 * share * math.cosh(alpha)
     first = (z * slope + 2.0 * share * math.sinh(alpha)) / (z + more)
@@ -141,9 +159,14 @@ def smoothed(
 def newton_root(
     slope_at: Callable[[float], tuple[float, float]], tolerance: float = 1e-15
 ) -> float | None:
-    """Zero of a rising function, given with its derivative; None if there is none near.
+    """Return the zero of a rising function; None if there is none near.
 
-    It stops at a step of less than ``tolerance``.
+    Parameters
+    ----------
+    slope_at : function
+        Returns the value and its derivative.
+    tolerance : float
+        The search stops at a smaller step.
 
     Examples
     --------

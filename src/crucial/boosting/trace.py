@@ -1,18 +1,18 @@
-"""What happened in every round."""
+"""The trace of a fit: one entry per round."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.feedback.base import exp_or_inf
 from crucial.model.weak import WeakRankerLike
+from crucial.types import Floats
 
-__all__ = ["Round", "Trace"]
+__all__ = ["BoundTerms", "Round", "Trace"]
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Round:
     r : weighted mean of ``h(hi) - h(lo)`` before the round
     z : factor on the loss
     log_loss : logarithm of E1 after the round (of E2 for RankBoost+)
-    r1, r2 : risks on the training pairs, where asked for
+    r1, r2 : risks on the training pairs, where recorded
     measures : values on the eval set after the round, by name
-    extras : what the algorithm's own parts tell of the round, by name
+    extras : further values of the algorithm's parts, by name
     seconds : time the round took
     """
 
@@ -47,6 +47,23 @@ class Round:
     def loss(self) -> float:
         """E1 (E2 for RankBoost+) after the round: the product of all z so far."""
         return exp_or_inf(self.log_loss)
+
+
+class BoundTerms(TypedDict):
+    """The terms of bounds on the training error.
+
+    Attributes
+    ----------
+    rounds : int
+    log_loss : float
+        Logarithm of the product of all z.
+    squares : float or None
+        Sum of r^2 (of delta^2 where the trace has a ``delta``).
+    """
+
+    rounds: int
+    log_loss: float
+    squares: float | None
 
 
 class Trace:
@@ -79,19 +96,14 @@ class Trace:
             return "Trace(no rounds)"
         return f"Trace({len(self)} rounds, loss {self._rounds[-1].loss:.6g})"
 
-    def column(self, name: str) -> NDArray[Any]:
-        """One number a round: alpha, r, z, loss, log_loss, r1, r2, seconds, a measure or extra."""
+    def column(self, name: str) -> Floats:
+        """Return one number per round: a field of `Round`, ``loss``, a measure or an extra."""
         return np.array([_value(e, name) for e in self._rounds])
 
-    def bound_terms(self, n_rounds: int | None = None) -> dict[str, Any]:
-        """What bounds on the training error are made of, after the first rounds.
+    def bound_terms(self, n_rounds: int | None = None) -> BoundTerms:
+        """Return the terms of bounds on the training error, after the first rounds.
 
-        Returns
-        -------
-        dict
-            "rounds"; "log_loss", the logarithm of the product of all z; and "squares", the
-            sum of r^2 (of delta^2 for parts that tell a "delta"), or None where a round
-            has ``z > sqrt(1 - r^2)``, so that r says nothing of z.
+        "squares" is None where a round has ``z > sqrt(1 - r^2)``, so that r does not bound z.
         """
         rounds = self._rounds if n_rounds is None else self._rounds[:n_rounds]
         edges = [one.extras.get("delta", one.r) for one in rounds]
@@ -103,7 +115,7 @@ class Trace:
         }
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns, ready for a data frame."""
+        """Return the columns, ready for a data frame."""
         names = ["alpha", "r", "z", "loss", "log_loss", "seconds"]
         if self._rounds and self._rounds[0].r1 is not None:
             names += ["r1", "r2"]
@@ -115,8 +127,9 @@ class Trace:
         return table | {name: self.column(name).tolist() for name in names}
 
 
-def _value(entry: Round, name: str) -> Any:
+def _value(entry: Round, name: str) -> float:
     for named in (entry.measures, entry.extras):
         if name in named:
             return named[name]
-    return getattr(entry, name)
+    value: float = getattr(entry, name)
+    return value

@@ -1,16 +1,15 @@
-"""Watching an eval set: measures after every round, and when to stop."""
+"""The eval set of a fit: measures after every round, and when to stop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.feedback.states import Output
 from crucial.model.weak import Constant, Presence, Stump, Vote, WeakRankerLike
 from crucial.types import Floats
 
@@ -18,7 +17,7 @@ __all__ = ["Watch"]
 
 
 class Watch:
-    """Scores of an eval set, kept up to date, and the measures on it.
+    """The scores of an eval set after every round, and the measures on it.
 
     Parameters
     ----------
@@ -57,7 +56,8 @@ class Watch:
         self.scores += alpha * self._output(ranker)
         return self.look()
 
-    def _output(self, ranker: WeakRankerLike) -> NDArray[Any]:
+    def _output(self, ranker: WeakRankerLike) -> Output:
+        """Return the scores of a weak ranker, by the codes of its feature where there are some."""
         if isinstance(ranker, Constant):
             return np.ones(self._instances.n_rows)
         if isinstance(ranker, Vote):
@@ -74,7 +74,7 @@ class Watch:
         return ranker.scores(table.toarray() if self._instances.is_sparse else table, self._groups)
 
     def look(self) -> dict[str, float]:
-        """Measure the current scores and take note of a new best round."""
+        """Measure the current scores; record the round if it is the best so far."""
         self._seen += 1
         values = {name: function(self.scores) for name, function, _ in self._measures}
         name, _, more = self._measures[0]

@@ -3,16 +3,16 @@
 A round moves along a {0, 1} weak ranker h with cumulative weight eta: with
 ``delta = -W+ + W- + W0 tanh(eta)``, its weight grows by ``.5 ln((1 - delta) / (1 + delta))``
 (equation 34 written with ``W+ + W- + W0 = 1``), and E2 falls by exactly
-``Z = sqrt(1 - delta^2)``: the steepest ranker is the one with the largest drop. It is not one
-more choice of parts for the loop beside it: a tie is weighed by each ranker on its own, so
-that weights belong to pairs and not to rows.
+``Z = sqrt(1 - delta^2)``: the steepest ranker is the one with the largest drop. It does not fit
+into `crucial.boosting.loop`: each ranker weighs a tie on its own, so that weights belong to
+pairs and not to rows.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from crucial.boosting.plus.optimal import OptimalSearch, line_search
 from crucial.boosting.plus.pairs import PairList, list_pairs
 from crucial.boosting.plus.search import Choice, EfficientSearch
 from crucial.boosting.plus.weights import PairWeights
+from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
@@ -30,14 +31,13 @@ from crucial.kernels.plus import PlusSums
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Bytes, Floats
 from crucial.weak.base import TrainingRows
-from crucial.weak.drops import SNAP
 
 __all__ = ["PlusEnsemble", "PlusRules", "boost_plus"]
 
 
 @dataclass(frozen=True)
 class PlusRules:
-    """How RankBoost+ chooses and how far it goes.
+    """The choices of RankBoost+: how it searches, and how far a step goes.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class PlusRules:
 
 @dataclass
 class PlusEnsemble(Ensemble):
-    """What RankBoost+ made.
+    """The ensemble of RankBoost+.
 
     Attributes
     ----------
@@ -86,6 +86,16 @@ class PlusEnsemble(Ensemble):
     n_pairs: int = 0
 
 
+class _Move(NamedTuple):
+    """What a round did: its weak ranker and weight, ``W+ - W-`` and delta before it, ln Z."""
+
+    ranker: WeakRankerLike
+    alpha: float
+    r: float
+    delta: float
+    log_z: float
+
+
 def boost_plus(
     training: TrainingRows,
     feedback: Feedback,
@@ -97,10 +107,10 @@ def boost_plus(
     record_risks: bool = False,
     progress: Progress | None = None,
 ) -> PlusEnsemble:
-    """Add weak rankers until the rounds are done, nothing helps, or the watch says stop.
+    """Add weak rankers until the rounds are done, none helps, or early stopping ends them.
 
-    The trace has, besides what the other loop puts there (its loss being E2), ``delta``,
-    ``e1`` and ``e2`` of every round.
+    The trace has the columns of `crucial.boosting.loop.boost`, its loss being E2, and
+    ``delta``, ``e1`` and ``e2`` of every round.
     """
     run = _Run(training, feedback, rules, rounds, seed)
     if watch is not None:
@@ -108,27 +118,23 @@ def boost_plus(
     ensemble = PlusEnsemble(bins=run.bins, n_pairs=run.pairs.n_pairs)
     for number in range(rounds):
         began = time.perf_counter()
-        found = run.next(number)
-        if isinstance(found, str):
-            ensemble.trace.stopped = found
+        move = run.next(number)
+        if isinstance(move, str):
+            ensemble.trace.stopped = move
             break
-        ranker, alpha, entry = found
         r1, r2 = run.weights.risks(run.scores) if record_risks else (None, None)
+        losses = {"e1": run.weights.log_e1, "e2": run.weights.log_e2}
         ensemble.add(
             Round(
-                ranker,
-                alpha,
-                entry["r"],
-                exp_or_inf(entry["log_z"]),
+                move.ranker,
+                move.alpha,
+                move.r,
+                exp_or_inf(move.log_z),
                 run.weights.log_e2,
                 r1,
                 r2,
-                measures={} if watch is None else watch.advance(ranker, alpha),
-                extras={
-                    "delta": entry["delta"],
-                    "e1": exp_or_inf(run.weights.log_e1),
-                    "e2": exp_or_inf(run.weights.log_e2),
-                },
+                measures={} if watch is None else watch.advance(move.ranker, move.alpha),
+                extras={"delta": move.delta, **{k: exp_or_inf(v) for k, v in losses.items()}},
                 seconds=time.perf_counter() - began,
             )
         )
@@ -142,7 +148,7 @@ def boost_plus(
 
 
 class _Run:
-    """The state of one call."""
+    """The state of one call: pairs, candidates, weights and scores."""
 
     def __init__(
         self, training: TrainingRows, feedback: Feedback, rules: PlusRules, rounds: int, seed: int
@@ -172,19 +178,20 @@ class _Run:
         self._rankers: dict[int, WeakRankerLike] = {}
 
     def ranker(self, number: int) -> WeakRankerLike:
-        """A candidate as it goes into the model, made once."""
+        """Return a candidate as it goes into the model, made once."""
         if number not in self._rankers:
             self._rankers[number] = self.candidates.ranker(number)
         return self._rankers[number]
 
-    def next(self, number: int) -> tuple[WeakRankerLike, float, dict[str, float]] | str:
-        """Choose, weigh and move; or say why not."""
+    def next(self, number: int) -> _Move | str:
+        """Choose, weigh and move; or return why not."""
         choice = self.search.propose(number)
         if choice is None:
             return "no weak ranker helps"
         output = self.candidates.output(choice.number)
-        if choice.beta is None:
-            best = self._alpha(choice.delta)
+        if choice.beta is None:  # equation 34
+            delta = min(1.0, max(-1.0, choice.delta))
+            best = half_log_ratio((1.0 - delta) / 2.0, (1.0 + delta) / 2.0, self._smoothing)
         else:
             best = line_search(self.weights, choice.beta, output, self._smoothing)
         if best is None:
@@ -197,21 +204,10 @@ class _Run:
             r = float(np.dot(self.weights.potentials, output))
         log_z = self._move(choice, output, alpha)
         self.scores += alpha * output
-        entry = {"r": r, "log_z": log_z, "delta": choice.delta}
-        return self.ranker(choice.number), alpha, entry
-
-    def _alpha(self, delta: float) -> float | None:
-        """Equation 34; smoothed by half a pair where it is infinite, or None."""
-        delta = min(1.0, max(-1.0, delta))
-        right, wrong = (1.0 - delta) / 2.0, (1.0 + delta) / 2.0
-        if right < SNAP or wrong < SNAP:
-            if self.rules.stop_when_perfect:
-                return None
-            right, wrong = right + self._smoothing, wrong + self._smoothing
-        return 0.5 * math.log(right / wrong)
+        return _Move(self.ranker(choice.number), alpha, r, choice.delta, log_z)
 
     def _move(self, choice: Choice, output: Bytes, alpha: float) -> float:
-        """Let the weights follow; the logarithm of Z."""
+        """Let the weights follow; return the logarithm of Z."""
         if choice.beta is None:
             place = choice.place if choice.place >= 0 else self.weights.add(output)
             return self.weights.step(place, output, alpha)
@@ -221,11 +217,11 @@ class _Run:
             log_z += self.weights.step(place, column, alpha * float(choice.beta[place]))
         return log_z
 
-    def finish(self, made: PlusEnsemble) -> None:
-        """Tell which set the weights belong to."""
+    def finish(self, ensemble: PlusEnsemble) -> None:
+        """Set the independent set, its weights and the first static round."""
         members = self.search.members
-        made.basis = [self.ranker(number) for number in members]
-        made.eta = np.zeros(len(members))
-        made.eta[: self.weights.size] = self.weights.eta
+        ensemble.basis = [self.ranker(number) for number in members]
+        ensemble.eta = np.zeros(len(members))
+        ensemble.eta[: self.weights.size] = self.weights.eta
         first = self.search.static_round
-        made.static_round = None if first is None else first + 1
+        ensemble.static_round = None if first is None else first + 1

@@ -110,13 +110,10 @@ class EfficientSearch:
         return self._used + rest
 
     def propose(self, number: int) -> Choice | None:
-        """The best choice for a round; None if nothing helps."""
+        """Return the best choice for a round; None if nothing helps."""
         if self._span is not None and number == self._static_after:
             self._make_static(number)
-        self._offer.renew(self._weights.potentials)
-        new = self._offer.best()
-        delta, slope = self._weights.deltas(0.0 if new is None else abs(new[1]))
-        top = float(np.abs(delta).max(initial=0.0))
+        new, delta, slope, top = self._contenders()
         if self._span is not None:
             if new is None or not worst_tied(abs(new[1])) > top:
                 return self._of_used(delta, slope, top)
@@ -125,11 +122,15 @@ class EfficientSearch:
             if self._span.add(output):
                 return self._enter(new)
             self._make_static(number)
-            self._offer.renew(self._weights.potentials)
-            new = self._offer.best()
-            delta, slope = self._weights.deltas(0.0 if new is None else abs(new[1]))
-            top = float(np.abs(delta).max(initial=0.0))
+            new, delta, slope, top = self._contenders()
         return self._of_static(delta, slope, top, new)
+
+    def _contenders(self) -> tuple[tuple[int, float] | None, Floats, Floats, float]:
+        """Return the best of R, delta and slope of those in use, and their largest |delta|."""
+        self._offer.renew(self._weights.potentials)
+        new = self._offer.best()
+        delta, slope = self._weights.deltas(0.0 if new is None else abs(new[1]))
+        return new, delta, slope, float(np.abs(delta).max(initial=0.0))
 
     def _of_used(self, delta: Floats, slope: Floats, top: float) -> Choice | None:
         at = lowest(delta, self._used, top)
