@@ -263,9 +263,7 @@ weights = st.floats(0, 1) | st.sampled_from([0.0, 1e-15, 1e-13, 1.0])
 
 
 @holds_for(
-    st.lists(st.tuples(weights, weights, st.booleans()), min_size=1, max_size=9),
-    quick=30,
-    full=500,
+    st.lists(st.tuples(weights, weights, st.booleans()), min_size=1, max_size=9), quick=30, full=500
 )
 def test_drops_agree_with_their_twin_and_the_formula(stumps):
     """Z of every stump on offer, from W- and r alone; what is not on offer stays as it was."""

@@ -38,16 +38,7 @@ def raw(problem, query=None):
 def plain_potentials(problem):
     lay = problem.layout
     pi, loss = np.full(len(problem.up), np.nan), np.full(problem.n_queries, np.nan)
-    plain.potentials(
-        problem.up,
-        problem.down,
-        problem.gap,
-        problem.coefficient,
-        lay.level_start,
-        lay.query_first,
-        pi,
-        loss,
-    )
+    plain.potentials(problem.up, problem.down, problem.gap, problem.coefficient, lay, pi, loss)
     return pi, loss
 
 
@@ -56,16 +47,7 @@ def compiled_potentials(problem, pieces=2):
     pi, loss = np.zeros(len(problem.up)), np.full(problem.n_queries, np.nan)
     for a, b in cuts(problem, pieces):
         compiled.potentials(
-            problem.up,
-            problem.down,
-            problem.gap,
-            problem.coefficient,
-            lay.level_start,
-            lay.query_first,
-            a,
-            b,
-            pi,
-            loss,
+            problem.up, problem.down, problem.gap, problem.coefficient, lay.arrays, a, b, pi, loss
         )
     return pi, loss
 
@@ -104,31 +86,15 @@ def test_log_potentials_stand_any_range_of_scores(problem):
         log_gap = np.log(problem.gap)
     pi, log_loss = np.full(len(problem.up), np.nan), np.full(problem.n_queries, np.nan)
     plain.log_potentials(
-        problem.scores,
-        log_weight,
-        log_gap,
-        problem.coefficient,
-        lay.level_start,
-        lay.query_first,
-        pi,
-        log_loss,
+        problem.scores, log_weight, log_gap, problem.coefficient, lay, pi, log_loss
     )
     positive, negative, again = np.empty(n), np.empty(n), np.empty(problem.n_queries)
     for a, b in cuts(problem, 2):
         compiled.log_potentials(
-            problem.scores,
-            log_weight,
-            log_gap,
-            lay.level_start,
-            lay.query_first,
-            a,
-            b,
-            positive,
-            negative,
-            again,
+            problem.scores, log_weight, log_gap, lay.arrays, a, b, positive, negative, again
         )
-    # The error of an exponential grows with its argument: 1e-16 times the range.
-    reach = max(1.0, float(np.ptp(problem.scores)) + 10.0)
+    # Logarithms of weights are added to scores: 1e-16 times the size of either is lost.
+    reach = max(float(np.ptp(problem.scores)), float(np.abs(problem.scores).max())) + 10.0
     for found in (log_loss, again):
         for q in range(problem.n_queries):
             pairs = problem.pairs_of(q)
@@ -166,10 +132,10 @@ def test_weights_of_a_binary_ranker(drawn):
     problem, output = drawn
     lay = problem.layout
     arguments = (problem.up, problem.down, problem.gap, problem.coefficient, output)
-    right, wrong = plain.binary_weights(*arguments, lay.level_start, lay.query_first)
+    right, wrong = plain.binary_weights(*arguments, lay)
     table = np.full((problem.n_queries, 2), np.nan)
     for a, b in cuts(problem, 2):
-        compiled.binary_weights(*arguments, lay.level_start, lay.query_first, a, b, table)
+        compiled.binary_weights(*arguments, lay.arrays, a, b, table)
     listed = raw(problem)
     total = math.fsum(d for *_, d in listed)
     expected = (
@@ -182,8 +148,7 @@ def test_weights_of_a_binary_ranker(drawn):
 
 real_outputs = labelled().flatmap(
     lambda p: st.tuples(
-        st.just(p),
-        st.lists(st.floats(0, 1), min_size=p.n, max_size=p.n).map(lambda v: np.array(v)),
+        st.just(p), st.lists(st.floats(0, 1), min_size=p.n, max_size=p.n).map(lambda v: np.array(v))
     )
 )
 
@@ -193,10 +158,10 @@ def test_moments_of_a_real_valued_ranker(drawn):
     problem, output = drawn
     lay = problem.layout
     arguments = (problem.up, problem.down, problem.gap, problem.coefficient)
-    found = plain.moments(*arguments, output, lay.level_start, lay.query_first)
+    found = plain.moments(*arguments, output, lay)
     table = np.full((problem.n_queries, 3), np.nan)
     for a, b in cuts(problem, 2):
-        compiled.moments(*arguments, output, lay.level_start, lay.query_first, a, b, table)
+        compiled.moments(*arguments, output, lay.arrays, a, b, table)
     listed = [(d, output[b] - output[a]) for a, b, d in raw(problem)]
     expected = [math.fsum(d * m**k for d, m in listed) for k in range(3)]
     slack = 1e-12 * expected[0]
@@ -263,9 +228,7 @@ def test_wrong_weights_of_all_thresholds_with_wide_codes(drawn):
 def test_misordered_pairs_are_counted_by_inversions(problem):
     lay = problem.layout
     wrong, tied = np.full(problem.n_queries, np.nan), np.full(problem.n_queries, np.nan)
-    plain.misordered(
-        problem.scores, problem.weight, problem.gap, lay.level_start, lay.query_first, wrong, tied
-    )
+    plain.misordered(problem.scores, problem.weight, problem.gap, lay, wrong, tied)
     order = np.lexsort((-problem.scores, problem.query))
     table = np.full((problem.n_queries, 2), np.nan)
     for a, b in cuts(problem, 2):

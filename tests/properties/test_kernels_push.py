@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from crucial.kernels.compiled import logistic as fast_logistic
 from crucial.kernels.compiled import push as fast_push
+from crucial.kernels.logistic import NARROW
 from crucial.kernels.plain import logistic as plain_logistic
 from crucial.kernels.plain import push as plain_push
 from naive.labelled import labelled
@@ -47,12 +48,11 @@ def without_losers(problem, query):
 def test_push_sums_equal_a_sum_over_all_pairs(problem, p):
     lay, n = problem.layout, problem.n
     log_weight, log_gap = logs_of(problem)
-    shape = (lay.level_start, lay.query_first)
     out = np.empty(n), np.empty(n), np.empty(problem.n_queries)
-    plain_push.push_logs(problem.scores, log_weight, log_gap, p, *shape, *out)
+    plain_push.push_logs(problem.scores, log_weight, log_gap, p, lay, *out)
     again = np.empty(n), np.empty(n), np.empty(problem.n_queries)
     for a, b in ranges(problem.n_queries):
-        fast_push.push_logs(problem.scores, log_weight, log_gap, p, *shape, a, b, *again)
+        fast_push.push_logs(problem.scores, log_weight, log_gap, p, lay.arrays, a, b, *again)
     for one, two in zip(out, again):
         np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-9)
     positive, negative, log_loss = out
@@ -83,18 +83,18 @@ def test_split_push_sums_put_together_again(problem, p, seed):
     lay = problem.layout
     output = np.random.default_rng(seed).integers(0, 2, problem.n).astype(np.uint8)
     log_weight, log_gap = logs_of(problem)
-    given = (problem.scores, log_weight, log_gap, p, output, lay.level_start, lay.query_first)
+    given = (problem.scores, log_weight, log_gap, p, output)
     size = (len(lay.values), 2)
     above, inside, above_2, inside_2 = (np.empty(size) for _ in range(4))
-    plain_push.push_split(*given, above, inside)
+    plain_push.push_split(*given, lay, above, inside)
     for a, b in ranges(problem.n_queries):
-        fast_push.push_split(*given, a, b, above_2, inside_2)
+        fast_push.push_split(*given, lay.arrays, a, b, above_2, inside_2)
     np.testing.assert_allclose(above, above_2, rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(inside, inside_2, rtol=1e-12, atol=1e-9)
     out = np.empty(problem.n), np.empty(problem.n), np.empty(problem.n_queries)
     for alpha in (0.0, 0.7):
         scores = problem.scores + alpha * output
-        plain_push.push_logs(scores, *given[1:4], lay.level_start, lay.query_first, *out)
+        plain_push.push_logs(scores, *given[1:4], lay, *out)
         moved = np.logaddexp(above[:, 0], above[:, 1] - alpha)
         terms = np.logaddexp(inside[:, 0], inside[:, 1] + p * alpha) + p * moved
         sums = np.logaddexp.reduceat(terms, lay.query_first[:-1])
@@ -106,7 +106,7 @@ def grown_of(problem):
     lay = problem.layout
     top = np.maximum.reduceat(problem.scores, lay.row_start[:-1])
     bottom = np.minimum.reduceat(problem.scores, lay.row_start[:-1])
-    if float((top - bottom).max()) > fast_logistic.NARROW:
+    if float((top - bottom).max()) > NARROW:
         return np.ones(problem.n), False
     return np.exp(problem.scores - ((top + bottom) / 2)[lay.query_of_row()]), True
 
@@ -135,23 +135,21 @@ def test_logistic_sums_equal_a_sum_over_all_pairs(problem):
     everything = problem.pairs_of(None)
     least = min(problem.scores[b] - problem.scores[a] for a, b in zip(everything.lo, everything.hi))
     weighted = bool((problem.weight != 1).any())
-    places = (lay.query_of_row(), lay.level_of_row())
+    places = (*lay.arrays, lay.query_of_row(), lay.level_of_row())
     grown, narrow = grown_of(problem)
     for shift in {0.0} | ({least} if least > 0 else set()):
         expected = listed_logistic(problem, shift)
-        shape = (lay.level_start, lay.query_first)
-        out = [np.empty(n) for _ in range(4)]
+        out = tuple(np.empty(n) for _ in range(4))
         given = (problem.weight, problem.gains, shift)
-        plain_logistic.logistic_sums(problem.scores, *given, *shape, *out)
+        plain_logistic.logistic_sums(problem.scores, *given, lay, *out)
         np.testing.assert_allclose(np.array(out), expected, rtol=1e-11, atol=1e-300)
         for how in {narrow and shift == 0.0, False}:
             for as_weighted in {weighted, True}:
-                again = [np.empty(n) for _ in range(4)]
+                again = tuple(np.empty(n) for _ in range(4))
                 for a, b in ranges(n, 3):
                     fast_logistic.logistic_sums(
-                        problem.scores, grown, *given, how, as_weighted, *shape, *places, a, b,
-                        *again,
-                    )  # fmt: skip
+                        problem.scores, grown, *given, how, as_weighted, places, a, b, again
+                    )
                 np.testing.assert_allclose(np.array(again), expected, rtol=1e-11, atol=1e-300)
 
 
@@ -168,18 +166,16 @@ def test_logistic_sums_along_a_ranker(problem, seed):
             expected[b, 0] += w * sigmoid(-margin) * (gained > 0)
             expected[b, 1] += w * sigmoid(-margin) * (gained < 0)
             expected[b, 2] += w * sigmoid(-margin) * sigmoid(margin) * (gained != 0)
-    shape = (lay.level_start, lay.query_first)
+    places = (*lay.arrays, lay.query_of_row(), lay.level_of_row())
+    given = (problem.weight, problem.gains, 0.0)
     out = np.empty((n, 3))
-    plain_logistic.logistic_along(
-        problem.scores, problem.weight, problem.gains, 0.0, output, *shape, out
-    )
+    plain_logistic.logistic_along(problem.scores, *given, output, lay, out)
     np.testing.assert_allclose(out, expected, rtol=1e-11, atol=1e-300)
     grown, narrow = grown_of(problem)
     for how in {narrow, False}:
         again = np.empty((n, 3))
         for a, b in ranges(n):
             fast_logistic.logistic_along(
-                problem.scores, grown, problem.weight, problem.gains, 0.0, how, output, *shape,
-                lay.query_of_row(), lay.level_of_row(), a, b, again,
-            )  # fmt: skip
+                problem.scores, grown, *given, how, output, places, a, b, again
+            )
         np.testing.assert_allclose(again, expected, rtol=1e-11, atol=1e-300)

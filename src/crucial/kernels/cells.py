@@ -13,12 +13,7 @@ __all__ = ["parse_cells"]
 
 
 def parse_cells(
-    text: bytes,
-    start: int,
-    stop: int,
-    sep: str,
-    slots: Ints,
-    n_left_over: int,
+    text: bytes, start: int, stop: int, sep: str, slots: Ints, n_left_over: int
 ) -> tuple[Floats, Ints, Ints] | None:
     """Parse lines of cells ``text[start:stop]``, always compiled; None if one is not simple.
 

@@ -44,6 +44,21 @@ class Levels:
         """Number of queries."""
         return len(self.query_first) - 1
 
+    @property
+    def arrays(self) -> tuple[Ints, Ints]:
+        """``level_start`` and ``query_first``, as compiled kernels take them."""
+        return self.level_start, self.query_first
+
+    @cached_property
+    def segment_of_row(self) -> Ints:
+        """Segment of every row."""
+        return np.repeat(np.arange(self.n_segments), np.diff(self.level_start))
+
+    @cached_property
+    def query_of_segment(self) -> Ints:
+        """Query of every segment."""
+        return np.repeat(np.arange(self.n_queries), np.diff(self.query_first))
+
     @cached_property
     def row_start(self) -> Ints:
         """First row of every query, and the number of rows."""

@@ -12,11 +12,11 @@ from crucial.kernels.sizes import is_small
 from crucial.kernels.threads import over_ranges
 from crucial.types import Floats
 
-__all__ = ["LogisticSums"]
+__all__ = ["NARROW", "LogisticSums"]
 
-# Scores of a query closer together than this have exponentials whose products stay finite:
-# (1 + e^60)^8 is, and so many pairs share one logarithm in the compiled kernel.
-_NARROW = 60.0
+#: Scores of a query closer together than this have exponentials whose products stay finite;
+#: the compiled kernel multiplies eight of them.
+NARROW = 60.0
 # Pairs whose cost equals that of one level of a query in NumPy.
 _LEVEL_COST = 100
 
@@ -42,11 +42,11 @@ class LogisticSums:
         self._weighted = weight is not None
         self._weight = np.ones(levels.n_rows) if weight is None else weight
         self._small = is_small(n_pairs + _LEVEL_COST * levels.n_segments)
-        self._shape = (levels.level_start, levels.query_first)
-        self._query, self._level = levels.query_of_row(), levels.level_of_row()
+        self._query, own = levels.query_of_row(), levels.level_of_row()
+        self._places = (*levels.arrays, self._query, own)
         # Rows are cut by the pairs they are in.
         size = np.diff(levels.row_start)[self._query]
-        level = np.diff(levels.level_start)[levels.query_first[self._query] + self._level]
+        level = np.diff(levels.level_start)[levels.query_first[self._query] + own]
         work = np.cumsum((size - level).astype(np.float64))
         marks = work[-1] * np.arange(1, 4 * threads) / (4 * threads)
         cuts = np.concatenate(([0], np.searchsorted(work, marks), [levels.n_rows]))
@@ -64,7 +64,7 @@ class LogisticSums:
         starts = self._levels.row_start
         top = np.maximum.reduceat(scores, starts[:-1])
         bottom = np.minimum.reduceat(scores, starts[:-1])
-        if float((top - bottom).max()) > _NARROW:
+        if float((top - bottom).max()) > NARROW:
             return np.ones(len(scores)), False
         return np.exp(scores - ((top + bottom) / 2)[self._query]), True
 
@@ -76,15 +76,14 @@ class LogisticSums:
         n = len(scores)
         out = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
         if self._small:
-            plain.logistic_sums(scores, self._weight, self._gains, shift, *self._shape, *out)
+            plain.logistic_sums(scores, self._weight, self._gains, shift, self._levels, *out)
             return out
         from crucial.kernels.compiled.logistic import logistic_sums
 
         grown, narrow = self._exponentials(scores)
         narrow = narrow and shift == 0.0
         given = (scores, grown, self._weight, self._gains, shift, narrow, self._weighted)
-        place = (*self._shape, self._query, self._level)
-        self._over_rows(lambda a, b: logistic_sums(*given, *place, a, b, *out))
+        self._over_rows(lambda a, b: logistic_sums(*given, self._places, a, b, out))
         return out
 
     def along(self, scores: Floats, shift: float, output: Floats) -> Floats:
@@ -95,7 +94,7 @@ class LogisticSums:
         out = np.empty((len(scores), 3))
         if self._small:
             plain.logistic_along(
-                scores, self._weight, self._gains, shift, output, *self._shape, out
+                scores, self._weight, self._gains, shift, output, self._levels, out
             )
             return out
         from crucial.kernels.compiled.logistic import logistic_along
@@ -103,6 +102,5 @@ class LogisticSums:
         grown, narrow = self._exponentials(scores)
         narrow = narrow and shift == 0.0
         given = (scores, grown, self._weight, self._gains, shift, narrow, output)
-        place = (*self._shape, self._query, self._level)
-        self._over_rows(lambda a, b: logistic_along(*given, *place, a, b, out))
+        self._over_rows(lambda a, b: logistic_along(*given, self._places, a, b, out))
         return out

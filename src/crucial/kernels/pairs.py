@@ -40,7 +40,6 @@ class PairSums:
         self._levels, self._gains, self._threads = levels, gains, threads
         self._small = is_small(levels.n_rows)
         self._gap = levels.gaps(gains)
-        self._shape = (levels.level_start, levels.query_first)
 
     @cached_property
     def _bounds(self) -> list[int]:
@@ -53,13 +52,14 @@ class PairSums:
         self, up: Floats, down: Floats, coefficient: Floats, pi: Floats, loss: Floats
     ) -> None:
         """Write the potential of every row and the loss of every query."""
-        given = (up, down, self._gap, coefficient, *self._shape)
+        given = (up, down, self._gap, coefficient)
         if self._small:
-            plain.potentials(*given, pi, loss)
+            plain.potentials(*given, self._levels, pi, loss)
             return
         from crucial.kernels.compiled.pairs import potentials
 
-        self._over_queries(lambda a, b: potentials(*given, a, b, pi, loss))
+        levels = self._levels.arrays
+        self._over_queries(lambda a, b: potentials(*given, levels, a, b, pi, loss))
 
     def log_potentials(
         self, scores: Floats, weight: Floats, coefficient: Floats, pi: Floats, log_loss: Floats
@@ -69,13 +69,13 @@ class PairSums:
             log_weight, log_gap = np.log(weight), np.log(self._gap)
         if self._small:
             plain.log_potentials(
-                scores, log_weight, log_gap, coefficient, *self._shape, pi, log_loss
+                scores, log_weight, log_gap, coefficient, self._levels, pi, log_loss
             )
             return
         from crucial.kernels.compiled.pairs import log_potentials
 
         n = len(scores)
-        given = (scores, log_weight, log_gap, *self._shape)
+        given = (scores, log_weight, log_gap, self._levels.arrays)
         out = (pi, np.empty(n), log_loss)
         self._over_queries(lambda a, b: log_potentials(*given, a, b, *out))
         sizes = np.diff(self._levels.row_start)
@@ -87,13 +87,14 @@ class PairSums:
         self, up: Floats, down: Floats, coefficient: Floats, output: Bytes
     ) -> tuple[float, float]:
         """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong."""
-        given = (up, down, self._gap, coefficient, output, *self._shape)
+        given = (up, down, self._gap, coefficient, output)
         if self._small:
-            return plain.binary_weights(*given)
+            return plain.binary_weights(*given, self._levels)
         from crucial.kernels.compiled.pairs import binary_weights
 
         out = np.zeros((self._levels.n_queries, 2))
-        self._over_queries(lambda a, b: binary_weights(*given, a, b, out))
+        levels = self._levels.arrays
+        self._over_queries(lambda a, b: binary_weights(*given, levels, a, b, out))
         right, wrong = out.sum(axis=0).tolist()
         return right, wrong
 
@@ -102,11 +103,11 @@ class PairSums:
     ) -> tuple[float, float, float]:
         """Return the zeroth, first and second moment of the margins that a ranker gains."""
         if self._small:
-            return plain.moments(up, down, self._gap, coefficient, output, *self._shape)
+            return plain.moments(up, down, self._gap, coefficient, output, self._levels)
         from crucial.kernels.compiled.pairs import moments
 
         out = np.zeros((self._levels.n_queries, 3))
-        given = (up, down, self._gap, coefficient, output - output.mean(), *self._shape)
+        given = (up, down, self._gap, coefficient, output - output.mean(), self._levels.arrays)
         self._over_queries(lambda a, b: moments(*given, a, b, out))
         value, slope, curvature = out.sum(axis=0).tolist()
         return value, slope, curvature
@@ -117,7 +118,7 @@ class PairSums:
         Call it before threads call `wrong_weights`.
         """
         self._places  # noqa: B018 (computed once, here)
-        sums: Floats = np.add.reduceat(down[: self._levels.n_rows], self._shape[0][:-1])
+        sums: Floats = np.add.reduceat(down[: self._levels.n_rows], self._levels.level_start[:-1])
         return sums
 
     @cached_property
@@ -146,7 +147,7 @@ class PairSums:
         levels = self._levels
         if self._small and levels.n_segments * (n_bins + 2) <= sizes.SCAN_PLAIN:
             plain.wrong_weights(
-                up, down, self._gap, coefficient, codes, n_bins, missing_rank, *self._shape, out
+                up, down, self._gap, coefficient, codes, n_bins, missing_rank, levels, out
             )
             return
         from crucial.kernels.compiled import scans
@@ -169,7 +170,7 @@ class PairSums:
         levels = self._levels
         out = np.zeros((levels.n_queries, 2))
         if self._small:
-            plain.misordered(scores, weight, self._gap, *self._shape, out[:, 0], out[:, 1])
+            plain.misordered(scores, weight, self._gap, levels, out[:, 0], out[:, 1])
         else:
             from crucial.kernels.compiled.pairs import misordered
 

@@ -33,7 +33,6 @@ class PushSums:
         with np.errstate(divide="ignore"):
             self._log_weight = np.zeros(levels.n_rows) if weight is None else np.log(weight)
             self._log_gap = np.log(gap)
-        self._shape = (levels.level_start, levels.query_first)
         self._bounds = cut_lists(levels.row_start, threads)
 
     def _over_queries(self, call: Callable[[int, int], None]) -> None:
@@ -46,13 +45,14 @@ class PushSums:
         """
         n = len(scores)
         out = np.empty(n), np.empty(n), np.empty(self._levels.n_queries)
-        given = (scores, self._log_weight, self._log_gap, p, *self._shape)
+        given = (scores, self._log_weight, self._log_gap, p)
         if self._small:
-            plain.push_logs(*given, *out)
+            plain.push_logs(*given, self._levels, *out)
         else:
             from crucial.kernels.compiled.push import push_logs
 
-            self._over_queries(lambda a, b: push_logs(*given, a, b, *out))
+            levels = self._levels.arrays
+            self._over_queries(lambda a, b: push_logs(*given, levels, a, b, *out))
         return out
 
     def split(self, scores: Floats, p: float, output: Bytes) -> tuple[Floats, Floats]:
@@ -62,11 +62,12 @@ class PushSums:
         """
         segments = self._levels.n_segments
         out = np.empty((segments, 2)), np.empty((segments, 2))
-        given = (scores, self._log_weight, self._log_gap, p, output, *self._shape)
+        given = (scores, self._log_weight, self._log_gap, p, output)
         if self._small:
-            plain.push_split(*given, *out)
+            plain.push_split(*given, self._levels, *out)
         else:
             from crucial.kernels.compiled.push import push_split
 
-            self._over_queries(lambda a, b: push_split(*given, a, b, *out))
+            levels = self._levels.arrays
+            self._over_queries(lambda a, b: push_split(*given, levels, a, b, *out))
         return out

@@ -6,7 +6,6 @@ import numpy as np
 
 from crucial.kernels.compiled.decimals import BROKEN, FOR_PYTHON, parse_number
 from crucial.kernels.jit import kernel
-from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["parse_cells"]
 
@@ -14,16 +13,7 @@ _TAB, _NEWLINE, _RETURN, _SPACE = 9, 10, 13, 32
 
 
 @kernel
-def parse_cells(
-    text: Bytes,
-    start: int,
-    stop: int,
-    sep: int,
-    slots: Ints,
-    numbers: Floats,
-    places: Ints,
-    left_over: Ints,
-) -> tuple[int, int]:
+def parse_cells(text, start, stop, sep, slots, numbers, places, left_over):
     """Parse lines of cells ``text[start:stop]``, none of them quoted.
 
     Equivalent to the plain parser of the table reader where a file is simple, and much

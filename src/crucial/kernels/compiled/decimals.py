@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.jit import kernel
-from crucial.types import Bytes, Ints
+from crucial.types import Ints
 
 __all__ = ["BROKEN", "EXACT", "FOR_PYTHON", "MISSING", "parse_number"]
 
@@ -54,7 +54,7 @@ _TOP = np.uint64(1 << 63)
 
 
 @kernel
-def _high_product(a: np.uint64, b: np.uint64) -> np.uint64:
+def _high_product(a, b):
     """Upper 64 bits of the product of two numbers of 64 bits."""
     a_low, a_high = a & _LOW32, a >> _U32
     b_low, b_high = b & _LOW32, b >> _U32
@@ -64,7 +64,7 @@ def _high_product(a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @kernel
-def _bracket(w: np.uint64, q: np.int64) -> tuple[float, bool]:
+def _bracket(w, q):
     """Round ``w * 10**q`` to a double; False where 64 bits cannot tell which it is."""
     shift = _TEN_SHIFT[q + _Q] + 64
     for step in (32, 16, 8, 4, 2, 1):
@@ -82,7 +82,7 @@ def _bracket(w: np.uint64, q: np.int64) -> tuple[float, bool]:
 
 
 @kernel
-def _word_for_missing(text: Bytes, at: int) -> int:
+def _word_for_missing(text, at):
     """Return the length of "nan" or "null" (in any case) at this place, 0 if neither is there."""
     # Each look goes one byte on only where the one before was a letter: a line end stops it.
     if text[at] | 32 != 110:
@@ -96,7 +96,7 @@ def _word_for_missing(text: Bytes, at: int) -> int:
 
 
 @kernel
-def parse_number(text: Bytes, at: int) -> tuple[float, int, int]:
+def parse_number(text, at):
     """Read the number that begins at ``text[at]``; somewhere after it there is a line end.
 
     ``[+-] digits [. digits] [e [+-] digits]`` with a digit before or after the point; or

@@ -6,14 +6,7 @@ import numpy as np
 
 from crucial.kernels.jit import kernel
 
-__all__ = [
-    "distance",
-    "drop_bounds",
-    "drops",
-    "histogram8",
-    "histogram_wide",
-    "slopes",
-]
+__all__ = ["distance", "drop_bounds", "drops", "histogram8", "histogram_wide", "slopes"]
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Sums of the logistic loss over pairs; twins of ``plain.logistic``.
 
-Where the scores of all queries lie within `NARROW` of each other, ``e^{H}`` is known for every
+Where the scores of every query lie within `NARROW` of each other, ``e^{H}`` is known for every
 row and a pair costs one division; elsewhere it costs two exponentials.
 """
 
@@ -10,10 +10,9 @@ import numpy as np
 
 from crucial.kernels.jit import kernel
 
-__all__ = ["NARROW", "logistic_along", "logistic_sums"]
+__all__ = ["logistic_along", "logistic_sums"]
 
-# (1 + e^NARROW)^8 is finite: so many pairs share one logarithm.
-NARROW = 60.0
+# Pairs that share one logarithm: (1 + e^NARROW)^8 is finite.
 _TOGETHER = 8
 
 
@@ -31,28 +30,14 @@ def _pair(margin, shift):
 
 @kernel
 def logistic_sums(
-    scores,
-    grown,
-    weight,
-    gains,
-    shift,
-    narrow,
-    weighted,
-    level_start,
-    query_first,
-    query_of_row,
-    level_of_row,
-    first_row,
-    last_row,
-    positive,
-    negative,
-    curvature,
-    loss,
+    scores, grown, weight, gains, shift, narrow, weighted, places, first_row, last_row, out
 ):
     """Weight that every row of a range wins and loses, its curvature and its loss.
 
     ``grown`` is ``e^{H}``, each query around its middle; used where ``narrow`` says so.
     """
+    level_start, query_first, query_of_row, level_of_row = places
+    positive, negative, curvature, loss = out
     graded = len(gains) > 0
     for i in range(first_row, last_row):
         a = query_first[query_of_row[i]]
@@ -117,22 +102,10 @@ def logistic_sums(
 
 @kernel
 def logistic_along(
-    scores,
-    grown,
-    weight,
-    gains,
-    shift,
-    narrow,
-    output,
-    level_start,
-    query_first,
-    query_of_row,
-    level_of_row,
-    first_row,
-    last_row,
-    out,
+    scores, grown, weight, gains, shift, narrow, output, places, first_row, last_row, out
 ):
     """What a {0, 1} ranker gains in the pairs that a row should win, for a range of rows."""
+    level_start, query_first, query_of_row, level_of_row = places
     graded = len(gains) > 0
     for i in range(first_row, last_row):
         a = query_first[query_of_row[i]]

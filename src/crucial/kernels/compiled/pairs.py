@@ -19,10 +19,9 @@ __all__ = [
 
 
 @kernel
-def potentials(
-    up, down, gap, coefficient, level_start, query_first, first_query, last_query, pi, loss
-):
+def potentials(up, down, gap, coefficient, levels, first_query, last_query, pi, loss):
     """Potential of every row and loss of every query of a range, without pairs."""
+    level_start, query_first = levels
     graded = len(gap) > 0
     for q in range(first_query, last_query):
         a, b = query_first[q], query_first[q + 1]
@@ -59,18 +58,10 @@ def potentials(
 
 @kernel
 def log_potentials(
-    scores,
-    log_weight,
-    log_gap,
-    level_start,
-    query_first,
-    first_query,
-    last_query,
-    positive,
-    negative,
-    log_loss,
+    scores, log_weight, log_gap, levels, first_query, last_query, positive, negative, log_loss
 ):
     """Logarithms of both halves of the potentials, and of the loss of every query."""
+    level_start, query_first = levels
     graded = len(log_gap) > 0
     for q in range(first_query, last_query):
         a, b = query_first[q], query_first[q + 1]
@@ -108,10 +99,9 @@ def log_potentials(
 
 
 @kernel
-def binary_weights(
-    up, down, gap, coefficient, output, level_start, query_first, first_query, last_query, out
-):
+def binary_weights(up, down, gap, coefficient, output, levels, first_query, last_query, out):
     """Weight of the pairs ordered right and wrong by a {0, 1} ranker, per query."""
+    level_start, query_first = levels
     graded = len(gap) > 0
     for q in range(first_query, last_query):
         a, b = query_first[q], query_first[q + 1]
@@ -148,10 +138,9 @@ def binary_weights(
 
 
 @kernel
-def moments(
-    up, down, gap, coefficient, output, level_start, query_first, first_query, last_query, out
-):
+def moments(up, down, gap, coefficient, output, levels, first_query, last_query, out):
     """Sum of d, d * m and d * m^2 over the pairs of every query."""
+    level_start, query_first = levels
     graded = len(gap) > 0
     for q in range(first_query, last_query):
         a, b = query_first[q], query_first[q + 1]

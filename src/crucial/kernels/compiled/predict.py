@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.kernels.jit import kernel
-from crucial.types import Floats, Ints
 
 __all__ = ["add_steps"]
 
@@ -17,16 +13,16 @@ _ROWS = 256  # rows whose values of one feature, cells and scores stay in the fi
 
 @kernel
 def add_steps(
-    data: NDArray[Any],
-    row_stride: int,
-    column_stride: int,
-    first: int,
-    features: Ints,
-    thresholds: Floats,
-    starts: Ints,
-    values: Floats,
-    scores: Floats,  # OUT
-) -> None:
+    data,
+    row_stride,
+    column_stride,
+    first,
+    features,
+    thresholds,
+    starts,
+    values,
+    scores,  # OUT
+):
     """Sum the step functions of all features for consecutive rows.
 
     Equivalent to, and much faster than::

@@ -12,19 +12,10 @@ __all__ = ["push_logs", "push_split"]
 
 @kernel
 def push_logs(
-    scores,
-    log_weight,
-    log_gap,
-    p,
-    level_start,
-    query_first,
-    first_query,
-    last_query,
-    positive,
-    negative,
-    log_loss,
+    scores, log_weight, log_gap, p, levels, first_query, last_query, positive, negative, log_loss
 ):
     """Logarithms of both halves of the push's potentials, and of the loss of every query."""
+    level_start, query_first = levels
     graded = len(log_gap) > 0
     for q in range(first_query, last_query):
         a, b = query_first[q], query_first[q + 1]
@@ -76,19 +67,10 @@ def _log_sum_where(scores, log_weight, factor, output, wanted, begin, end):
 
 @kernel
 def push_split(
-    scores,
-    log_weight,
-    log_gap,
-    p,
-    output,
-    level_start,
-    query_first,
-    first_query,
-    last_query,
-    log_above,
-    log_inside,
+    scores, log_weight, log_gap, p, output, levels, first_query, last_query, log_above, log_inside
 ):
     """The sums behind the push, apart for rows where a {0, 1} ranker says 0 and 1."""
+    level_start, query_first = levels
     graded = len(log_gap) > 0
     for q in range(first_query, last_query):
         a, b = query_first[q], query_first[q + 1]

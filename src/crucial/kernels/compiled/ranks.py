@@ -105,17 +105,7 @@ def _sorted_rows(values, starts, first_query, last_query, out, ends):
 
 
 @kernel
-def rank_rows(
-    values,
-    weight,
-    cuts,
-    by_interval,
-    direction,
-    starts,
-    first_query,
-    last_query,
-    out,
-):
+def rank_rows(values, weight, cuts, by_interval, direction, starts, first_query, last_query, out):
     """Middle of the positions that every row of a range of queries takes, bottom first."""
     weighted = len(weight) > 0
     n_regions = len(by_interval)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.kernels.compiled.decimals import EXACT, FOR_PYTHON, parse_number
 from crucial.kernels.compiled.text import is_space
 from crucial.kernels.jit import kernel
 from crucial.kernels.run_text import FIELDS
-from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["number_words", "place_words", "split_lines"]
 
@@ -20,12 +18,7 @@ _BASIS = np.uint64(0xCBF29CE484222325)
 
 
 @kernel
-def split_lines(
-    text: Bytes,
-    places: Ints,
-    scores: Floats,
-    odd: Ints,
-) -> tuple[int, int]:
+def split_lines(text, places, scores, odd):
     """Find the fields of every line, and read its score.
 
     Parameters
@@ -80,7 +73,7 @@ def split_lines(
 
 
 @kernel
-def _hash(text: Bytes, begin: int, end: int) -> np.uint64:
+def _hash(text, begin, end):
     """FNV-1a, with its bits mixed once more at the end."""
     value = _BASIS
     for at in range(begin, end):
@@ -90,14 +83,7 @@ def _hash(text: Bytes, begin: int, end: int) -> np.uint64:
 
 
 @kernel
-def _same(
-    text: Bytes,
-    begin: int,
-    end: int,
-    other: Bytes,
-    other_begin: int,
-    other_end: int,
-) -> bool:
+def _same(text, begin, end, other, other_begin, other_end):
     """Whether two words have the same bytes."""
     if end - begin != other_end - other_begin:
         return False
@@ -108,7 +94,7 @@ def _same(
 
 
 @kernel
-def place_words(hashes: NDArray[np.uint64], n_words: int, slots: NDArray[np.int32]) -> None:
+def place_words(hashes, n_words, slots):
     """Put known words into an empty table of slots (a power of two of them, -1 is empty)."""
     mask = np.uint64(len(slots) - 1)
     for word in range(n_words):
@@ -119,17 +105,7 @@ def place_words(hashes: NDArray[np.uint64], n_words: int, slots: NDArray[np.int3
 
 
 @kernel
-def number_words(
-    text: Bytes,
-    places: Ints,
-    field: int,
-    codes: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    arena: Bytes,
-    starts: Ints,
-    hashes: NDArray[np.uint64],
-    n_words: int,
-) -> int:
+def number_words(text, places, field, codes, slots, arena, starts, hashes, n_words):
     """Number words: the same for the same bytes, new ones from ``n_words`` on.
 
     Equivalent to, and much faster than, ``table.setdefault(word, len(table))`` with a dict.

@@ -7,10 +7,7 @@ import numpy as np
 from crucial.kernels.compiled.trees import tree_add, tree_sum
 from crucial.kernels.jit import kernel
 
-__all__ = [
-    "wrong_weights",
-    "wrong_weights_few",
-]
+__all__ = ["wrong_weights", "wrong_weights_few"]
 
 
 # Offsets as unsigned numbers: a signed one makes Numba test every index for its sign.

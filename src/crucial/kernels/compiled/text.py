@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.kernels.compiled.decimals import BROKEN, FOR_PYTHON, MISSING, parse_number
 from crucial.kernels.jit import kernel
@@ -20,7 +17,6 @@ from crucial.kernels.text import (
     QID_UNEXPECTED,
     VALUE,
 )
-from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["count_marks", "fill_dense", "is_space", "parse_lines"]
 
@@ -30,7 +26,7 @@ _DOCID = tuple(b"docid")
 
 
 @kernel
-def count_marks(text: Bytes, start: int, stop: int) -> tuple[int, int]:
+def count_marks(text, start, stop):
     """Count the line ends and the colons of ``text[start:stop]``: bounds of what is in it."""
     lines, colons = 0, 0
     for i in range(start, stop):
@@ -40,13 +36,13 @@ def count_marks(text: Bytes, start: int, stop: int) -> tuple[int, int]:
 
 
 @kernel
-def is_space(byte: int) -> bool:
+def is_space(byte):
     """Whether a byte is a space or a line end."""
     return byte == _SPACE or 9 <= byte <= 13
 
 
 @kernel
-def _skip_spaces(text: Bytes, at: int) -> int:
+def _skip_spaces(text, at):
     """Go to the next byte that is not a space inside a line."""
     while is_space(text[at]) and text[at] != _NEWLINE:
         at += 1
@@ -54,12 +50,12 @@ def _skip_spaces(text: Bytes, at: int) -> int:
 
 
 @kernel
-def _ends_token(byte: int) -> bool:
+def _ends_token(byte):
     return is_space(byte) or byte == _HASH
 
 
 @kernel
-def _begins(text: Bytes, at: int, stop: int, word: tuple[int, ...]) -> bool:
+def _begins(text, at, stop, word):
     """Say whether ``text[at:stop]`` begins with these bytes."""
     for byte in word:
         if at >= stop or text[at] != byte:
@@ -69,7 +65,7 @@ def _begins(text: Bytes, at: int, stop: int, word: tuple[int, ...]) -> bool:
 
 
 @kernel
-def _item_place(text: Bytes, start: int, stop: int) -> tuple[int, int]:
+def _item_place(text, start, stop):
     """Find the item id in the comment ``text[start:stop]``.
 
     TOKEN of ``docid = TOKEN ...``, else the whole comment without the spaces around it.
@@ -95,15 +91,7 @@ def _item_place(text: Bytes, start: int, stop: int) -> tuple[int, int]:
 
 
 @kernel
-def _parse_features(
-    text: Bytes,
-    at: int,
-    bounds: tuple[int, int],
-    limit: float,
-    entries: int,
-    indices: NDArray[np.int32],
-    values: Floats,
-) -> tuple[int, int, int]:
+def _parse_features(text, at, bounds, limit, entries, indices, values):
     """Parse ``index:value ...`` up to a comment or the line end.
 
     Returns where it ended, the number of entries after it, and FINE; or the place and
@@ -142,19 +130,8 @@ def _parse_features(
 
 @kernel
 def parse_lines(
-    text: Bytes,
-    start: int,
-    stop: int,
-    with_qid: bool,
-    bounds: tuple[int, int],
-    limit: float,
-    labels: Floats,
-    row_starts: Ints,
-    indices: NDArray[np.int32],
-    values: Floats,
-    qids: Ints,
-    places: Ints,
-) -> tuple[int, int, int, int, int]:
+    text, start, stop, with_qid, bounds, limit, labels, row_starts, indices, values, qids, places
+):
     """Parse the lines ``text[start:stop]``, the last of which ends in a line end.
 
     Equivalent to the plain parser of the svmlight reader, and much faster.
@@ -246,13 +223,7 @@ def parse_lines(
 
 
 @kernel
-def fill_dense(
-    row_starts: Ints,
-    indices: NDArray[np.int32],
-    values: NDArray[Any],
-    base: int,
-    table: NDArray[Any],
-) -> None:
+def fill_dense(row_starts, indices, values, base, table):
     """Write the entries of a piece into its rows of the table (# OUT).
 
     Equivalent to ``table[row, indices[k] - base] = values[k]`` for the entries k of each row.

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from crucial.kernels.jit import kernel
-from crucial.types import Ints
 
 __all__ = ["sort_by_majority"]
 
 
 @kernel
-def _preferred(positions: NDArray[np.int32], first: int, second: int) -> int:
+def _preferred(positions, first, second):
     """Votes for the first minus votes for the second; a run that returned neither abstains."""
     votes = 0
     for run in range(positions.shape[1]):
@@ -25,12 +21,7 @@ def _preferred(positions: NDArray[np.int32], first: int, second: int) -> int:
 
 
 @kernel
-def sort_by_majority(
-    positions: NDArray[np.int32],
-    starts: Ints,
-    order: Ints,
-    spare: Ints,
-) -> None:
+def sort_by_majority(positions, starts, order, spare):
     """Merge sort every topic by majority of the runs, from the bottom up."""
     for topic in range(len(starts) - 1):
         low, high = starts[topic], starts[topic + 1]

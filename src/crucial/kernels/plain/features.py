@@ -7,11 +7,7 @@ from numpy.typing import NDArray
 
 from crucial.types import Bools, Floats, Ints
 
-__all__ = [
-    "FeatureSums",
-    "drop_bounds",
-    "drops",
-]
+__all__ = ["FeatureSums", "drop_bounds", "drops"]
 
 
 class FeatureSums:
@@ -161,12 +157,7 @@ def drop_bounds(
 
 
 def drops(
-    slope: Floats,
-    offered: Bools,
-    snap: float,
-    wrong: Floats,
-    right: Floats,
-    z: Floats,
+    slope: Floats, offered: Bools, snap: float, wrong: Floats, right: Floats, z: Floats
 ) -> float:
     """Z of the stumps of a feature from their slopes and W-; the lowest.
 

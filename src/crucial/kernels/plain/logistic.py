@@ -16,7 +16,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from crucial.types import Floats, Ints
+from crucial.kernels.levels import Levels
+from crucial.types import Floats
 
 __all__ = ["logistic_along", "logistic_sums"]
 
@@ -24,10 +25,9 @@ __all__ = ["logistic_along", "logistic_sums"]
 _CELLS = 1 << 18  # pairs in one block of rows
 
 
-def _blocks(
-    weight: Floats, gains: Floats, level_start: Ints, query_first: Ints
-) -> Iterator[tuple[slice, slice, Floats]]:
+def _blocks(weight: Floats, gains: Floats, levels: Levels) -> Iterator[tuple[slice, slice, Floats]]:
     """Yield rows of one level, all rows of their query below it, and weights of the latter."""
+    level_start, query_first = levels.arrays
     for a, b in pairwise(query_first.tolist()):
         for s in range(a + 1, b):
             lo = slice(level_start[a], level_start[s])
@@ -46,8 +46,7 @@ def logistic_sums(
     weight: Floats,
     gains: Floats,
     shift: float,
-    level_start: Ints,
-    query_first: Ints,
+    levels: Levels,
     positive: Floats,
     negative: Floats,
     curvature: Floats,
@@ -69,7 +68,7 @@ def logistic_sums(
     """
     for out in (positive, negative, curvature, loss):
         out[:] = 0.0
-    for hi, lo, factor in _blocks(weight, gains, level_start, query_first):
+    for hi, lo, factor in _blocks(weight, gains, levels):
         w = weight[hi, None] * factor
         margin = scores[hi, None] - scores[lo]
         tail = np.exp(-np.abs(margin))
@@ -94,8 +93,7 @@ def logistic_along(
     gains: Floats,
     shift: float,
     output: Floats,
-    level_start: Ints,
-    query_first: Ints,
+    levels: Levels,
     out: Floats,
 ) -> None:
     """What a {0, 1} ranker gains in the pairs that a row should win.
@@ -109,7 +107,7 @@ def logistic_along(
     out : array of shape (n_rows, 3)  # OUT
     """
     out[:] = 0.0
-    for hi, lo, factor in _blocks(weight, gains, level_start, query_first):
+    for hi, lo, factor in _blocks(weight, gains, levels):
         margin = scores[hi, None] - scores[lo]
         tail = np.exp(-np.abs(margin))
         d = weight[hi, None] * factor * np.exp(np.minimum(0.0, -margin) + shift)

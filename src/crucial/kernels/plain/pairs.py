@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.types import Bytes, Floats, Ints
+from crucial.kernels.levels import Levels
+from crucial.types import Bytes, Codes, Floats, Ints
 
 __all__ = [
     "advance_binary",
@@ -20,20 +21,10 @@ __all__ = [
     "misordered",
     "moments",
     "potentials",
-    "segments",
     "sums_above",
     "sums_below",
     "wrong_weights",
 ]
-
-
-def segments(level_start: Ints) -> Ints:
-    """Return the segment of every row."""
-    return np.repeat(np.arange(len(level_start) - 1), np.diff(level_start))
-
-
-def _query_of_segment(query_first: Ints) -> Ints:
-    return np.repeat(np.arange(len(query_first) - 1), np.diff(query_first))
 
 
 def _below(
@@ -103,8 +94,7 @@ def potentials(
     down: Floats,
     gap: Floats,
     coefficient: Floats,
-    level_start: Ints,
-    query_first: Ints,
+    levels: Levels,
     pi: Floats,
     loss: Floats,
 ) -> None:
@@ -124,12 +114,12 @@ def potentials(
     coefficient : array of shape (n_queries,)
     pi, loss : arrays of shape (n_rows,) and (n_queries,)  # OUT
     """
-    segment = segments(level_start)
-    query = _query_of_segment(query_first)
+    segment = levels.segment_of_row
+    query = levels.query_of_segment
     n = len(segment)
-    n_segments = len(level_start) - 1
-    below = sums_below(np.bincount(segment, up[:n], n_segments), gap, query_first)
-    above = sums_above(np.bincount(segment, down[:n], n_segments), gap, query_first)
+    n_segments = levels.n_segments
+    below = sums_below(np.bincount(segment, up[:n], n_segments), gap, levels.query_first)
+    above = sums_above(np.bincount(segment, down[:n], n_segments), gap, levels.query_first)
     positive = down[:n] * below[segment]
     row_query = query[segment]
     loss[:] = np.bincount(row_query, positive, len(loss))
@@ -142,8 +132,7 @@ def log_potentials(
     log_weight: Floats,
     log_gap: Floats,
     coefficient: Floats,
-    level_start: Ints,
-    query_first: Ints,
+    levels: Levels,
     pi: Floats,
     log_loss: Floats,
 ) -> None:
@@ -153,15 +142,15 @@ def log_potentials(
     largest loss that counts (see `log_shift`). Stable because every sum has positive terms
     only and carries its own maximum.
     """
-    segment = segments(level_start)
-    query = _query_of_segment(query_first)
+    segment = levels.segment_of_row
+    query = levels.query_of_segment
     n = len(segment)
     up = log_weight[:n] + scores[:n]
     down = log_weight[:n] - scores[:n]
-    below = logs_below(log_sums(up, level_start), log_gap, query_first)
-    above = logs_above(log_sums(down, level_start), log_gap, query_first)
+    below = logs_below(log_sums(up, levels.level_start), log_gap, levels.query_first)
+    above = logs_above(log_sums(down, levels.level_start), log_gap, levels.query_first)
     positive = down + below[segment]
-    log_loss[:] = log_sums(positive, level_start[query_first])
+    log_loss[:] = log_sums(positive, levels.row_start)
     shift = log_shift(log_loss, coefficient)[query[segment]]
     pi[:n] = coefficient[query[segment]] * (
         np.exp(positive - shift) - np.exp(up + above[segment] - shift)
@@ -189,26 +178,20 @@ def log_sums(values: Floats, starts: Ints) -> Floats:
 
 
 def binary_weights(
-    up: Floats,
-    down: Floats,
-    gap: Floats,
-    coefficient: Floats,
-    output: Bytes,
-    level_start: Ints,
-    query_first: Ints,
+    up: Floats, down: Floats, gap: Floats, coefficient: Floats, output: Bytes, levels: Levels
 ) -> tuple[float, float]:
     """Weight of the pairs that a {0, 1} ranker orders right, and of those it orders wrong.
 
     Equivalent to, and much faster than: adding ``coefficient * (gain_hi - gain_lo) *
     up[lo] * down[hi]`` over the pairs with output 1 for hi and 0 for lo, or the reverse.
     """
-    segment = segments(level_start)
+    segment = levels.segment_of_row
     n = len(segment)
-    n_segments = len(level_start) - 1
+    n_segments = levels.n_segments
     one = output[:n].astype(bool)
-    weight = coefficient[_query_of_segment(query_first)]
-    zero_up = sums_below(np.bincount(segment, up[:n] * ~one, n_segments), gap, query_first)
-    one_up = sums_below(np.bincount(segment, up[:n] * one, n_segments), gap, query_first)
+    weight = coefficient[levels.query_of_segment]
+    zero_up = sums_below(np.bincount(segment, up[:n] * ~one, n_segments), gap, levels.query_first)
+    one_up = sums_below(np.bincount(segment, up[:n] * one, n_segments), gap, levels.query_first)
     one_down = np.bincount(segment, down[:n] * one, n_segments)
     zero_down = np.bincount(segment, down[:n] * ~one, n_segments)
     right = np.cumsum(weight * one_down * zero_up)[-1]
@@ -217,30 +200,25 @@ def binary_weights(
 
 
 def moments(
-    up: Floats,
-    down: Floats,
-    gap: Floats,
-    coefficient: Floats,
-    output: Floats,
-    level_start: Ints,
-    query_first: Ints,
+    up: Floats, down: Floats, gap: Floats, coefficient: Floats, output: Floats, levels: Levels
 ) -> tuple[float, float, float]:
     """Sum of d, d * m and d * m^2 over pairs, ``m = output[hi] - output[lo]``.
 
     The zeroth, first and second moment of the margin gained along a weak ranker: value,
     slope and curvature of Z at alpha = 0.
     """
-    segment = segments(level_start)
+    segment = levels.segment_of_row
     n = len(segment)
-    n_segments = len(level_start) - 1
+    n_segments = levels.n_segments
     h = output[:n]
     # Around the mean the three sums below lose the least to cancellation.
     h = h - h.mean()
-    weight = coefficient[_query_of_segment(query_first)][segment] * down[:n]
-    s0, s1, s2 = (
-        sums_below(np.bincount(segment, up[:n] * h**k, n_segments), gap, query_first)[segment]
+    weight = coefficient[levels.query_of_segment][segment] * down[:n]
+    below = [
+        sums_below(np.bincount(segment, up[:n] * h**k, n_segments), gap, levels.query_first)
         for k in range(3)
-    )
+    ]
+    s0, s1, s2 = (sums[segment] for sums in below)
     value = float(np.sum(weight * s0))
     slope = float(np.sum(weight * (h * s0 - s1)))
     curvature = float(np.sum(weight * (h * h * s0 - 2 * h * s1 + s2)))
@@ -252,11 +230,10 @@ def wrong_weights(
     down: Floats,
     gap: Floats,
     coefficient: Floats,
-    codes: NDArray[np.unsignedinteger],
+    codes: Codes,
     n_bins: int,
     missing_rank: int,
-    level_start: Ints,
-    query_first: Ints,
+    levels: Levels,
     wrong: Floats,
 ) -> None:
     """Weight of wrongly ordered pairs for every threshold of one feature.
@@ -266,9 +243,9 @@ def wrong_weights(
 
     Equivalent to, and much faster than: `binary_weights` for every ``k``.
     """
-    segment = segments(level_start)
+    segment = levels.segment_of_row
     n = len(segment)
-    n_segments = len(level_start) - 1
+    n_segments = levels.n_segments
     width = n_bins + 2
     # Position 0: abstaining and ranked below all; n_bins + 1: abstaining, above all.
     place = codes[:n].astype(np.int64) + 1
@@ -280,8 +257,8 @@ def wrong_weights(
     down_table = np.bincount(cell, down[:n], size).reshape(n_segments, width)
     ones_up = np.cumsum(up_table[:, ::-1], axis=1)[:, ::-1][:, 1:]  # [s, k]: place > k
     zeros_down = np.cumsum(down_table, axis=1)[:, :-1]  # [s, k]: place <= k
-    weight = coefficient[_query_of_segment(query_first)]
-    below = sums_below(ones_up, gap, query_first)
+    weight = coefficient[levels.query_of_segment]
+    below = sums_below(ones_up, gap, levels.query_first)
     wrong[:] = np.sum(weight[:, None] * zeros_down * below, axis=0)
 
 
@@ -307,20 +284,15 @@ def advance_binary(
 
 
 def misordered(
-    scores: Floats,
-    weight: Floats,
-    gap: Floats,
-    level_start: Ints,
-    query_first: Ints,
-    wrong: Floats,
-    tied: Floats,
+    scores: Floats, weight: Floats, gap: Floats, levels: Levels, wrong: Floats, tied: Floats
 ) -> None:
     """Weight of pairs in the wrong order, and of tied ones, for every query.
 
     Equivalent to, and much faster than: adding ``weight[lo] * weight[hi] * (gain_hi -
     gain_lo)`` over the pairs of a query with ``scores[hi] < scores[lo]``, or equal.
     """
-    for q in range(len(query_first) - 1):
+    level_start, query_first = levels.arrays
+    for q in range(levels.n_queries):
         a, b = query_first[q], query_first[q + 1]
         gains = np.cumsum(gap[a:b]) if len(gap) else None
         wrong[q] = tied[q] = 0.0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.kernels.plain.pairs import log_sums, logs_above, logs_below, segments
-from crucial.types import Bytes, Floats, Ints
+from crucial.kernels.levels import Levels
+from crucial.kernels.plain.pairs import log_sums, logs_above, logs_below
+from crucial.types import Bytes, Floats
 
 __all__ = ["push_logs", "push_split"]
 
@@ -15,8 +16,7 @@ def push_logs(
     log_weight: Floats,
     log_gap: Floats,
     p: float,
-    level_start: Ints,
-    query_first: Ints,
+    levels: Levels,
     positive: Floats,
     negative: Floats,
     log_loss: Floats,
@@ -40,7 +40,8 @@ def push_logs(
         At least 1.
     positive, negative, log_loss : arrays of shape (n_rows,), (n_rows,) and (n_queries,)  # OUT
     """
-    segment = segments(level_start)
+    segment = levels.segment_of_row
+    level_start, query_first = levels.arrays
     above = logs_above(log_sums(log_weight - scores, level_start), log_gap, query_first)
     pushed = log_sums(log_weight + p * scores, level_start)
     # (a level with nothing above it loses nothing, and 0 times infinity is no number)
@@ -58,8 +59,7 @@ def push_split(
     log_gap: Floats,
     p: float,
     output: Bytes,
-    level_start: Ints,
-    query_first: Ints,
+    levels: Levels,
     log_above: Floats,
     log_inside: Floats,
 ) -> None:
@@ -74,6 +74,7 @@ def push_split(
     ----------
     log_above, log_inside : arrays of shape (n_segments, 2)  # OUT
     """
+    level_start, query_first = levels.arrays
     for b in (0, 1):
         kept = np.where(output == b, log_weight, -np.inf)
         sums = log_sums(kept - scores, level_start)

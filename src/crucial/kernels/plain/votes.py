@@ -15,11 +15,7 @@ __all__ = ["NOT_RETURNED", "sort_by_majority"]
 NOT_RETURNED = np.iinfo(np.int32).max
 
 
-def sort_by_majority(
-    positions: NDArray[np.int32],
-    starts: Ints,
-    order: Ints,
-) -> None:
+def sort_by_majority(positions: NDArray[np.int32], starts: Ints, order: Ints) -> None:
     """Merge sort every topic by majority of the runs; where votes are even, the order stays.
 
     A run votes for the document it puts first, and abstains where it returned neither. A
