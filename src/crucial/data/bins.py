@@ -1,9 +1,8 @@
-"""Bins: every feature as small whole numbers, ready for histograms."""
+"""Features coded as small whole numbers, ready for histograms."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +11,19 @@ from crucial.data.cutting import Cutter, over_features
 from crucial.data.instances import Instances
 from crucial.data.memory import free_memory
 from crucial.errors import DataError
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = ["Bins"]
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Codes of the features that can order anything.
+    """Codes of the features that can order rows.
 
     Attributes
     ----------
     features : int64 array of shape (n_kept,)
-        Their numbers in the input; constant features are left out.
+        Columns of these features in the input; constant features are left out.
     thresholds : tuple of float64 arrays
         A value's code is the number of thresholds below it.
     codes : unsigned array of shape (n_kept, n_padded)
@@ -42,7 +41,7 @@ class Bins:
 
     features: Ints
     thresholds: tuple[Floats, ...]
-    codes: NDArray[np.unsignedinteger[Any]]
+    codes: Codes
     has_missing: Bools
     n_rows: int
     n_features: int
@@ -51,12 +50,12 @@ class Bins:
 
     @property
     def n_bins(self) -> Ints:
-        """Bins of every kept feature, the one for abstentions not counted."""
+        """Number of bins of every kept feature, without the one for abstentions."""
         return np.array([len(t) + 1 for t in self.thresholds], np.int64)
 
     @property
     def first(self) -> Ints:
-        """Where each feature begins when all bins (abstentions too) are laid end to end."""
+        """Where each feature begins when all bins (abstentions too) are in one array."""
         return np.concatenate(([0], np.cumsum(self.n_bins + 1))).astype(np.int64)
 
     @classmethod
@@ -68,7 +67,7 @@ class Bins:
         max_bins: int | None = 255,
         threads: int = 1,
     ) -> Bins:
-        """Cut and code the given rows of every feature.
+        """Cut and code some rows of every feature.
 
         Parameters
         ----------
@@ -97,7 +96,7 @@ class Bins:
         for place, p in enumerate(kept if bytes_fit else []):
             if place != p:
                 codes[place] = codes[p]
-        made = cls(
+        bins = cls(
             live[kept],
             tuple(found[p][0] for p in kept),
             codes[: len(kept)],
@@ -108,17 +107,15 @@ class Bins:
             _constant(live, found, n_features),
         )
         if bytes_fit:
-            return made
-        most = max((len(cuts) + 2 for cuts in made.thresholds), default=2)
+            return bins
+        most = max((len(cuts) + 2 for cuts in bins.thresholds), default=2)
         dtype = np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
-        made = replace(made, codes=np.zeros((len(kept), codes.shape[1]), dtype))
-        made._fill(instances, rows, made.codes, threads)
-        return made
+        bins = replace(bins, codes=np.zeros((len(kept), codes.shape[1]), dtype))
+        bins._fill(instances, rows, bins.codes, threads)
+        return bins
 
-    def recode(
-        self, instances: Instances, rows: NDArray[np.integer], threads: int = 1
-    ) -> NDArray[np.unsignedinteger[Any]]:
-        """Codes of other rows under the same thresholds."""
+    def recode(self, instances: Instances, rows: NDArray[np.integer], threads: int = 1) -> Codes:
+        """Return the codes of other rows under the same thresholds."""
         codes = np.zeros((len(self.features), -(-len(rows) // 8) * 8), self.codes.dtype)
         self._fill(instances, rows, codes, threads)
         return codes
@@ -127,7 +124,7 @@ class Bins:
         self,
         instances: Instances,
         rows: NDArray[np.integer],
-        codes: NDArray[np.unsignedinteger[Any]],
+        codes: Codes,
         threads: int,
     ) -> None:
 
@@ -139,7 +136,7 @@ class Bins:
 
 
 def _live(instances: Instances) -> Ints:
-    """Features that may vary: in sparse input, those with anything stored."""
+    """Return the features that may vary: in sparse input, those with a stored entry."""
     if instances.is_sparse:
         return np.flatnonzero(np.diff(instances.table.indptr)).astype(np.int64)
     return np.arange(instances.n_features)
@@ -152,7 +149,7 @@ def _constant(live: Ints, found: list[tuple[Floats, int]], n_features: int) -> t
 
 
 def _check_room(n_rows: int, n_live: int, max_bins: int | None, sparse: bool) -> None:
-    """Refuse sparse input whose dense codes would not fit, before anything is made."""
+    """Refuse sparse input whose dense codes would not fit, before they are allocated."""
     if not sparse:
         return
     width = 1 if max_bins is not None and max_bins <= 255 else 2 if n_rows <= 65535 else 4

@@ -1,10 +1,10 @@
-"""Cutting and coding one feature after the other, in memory that is used again."""
+"""Cuts and codes one feature after the other, in memory that is used again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,10 @@ def over_features(
     """Call ``work(place, cutter)`` for every place in ``features``; results in order.
 
     Each thread has a cutter of its own. On large inputs at most two of them work, since
-    each takes up to 40 bytes a row.
+    each takes up to 40 bytes per row.
     """
     n_cutters = max(1, min(threads if len(rows) < 200_000 else min(threads, 2), len(features)))
-    results: list[Any] = [None] * len(features)
+    results: dict[int, T] = {}
     # Neighbours stay together, since they are fetched together.
     blocks = np.array_split(np.arange(len(features)), n_cutters)
 
@@ -46,7 +46,7 @@ def over_features(
             results[place] = work(place, cutter)
 
     run_all(n_cutters, [partial(run, places) for places in blocks])
-    return results
+    return [results[place] for place in range(len(features))]
 
 
 class Cutter:
@@ -56,7 +56,7 @@ class Cutter:
     ----------
     instances : Instances
     features : int array
-        The features it will be asked for, in that order.
+        The features to work on, in that order.
     rows : int array
         The rows, in the order in which they are wanted.
     """

@@ -1,13 +1,10 @@
-"""Where to cut a feature: weighted quantiles over its distinct values."""
+"""Thresholds of a feature: weighted quantiles over its distinct values."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, Reals
 
 __all__ = ["between", "cut_points"]
 
@@ -15,8 +12,8 @@ __all__ = ["between", "cut_points"]
 _SLACK = 1e-12
 
 
-def between(low: Floats, high: Floats) -> Floats:
-    """Thresholds with ``low <= threshold < high``, in the middle where there is one.
+def between(low: Reals, high: Reals) -> Floats:
+    """Return thresholds with ``low <= threshold < high``, in the middle where there is one.
 
     Examples
     --------
@@ -35,33 +32,33 @@ def between(low: Floats, high: Floats) -> Floats:
 class _Ranked:
     """Sorted values and the mass (count or weight) up to each of them."""
 
-    def __init__(self, values: NDArray[Any], mass: Floats | None) -> None:
+    def __init__(self, values: Reals, mass: Floats | None) -> None:
         self.values = values
         self.mass = mass
         self.total = float(mass[-1]) if mass is not None else float(len(values))
 
     def before(self, position: Ints) -> Floats:
-        """Mass of the values before each position."""
+        """Return the mass of the values before each position."""
         if self.mass is None:
             return position.astype(np.float64)
         return np.where(position > 0, self.mass[np.maximum(position, 1) - 1], 0.0)
 
-    def at(self, mass: NDArray[np.floating[Any]]) -> NDArray[Any]:
-        """The value at which the cumulative mass reaches each of these masses."""
+    def at(self, mass: Reals) -> Reals:
+        """Return the value at which the cumulative mass reaches each of these masses."""
         reach = mass * (1 - _SLACK)
         if self.mass is None:
             position = np.ceil(reach).astype(np.int64) - 1
         else:
             position = np.searchsorted(self.mass, reach, "left")
-        found: NDArray[Any] = self.values[np.clip(position, 0, len(self.values) - 1)]
+        found: Reals = self.values.take(position, mode="clip")
         return found
 
 
-def cut_points(values: NDArray[Any], mass: Floats | None, max_bins: int | None) -> Floats:
-    """Thresholds that cut sorted values into at most ``max_bins`` bins.
+def cut_points(values: Reals, mass: Floats | None, max_bins: int | None) -> Floats:
+    """Return thresholds that cut sorted values into at most ``max_bins`` bins.
 
-    Every distinct value gets a bin if there are few enough. Otherwise a value that holds
-    a bin's share of the mass or more gets one of its own (a feature that is mostly 0
+    Every distinct value gets a bin if there are few enough. Otherwise a value with a bin's
+    share of the mass or more gets one of its own (a feature that is mostly 0
     keeps its bins for the rest), and the others share what is left by equal mass.
 
     Parameters
@@ -83,10 +80,10 @@ def cut_points(values: NDArray[Any], mass: Floats | None, max_bins: int | None) 
     return between(values[after - 1], values[after])
 
 
-def _coarse_cuts(ranked: _Ranked, max_bins: int) -> NDArray[Any]:
-    """Values after which to cut."""
+def _coarse_cuts(ranked: _Ranked, max_bins: int) -> Reals:
+    """Return the values after which to cut."""
     share = ranked.total / max_bins
-    # A value that holds a share spans one of these points.
+    # A value with a share of the mass spans one of these points.
     candidates = np.unique(ranked.at(share * np.arange(1, max_bins + 1)))
     start = np.searchsorted(ranked.values, candidates, "left")
     stop = np.searchsorted(ranked.values, candidates, "right")
@@ -95,7 +92,7 @@ def _coarse_cuts(ranked: _Ranked, max_bins: int) -> NDArray[Any]:
     if not heavy.any() or 2 * np.count_nonzero(heavy) + 2 > max_bins:
         return ranked.at(share * np.arange(1, max_bins))
     start, stop, held = start[heavy], stop[heavy], held[heavy]
-    # Stretches between heavy values; each gets whole bins, so one may be lost a stretch.
+    # Stretches between heavy values; each gets whole bins, so one may be lost per stretch.
     first = ranked.before(np.append(0, stop))
     last = ranked.before(np.append(start, len(ranked.values)))
     light = np.maximum(last - first, 0.0)

@@ -28,7 +28,7 @@ class StumpSums:
         Padding rows have a potential of 0.
     n_rows : int
     first : int array of shape (n_features + 1,)
-        Where the bins of a feature begin; its last bin holds its abstentions.
+        Where the bins of a feature begin; its last bin is for abstentions.
     has_missing : bool array of shape (n_features,)
     fixed_default : int
         Rank of abstentions, 0 or 1, or -1 where both are to be tried.
@@ -115,5 +115,5 @@ class StumpSums:
             self._kernels.histogram8(self._words, one, two, pi, first, self._hist)
         for f in features:
             self._hist[first[f] : first[f + 1]] *= scale
-        given = (first, self._missing, features, self._fixed, self._signed)
-        self._kernels.slopes(self._hist, *given, slope, peak)
+        inputs = (first, self._missing, features, self._fixed, self._signed)
+        self._kernels.slopes(self._hist, *inputs, slope, peak)

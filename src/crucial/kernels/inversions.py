@@ -52,7 +52,7 @@ def count_pairs(
 
     counts = np.zeros((len(list_blocks) - 1, 3))
     weight = np.ones(len(level)) if weight is None else weight
-    given = (level, weight, block_starts, list_blocks)
+    inputs = (level, weight, block_starts, list_blocks)
     bounds = cut_lists(block_starts[list_blocks], threads)
-    over_ranges(bounds, threads, lambda a, b: compiled(*given, a, b, counts))
+    over_ranges(bounds, threads, lambda a, b: compiled(*inputs, a, b, counts))
     return counts

@@ -1,9 +1,9 @@
-"""How kernels are compiled and where the machine code is kept.
+"""Compiling kernels, and where their machine code is kept.
 
-Numba keeps machine code per function and renews it only when that function's own file
-changes, so a kernel whose helper changed in another file would be served stale. The
-folder used here is therefore named after a hash of all kernel sources. A cache that
-cannot be read or written costs a compilation, never an error.
+Numba caches machine code per function and renews it only when that function's own file
+changes, so a kernel whose helper changed in another file would stay stale. The folder used here
+is therefore named after a hash of all kernel sources. A cache that cannot be read or written
+costs a compilation, never an error.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ def _writable(folder: Path) -> bool:
 
 @lru_cache(maxsize=1)
 def cache_folder() -> str | None:
-    """Folder of the machine code, or None where nothing is writable.
+    """Return the folder of the machine code, or None where nothing is writable.
 
     ``NUMBA_CACHE_DIR`` first, then the user's cache folder, then the temporary one.
     """
     name = f"crucial-{_source_hash(Path(__file__).parent)}"
     user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    # (a user without a home has the relative path "~", which is none)
+    # (the path of a user without a home is the relative "~")
     candidates = [os.environ.get("NUMBA_CACHE_DIR"), home if os.path.isabs(home) else None]
     for base in candidates:
         if base and _writable(Path(base) / name):
             return str(Path(base) / name)
     try:
         # A folder of our own making only: machine code is never read from a shared name.
-        made = tempfile.mkdtemp(prefix=f"{name}{user}-")
+        own = tempfile.mkdtemp(prefix=f"{name}{user}-")
     except OSError:
         return None
-    atexit.register(shutil.rmtree, made, ignore_errors=True)  # nobody will find it again
-    return made
+    atexit.register(shutil.rmtree, own, ignore_errors=True)  # nobody will find it again
+    return own
 
 
 class _ForgivingCache:
-    """Numba's cache, for which trouble on disk means compiling again."""
+    """Numba's cache, except that an error on disk means compiling again."""
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
@@ -88,7 +88,7 @@ class _ForgivingCache:
 
 
 def kernel(function: F) -> F:
-    """Compile on first call, without the GIL, with NumPy's rules for division."""
+    """Compile a function on its first call, without the GIL, with NumPy's rules for division."""
     if numba.config.DISABLE_JIT:
         return function
     folder = cache_folder()
@@ -96,9 +96,9 @@ def kernel(function: F) -> F:
     # Numba looks the folder up while decorating; the user's own functions keep theirs.
     numba.config.CACHE_DIR = folder or before
     try:
-        made = numba.njit(nogil=True, cache=folder is not None, error_model="numpy")(function)
+        compiled = numba.njit(nogil=True, cache=folder is not None, error_model="numpy")(function)
     finally:
         numba.config.CACHE_DIR = before
     if folder is not None:
-        made._cache = _ForgivingCache(made._cache)
-    return made  # type: ignore[no-any-return]
+        compiled._cache = _ForgivingCache(compiled._cache)
+    return compiled  # type: ignore[no-any-return]

@@ -21,7 +21,7 @@ class LabelSums:
     ----------
     codes : unsigned array of shape (n_features, n_rows)
     first : int array of shape (n_features + 1,)
-        Where the bins of a feature begin; its last bin holds its abstentions.
+        Where the bins of a feature begin; its last bin is for abstentions.
     n_labels : int
     threads : int
     """

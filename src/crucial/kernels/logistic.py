@@ -22,7 +22,7 @@ _LEVEL_COST = 100
 
 
 class LogisticSums:
-    """Sums over the pairs of rows of one query with different labels, each pair looked at.
+    """Sums over the pairs of rows of one query with different labels; every pair is visited.
 
     Rows are spread over threads, and each is summed up by itself.
 
@@ -82,8 +82,8 @@ class LogisticSums:
 
         grown, narrow = self._exponentials(scores)
         narrow = narrow and shift == 0.0
-        given = (scores, grown, self._weight, self._gains, shift, narrow, self._weighted)
-        self._over_rows(lambda a, b: logistic_sums(*given, self._places, a, b, out))
+        inputs = (scores, grown, self._weight, self._gains, shift, narrow, self._weighted)
+        self._over_rows(lambda a, b: logistic_sums(*inputs, self._places, a, b, out))
         return out
 
     def along(self, scores: Floats, shift: float, output: Floats) -> Floats:
@@ -101,6 +101,6 @@ class LogisticSums:
 
         grown, narrow = self._exponentials(scores)
         narrow = narrow and shift == 0.0
-        given = (scores, grown, self._weight, self._gains, shift, narrow, output)
-        self._over_rows(lambda a, b: logistic_along(*given, self._places, a, b, out))
+        inputs = (scores, grown, self._weight, self._gains, shift, narrow, output)
+        self._over_rows(lambda a, b: logistic_along(*inputs, self._places, a, b, out))
         return out

@@ -44,12 +44,12 @@ def count_margins(
     -------
     array of shape (n_thresholds,)
     """
-    given = (score, level, weight, starts, thresholds)
+    inputs = (score, level, weight, starts, thresholds)
     if len(score) < sizes.COUNT_COMPILED:
-        return plain(*given)
+        return plain(*inputs)
     from crucial.kernels.compiled.margins import count_margins as compiled
 
     counts = np.zeros(len(thresholds))
     bounds = range(len(thresholds) + 1)
-    over_ranges(bounds, threads, lambda at, _: compiled(*given, at, counts))
+    over_ranges(bounds, threads, lambda at, _: compiled(*inputs, at, counts))
     return counts

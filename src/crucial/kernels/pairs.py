@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,14 +51,14 @@ class PairSums:
         self, up: Floats, down: Floats, coefficient: Floats, pi: Floats, loss: Floats
     ) -> None:
         """Write the potential of every row and the loss of every query."""
-        given = (up, down, self._gap, coefficient)
+        inputs = (up, down, self._gap, coefficient)
         if self._small:
-            plain.potentials(*given, self._levels, pi, loss)
+            plain.potentials(*inputs, self._levels, pi, loss)
             return
         from crucial.kernels.compiled.pairs import potentials
 
         levels = self._levels.arrays
-        self._over_queries(lambda a, b: potentials(*given, levels, a, b, pi, loss))
+        self._over_queries(lambda a, b: potentials(*inputs, levels, a, b, pi, loss))
 
     def log_potentials(
         self, scores: Floats, weight: Floats, coefficient: Floats, pi: Floats, log_loss: Floats
@@ -75,9 +74,9 @@ class PairSums:
         from crucial.kernels.compiled.pairs import log_potentials
 
         n = len(scores)
-        given = (scores, log_weight, log_gap, self._levels.arrays)
+        inputs = (scores, log_weight, log_gap, self._levels.arrays)
         out = (pi, np.empty(n), log_loss)
-        self._over_queries(lambda a, b: log_potentials(*given, a, b, *out))
+        self._over_queries(lambda a, b: log_potentials(*inputs, a, b, *out))
         sizes = np.diff(self._levels.row_start)
         shift = np.repeat(log_shift(log_loss, coefficient), sizes)
         factor = np.repeat(coefficient, sizes)
@@ -87,14 +86,14 @@ class PairSums:
         self, up: Floats, down: Floats, coefficient: Floats, output: Bytes
     ) -> tuple[float, float]:
         """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong."""
-        given = (up, down, self._gap, coefficient, output)
+        inputs = (up, down, self._gap, coefficient, output)
         if self._small:
-            return plain.binary_weights(*given, self._levels)
+            return plain.binary_weights(*inputs, self._levels)
         from crucial.kernels.compiled.pairs import binary_weights
 
         out = np.zeros((self._levels.n_queries, 2))
         levels = self._levels.arrays
-        self._over_queries(lambda a, b: binary_weights(*given, levels, a, b, out))
+        self._over_queries(lambda a, b: binary_weights(*inputs, levels, a, b, out))
         right, wrong = out.sum(axis=0).tolist()
         return right, wrong
 
@@ -107,8 +106,8 @@ class PairSums:
         from crucial.kernels.compiled.pairs import moments
 
         out = np.zeros((self._levels.n_queries, 3))
-        given = (up, down, self._gap, coefficient, output - output.mean(), self._levels.arrays)
-        self._over_queries(lambda a, b: moments(*given, a, b, out))
+        inputs = (up, down, self._gap, coefficient, output - output.mean(), self._levels.arrays)
+        self._over_queries(lambda a, b: moments(*inputs, a, b, out))
         value, slope, curvature = out.sum(axis=0).tolist()
         return value, slope, curvature
 
@@ -152,16 +151,16 @@ class PairSums:
             return
         from crucial.kernels.compiled import scans
 
-        given = (up, down, self._gains, coefficient, codes[: levels.n_rows], n_bins, missing_rank)
+        inputs = (up, down, self._gains, coefficient, codes[: levels.n_rows], n_bins, missing_rank)
         level, query = self._places
         if query is None and codes.dtype == np.uint8:
             scans.wrong_weights_few(
-                *given, level, level_sums, levels.row_start, levels.query_first, out
+                *inputs, level, level_sums, levels.row_start, levels.query_first, out
             )
         else:
             if query is None:
                 level, query = levels.level_of_row(), levels.query_of_row()
-            scans.wrong_weights(*given, level, query, levels.query_first, out)
+            scans.wrong_weights(*inputs, level, query, levels.query_first, out)
         # The scan adds and takes away: what is left of nothing may be slightly negative.
         np.maximum(out, 0.0, out=out)
 
@@ -176,8 +175,8 @@ class PairSums:
 
             order = np.lexsort((-scores, levels.query_of_row()))
             level = levels.level_of_row()[order]
-            given = (scores[order], level, weight[order], self._gains, levels.query_first)
-            self._over_queries(lambda a, b: misordered(*given, levels.row_start, a, b, out))
+            inputs = (scores[order], level, weight[order], self._gains, levels.query_first)
+            self._over_queries(lambda a, b: misordered(*inputs, levels.row_start, a, b, out))
         return out[:, 0], out[:, 1]
 
 
@@ -215,7 +214,7 @@ def advance_binary(
     )
 
 
-def class_sums(codes: NDArray[Any], weight: Floats, n_first: int, size: int) -> Floats:
+def class_sums(codes: Codes, weight: Floats, n_first: int, size: int) -> Floats:
     """Return the weight of the rows of every code, in two classes of rows.
 
     Parameters

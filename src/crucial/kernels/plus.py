@@ -28,7 +28,7 @@ class PlusSums:
     Parameters
     ----------
     n_pairs, rounds : int
-        Every pair is looked at in every round: their product decides what runs.
+        Every pair is visited in every round: their product decides which kernels run.
     threads : int
     """
 
@@ -53,7 +53,7 @@ class PlusSums:
         lose: Floats,
         sums: Floats,
     ) -> None:
-        """Multiply pair weights by what a ranker does to them; add them up block by block.
+        """Multiply pair weights by a ranker's factors; add them up block by block.
 
         ``lose`` and ``sums`` have one row per block, a range of winners.
         """

@@ -45,14 +45,14 @@ class PushSums:
         """
         n = len(scores)
         out = np.empty(n), np.empty(n), np.empty(self._levels.n_queries)
-        given = (scores, self._log_weight, self._log_gap, p)
+        inputs = (scores, self._log_weight, self._log_gap, p)
         if self._small:
-            plain.push_logs(*given, self._levels, *out)
+            plain.push_logs(*inputs, self._levels, *out)
         else:
             from crucial.kernels.compiled.push import push_logs
 
             levels = self._levels.arrays
-            self._over_queries(lambda a, b: push_logs(*given, levels, a, b, *out))
+            self._over_queries(lambda a, b: push_logs(*inputs, levels, a, b, *out))
         return out
 
     def split(self, scores: Floats, p: float, output: Bytes) -> tuple[Floats, Floats]:
@@ -62,12 +62,12 @@ class PushSums:
         """
         segments = self._levels.n_segments
         out = np.empty((segments, 2)), np.empty((segments, 2))
-        given = (scores, self._log_weight, self._log_gap, p, output)
+        inputs = (scores, self._log_weight, self._log_gap, p, output)
         if self._small:
-            plain.push_split(*given, self._levels, *out)
+            plain.push_split(*inputs, self._levels, *out)
         else:
             from crucial.kernels.compiled.push import push_split
 
             levels = self._levels.arrays
-            self._over_queries(lambda a, b: push_split(*given, levels, a, b, *out))
+            self._over_queries(lambda a, b: push_split(*inputs, levels, a, b, *out))
         return out

@@ -27,13 +27,13 @@ def rank_rows(
     See `crucial.kernels.plain.ranks.rank_rows` for the parameters.
     """
     out = np.empty(len(values))
-    given = (values, weight, cuts, by_interval, direction, starts)
+    inputs = (values, weight, cuts, by_interval, direction, starts)
     if is_small(len(values)):
-        plain.rank_rows(*given, 0, len(starts) - 1, out)
+        plain.rank_rows(*inputs, 0, len(starts) - 1, out)
         return out
     from crucial.kernels.compiled.ranks import rank_rows as compiled
 
-    over_ranges(cut_lists(starts, threads), threads, lambda a, b: compiled(*given, a, b, out))
+    over_ranges(cut_lists(starts, threads), threads, lambda a, b: compiled(*inputs, a, b, out))
     return out
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels import sizes
 from crucial.kernels.threads import count_threads, run_all
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, Reals
 
 __all__ = [
     "FEATURE",
@@ -55,7 +55,7 @@ class Lines(NamedTuple):
     Attributes
     ----------
     labels, row_starts, indices, values, qids, places : arrays
-        Larger than what was parsed.
+        Longer than needed.
     lines : int
         Line ends in the text.
     rows, entries, runs : int
@@ -109,9 +109,9 @@ def parse_lines(
 
 
 def fill_dense(
-    parts: Sequence[tuple[Ints, NDArray[np.int32], NDArray[Any]]],
+    parts: Sequence[tuple[Ints, NDArray[np.int32], Reals]],
     base: int,
-    table: NDArray[Any],
+    table: Reals,
     n_jobs: int | None,
 ) -> None:
     """Write the entries of parts of a text, one below the other, into the table (# OUT).

@@ -14,7 +14,7 @@ __all__ = ["NOT_RETURNED", "sort_by_majority"]
 
 
 def sort_by_majority(positions: NDArray[np.int32], starts: Ints, order: Ints) -> None:
-    """Merge sort every topic by majority of the runs, in place.
+    """Merge sort every query by majority of the runs, in place.
 
     See `crucial.kernels.plain.votes.sort_by_majority` for the parameters.
     """

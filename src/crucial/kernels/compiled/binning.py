@@ -11,7 +11,7 @@ __all__ = ["bin_column", "bin_column8", "copy_ranked", "gather_columns", "sort_b
 
 @kernel
 def gather_columns(table, rows, first, out):
-    """Neighbouring columns of some rows: ``out[c, i] = table[rows[i], first + c]``."""
+    """Copy neighbouring columns of some rows: ``out[c, i] = table[rows[i], first + c]``."""
     for i in range(len(rows)):
         r = rows[i]
         for c in range(out.shape[0]):
@@ -20,7 +20,7 @@ def gather_columns(table, rows, first, out):
 
 @kernel
 def copy_ranked(values, out):
-    """Copy what is not NaN; how many there are, or minus one if one is infinite."""
+    """Copy the values that are not NaN; return their number, or -1 if one is infinite."""
     count = 0
     finite = True
     for i in range(len(values)):
@@ -34,7 +34,7 @@ def copy_ranked(values, out):
 
 @kernel
 def bin_column(values, thresholds, n_bins, codes):
-    """Code of every value: how many thresholds are below it; NaN gets ``n_bins``."""
+    """Write the code of every value: how many thresholds are below it; NaN gets ``n_bins``."""
     for i in range(len(values)):
         x = values[i]
         if x != x:
@@ -53,7 +53,7 @@ def bin_column(values, thresholds, n_bins, codes):
 
 @kernel
 def bin_column8(values, thresholds, n_bins, codes):
-    """`bin_column` for 255 thresholds (padded with inf): eight steps and no branch."""
+    """Do the same for 255 thresholds (padded with inf), in eight steps without a branch."""
     for i in range(len(values)):
         x = np.float64(values[i])
         at = 128 * (thresholds[127] < x)
@@ -69,7 +69,7 @@ def bin_column8(values, thresholds, n_bins, codes):
 
 @kernel
 def sort_bits(bits, spare, sign, mask, shift):
-    """Sort floats without NaN in place, seen as unsigned integers of the same size.
+    """Sort floats without NaN in place, viewed as unsigned integers of the same size.
 
     A radix sort, 11 bits at a time. As integers, positive floats rise with their value
     and negative ones fall: flipping the sign bit, or all bits, puts them in order.

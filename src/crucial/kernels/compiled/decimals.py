@@ -65,7 +65,7 @@ def _high_product(a, b):
 
 @kernel
 def _bracket(w, q):
-    """Round ``w * 10**q`` to a double; False where 64 bits cannot tell which it is."""
+    """Round ``w * 10**q`` to a double; False where 64 bits are too few."""
     shift = _TEN_SHIFT[q + _Q] + 64
     for step in (32, 16, 8, 4, 2, 1):
         if w >> np.uint64(64 - step) == _U0:
@@ -108,7 +108,7 @@ def parse_number(text, at):
     end : int
         First position after the number; the caller looks whether the token ends there.
     state : int
-        EXACT, FOR_PYTHON (well formed, value to be made by ``float()``), MISSING or BROKEN.
+        EXACT, FOR_PYTHON (well formed, value to be read by ``float()``), MISSING or BROKEN.
     """
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:

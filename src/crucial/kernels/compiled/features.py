@@ -11,7 +11,7 @@ __all__ = ["distance", "drop_bounds", "drops", "histogram8", "histogram_wide", "
 
 @kernel
 def drop_bounds(slope, offered, drift, wrong, right, shrink, grow, move, first, features, reach):
-    """Lower bound of the Z that the stumps of the features can reach."""
+    """Write a lower bound of the Z that the stumps of each feature can reach."""
     for f in features:
         if drift[f] == np.inf:
             reach[f] = -np.inf
@@ -44,7 +44,7 @@ def drop_bounds(slope, offered, drift, wrong, right, shrink, grow, move, first, 
 
 @kernel
 def drops(slope, offered, snap, wrong, right, z):
-    """Z of the stumps of a feature from their slopes and W-; the lowest. Twin: ``plain.drops``."""
+    """Write Z of the stumps of a feature from their slopes and W-; return the lowest."""
     lowest = np.inf
     for k in range(len(wrong)):
         w = wrong[k] if wrong[k] >= snap else 0.0
@@ -62,9 +62,9 @@ def drops(slope, offered, snap, wrong, right, z):
 
 @kernel
 def histogram8(words, one, two, pi, first, out):
-    """Sum of potentials per bin of two features with one-byte codes, eight rows at a time.
+    """Add up potentials per bin of two features with one-byte codes, eight rows at a time.
 
-    Four interleaved parts a feature break the chain from store to load, and rows of 264
+    Four interleaved parts per feature break the chain from store to load, and rows of 264
     numbers keep the parts from sharing cache sets.
 
     Parameters
@@ -110,7 +110,7 @@ def histogram8(words, one, two, pi, first, out):
 
 @kernel
 def histogram_wide(codes, pi, out):
-    """Sum of potentials per bin of one feature with codes of two or four bytes."""
+    """Add up potentials per bin of one feature with codes of two or four bytes."""
     out[:] = 0.0
     for i in range(len(codes)):
         out[codes[i]] += pi[i]
@@ -118,7 +118,7 @@ def histogram_wide(codes, pi, out):
 
 @kernel
 def distance(pi, scale, before, first_row, last_row):
-    """Sum of |scale * pi - before|; ``before`` becomes ``scale * pi``."""
+    """Return the sum of |scale * pi - before|; ``before`` becomes ``scale * pi``."""
     total = 0.0
     for i in range(first_row, last_row):
         now = scale * pi[i]
@@ -129,7 +129,7 @@ def distance(pi, scale, before, first_row, last_row):
 
 @kernel
 def slopes(hist, first, has_missing, features, fixed_default, signed, slope, peak):
-    """Slope r of every candidate stump of the features, and the best of each feature."""
+    """Write the slope r of every candidate stump, and the best of each feature."""
     for f in features:
         a = first[f]
         n_bins = first[f + 1] - a - 1

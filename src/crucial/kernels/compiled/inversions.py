@@ -12,11 +12,11 @@ __all__ = ["count_pairs"]
 
 @kernel
 def count_pairs(level, weight, block_starts, list_blocks, first, last, counts):
-    """Weights of concordant, discordant and tied pairs of a range of lists, O(n log levels)."""
+    """Add up concordant, discordant and tied pairs of a range of lists, O(n log levels)."""
     top = 0
     for i in range(block_starts[list_blocks[first]], block_starts[list_blocks[last]]):
         top = max(top, level[i])
-    # Two trees, so that no sum is made by taking one from another: items of lower level
+    # Two trees, so that no sum is a difference of two: items of lower level
     # ranked before the current block, and items of higher level (levels from the top).
     lower, upper = np.zeros(top + 1), np.zeros(top + 1)
     own = np.zeros(top + 1)  # weight of the current block at each level

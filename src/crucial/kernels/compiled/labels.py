@@ -11,7 +11,7 @@ __all__ = ["label_criteria", "label_histogram"]
 
 @kernel
 def label_histogram(codes, pi, hist):
-    """Weight of right and of wrong labels, by bin and label."""
+    """Write the weight of right and of wrong labels, by bin and label."""
     n_labels = pi.shape[1]
     hist[:] = 0.0
     for i in range(len(codes)):
@@ -35,7 +35,7 @@ def _add_criterion(weights, discrete, n_labels):
 
 @kernel
 def label_criteria(codes, pi, discrete, hist, out):
-    """How well every threshold of a feature tells right labels from wrong ones."""
+    """Write how well every threshold of a feature parts right labels from wrong ones."""
     label_histogram(codes, pi, hist)
     n_bins = len(out)
     n_labels = pi.shape[1]

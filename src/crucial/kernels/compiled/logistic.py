@@ -18,7 +18,7 @@ _TOGETHER = 8
 
 @kernel
 def _pair(margin, shift):
-    """``(s, 1 - s, ln(1 + e^-margin))`` of one pair, the first and last times e^shift."""
+    """Return ``(s, 1 - s, ln(1 + e^-margin))`` of a pair, the first and last times e^shift."""
     tail = np.exp(-abs(margin))
     if margin > 0:
         share = np.exp(shift - margin) / (1.0 + tail)
@@ -32,9 +32,9 @@ def _pair(margin, shift):
 def logistic_sums(
     scores, grown, weight, gains, shift, narrow, weighted, places, first_row, last_row, out
 ):
-    """Weight that every row of a range wins and loses, its curvature and its loss.
+    """Write the weight that every row of a range wins and loses, its curvature and its loss.
 
-    ``grown`` is ``e^{H}``, each query around its middle; used where ``narrow`` says so.
+    ``grown`` is ``e^{H}``, each query around its middle; used if ``narrow``.
     """
     level_start, query_first, query_of_row, level_of_row = places
     positive, negative, curvature, loss = out
@@ -104,7 +104,7 @@ def logistic_sums(
 def logistic_along(
     scores, grown, weight, gains, shift, narrow, output, places, first_row, last_row, out
 ):
-    """What a {0, 1} ranker gains in the pairs that a row should win, for a range of rows."""
+    """Write what a {0, 1} ranker gains in the pairs that each row of a range should win."""
     level_start, query_first, query_of_row, level_of_row = places
     graded = len(gains) > 0
     for i in range(first_row, last_row):

@@ -11,7 +11,7 @@ __all__ = ["log_add", "log_sum"]
 
 @kernel
 def log_add(a, b):
-    """log(e^a + e^b)."""
+    """Return log(e^a + e^b)."""
     if a < b:
         a, b = b, a
     if b == -np.inf:
@@ -21,7 +21,7 @@ def log_add(a, b):
 
 @kernel
 def log_sum(scores, log_weight, factor, begin, end):
-    """log of the sum of u e^(factor * H) over rows."""
+    """Return the logarithm of the sum of u e^(factor * H) over rows."""
     top = -np.inf
     for i in range(begin, end):
         top = max(top, log_weight[i] + factor * scores[i])

@@ -12,7 +12,7 @@ __all__ = ["count_margins"]
 
 @kernel
 def count_margins(score, level, weight, starts, thresholds, at, counts):
-    """Weight of the pairs with a margin of at most threshold number ``at``.
+    """Write the weight of the pairs with a margin of at most threshold number ``at``.
 
     Two pointers down each list, O(n log levels).
     """

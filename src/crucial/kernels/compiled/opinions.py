@@ -1,8 +1,8 @@
 """RankBoost over columns of which most cells abstain, whole ensembles in one call.
 
 The same choices as `crucial.weak.stumps.StumpLearner` with ``choice="steepest"``, the bound
-step and cumulative weights; a property test holds it to that. Only stored cells are looked
-at, and no round returns to Python: thousands of small ensembles are learned one after the other.
+step and cumulative weights; a property test compares the two. Only stored cells are visited, and
+no round returns to Python: thousands of small ensembles are learned one after the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["boost_opinions"]
 
 @kernel
 def _log_sum(values, sign, first, last):
-    """``log(sum(exp(sign * values)))`` over a range."""
+    """Return ``log(sum(exp(sign * values)))`` over a range."""
     top = -np.inf
     for i in range(first, last):
         top = max(top, sign * values[i])
@@ -29,10 +29,10 @@ def _log_sum(values, sign, first, last):
 
 @kernel
 def _potentials(scores, level_start, pi):
-    """Potentials of rows that are sorted by label; they sum to 0, the positive parts to 1.
+    """Write the potentials of rows sorted by label; they sum to 0, the positive parts to 1.
 
-    ``pi(x)`` is in proportion to ``e^-H(x) sum_below e^H - e^H(x) sum_above e^-H``. In logs, for
-    scores may be large where every pair is in order.
+    ``pi(x)`` is in proportion to ``e^-H(x) sum_below e^H - e^H(x) sum_above e^-H``. In
+    logarithms, since scores may be large where every pair is in order.
     """
     n_levels = len(level_start) - 1
     below = -np.inf
@@ -57,7 +57,7 @@ def _potentials(scores, level_start, pi):
 
 @kernel
 def _step(r, smoothing, snap):
-    """Method 3: ``.5 ln((1 + r) / (1 - r))``, smoothed in a perfect round."""
+    """Return the weight of method 3, ``.5 ln((1 + r) / (1 - r))``, smoothed in a perfect round."""
     r = min(1.0, max(-1.0, r))
     right, wrong = (1.0 + r) / 2.0, (1.0 - r) / 2.0
     if right < snap or wrong < snap:
@@ -66,11 +66,11 @@ def _step(r, smoothing, snap):
 
 
 @kernel
-def _worth(r, given, rate, smoothing, snap):
-    """``|r|`` if the summed weight stays positive after such a step, else 0."""
+def _worth(r, total, rate, smoothing, snap):
+    """Return ``|r|`` if the summed weight stays positive after such a step, else 0."""
     if r > 0.0:
         return r
-    if given > 0.0 and given + rate * _step(r, smoothing, snap) > 0.0:
+    if total > 0.0 and total + rate * _step(r, smoothing, snap) > 0.0:
         return -r
     return 0.0
 
@@ -79,7 +79,7 @@ def _worth(r, given, rate, smoothing, snap):
 def boost_opinions(
     row, bin_start, first_bin, level_start, rate, smoothing, snap, tie, slack, noise, place, numbers
 ):
-    """Learn an ensemble of stumps with positive cumulative weights; returns its rounds.
+    """Learn an ensemble of stumps with positive cumulative weights; return its rounds.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def boost_opinions(
     rate, smoothing, snap : float
         Of the step rule.
     tie, slack, noise : float
-        Of the tie rule: what is worth ``best * (1 - tie) - slack`` is equal to the best.
+        Of the tie rule: a stump worth ``best * (1 - tie) - slack`` or more ties with the best.
     place : int array of shape (rounds, 3)
         OUT: column, number of bins below the threshold, default.
     numbers : float array of shape (rounds, 2)
@@ -104,7 +104,7 @@ def boost_opinions(
     n_columns = len(first_bin) - 1
     n_places = first_bin[-1] + n_columns  # (a threshold below each bin, and one above all)
     slope = np.zeros((n_places, 2))
-    given = np.zeros((n_places, 2))
+    total = np.zeros((n_places, 2))  # weight of each stump so far
     worth = np.zeros((n_places, 2))
     scores = np.zeros(n_rows)
     pi = np.zeros(n_rows)
@@ -130,7 +130,7 @@ def boost_opinions(
                         slope[at + k, 1] = slope[at + k, 0] - above  # (potentials sum to 0)
                     if offered:
                         worth[at + k, default] = _worth(
-                            slope[at + k, default], given[at + k, default], rate, smoothing, snap
+                            slope[at + k, default], total[at + k, default], rate, smoothing, snap
                         )
                         best = max(best, worth[at + k, default])
         if not best > noise:
@@ -155,7 +155,7 @@ def boost_opinions(
         while first_bin[f + 1] + f + 1 <= found:
             f += 1
         k = found - first_bin[f] - f
-        given[found, found_default] += alpha
+        total[found, found_default] += alpha
         cut = bin_start[first_bin[f] + k]
         # A constant moves no rank: with the abstentions at 1, what is below loses instead.
         if found_default == 0:

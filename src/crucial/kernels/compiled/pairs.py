@@ -20,7 +20,7 @@ __all__ = [
 
 @kernel
 def potentials(up, down, gap, coefficient, levels, first_query, last_query, pi, loss):
-    """Potential of every row and loss of every query of a range, without pairs."""
+    """Write the potential of every row and the loss of every query of a range."""
     level_start, query_first = levels
     graded = len(gap) > 0
     for q in range(first_query, last_query):
@@ -60,7 +60,7 @@ def potentials(up, down, gap, coefficient, levels, first_query, last_query, pi, 
 def log_potentials(
     scores, log_weight, log_gap, levels, first_query, last_query, positive, negative, log_loss
 ):
-    """Logarithms of both halves of the potentials, and of the loss of every query."""
+    """Write logarithms of both halves of the potentials, and of the loss of every query."""
     level_start, query_first = levels
     graded = len(log_gap) > 0
     for q in range(first_query, last_query):
@@ -100,7 +100,7 @@ def log_potentials(
 
 @kernel
 def binary_weights(up, down, gap, coefficient, output, levels, first_query, last_query, out):
-    """Weight of the pairs ordered right and wrong by a {0, 1} ranker, per query."""
+    """Write the weight of the pairs ordered right and wrong by a {0, 1} ranker, per query."""
     level_start, query_first = levels
     graded = len(gap) > 0
     for q in range(first_query, last_query):
@@ -139,7 +139,7 @@ def binary_weights(up, down, gap, coefficient, output, levels, first_query, last
 
 @kernel
 def moments(up, down, gap, coefficient, output, levels, first_query, last_query, out):
-    """Sum of d, d * m and d * m^2 over the pairs of every query."""
+    """Write the sum of d, d * m and d * m^2 over the pairs of every query."""
     level_start, query_first = levels
     graded = len(gap) > 0
     for q in range(first_query, last_query):
@@ -172,7 +172,7 @@ def moments(up, down, gap, coefficient, output, levels, first_query, last_query,
 
 @kernel
 def advance_binary(output, alpha, grow, shrink, first_row, last_row, scores, up, down):
-    """Rows with output 1: add alpha to the score, multiply ``up`` and ``down``."""
+    """Add alpha to the scores of rows with output 1; multiply their ``up`` and ``down``."""
     for i in range(first_row, last_row):
         one = output[i] != 0
         scores[i] += alpha if one else 0.0
@@ -182,7 +182,7 @@ def advance_binary(output, alpha, grow, shrink, first_row, last_row, scores, up,
 
 @kernel
 def misordered(scores, level, weight, gains, query_first, row_start, first_query, last_query, out):
-    """Weight of pairs in the wrong order, and of tied ones, for a range of queries.
+    """Write the weight of pairs in the wrong order, and of tied ones, per query of a range.
 
     Rows of query ``q`` come in ``row_start[q]:row_start[q + 1]`` of the arrays, sorted by
     falling score. ``out[q]`` becomes (wrong, tied); O(n log levels).
@@ -205,7 +205,7 @@ def misordered(scores, level, weight, gains, query_first, row_start, first_query
                     lower = gains[base + level[j]] * lower - tree_sum(passed_gain, 0, level[j])
                 wrong += weight[j] * lower
                 j += 1
-            # The block itself: its own tree, filled, asked and emptied again.
+            # The block itself: its own tree, filled, summed and emptied again.
             for k in range(i, j):
                 tree_add(block, 0, size, level[k] + 1, weight[k])
             for k in range(i, j):

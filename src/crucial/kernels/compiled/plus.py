@@ -1,7 +1,7 @@
-"""The loops of RankBoost+ over pairs and stumps; meanings and parameters as in ``plain.plus``.
+"""The loops of RankBoost+ over pairs and stumps; twins of ``plain.plus``.
 
 Pairs lie by winner: those of row x are ``start[x]:start[x + 1]``, and ``low`` names their
-losers. Callers give every thread a range of rows or of features.
+losers. Every thread gets a range of rows or of features.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["column_sums", "pair_step", "pair_ties", "stump_sums"]
 
 @kernel
 def pair_step(start, low, output, factors, d, e, first_row, last_row, win, lose, sums):
-    """Multiply pair weights by what a {0, 1} ranker does to them, and add them up by row."""
+    """Multiply pair weights by the factors of a {0, 1} ranker, and add them up by row."""
     for l in range(len(lose)):
         lose[l] = 0.0
     total = 0.0
@@ -62,7 +62,7 @@ def pair_step(start, low, output, factors, d, e, first_row, last_row, win, lose,
 
 @kernel
 def pair_ties(start, low, d, used, size, first_row, last_row, tied):
-    """Weight of the pairs that each ranker in use ties."""
+    """Write the weight of the pairs that each ranker in use ties."""
     ones = np.zeros(size)
     tied[:] = 0.0
     for x in range(first_row, last_row):
@@ -85,7 +85,7 @@ def pair_ties(start, low, d, used, size, first_row, last_row, tied):
 
 @kernel
 def column_sums(values, columns, out):
-    """Sum of values over the ones of every column."""
+    """Write the sum of values over the ones of every column."""
     out[:] = 0.0
     for i in range(len(values)):
         value = values[i]
@@ -96,7 +96,7 @@ def column_sums(values, columns, out):
 
 @kernel
 def stump_sums(codes, n_rows, first, features, values, offered, out, peak):
-    """Sum of values over the ones of every stump of the features."""
+    """Write the sum of values over the ones of every stump of the features."""
     for f in features:
         a = first[f]
         n_bins = first[f + 1] - a - 1

@@ -47,7 +47,7 @@ def add_steps(
     first : int
         Row that ``scores[0]`` belongs to.
     features, thresholds, starts, values
-        As in `crucial.model.steps.StepFunctions`.
+        As in `crucial.kernels.plain.predict.PlainSteps`.
     """
     x = np.empty(_ROWS, np.float64)
     cell = np.empty(_ROWS, np.int64)

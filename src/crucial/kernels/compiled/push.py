@@ -14,7 +14,7 @@ __all__ = ["push_logs", "push_split"]
 def push_logs(
     scores, log_weight, log_gap, p, levels, first_query, last_query, positive, negative, log_loss
 ):
-    """Logarithms of both halves of the push's potentials, and of the loss of every query."""
+    """Write logarithms of both halves of the push's potentials, and of the loss per query."""
     level_start, query_first = levels
     graded = len(log_gap) > 0
     for q in range(first_query, last_query):
@@ -51,7 +51,7 @@ def push_logs(
 
 @kernel
 def _log_sum_where(scores, log_weight, factor, output, wanted, begin, end):
-    """The same over the rows where the ranker says ``wanted``."""
+    """Return `log_sum` over the rows where the ranker scores ``wanted``."""
     top = -np.inf
     for i in range(begin, end):
         if output[i] == wanted:
@@ -69,7 +69,7 @@ def _log_sum_where(scores, log_weight, factor, output, wanted, begin, end):
 def push_split(
     scores, log_weight, log_gap, p, output, levels, first_query, last_query, log_above, log_inside
 ):
-    """The sums behind the push, apart for rows where a {0, 1} ranker says 0 and 1."""
+    """Write the sums behind the push, apart for rows where a {0, 1} ranker scores 0 and 1."""
     level_start, query_first = levels
     graded = len(log_gap) > 0
     for q in range(first_query, last_query):

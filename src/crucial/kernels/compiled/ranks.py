@@ -20,7 +20,7 @@ _ONE = np.uint64(1)
 
 @kernel
 def _sort_keys(keys, rows, n):
-    """Sort the first n keys, rows along with them; the sorted rows."""
+    """Sort the first n keys, rows along with them; return the sorted rows."""
     counts = np.zeros((_PASSES, 2049), np.int64)
     for i in range(n):
         key = keys[i]
@@ -49,7 +49,7 @@ def _sort_keys(keys, rows, n):
 
 @kernel
 def _deal_sorted(values, starts, first_query, last_query, out, ends):
-    """Rows of every query that have a value, by rising value, through one sort of them all.
+    """Write the rows of every query that have a value, by rising value, through one sort.
 
     Query ``q`` gets ``out[starts[q] - begin:ends[q - first_query]]``, with begin the first
     row of the range.
@@ -83,7 +83,7 @@ def _deal_sorted(values, starts, first_query, last_query, out, ends):
 
 @kernel
 def _sorted_rows(values, starts, first_query, last_query, out, ends):
-    """The same, by whichever way is faster."""
+    """Do the same in the faster way."""
     begin = starts[first_query]
     if starts[last_query] - begin >= _DIGITS_FROM:
         _deal_sorted(values, starts, first_query, last_query, out, ends)
@@ -106,7 +106,7 @@ def _sorted_rows(values, starts, first_query, last_query, out, ends):
 
 @kernel
 def rank_rows(values, weight, cuts, by_interval, direction, starts, first_query, last_query, out):
-    """Middle of the positions that every row of a range of queries takes, bottom first."""
+    """Write the middle of the positions that every row takes, for a range of queries."""
     weighted = len(weight) > 0
     n_regions = len(by_interval)
     mass = np.empty(n_regions)
@@ -169,7 +169,7 @@ def rank_rows(values, weight, cuts, by_interval, direction, starts, first_query,
 
 @kernel
 def order_rows(scores, starts, first_query, last_query, out):
-    """Rows of every query by falling score, for a range of queries."""
+    """Write the rows of every query by falling score, for a range of queries."""
     begin = starts[first_query]
     rows = np.empty(starts[last_query] - begin, np.int64)
     ends = np.empty(last_query - first_query, np.int64)
@@ -181,7 +181,7 @@ def order_rows(scores, starts, first_query, last_query, out):
 
 @kernel
 def interval_sums(values, codes, weight, scale, sums, counts):
-    """Sum and weight of the values of every interval; the largest absolute value met."""
+    """Add up values and weights of every interval; return the largest absolute value added."""
     weighted = len(weight) > 0
     top = 0.0
     for i in range(len(values)):

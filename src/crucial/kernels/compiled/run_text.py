@@ -35,7 +35,7 @@ def split_lines(text, places, scores, odd):
     Returns
     -------
     n_rows : int
-        Lines that hold something; -1 where a line is not as it should be.
+        Lines that are not blank; -1 if a line is malformed.
     n_odd : int
         Rows in ``odd``.
     """
@@ -74,7 +74,7 @@ def split_lines(text, places, scores, odd):
 
 @kernel
 def _hash(text, begin, end):
-    """FNV-1a, with its bits mixed once more at the end."""
+    """Return the FNV-1a hash, with its bits mixed once more at the end."""
     value = _BASIS
     for at in range(begin, end):
         value = (value ^ np.uint64(text[at])) * _PRIME
@@ -84,7 +84,7 @@ def _hash(text, begin, end):
 
 @kernel
 def _same(text, begin, end, other, other_begin, other_end):
-    """Whether two words have the same bytes."""
+    """Return whether two words have the same bytes."""
     if end - begin != other_end - other_begin:
         return False
     for step in range(end - begin - 1, -1, -1):  # (ids differ at their ends)
@@ -95,7 +95,7 @@ def _same(text, begin, end, other, other_begin, other_end):
 
 @kernel
 def place_words(hashes, n_words, slots):
-    """Put known words into an empty table of slots (a power of two of them, -1 is empty)."""
+    """Put known words into an empty table of slots (a power of two; -1 is empty)."""
     mask = np.uint64(len(slots) - 1)
     for word in range(n_words):
         at = hashes[word] >> np.uint64(32) & mask

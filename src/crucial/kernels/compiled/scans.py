@@ -29,7 +29,7 @@ def wrong_weights_few(
     query_first,
     wrong,
 ):
-    """Weight of wrongly ordered pairs for every threshold; one-byte codes, up to 5 levels.
+    """Write the weight of wrongly ordered pairs per threshold; one-byte codes, up to 5 levels.
 
     Query after query, from the highest code to the lowest. A row that joins the ones
     makes its pairs with higher-labelled zeros wrong, and rights those with lower-labelled
@@ -115,7 +115,7 @@ def wrong_weights_few(
 
 @kernel
 def _by_code(codes, n_bins, start):
-    """Rows by falling code (abstentions first); ``start`` tells where each code begins."""
+    """Return rows by falling code, abstentions first; write where each code begins."""
     n = len(codes)
     for i in range(n):
         start[n_bins - np.int64(codes[i]) + 1] += 1
@@ -136,7 +136,7 @@ def wrong_weights(
 ):
     """`wrong_weights_few` for many levels or wide codes, O(n log levels).
 
-    All rows from the highest code to the lowest, the sums in Fenwick trees, one a query.
+    All rows from the highest code to the lowest, the sums in Fenwick trees, one per query.
     """
     n = len(level)
     graded = len(gains) > 0

@@ -27,7 +27,7 @@ _DOCID = tuple(b"docid")
 
 @kernel
 def count_marks(text, start, stop):
-    """Count the line ends and the colons of ``text[start:stop]``: bounds of what is in it."""
+    """Count the line ends and the colons of ``text[start:stop]``."""
     lines, colons = 0, 0
     for i in range(start, stop):
         lines += text[i] == _NEWLINE
@@ -37,7 +37,7 @@ def count_marks(text, start, stop):
 
 @kernel
 def is_space(byte):
-    """Whether a byte is a space or a line end."""
+    """Return whether a byte is a space or a line end."""
     return byte == _SPACE or 9 <= byte <= 13
 
 
@@ -56,7 +56,7 @@ def _ends_token(byte):
 
 @kernel
 def _begins(text, at, stop, word):
-    """Say whether ``text[at:stop]`` begins with these bytes."""
+    """Return whether ``text[at:stop]`` begins with these bytes."""
     for byte in word:
         if at >= stop or text[at] != byte:
             return False
@@ -95,7 +95,7 @@ def _parse_features(text, at, bounds, limit, entries, indices, values):
     """Parse ``index:value ...`` up to a comment or the line end.
 
     Returns where it ended, the number of entries after it, and FINE; or the place and
-    the code of what is wrong.
+    the code of an error.
     """
     low, high = bounds
     previous = np.int64(-1)
@@ -150,7 +150,7 @@ def parse_lines(
         # OUT, where the row's entries begin
     indices, values : int32 and float64 arrays, one for every colon
         # OUT; ``float()`` must finish an entry whose index came out as ``-1 - index``,
-        from the text at the place that its value says
+        from the text at the place that is its value
     qids : int64 array of shape (lines, 3)
         # OUT, (row, start, stop) wherever the qid differs from the row before
     places : int64 array of shape (lines, 3)

@@ -17,7 +17,7 @@ def tree_add(tree, base, size, place, amount):
 
 @kernel
 def tree_sum(tree, base, place):
-    """Sum of the places 1 to ``place``."""
+    """Return the sum of the places 1 to ``place``."""
     total = 0.0
     while place > 0:
         total += tree[base + place - 1]

@@ -1,4 +1,4 @@
-"""Sort documents by majority; meanings as in ``plain``."""
+"""Sorting documents by majority; twin of ``plain.votes``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["sort_by_majority"]
 
 @kernel
 def _preferred(positions, first, second):
-    """Votes for the first minus votes for the second; a run that returned neither abstains."""
+    """Return the votes for the first minus those for the second; a run with neither abstains."""
     votes = 0
     for run in range(positions.shape[1]):
         here, there = positions[first, run], positions[second, run]
@@ -22,9 +22,9 @@ def _preferred(positions, first, second):
 
 @kernel
 def sort_by_majority(positions, starts, order, spare):
-    """Merge sort every topic by majority of the runs, from the bottom up."""
-    for topic in range(len(starts) - 1):
-        low, high = starts[topic], starts[topic + 1]
+    """Merge sort every query by majority of the runs, from the bottom up."""
+    for query in range(len(starts) - 1):
+        low, high = starts[query], starts[query + 1]
         width = 1
         while width < high - low:
             begin = low

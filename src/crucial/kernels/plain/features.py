@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = ["FeatureSums", "drop_bounds", "drops"]
 
@@ -17,9 +16,9 @@ class FeatureSums:
     ----------
     codes : array of shape (n_features, n_rows)
     features : int array
-        Those asked for.
+        The features to scan.
     first : int array of shape (n_features + 1,)
-        Where the bins of a feature begin; its last bin holds its abstentions.
+        Where the bins of a feature begin; its last bin is for abstentions.
     has_missing : bool array of shape (n_features,)
     fixed_default : int
         Rank of abstentions, 0 or 1, or -1 where both are to be tried.
@@ -27,7 +26,7 @@ class FeatureSums:
 
     def __init__(
         self,
-        codes: NDArray[np.unsignedinteger],
+        codes: Codes,
         features: Ints,
         first: Ints,
         has_missing: Bools,
@@ -35,7 +34,7 @@ class FeatureSums:
     ) -> None:
         self._features = features
         self._plan_histogram(codes, features, first)
-        # One row a feature, as wide as the widest; what is beyond its bins is 0 and adds nothing.
+        # One row per feature, as wide as the widest; places beyond its bins are 0.
         start = first[features][:, None]
         n_bins = first[features + 1][:, None] - start - 1
         missing = has_missing[features][:, None]
@@ -47,9 +46,7 @@ class FeatureSums:
         self._high = self._inside & (k > 0) & missing & (fixed_default != 0)
         self._written = self._at[self._inside]
 
-    def _plan_histogram(
-        self, codes: NDArray[np.unsignedinteger], features: Ints, first: Ints
-    ) -> None:
+    def _plan_histogram(self, codes: Codes, features: Ints, first: Ints) -> None:
         n = codes.shape[1]
         self._parts = 4 if codes.dtype == np.uint8 else 1
         widths = first[features + 1] - first[features]
@@ -62,7 +59,7 @@ class FeatureSums:
         self._out = np.arange(self._size) + np.repeat(first[features] - starts[:-1], widths)
 
     def histogram(self, pi: Floats, out: Floats) -> None:
-        """Sum of potentials per bin.
+        """Write the sum of potentials per bin.
 
         ``out[first[f] + b]`` becomes the sum of ``pi`` over rows with code ``b`` in feature
         ``f``. One-byte codes are added up in four interleaved parts, as in ``compiled``.
@@ -78,7 +75,7 @@ class FeatureSums:
         out[self._out] = total
 
     def slopes(self, hist: Floats, signed: bool, slope: Floats, peak: Floats) -> None:
-        """Slope r of every candidate stump of the features, and the best of each feature.
+        """Write the slope r of every candidate stump, and the best of each feature.
 
         Parameters
         ----------
@@ -88,7 +85,7 @@ class FeatureSums:
             Whether only the largest r counts, or the largest magnitude.
         slope : array of shape (2, first[-1])  # OUT
             ``slope[d, first[f] + k]``: ones are codes of k and more, abstentions rank d.
-            0 where that stump is constant or not asked for. A feature that never abstains
+            0 where that stump is constant or has another default. A feature that never abstains
             has its stumps in row 0.
         peak : array of shape (n_features,)  # OUT
             At least 0.
@@ -117,11 +114,11 @@ def drop_bounds(
     features: Ints,
     reach: Floats,
 ) -> None:
-    """Lower bound of the Z that the stumps of the features can reach.
+    """Write a lower bound of the Z that the stumps of each feature can reach.
 
     ``Z = 1 - (sqrt(W+) - sqrt(W-))^2`` with ``W+ - W- = r``: it is smallest where r is as
     large and the smaller of the two weights as small as they may be. r may be off by
-    ``drift``, but by no more than W+ and W- can be: these were ``right`` and ``wrong`` when
+    ``drift``, but by no more than W+ and W- are: these were ``right`` and ``wrong`` when
     the feature was last scanned, and are since neither below ``shrink`` nor above ``grow``
     times that, nor further away than ``move``.
 
@@ -129,7 +126,7 @@ def drop_bounds(
     ----------
     slope, offered, wrong, right : arrays of shape (2, first[-1])
     drift, shrink, grow, move : arrays of shape (n_features,)
-        An infinite drift, or move, says that nothing is known.
+        An infinite drift, or move, means that nothing is known.
     reach : array of shape (n_features,)  # OUT
         Infinite where the feature has no stump on offer.
     """
@@ -159,7 +156,7 @@ def drop_bounds(
 def drops(
     slope: Floats, offered: Bools, snap: float, wrong: Floats, right: Floats, z: Floats
 ) -> float:
-    """Z of the stumps of a feature from their slopes and W-; the lowest.
+    """Write Z of the stumps of a feature from their slopes and W-; return the lowest.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ __all__ = ["count_pairs"]
 
 
 def _running(values: Floats, starts: Ints, whole: bool) -> Floats:
-    """Sum of the earlier values of the same run, for every value."""
+    """Return the sum of the earlier values of the same run, for every value."""
     sizes = np.diff(starts)
     if whole:  # (differences of whole numbers lose nothing)
         before = np.cumsum(values) - values
@@ -32,13 +32,11 @@ def _running(values: Floats, starts: Ints, whole: bool) -> Floats:
 def count_pairs(
     level: Ints, weight: Floats | None, block_starts: Ints, list_blocks: Ints
 ) -> Floats:
-    """Weights of concordant, discordant and tied pairs, O(n log levels).
+    """Return the weights of concordant, discordant and tied pairs, O(n log levels).
 
-    One pass for every bit of the level.
-
-    Two different levels part at exactly one bit, counted from the top. Items that agree
-    on the higher bits form a node, in ranked order; each pass counts the pairs of a node
-    that part at this bit, then splits it, ranked order kept.
+    One pass per bit of the level. Two different levels part at exactly one bit, counted from
+    the top. Items that agree on the higher bits form a node, in ranked order; each pass counts
+    the pairs of a node that part at this bit, then splits it, ranked order kept.
     """
     n_lists = len(list_blocks) - 1
     counts = np.zeros((n_lists, 3))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.types import Floats
+from crucial.types import Codes, Floats
 
 __all__ = ["label_criteria", "label_histogram"]
 
 
-def label_histogram(codes: NDArray[Any], pi: Floats, hist: Floats) -> None:
-    """Weight of right and of wrong labels, by bin and label.
+def label_histogram(codes: Codes, pi: Floats, hist: Floats) -> None:
+    """Write the weight of right and of wrong labels, by bin and label.
 
     Parameters
     ----------
@@ -22,7 +19,7 @@ def label_histogram(codes: NDArray[Any], pi: Floats, hist: Floats) -> None:
     pi : array of shape (n_rows, n_labels)
         Weight of (row, label), negative where the label is wrong for the row.
     hist : array of shape (n_bins + 1, 2 * n_labels)  # OUT
-        Right labels first, then wrong ones; the last bin holds abstentions.
+        Right labels first, then wrong ones; the last bin is for abstentions.
     """
     size, n_labels = len(hist), pi.shape[1]
     for label in range(n_labels):
@@ -31,10 +28,8 @@ def label_histogram(codes: NDArray[Any], pi: Floats, hist: Floats) -> None:
         hist[:, n_labels + label] = np.bincount(codes, np.maximum(-column, 0.0), size)
 
 
-def label_criteria(
-    codes: NDArray[Any], pi: Floats, discrete: bool, hist: Floats, out: Floats
-) -> None:
-    """How well every threshold of a feature tells right labels from wrong ones.
+def label_criteria(codes: Codes, pi: Floats, discrete: bool, hist: Floats, out: Floats) -> None:
+    """Write how well every threshold of a feature parts right labels from wrong ones.
 
     Threshold k parts rows into codes up to k - 1, codes of k and more, and abstentions. With
     W+ and W- the weights of right and wrong labels in a part, ``out[k]`` is the sum over

@@ -1,4 +1,4 @@
-"""Sums of the logistic loss over pairs: no prefix sums here, every pair is looked at.
+"""Sums of the logistic loss over pairs: no prefix sums, every pair is visited.
 
 ``ln(1 + e^{-(H(hi) - H(lo))})`` does not fall apart into a factor for hi and one for lo, as the
 exponential does, so a pass costs O(pairs). Pairs are made on the fly and never kept. Every row
@@ -52,7 +52,7 @@ def logistic_sums(
     curvature: Floats,
     loss: Floats,
 ) -> None:
-    """Weight that every row has in pairs it should win and lose, its curvature and loss.
+    """Write the weight that every row has in pairs it should win and lose, its curvature and loss.
 
     Equivalent to: for every pair of rows (lo, hi) of one query with a higher label for hi, let
     ``w = (gain_hi - gain_lo) u_lo u_hi``, ``s = 1 / (1 + e^{H(hi) - H(lo)})`` and ``d = w s``;
@@ -96,7 +96,7 @@ def logistic_along(
     levels: Levels,
     out: Floats,
 ) -> None:
-    """What a {0, 1} ranker gains in the pairs that a row should win.
+    """Write what a {0, 1} ranker gains in the pairs that each row should win.
 
     Equivalent to, with d and s as in `logistic_sums`: add d to ``out[hi, 0]`` where the output
     is 1 for hi and 0 for lo, to ``out[hi, 1]`` where it is the reverse, and ``d (1 - s)`` to

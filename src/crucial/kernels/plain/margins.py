@@ -12,13 +12,11 @@ __all__ = ["count_margins"]
 def count_margins(
     score: Floats, level: Ints, weight: Floats, starts: Ints, thresholds: Floats
 ) -> Floats:
-    """Weight of the pairs with a margin of at most each threshold.
+    """Return the weight of the pairs with a margin of at most each threshold.
 
-    One pass for every bit of the level.
-
-    Two different levels part at exactly one bit, counted from the top. Items that agree
-    on the higher bits form a node; each pass counts the pairs of a node that part at this
-    bit, one binary search for every item above.
+    One pass per bit of the level. Two different levels part at exactly one bit, counted from
+    the top. Items that agree on the higher bits form a node; each pass counts the pairs of a
+    node that part at this bit, one binary search per item above.
     """
     counts = np.zeros(len(thresholds))
     if not len(level):
@@ -42,7 +40,7 @@ def count_margins(
 
 
 def _reach(high: Floats, low: Floats, first: Ints, last: Ints, threshold: float) -> Ints:
-    """Where the items end, between first and last, that are within the threshold of high."""
+    """Return where the items end, from first to last, that are within the threshold of high."""
     left, right = first.copy(), last.copy()
     while True:
         open_ = np.flatnonzero(left < right)

@@ -98,7 +98,7 @@ def potentials(
     pi: Floats,
     loss: Floats,
 ) -> None:
-    """Potential of every row and loss of every query, without pairs.
+    """Write the potential of every row and the loss of every query.
 
     Equivalent to, and much faster than: for every pair of rows (lo, hi) of one query
     with a higher label for hi, let ``d = (gain_hi - gain_lo) * up[lo] * down[hi]``, add
@@ -136,7 +136,7 @@ def log_potentials(
     pi: Floats,
     log_loss: Floats,
 ) -> None:
-    """`potentials` for scores whose exponentials overflow.
+    """Write `potentials` for scores whose exponentials overflow.
 
     ``log_loss`` is the logarithm of the loss of every query; ``pi`` is divided by the
     largest loss that counts (see `log_shift`). Stable because every sum has positive terms
@@ -159,10 +159,10 @@ def log_potentials(
 
 
 def log_shift(log_loss: Floats, coefficient: Floats) -> Floats:
-    """What to take from the exponents of each query.
+    """Return what to subtract from the exponents of each query.
 
-    The largest loss of the queries that count; for a query that does not, what keeps its
-    own exponentials from overflowing.
+    The largest loss of the queries that count; for a query that does not, enough to
+    keep its own exponentials from overflowing.
     """
     counts = coefficient > 0
     return np.where(counts, log_loss[counts].max(), np.maximum(log_loss, 0.0))
@@ -180,7 +180,7 @@ def log_sums(values: Floats, starts: Ints) -> Floats:
 def binary_weights(
     up: Floats, down: Floats, gap: Floats, coefficient: Floats, output: Bytes, levels: Levels
 ) -> tuple[float, float]:
-    """Weight of the pairs that a {0, 1} ranker orders right, and of those it orders wrong.
+    """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong.
 
     Equivalent to, and much faster than: adding ``coefficient * (gain_hi - gain_lo) *
     up[lo] * down[hi]`` over the pairs with output 1 for hi and 0 for lo, or the reverse.
@@ -202,7 +202,7 @@ def binary_weights(
 def moments(
     up: Floats, down: Floats, gap: Floats, coefficient: Floats, output: Floats, levels: Levels
 ) -> tuple[float, float, float]:
-    """Sum of d, d * m and d * m^2 over pairs, ``m = output[hi] - output[lo]``.
+    """Return the sum of d, d * m and d * m^2 over pairs, ``m = output[hi] - output[lo]``.
 
     The zeroth, first and second moment of the margin gained along a weak ranker: value,
     slope and curvature of Z at alpha = 0.
@@ -236,7 +236,7 @@ def wrong_weights(
     levels: Levels,
     wrong: Floats,
 ) -> None:
-    """Weight of wrongly ordered pairs for every threshold of one feature.
+    """Write the weight of wrongly ordered pairs for every threshold of one feature.
 
     ``wrong[k]`` belongs to the stump that is 1 for codes of ``k`` and more (and for the
     abstaining rows, code ``n_bins``, if ``missing_rank`` is 1), ``k = 0..n_bins``.
@@ -271,7 +271,7 @@ def advance_binary(
     up: Floats,
     down: Floats,
 ) -> None:
-    """Rows with output 1: add alpha to the score, multiply ``up`` and ``down``.
+    """Add alpha to the scores of rows with output 1; multiply their ``up`` and ``down``.
 
     ``grow`` and ``shrink`` are ``exp(alpha)`` and ``exp(-alpha)``, or 1 once the scores
     have outgrown the exponentials.
@@ -286,7 +286,7 @@ def advance_binary(
 def misordered(
     scores: Floats, weight: Floats, gap: Floats, levels: Levels, wrong: Floats, tied: Floats
 ) -> None:
-    """Weight of pairs in the wrong order, and of tied ones, for every query.
+    """Write the weight of pairs in the wrong order, and of tied ones, for every query.
 
     Equivalent to, and much faster than: adding ``weight[lo] * weight[hi] * (gain_hi -
     gain_lo)`` over the pairs of a query with ``scores[hi] < scores[lo]``, or equal.

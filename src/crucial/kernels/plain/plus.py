@@ -6,12 +6,10 @@ losers. Sums run in the order in which ``compiled.plus`` adds, so the bytes are 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.types import Bools, Bytes, Floats, Ints
+from crucial.types import Bools, Bytes, Codes, Floats, Ints
 
 __all__ = ["column_sums", "pair_step", "pair_ties", "stump_sums"]
 
@@ -20,9 +18,9 @@ def _winners(start: Ints, first_row: int, last_row: int) -> Ints:
     return np.repeat(np.arange(first_row, last_row), np.diff(start[first_row : last_row + 1]))
 
 
-def _running_total(values: NDArray[Any]) -> Any:
+def _running_total(values: NDArray[np.number]) -> float:
     # (np.sum adds in another order than a loop does)
-    return np.cumsum(values)[-1] if len(values) else 0.0
+    return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
 def pair_step(
@@ -38,7 +36,7 @@ def pair_step(
     lose: Floats,
     sums: Floats,
 ) -> None:
-    """Multiply pair weights by what a {0, 1} ranker does to them, and add them up by row.
+    """Multiply pair weights by the factors of a {0, 1} ranker, and add them up by row.
 
     Parameters
     ----------
@@ -48,7 +46,7 @@ def pair_step(
         On ``d`` and on ``e``: for a tie at 0, a wrong pair, a right one, a tie at 1.
     d, e : arrays of shape (n_pairs,)  # IN and OUT
     first_row, last_row : int
-        The winners whose pairs are looked at.
+        The range of winners whose pairs are visited.
     win, lose : arrays of shape (n_rows,)  # OUT
         Weight d of the pairs that a row should win (those winners only) and lose.
     sums : array of shape (4,)  # OUT
@@ -84,12 +82,12 @@ def pair_ties(
     last_row: int,
     tied: Floats,
 ) -> None:
-    """Weight of the pairs that each ranker in use ties (epsilon^0 of equation 8).
+    """Write the weight of the pairs that each ranker in use ties (epsilon^0 of equation 8).
 
     Parameters
     ----------
     used : array of shape (n_rows, at least size)
-        A column a ranker, of 0 and 1.
+        One column per ranker, of 0 and 1.
     tied : array of shape (size,)  # OUT
     """
     part = slice(start[first_row], start[last_row])
@@ -102,7 +100,7 @@ def pair_ties(
 
 
 def column_sums(values: Floats, columns: Floats, out: Floats) -> None:
-    """Sum of values over the ones of every column.
+    """Write the sum of values over the ones of every column.
 
     Row after row and not by BLAS, whose order of adding depends on the machine.
 
@@ -117,7 +115,7 @@ def column_sums(values: Floats, columns: Floats, out: Floats) -> None:
 
 
 def stump_sums(
-    codes: NDArray[Any],
+    codes: Codes,
     n_rows: int,
     first: Ints,
     features: Ints,
@@ -126,7 +124,7 @@ def stump_sums(
     out: Floats,
     peak: Floats,
 ) -> None:
-    """Sum of values over the ones of every stump of the features.
+    """Write the sum of values over the ones of every stump of the features.
 
     With potentials for values, this is ``W+ - W-`` of every stump.
 
@@ -136,11 +134,11 @@ def stump_sums(
     first : int array of shape (n_features + 1,)
         Where the bins of a feature begin; the last of them are its abstentions.
     offered : bool array of shape (2 * first[-1],)
-        Stumps to look at; the others get 0.
+        Stumps on offer; the others get 0.
     out : array of the same shape  # OUT
         Place ``2 * (first[f] + k) + q``: ones are codes of k and more, abstentions are q.
     peak : array of shape (n_features,)  # OUT
-        Largest magnitude of each feature looked at.
+        Largest magnitude of each of the features.
     """
     if not len(features):
         return

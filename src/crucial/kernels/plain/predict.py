@@ -27,7 +27,7 @@ def look_up(column: Reals, thresholds: Floats, values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class PlainSteps:
-    """The step functions of all used features, laid out one after the other.
+    """The step functions of all used features, one after the other.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class PlainSteps:
     values: Floats
 
     def shape_of(self, slot: int) -> tuple[Floats, Floats]:
-        """Thresholds (with the leading -inf) and values of the used feature number ``slot``."""
+        """Return the thresholds (with the leading -inf) and values of used feature ``slot``."""
         begin, end = int(self.starts[slot]), int(self.starts[slot + 1])
         return self.thresholds[begin:end], self.values[begin + slot : end + slot + 1]
 

@@ -21,7 +21,7 @@ def push_logs(
     negative: Floats,
     log_loss: Floats,
 ) -> None:
-    """Logarithms of both halves of the push's potentials, and of the loss of every query.
+    """Write logarithms of both halves of the push's potentials, and of the loss of every query.
 
     Equivalent to, and much faster than: for every row lo let ``S = sum over the rows hi of its
     query with a higher label of (gain_hi - gain_lo) u_hi exp(H_lo - H_hi)``. Then
@@ -63,11 +63,11 @@ def push_split(
     log_above: Floats,
     log_inside: Floats,
 ) -> None:
-    """The sums behind `push_logs`, apart for rows where a {0, 1} ranker says 0 and 1.
+    """Write the sums behind `push_logs`, apart for rows where a {0, 1} ranker scores 0 and 1.
 
     ``log_above[s, b]``: logarithm of the sum of ``gap u exp(-H)`` over the higher levels of the
     query, rows with output b; ``log_inside[s, b]``: of ``u exp(p H)`` over the segment itself.
-    With them F is known along the ranker: ``F(alpha) = sum_s (C_s0 + C_s1 e^(p alpha)) (A_s0 +
+    They give F along the ranker: ``F(alpha) = sum_s (C_s0 + C_s1 e^(p alpha)) (A_s0 +
     A_s1 e^(-alpha))^p``.
 
     Parameters

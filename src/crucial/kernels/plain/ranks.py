@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +10,7 @@ from crucial.types import Floats, Ints
 __all__ = ["interval_sums", "order_rows", "rank_rows", "run_starts"]
 
 
-def run_starts(*keys: NDArray[Any]) -> Ints:
+def run_starts(*keys: NDArray[np.generic]) -> Ints:
     """Return where each run of equal keys begins."""
     new = np.ones(len(keys[0]), bool)
     new[1:] = False
@@ -32,9 +30,9 @@ def rank_rows(
     last_query: int,
     out: Floats,
 ) -> None:
-    """Middle of the positions that every row takes in its query, bottom first.
+    """Write the middle of the positions that every row takes in its query, bottom first.
 
-    The line of values is cut into regions; region ``g`` holds the values greater than
+    The line of values is cut into regions; region ``g`` has the values greater than
     exactly ``g`` of the cuts. Equivalent to, and much faster than::
 
         key(x) = (place of the region of x in by_interval, direction[region] * values[x])
@@ -42,9 +40,9 @@ def rank_rows(
         out[x] = below + same / 2
 
     where rows without a value are left out first. They then go into the middle of the
-    others: what stands above the middle of those moves up by their weight, equal rows
-    across the middle by the share of them that is above, and they themselves stand at the
-    middle of the query.
+    others: rows above the middle of those move up by their weight, equal rows across the
+    middle by the share of them that is above, and they themselves get the middle of the
+    query.
 
     Parameters
     ----------
@@ -91,7 +89,7 @@ def rank_rows(
 
 
 def order_rows(scores: Floats, starts: Ints, first_query: int, last_query: int, out: Ints) -> None:
-    """Rows of every query by falling score, for a range of queries; equal ones anyhow."""
+    """Write the rows of every query by falling score, equal ones in any order."""
     begin, end = int(starts[first_query]), int(starts[last_query])
     sizes = np.diff(starts[first_query : last_query + 1])
     query = np.repeat(np.arange(len(sizes)), sizes)
@@ -101,7 +99,7 @@ def order_rows(scores: Floats, starts: Ints, first_query: int, last_query: int, 
 def interval_sums(
     values: Floats, codes: Ints, weight: Floats, scale: float, sums: Floats, counts: Floats
 ) -> float:
-    """Sum and weight of the values of every interval; the largest absolute value met.
+    """Add up values and weights of every interval; return the largest absolute value added.
 
     Equivalent to: for every row with a value and a code that is not negative, add
     ``weight * value * scale`` to ``sums[code]`` and ``weight`` to ``counts[code]``.

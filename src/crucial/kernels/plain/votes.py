@@ -1,8 +1,8 @@
-"""Sort documents by majority: what Condorcet fusion needs."""
+"""Sorting documents by majority, for Condorcet fusion."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ NOT_RETURNED = np.iinfo(np.int32).max
 
 
 def sort_by_majority(positions: NDArray[np.int32], starts: Ints, order: Ints) -> None:
-    """Merge sort every topic by majority of the runs; where votes are even, the order stays.
+    """Merge sort every query by majority of the runs; where votes are even, the order stays.
 
     A run votes for the document it puts first, and abstains where it returned neither. A
     majority need not be transitive; the result is then one of many.
@@ -25,10 +25,10 @@ def sort_by_majority(positions: NDArray[np.int32], starts: Ints, order: Ints) ->
     ----------
     positions : int32 array of shape (n_rows, n_runs)
         `NOT_RETURNED` where a run does not have the document.
-    starts : array of shape (n_topics + 1,)
-        Where the topics begin in ``order``.
+    starts : array of shape (n_queries + 1,)
+        Where the queries begin in ``order``.
     order : array of shape (n_rows,)
-        Rows, topic by topic, in the order they start from.  # OUT: best first
+        Rows, query by query, in the order they start from.  # OUT: best first
     """
     votes: dict[tuple[int, int], int] = {}
 
@@ -48,8 +48,10 @@ def sort_by_majority(positions: NDArray[np.int32], starts: Ints, order: Ints) ->
             order[begin:end] = parts[0]
 
 
-def _merged(left: list[int], right: list[int] | None = None, *, behind: Any) -> list[int]:
-    """Merge two sorted lists; the left one's goes first unless it is behind."""
+def _merged(
+    left: list[int], right: list[int] | None = None, *, behind: Callable[[int, int], bool]
+) -> list[int]:
+    """Merge two sorted lists; the left one's item goes first unless it is behind."""
     if right is None:
         return left
     out, i, j = [], 0, 0
