@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -90,6 +93,30 @@ class TestFile:
             FusionRanker.of_model(model)
         save_model(model, tmp_path / "m.json")
         with pytest.raises(ModelFileError, match=r"m\.json: .* its fusion is malformed"):
+            load_model(tmp_path / "m.json")
+
+    @pytest.mark.parametrize(
+        ("change", "match"),
+        [
+            (lambda model: model.pop("fusion"), "missing required field `fusion`"),
+            (lambda model: model.update(fusion=[]), "Expected `object | null`, got `array`"),
+            (lambda model: model.update(fusion=None), "this model does not fuse runs"),
+            (lambda model: model.update(more=1), "unknown field `more`"),
+            (lambda model: model["fusion"].update(more=1), "unknown field `more`"),
+            (lambda model: model["fusion"].pop("plan"), "its fusion is malformed"),
+            (lambda model: model["fusion"].pop("setting"), "missing required field `setting`"),
+            (lambda model: model["fusion"].update(topics="8"), "Expected `int`, got `str`"),
+            (lambda model: model["fusion"]["plan"].update(tags=[]), "tags or k of its fusion"),
+            (lambda model: model["rounds"][0]["ranker"].update(feature=9), "features 0 to 3"),
+        ],
+    )
+    def test_what_is_wrong_with_a_file_is_named(self, tmp_path, change, match):
+        data = json.loads((GOLDEN / "fusion-1.json").read_text())
+        change(data["model"])
+        minified = msgspec.json.encode(data["model"])
+        data["checksum"] = hashlib.sha256(minified).hexdigest()
+        (tmp_path / "m.json").write_bytes(msgspec.json.encode(data))
+        with pytest.raises(ModelFileError, match=rf"m\.json: .*{re.escape(match)}"):
             load_model(tmp_path / "m.json")
 
     def test_other_things_called_fusion_are_left_alone(self, tmp_path):
