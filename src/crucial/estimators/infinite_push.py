@@ -11,7 +11,7 @@ from crucial.estimators.linear import RidgeRanker, check_two_labels
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.layout import LabelledRows
 from crucial.linear.design import Matrix
-from crucial.linear.infinite_push import TopLoss
+from crucial.linear.infinite_push import InfinitePushLoss
 from crucial.linear.solution import Solution
 from crucial.linear.solvers import newton
 from crucial.parameters import one_of, parameter, with_parameters
@@ -81,7 +81,7 @@ class InfinitePush(RidgeRanker):
         remedy = "Make them two (y >= threshold), or use PNormPush, which takes grades."
         check_two_labels("InfinitePush", feedback, remedy)
         rows = feedback.labelled()
-        loss = TopLoss(rows.layout, self._row_weights(rows))
+        loss = InfinitePushLoss(rows.layout, self._row_weights(rows))
         found = newton(loss, matrix, self.l2, self.tol, self.max_iter)
         self._warn_of_gap(found, "steps")
         return found

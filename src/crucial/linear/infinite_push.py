@@ -20,10 +20,10 @@ from crucial.feedback.layout import Layout
 from crucial.linear.solution import sigmoid
 from crucial.types import Floats
 
-__all__ = ["TopLoss"]
+__all__ = ["InfinitePushLoss"]
 
 
-class TopLoss:
+class InfinitePushLoss:
     """The loss of the infinite push; a `SharpLoss`.
 
     Parameters

@@ -92,9 +92,11 @@ def newton(loss: SharpLoss, matrix: Matrix, l2: float, tol: float, max_iter: int
         return np.asarray(matrix.T @ product + l2 * direction)
 
     def polished(w: Floats, sharp: float) -> Floats:
-        # The last digits, so that rows given twice or in another order make the same model: a
-        # trust region stops where the objective no longer changes, half of the digits of w
-        # before the gradient does; plain Newton steps go on from there.
+        """Return w to the last digits, so that the order of the rows does not change the model.
+
+        A trust region stops where the objective no longer changes, half of the digits of w before
+        the gradient does; plain Newton steps go on from there.
+        """
         slope = smooth(w, sharp)[1]
         for _ in range(5):
             product = partial(curvature, w, sharp=sharp)

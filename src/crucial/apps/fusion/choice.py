@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Choice", "Setting", "Trial"]
+__all__ = ["FusionChoice", "Setting", "Trial"]
 
 
 class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,7 +38,7 @@ class Trial(Setting, frozen=True, forbid_unknown_fields=True):
         return Setting(self.features, self.balance, self.positive, self.rounds)
 
 
-class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FusionChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The chosen setting, and what it was chosen by and from.
 
     Attributes

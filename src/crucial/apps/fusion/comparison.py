@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial.apps.fusion.comparison_result import Difference, FusionComparison, Loners, System
+from crucial.apps.fusion.comparison_result import Difference, FusionComparison, Loners, SystemResult
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.learning import Progress, learn_judged, tuned_rrf
@@ -143,10 +143,10 @@ class _Table:
             out[measure] = (test.difference, test.low, test.high)
         return out
 
-    def systems(self, baseline: str, seed: int) -> list[System]:
+    def systems(self, baseline: str, seed: int) -> list[SystemResult]:
         """Return every system, compared with the baseline."""
         return [
-            System(
+            SystemResult(
                 name,
                 kind,
                 {m: _summary(m, values) for m, values in self._values[name].items()},

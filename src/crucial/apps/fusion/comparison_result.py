@@ -9,14 +9,14 @@ from crucial.apps.fusion.ranker import FusionRanker
 from crucial.apps.fusion.renamed import renamed
 from crucial.model.text import printable
 
-__all__ = ["Difference", "FusionComparison", "Loners", "System"]
+__all__ = ["Difference", "FusionComparison", "Loners", "SystemResult"]
 
 #: A difference, and the lower and upper end of its interval.
 Difference: TypeAlias = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class System:
+class SystemResult:
     """The quality of a run or a fusion on the held-out queries.
 
     Attributes
@@ -75,7 +75,7 @@ class FusionComparison:
         The run that is best on the training queries by the first measure.
     rrf : str
         Name of reciprocal rank fusion with the k tuned on the training queries.
-    systems : list of System
+    systems : list of SystemResult
         Runs, then fusion rules, then the learned fusion.
     against_rrf : dict
         By measure: learned minus tuned reciprocal rank fusion, with its interval.
@@ -88,7 +88,7 @@ class FusionComparison:
     measures: tuple[str, ...]
     baseline: str
     rrf: str
-    systems: list[System]
+    systems: list[SystemResult]
     against_rrf: dict[str, Difference]
     loners: Loners
     fusion: FusionRanker
@@ -98,14 +98,14 @@ class FusionComparison:
     train_topics = renamed("train_topics", "train_queries")
     test_topics = renamed("test_topics", "test_queries")
 
-    def __getitem__(self, name: str) -> System:
+    def __getitem__(self, name: str) -> SystemResult:
         for one in self.systems:
             if one.name == name:
                 return one
         raise KeyError(f"no system {name!r}; there are: {', '.join(s.name for s in self.systems)}")
 
     @property
-    def learned(self) -> System:
+    def learned(self) -> SystemResult:
         """The learned fusion."""
         return self.systems[-1]
 

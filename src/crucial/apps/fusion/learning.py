@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from crucial.apps.fusion.choice import Choice, Setting, Trial
+from crucial.apps.fusion.choice import FusionChoice, Setting, Trial
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.methods import Fusion
@@ -166,7 +166,9 @@ def _learn(
     table = plan.table(pool, plan.prepare(pool))
     model = options.fit(table, judging.labels, pool.query_of_row, setting)
     longest = tuple(int(one.sizes.max(initial=0)) for one in pool.lists)
-    choice = Choice(setting, options.target.name, options.folds, pool.n_queries, longest, trials)
+    choice = FusionChoice(
+        setting, options.target.name, options.folds, pool.n_queries, longest, trials
+    )
     return FusionRanker.learned(model, plan, choice)
 
 

@@ -61,6 +61,7 @@ def _min_max(one: Listing) -> Floats:
 
 
 def _z_score(one: Listing) -> Floats:
+    """Scale every list to mean 0 and standard deviation 1; 0 where all scores are equal."""
     scores, sizes = _scores(one), one.sizes
     filled = sizes > 0
     starts, n = one.starts[:-1][filled], sizes[filled]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from crucial.apps.fusion.choice import Choice
+from crucial.apps.fusion.choice import FusionChoice
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.methods import DEPTH
 from crucial.apps.fusion.plan import FusionPlan
@@ -39,7 +39,7 @@ class FusionRanker:
         plan and choice under "fusion".
     plan : FusionPlan
         How the columns are computed from runs.
-    choice : Choice or None
+    choice : FusionChoice or None
         The settings, and how they were chosen.
 
     Examples
@@ -57,10 +57,10 @@ class FusionRanker:
 
     model: AdditiveRanker
     plan: FusionPlan
-    choice: Choice | None = None
+    choice: FusionChoice | None = None
 
     @classmethod
-    def learned(cls, model: AdditiveRanker, plan: FusionPlan, choice: Choice) -> FusionRanker:
+    def learned(cls, model: AdditiveRanker, plan: FusionPlan, choice: FusionChoice) -> FusionRanker:
         """Return a fusion whose model has the plan's names and a summary of the choice."""
         fusion = cls(model, plan, choice)
         training = {**model.training, "fusion": fusion.summary()}
@@ -82,7 +82,7 @@ class FusionRanker:
         choice = {key: value for key, value in fusion.items() if key != "plan"}
         plan = FusionPlan.from_plain(fusion.get("plan"), model.n_features)
         try:
-            return cls(model, plan, msgspec.convert(choice, Choice) if choice else None)
+            return cls(model, plan, msgspec.convert(choice, FusionChoice) if choice else None)
         except msgspec.ValidationError as error:
             raise ParameterError(f"the description of its fusion is malformed: {error}.") from error
 

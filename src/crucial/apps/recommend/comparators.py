@@ -110,6 +110,7 @@ class Regression(ViewerRanker):
     )
 
     def _learn(self, opinions: Opinions, labels: Floats, club: Opinions) -> None:
+        """Fill abstentions with means, and solve the least squares."""
         self._mean, self._scale = club.mean, np.ones(club.n_columns)
         self._centre = club.mean
         if self.normalise:

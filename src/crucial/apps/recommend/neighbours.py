@@ -30,6 +30,7 @@ class _Bins:
 
     @classmethod
     def of(cls, opinions: Opinions, labels: Floats) -> _Bins:
+        """Count the user's rating levels by value of every viewer, and where viewers abstain."""
         levels, level = np.unique(labels, return_inverse=True)
         values = opinions.distinct
         n_levels, n_bins = len(levels), len(values.value)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crucial.apps.recommend.neighbours import learn_defaults
 from crucial.apps.recommend.opinions import Opinions
-from crucial.apps.recommend.taste import Contributions, Target
+from crucial.apps.recommend.taste import ScoreParts, Target
 from crucial.types import Floats, Id, Ints
 
 __all__ = ["Reason", "reasons_for"]
@@ -48,7 +48,7 @@ class Reason:
 
 
 def reasons_for(
-    found: Contributions, target: Target, items: NDArray[np.generic], top: int
+    found: ScoreParts, target: Target, items: NDArray[np.generic], top: int
 ) -> tuple[Reason, ...]:
     """Return the largest contributions to a score; ``items`` are the ids by row of the club.
 

@@ -99,7 +99,7 @@ class Recommendations:
             raise NotRankedError(
                 "recommendations for all users have no reasons; recommend to one user."
             )
-        found = self.taste.contributions(ratings.place_of_item(pick.item))
+        found = self.taste.score_parts(ratings.place_of_item(pick.item))
         if found is None:
             raise NotRankedError(
                 "only the methods 'auto', 'rankboost', 'hybrid' and 'vsim' give reasons."

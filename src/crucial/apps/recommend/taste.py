@@ -28,7 +28,7 @@ from crucial.types import Bools, Floats, Ints
 __all__ = [
     "METHODS",
     "BoostedTaste",
-    "Contributions",
+    "ScoreParts",
     "SimilarTaste",
     "Target",
     "Taste",
@@ -106,7 +106,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class Contributions:
+class ScoreParts:
     """The ratings for one film, and how much each adds to its score.
 
     Attributes
@@ -130,7 +130,7 @@ class Contributions:
 class Taste(Protocol):
     """Scores of all films of the club, and how the ratings of viewers make them up."""
 
-    def contributions(self, row: int) -> Contributions | None:
+    def score_parts(self, row: int) -> ScoreParts | None:
         """Return what makes up the score of a film; None if it is no sum over viewers."""
 
     @property
@@ -144,7 +144,7 @@ class PlainTaste:
 
     scores: Floats
 
-    def contributions(self, row: int) -> Contributions | None:
+    def score_parts(self, row: int) -> ScoreParts | None:
         """Return None: the score is no sum over viewers."""
         return None
 
@@ -157,12 +157,12 @@ class SimilarTaste:
     ranker: VectorSimilarity
     club: Opinions
 
-    def contributions(self, row: int) -> Contributions | None:
+    def score_parts(self, row: int) -> ScoreParts | None:
         """Return the viewers who rated the film, by similarity and distance from their means."""
         entries = np.flatnonzero(self.club.row == row)
         column, rating = self.club.column[entries], self.club.value[entries]
         adds = self.ranker.added(self.club)[entries]
-        return Contributions(column, rating, adds, np.zeros(len(column), bool))
+        return ScoreParts(column, rating, adds, np.zeros(len(column), bool))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,14 +185,14 @@ class BoostedTaste:
     used: Ints
     table: Floats
 
-    def contributions(self, row: int) -> Contributions | None:
+    def score_parts(self, row: int) -> ScoreParts | None:
         """Return all viewers of the model."""
         parts = feature_parts(self.model, Instances(self.table))
         shapes = self.model.shapes()
         features = parts.features.tolist()
         flat = np.array([np.ptp(shapes[one].values) == 0.0 for one in features], bool)
         adds = parts.added[row] - parts.added.mean(axis=0)
-        return Contributions(self.used[parts.features], parts.columns[row], adds, flat)
+        return ScoreParts(self.used[parts.features], parts.columns[row], adds, flat)
 
 
 def learn_taste(method: str, target: Target, rounds: int | None = None) -> Taste:
