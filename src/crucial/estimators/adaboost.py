@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sklearn.utils import ClassifierTags
-
 from crucial.boosting.steps import ExactStep
 from crucial.errors import DataError
-from crucial.estimators.boosted import BoostedRanker
-from crucial.estimators.eval_set import Metric
+from crucial.estimators.boosted import Algorithm, BoostedRanker
 from crucial.estimators.shared import Stumps
 from crucial.feedback.base import Feedback, smoothing_of
-from crucial.objectives.base import Objective
+from crucial.measures.names import Measures
 from crucial.objectives.classification import ClassificationLoss
 from crucial.parameters import fixed, parameter, with_parameters
-from crucial.weak.base import StepRule, WeakLearner
-from crucial.weak.stumps import StumpLearner
 from crucial.weak.votes import VoteLearner
 
 __all__ = ["AdaBoostRanker"]
@@ -72,7 +65,7 @@ class AdaBoostRanker(Stumps, BoostedRanker):
     subsample: float = parameter(
         text="Share of the rows of each class that count in a round.", default=1.0
     )
-    eval_metric: Metric | None = parameter(
+    eval_metric: Measures | None = parameter(
         text='Measured on the eval set after every round; default: "auc".', default=None
     )
     validation_fraction: float = parameter(
@@ -88,18 +81,15 @@ class AdaBoostRanker(Stumps, BoostedRanker):
     gain: None = fixed(default=None)
     contradictions: str = fixed(default="keep")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags
+    def _needs_two_labels(self) -> bool:
+        return True
 
-    def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
+    def _parts(self, feedback: Feedback) -> Algorithm:
         _check_classes(feedback)
         weight = feedback.weight
         total = float(len(feedback.rows) if weight is None else weight.sum())
         step = ExactStep(smoothing_of(total), self.on_perfect == "stop")
-        stumps = StumpLearner("steepest", self.default_rank, self.max_bins)
-        return ClassificationLoss(), VoteLearner(stumps), step
+        return ClassificationLoss(), VoteLearner(self._stump_learner()), step
 
 
 def _check_classes(feedback: Feedback) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.groups import Groups
@@ -36,7 +37,6 @@ __all__ = [
     "Ranker",
     "RankingInput",
     "RankingModel",
-    "StagedRanker",
     "TableEstimator",
     "positions",
 ]
@@ -48,6 +48,10 @@ class RankingModel(Protocol):
     @property
     def needs_query(self) -> bool:
         """Whether it ranks whole queries."""
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of weak rankers."""
 
     def predict(
         self, X: Instances, groups: Groups | None = None, *, n_jobs: int | None = None
@@ -242,6 +246,16 @@ class Ranker(TableEstimator, Generic[Model]):
     __metadata_request__predict = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self._needs_two_labels():
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+    def _needs_two_labels(self) -> bool:
+        """Return whether the ranker learns from relevant rows and others, and not from grades."""
+        return False
+
     def _input(
         self,
         X: TableLike,
@@ -377,25 +391,3 @@ class Ranker(TableEstimator, Generic[Model]):
         """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""
         check_is_fitted(self, "model_")
         self.model_.save(path)
-
-
-@with_parameters
-class StagedRanker(Ranker[Model]):
-    """Base of rankers that are made round by round; ``fit`` ends with `_set_ensemble`."""
-
-    def _set_ensemble(self, ensemble: Model, n_rounds: int | None, with_qid: bool) -> None:
-        """Keep all rounds as the ensemble and the first ``n_rounds`` as the model (None: all)."""
-        self.ensemble_: Model = ensemble
-        self._set_model(ensemble if n_rounds is None else ensemble.truncate(n_rounds), with_qid)
-
-    def staged_predict(self, X: TableLike, qid: VectorLike | None = None) -> Iterator[Floats]:
-        """Yield the scores after every round, all rounds included; arguments as in `predict`."""
-        check_is_fitted(self, "model_")
-        instances = self._table(X)
-        groups = self._queries(self.ensemble_, qid, instances.n_rows)
-        return self.ensemble_.staged_predict(instances, groups)
-
-    def truncate(self, n_rounds: int) -> Model:
-        """Return the ranker as it was after ``n_rounds`` rounds."""
-        check_is_fitted(self, "model_")
-        return self.ensemble_.truncate(n_rounds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,11 +15,12 @@ from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning, ParameterError
-from crucial.estimators.base import RankingInput, StagedRanker
+from crucial.estimators.base import RankingInput
 from crucial.estimators.classifier import ClassSums, make_classifier
 from crucial.estimators.eval_set import EarlyStopping, EvalSet
 from crucial.estimators.fingerprint import fingerprint
 from crucial.estimators.monotone import monotone_signs
+from crucial.estimators.rounds import EvaluatedRanker
 from crucial.estimators.shared import QueryWeight, RandomState, Seeded, Stumps, Verbose
 from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.base import Feedback, smoothing_of
@@ -43,11 +44,14 @@ from crucial.parameters import (
 from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 
-__all__ = ["BoostedRanker", "StumpRanker"]
+__all__ = ["Algorithm", "BoostedRanker", "StumpRanker"]
+
+#: What makes a boosting algorithm: an objective, a weak learner and a step rule.
+Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
 
 
 @with_parameters
-class BoostedRanker(EarlyStopping, Seeded, Verbose, StagedRanker[AdditiveRanker]):
+class BoostedRanker(EarlyStopping, Seeded, Verbose, EvaluatedRanker[AdditiveRanker]):
     """Base of the boosting estimators: a subclass names its parts in `_parts`.
 
     Attributes
@@ -56,10 +60,6 @@ class BoostedRanker(EarlyStopping, Seeded, Verbose, StagedRanker[AdditiveRanker]
         What predict uses: the best rounds, if an eval set decided which.
     ensemble_ : AdditiveRanker
         All rounds.
-    trace_ : Trace
-        What happened in every round.
-    best_round_ : int
-        Rounds in ``model_``.
     """
 
     #: The risk that the product of all Z bounds, "R1" or "R2"; None for a loss that bounds
@@ -113,7 +113,7 @@ class BoostedRanker(EarlyStopping, Seeded, Verbose, StagedRanker[AdditiveRanker]
         shapes_model=False,
     )
 
-    def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
+    def _parts(self, feedback: Feedback) -> Algorithm:
         """Return the objective, the weak learner and the step rule that make the algorithm."""
         raise NotImplementedError
 
@@ -126,38 +126,6 @@ class BoostedRanker(EarlyStopping, Seeded, Verbose, StagedRanker[AdditiveRanker]
         return smoothing_of(feedback.total), self.on_perfect == "stop"
 
     # -- fitting ------------------------------------------------------------------
-
-    def fit(
-        self,
-        X: TableLike,
-        y: VectorLike,
-        *,
-        qid: VectorLike | None = None,
-        sample_weight: VectorLike | None = None,
-        query_weight: QueryWeight | None = None,
-        eval_set: EvalSet | None = None,
-        eval_qid: VectorLike | None = None,
-    ) -> Self:
-        """Learn from labels: within a query, a higher label should rank higher.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains. Absent entries of sparse input are 0.
-        y : array of shape (n_rows,)
-            Labels: two values, grades, real numbers, or a strict order.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are compared.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
-        query_weight : array of shape (n_rows,) or mapping from query id, optional
-            Factor on all pairs of a query.
-        eval_set : (X, y), optional
-            Rows to measure ``eval_metric`` on after every round.
-        eval_qid : array, optional
-            Queries of the eval set.
-        """
-        return self._fit(self._input(X, y, qid, sample_weight), query_weight, eval_set, eval_qid)
 
     def fit_pairs(
         self,
@@ -282,30 +250,23 @@ class BoostedRanker(EarlyStopping, Seeded, Verbose, StagedRanker[AdditiveRanker]
     ) -> None:
         """Set the fitted attributes."""
         self._warn_of_waste(ensemble, instances)
-        trace, n_rounds = ensemble.trace, len(ensemble.rankers)
-        self.trace_: Trace = trace
-        self.best_round_ = n_rounds if watch is None else watch.best_round
-        figures = {
-            "rounds": n_rounds,
-            "best_round": self.best_round_,
-            "stopped": trace.stopped or "all rounds done",
-            "log_loss": trace[-1].log_loss if len(trace) else 0.0,
-        }
-        summary = self._summary(figures, feedback, with_qid)
+        trace, bound = ensemble.trace, None
+        best = len(trace) if watch is None else watch.best_round
         if self.bounded_risk is not None:
-            summary["bound"] = {"risk": self.bounded_risk, **trace.bound_terms(self.best_round_)}
-        if self.best_round_ and trace[self.best_round_ - 1].measures:
-            summary["eval"] = dict(trace[self.best_round_ - 1].measures)
+            bound = {"risk": self.bounded_risk, **trace.bound_terms(best)}
         model = AdditiveRanker(
-            instances.n_features, ensemble.rankers, ensemble.weights, instances.names, summary
+            instances.n_features,
+            ensemble.rankers,
+            ensemble.weights,
+            instances.names,
+            self._set_trace(trace, best, {}, feedback, with_qid, bound),
         )
-        whole = self.best_round_ == n_rounds
-        self._set_ensemble(model, None if whole else self.best_round_, with_qid)
+        self._set_ensemble(model, best, with_qid)
         self._after_fit(ensemble, instances)
         self._classes: ClassSums | None = None
         if not with_qid and feedback.two_classes() is not None:
             scores = ensemble.scores
-            if not whole or len(scores) != len(feedback.rows):
+            if best < len(trace) or len(scores) != len(feedback.rows):
                 everything = self.model_.predict(instances, Groups.single(feedback.n_rows))
                 scores = everything[feedback.rows]
             self._classes = ClassSums.of(feedback, scores)

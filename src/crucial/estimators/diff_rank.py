@@ -11,14 +11,13 @@ from crucial.boosting.loop import Ensemble
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
-from crucial.estimators.boosted import BoostedRanker
+from crucial.estimators.boosted import Algorithm, BoostedRanker
 from crucial.estimators.intervals import USELESS, Intervals
 from crucial.estimators.shared import QueryWeight, RandomState
 from crucial.estimators.warn import warn_ignored
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.top import TopFeedback
-from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import (
     at_least,
@@ -30,7 +29,6 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.types import Floats
-from crucial.weak.base import StepRule, WeakLearner
 from crucial.weak.quasi_knn import QuasiKNNLearner, RankedQueries
 
 __all__ = ["DiffRank"]
@@ -133,7 +131,7 @@ class DiffRank(Intervals, BoostedRanker):
             query_weight=query_weight,
         )
 
-    def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
+    def _parts(self, feedback: Feedback) -> Algorithm:
         first = None
         if self.order == "best_first":
             first = feedback.potentials(np.zeros(feedback.n_rows))[feedback.rows]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,19 +13,15 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.estimators.base import RankingInput, TableEstimator
 from crucial.feedback.labels import check_labels
-from crucial.measures.base import Measure
 from crucial.measures.defaults import default_measure
-from crucial.measures.names import get_measure
+from crucial.measures.names import Measures, get_measures
 from crucial.parameters import anything, at_least, between, none_or, parameter, with_parameters
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
-__all__ = ["EarlyStopping", "EvalRows", "EvalSet", "Evaluated", "Metric"]
+__all__ = ["EarlyStopping", "EvalRows", "EvalSet", "Evaluated"]
 
 #: What ``eval_set`` takes: rows and labels, or a list with one such pair.
 EvalSet: TypeAlias = tuple[TableLike, VectorLike] | list[tuple[TableLike, VectorLike]]
-OneMetric: TypeAlias = str | Measure | Callable[..., Any]
-#: What ``eval_metric`` takes.
-Metric: TypeAlias = OneMetric | list[OneMetric] | tuple[OneMetric, ...]
 
 
 @dataclass(frozen=True)
@@ -42,7 +37,7 @@ class EvalRows:
 class Evaluated(TableEstimator):
     """Rankers that measure an eval set after every round."""
 
-    eval_metric: Metric | None = parameter(
+    eval_metric: Measures | None = parameter(
         anything("str, Measure or list of them"),
         "Measured on the eval set after every round; the first decides which round is best. "
         'Default: "ndcg@10" with queries, "auc" without or with labels below 0.',
@@ -77,11 +72,9 @@ class Evaluated(TableEstimator):
         metric = self.eval_metric
         if metric is None:
             metric = default_measure(rows.labels, rows.groups.n_groups > 1)
-        chosen = [
-            get_measure(one) for one in (metric if isinstance(metric, list | tuple) else [metric])
-        ]
         measures = [
-            (m.name, m.prepare(rows.labels, rows.groups), m.higher_is_better) for m in chosen
+            (m.name, m.prepare(rows.labels, rows.groups), m.higher_is_better)
+            for m in get_measures(metric, required=True)
         ]
         for name, prepared, _ in measures:
             if not np.isfinite(prepared(np.zeros(len(rows.labels)))):

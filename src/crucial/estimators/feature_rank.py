@@ -12,18 +12,20 @@ from crucial.boosting.progress import show_rounds
 from crucial.boosting.trace import Trace
 from crucial.data.instances import Instances
 from crucial.errors import NoProgressWarning
-from crucial.estimators.base import RankingInput, StagedRanker
-from crucial.estimators.eval_set import EvalRows, EvalSet, Evaluated, Metric
+from crucial.estimators.base import RankingInput
+from crucial.estimators.eval_set import EvalRows, EvalSet
 from crucial.estimators.intervals import USELESS, Intervals
+from crucial.estimators.rounds import EvaluatedRanker
 from crucial.estimators.shared import QueryWeight, Verbose
 from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.agreement import Agreement
 from crucial.feedback.base import smoothing_of
 from crucial.feedback.top import TopFeedback
 from crucial.kernels.threads import count_threads
+from crucial.measures.names import Measures
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.parameters import one_of, parameter, with_parameters
-from crucial.types import TableLike, VectorLike
+from crucial.types import VectorLike
 from crucial.weak.base import TrainingRows
 from crucial.weak.quasi_knn import FeatureRankings, RankedQueries
 
@@ -31,7 +33,7 @@ __all__ = ["BLFeatureRank", "FeatureRank"]
 
 
 @with_parameters
-class FeatureRank(Intervals, Evaluated, Verbose, StagedRanker[RankAdditionRanker]):
+class FeatureRank(Intervals, Verbose, EvaluatedRanker[RankAdditionRanker]):
     """Add up the rankings that features make inside queries (Wang et al., figure 2).
 
     Every feature, one after the other, ranks the rows of a query by where its value lies
@@ -57,6 +59,10 @@ class FeatureRank(Intervals, Evaluated, Verbose, StagedRanker[RankAdditionRanker
 
     Notes
     -----
+    The paper orders strictly; here labels may tie. Rows of one label share the interval in
+    which the middle of their positions lies. A row on which a feature abstains (NaN) ranks
+    at the middle of its query by that feature.
+
     Agreement is ``E = 1 - 2 T`` with T the Kendall distance, a tie counted half, so that a
     ranking without an opinion has 0. A weight is negative where a ranking agrees less than
     that; definition 1 of the paper asks for more of a weak ranker, and the training summary
@@ -76,7 +82,7 @@ class FeatureRank(Intervals, Evaluated, Verbose, StagedRanker[RankAdditionRanker
     cycles: int = parameter(
         text="How often to go through the features, T in the paper.", default=1, kw_only=False
     )
-    eval_metric: Metric | None = parameter(
+    eval_metric: Measures | None = parameter(
         text="Measured on the eval set after every step; the first decides which steps to keep.",
         default=None,
     )
@@ -85,38 +91,13 @@ class FeatureRank(Intervals, Evaluated, Verbose, StagedRanker[RankAdditionRanker
         """Return how balance control works, if there is any."""
         return None
 
-    def fit(
+    def _fit(
         self,
-        X: TableLike,
-        y: VectorLike,
-        *,
-        qid: VectorLike | None = None,
-        sample_weight: VectorLike | None = None,
-        query_weight: QueryWeight | None = None,
-        eval_set: EvalSet | None = None,
-        eval_qid: VectorLike | None = None,
+        data: RankingInput,
+        query_weight: QueryWeight | None,
+        eval_set: EvalSet | None,
+        eval_qid: VectorLike | None,
     ) -> Self:
-        """Learn from labels: within a query, a higher label should rank higher.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains, and ranks the row at the middle of its query.
-        y : array of shape (n_rows,)
-            Labels; the paper's are strictly ordered. Rows of one label share the interval in
-            which the middle of their positions lies.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are one query.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
-        query_weight : array of shape (n_rows,) or mapping from query id, optional
-            How much a query counts.
-        eval_set : (X, y), optional
-            Decides how many steps to keep.
-        eval_qid : array, optional
-            Queries of the eval set.
-        """
-        data = self._input(X, y, qid, sample_weight)
         eval_rows = self._eval_rows(data, eval_set, eval_qid)
         feedback = TopFeedback(
             data.known_labels,
@@ -126,7 +107,19 @@ class FeatureRank(Intervals, Evaluated, Verbose, StagedRanker[RankAdditionRanker
             query_weight=query_weight,
         )
         steps = self._add(data.instances, feedback)
-        self._set_fitted(steps, data, feedback, eval_rows)
+        instances, trace, best = data.instances, steps.trace, len(steps.trace)
+        bare = RankAdditionRanker(
+            instances.n_features, steps.rankers, steps.keeps, steps.weights, instances.names
+        )
+        if eval_rows is not None:
+            trace, best = self._evaluated(bare, trace, eval_rows)
+        last = trace[-1] if len(trace) else None
+        figures = {
+            "kendall": 0.5 if last is None or last.r2 is None else last.r2,
+            "negative_weights": sum(one.alpha < 0.0 for one in trace),
+        }
+        summary = self._set_trace(trace, best, figures, feedback, data.with_qid)
+        self._set_ensemble(replace(bare, training=summary), best, data.with_qid)
         return self
 
     def _add(self, instances: Instances, feedback: TopFeedback) -> RankAdditionSteps:
@@ -157,37 +150,6 @@ class FeatureRank(Intervals, Evaluated, Verbose, StagedRanker[RankAdditionRanker
                 NoProgressWarning,
             )
         return steps
-
-    def _set_fitted(
-        self,
-        steps: RankAdditionSteps,
-        data: RankingInput,
-        feedback: TopFeedback,
-        eval_rows: EvalRows | None,
-    ) -> None:
-        """Set the fitted attributes."""
-        instances, n_rounds = data.instances, len(steps.rankers)
-        bare = RankAdditionRanker(
-            instances.n_features, steps.rankers, steps.keeps, steps.weights, instances.names
-        )
-        trace, best = steps.trace, n_rounds
-        if eval_rows is not None:
-            trace, best = self._evaluated(bare, trace, eval_rows)
-        last = trace[-1] if len(trace) else None
-        figures = {
-            "rounds": n_rounds,
-            "best_round": best,
-            "stopped": trace.stopped or "all rounds done",
-            "log_loss": 0.0 if last is None else last.log_loss,
-            "kendall": 0.5 if last is None or last.r2 is None else last.r2,
-            "negative_weights": sum(one.alpha < 0.0 for one in trace),
-        }
-        summary = self._summary(figures, feedback, data.with_qid)
-        if best and trace[best - 1].measures:
-            summary["eval"] = dict(trace[best - 1].measures)
-        self.trace_, self.best_round_ = trace, best
-        ensemble = replace(bare, training=summary)
-        self._set_ensemble(ensemble, None if best == n_rounds else best, data.with_qid)
 
     def _evaluated(
         self, model: RankAdditionRanker, trace: Trace, rows: EvalRows

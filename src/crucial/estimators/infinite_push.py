@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from sklearn.utils import ClassifierTags
 
 from crucial.estimators.linear import RidgeRanker, check_two_labels
 from crucial.feedback.labels import LabelFeedback
@@ -72,10 +69,8 @@ class InfinitePush(RidgeRanker):
     )
     max_iter: int = parameter(text="Newton's steps at most.", default=1000)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags
+    def _needs_two_labels(self) -> bool:
+        return True
 
     def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> Solution:
         remedy = "Make them two (y >= threshold), or use PNormPush, which takes grades."

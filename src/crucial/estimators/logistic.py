@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from crucial.boosting.line_steps import LineStep
 from crucial.boosting.steps import BoundStep
-from crucial.estimators.boosted import StumpRanker
+from crucial.estimators.boosted import Algorithm, StumpRanker
 from crucial.feedback.base import Feedback
-from crucial.objectives.base import Objective
 from crucial.objectives.logistic import LogisticLoss
 from crucial.parameters import one_of, parameter, with_parameters
-from crucial.weak.base import StepRule, WeakLearner
-from crucial.weak.stumps import StumpLearner
 
 __all__ = ["LogisticRanker"]
 
@@ -54,7 +51,6 @@ class LogisticRanker(StumpRanker):
         default="exact",
     )
 
-    def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
+    def _parts(self, feedback: Feedback) -> Algorithm:
         kind = BoundStep if self.step == "bound" else LineStep
-        learner = StumpLearner("steepest", self.default_rank, self.max_bins)
-        return LogisticLoss(), learner, kind(*self._perfect(feedback))
+        return LogisticLoss(), self._stump_learner(), kind(*self._perfect(feedback))

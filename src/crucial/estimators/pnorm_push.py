@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from crucial.boosting.line_steps import LineStep, ShortBoundStep
 from crucial.boosting.steps import STEPS
-from crucial.estimators.boosted import StumpRanker
+from crucial.estimators.boosted import Algorithm, StumpRanker
 from crucial.feedback.base import Feedback
-from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.push import PNormLoss
 from crucial.parameters import between, one_of, parameter, with_parameters
-from crucial.weak.base import StepRule, WeakLearner
-from crucial.weak.stumps import StumpLearner
+from crucial.weak.base import StepRule
 
 __all__ = ["MAX_P", "PNormPush"]
 
@@ -78,9 +76,9 @@ class PNormPush(StumpRanker, _Exponent):
         default="queries",
     )
 
-    def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
+    def _parts(self, feedback: Feedback) -> Algorithm:
         perfect = self._perfect(feedback)
-        learner = StumpLearner("steepest", self.default_rank, self.max_bins)
+        learner = self._stump_learner()
         if self.p == 1:  # RankBoost, and to the last bit
             return ExponentialLoss(), learner, STEPS[self.step](*perfect)
         step: StepRule = LineStep(*perfect)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.data.instances import Instances
-from crucial.estimators.base import StagedRanker
 from crucial.estimators.linear import LinearRanker, WeightedFeatures
+from crucial.estimators.rounds import StagedRanker
 from crucial.feedback.labels import LabelFeedback
 from crucial.linear.cosine import CosineLists, add_features
 from crucial.linear.design import Design

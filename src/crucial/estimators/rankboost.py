@@ -6,14 +6,12 @@ from typing import Any
 
 from crucial.boosting.steps import STEPS
 from crucial.errors import ParameterError
-from crucial.estimators.boosted import StumpRanker
+from crucial.estimators.boosted import Algorithm, StumpRanker
 from crucial.estimators.presets import PRESETS
 from crucial.estimators.shared import WeakRankers
 from crucial.feedback.base import Feedback
-from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import lookup, one_of, parameter, with_parameters
-from crucial.weak.base import StepRule, WeakLearner
 
 __all__ = ["RankBoost"]
 
@@ -66,7 +64,7 @@ class RankBoost(WeakRankers, StumpRanker):
         """
         return cls(**{**lookup(PRESETS, name, "preset"), **changes})
 
-    def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
+    def _parts(self, feedback: Feedback) -> Algorithm:
         step = STEPS[self.step](*self._perfect(feedback))
         return ExponentialLoss(), self._weak_learner(self.choice, self.step), step
 

@@ -93,6 +93,10 @@ class Stumps(Binned):
         default="learned",
     )
 
+    def _stump_learner(self, choice: str = "steepest") -> StumpLearner:
+        """Make the learner of stumps, with a rule of choice."""
+        return StumpLearner(choice, self.default_rank, self.max_bins)
+
 
 @with_parameters
 class WeakRankers(Stumps):
@@ -109,7 +113,7 @@ class WeakRankers(Stumps):
         """Make the weak learner that ``weak`` names, with a rule of choice and one of steps."""
         if isinstance(self.weak, str):
             if self.weak == "stump":
-                return StumpLearner(choice, self.default_rank, self.max_bins)
+                return self._stump_learner(choice)
             kind = FeatureLearner if self.weak == "feature" else ColumnLearner
             return kind(choice, self.default_rank)
         check_methods("weak learner", self.weak, WeakLearner, _METHODS)

@@ -6,14 +6,12 @@ from crucial.boosting.loop import Ensemble
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning
-from crucial.estimators.boosted import StumpRanker
+from crucial.estimators.boosted import Algorithm, StumpRanker
 from crucial.estimators.shared import RandomState, WeakRankers
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback
-from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import fixed, one_of, parameter, with_parameters
-from crucial.weak.base import StepRule, WeakLearner
 
 __all__ = ["SmoothMarginRanker"]
 
@@ -75,7 +73,7 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
     positive_weights: str | None = fixed(default=None)
     subsample: float = fixed(default=1.0)  # (G is about all pairs: on a draw of them it could fall)
 
-    def _parts(self, feedback: Feedback) -> tuple[Objective, WeakLearner, StepRule]:
+    def _parts(self, feedback: Feedback) -> Algorithm:
         learner = self._weak_learner(self.choice, self.step)
         step = SmoothMarginStep(feedback, self.step == "line_search", *self._perfect(feedback))
         return ExponentialLoss(), learner, step

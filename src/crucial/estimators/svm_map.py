@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from sklearn.utils import ClassifierTags
 
 from crucial.errors import DataError
 from crucial.estimators.base import RankingInput
@@ -87,11 +84,8 @@ class SVMMap(RidgeRanker):
     tol: float = parameter(default=1e-3)
     max_iter: int = parameter(text="Planes at most.", default=1000)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.top is None:
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags
+    def _needs_two_labels(self) -> bool:
+        return self.top is None
 
     def _check_combinations(self) -> None:
         load_solver()
