@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
-from crucial.errors import DataError, NotRankedError
+from crucial.errors import NotRankedError
 from crucial.kernels.predict import BLOCK_ROWS
-from crucial.model.checks import check_ranker, plain_names, plain_summary, plain_weights
-from crucial.model.inputs import checked_rows
+from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape
 from crucial.model.steps import Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
@@ -27,25 +26,20 @@ from crucial.model.weak import (
     Vote,
     WeakRankerLike,
 )
-from crucial.parameters import check, int_between
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, TableLike
 
 if TYPE_CHECKING:
-    from crucial.data.files import PathLike
     from crucial.data.groups import Groups
 
-__all__ = ["MAX_FEATURES", "AdditiveRanker"]
-
-
-MAX_FEATURES = 2**31 - 1
+__all__ = ["AdditiveRanker"]
 
 
 def _is_step(ranker: object) -> bool:
     return isinstance(ranker, Stump | Presence | Vote)
 
 
-@dataclass(frozen=True)
-class AdditiveRanker:
+@dataclass(frozen=True, init=False, repr=False)
+class AdditiveRanker(RoundsModel):
     """A weighted sum of weak rankers; the higher its score, the higher the rank.
 
     The score of an instance is the sum, feature after feature in ascending order, of
@@ -75,45 +69,6 @@ class AdditiveRanker:
     >>> model.predict(np.array([[1.0, 0.0], [0.0, 3.0], [1.0, np.nan]]))
     array([1.  , 0.25, 1.25])
     """
-
-    n_features: int
-    rankers: tuple[WeakRankerLike, ...]
-    weights: tuple[float, ...]
-    feature_names: tuple[str, ...] | None = None
-    training: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def __init__(
-        self,
-        n_features: int,
-        rankers: Sequence[WeakRankerLike],
-        weights: Sequence[float] | Floats,
-        feature_names: Sequence[str] | None = None,
-        training: Mapping[str, Any] | None = None,
-    ) -> None:
-        check("AdditiveRanker", "n_features", n_features, int_between(1, MAX_FEATURES))
-        values: dict[str, Any] = {
-            "n_features": int(n_features),
-            "rankers": tuple(rankers),
-            "weights": plain_weights(weights, len(rankers)),
-            "feature_names": plain_names(feature_names, int(n_features)),
-            "training": plain_summary(training or {}),
-        }
-        for number, ranker in enumerate(values["rankers"]):
-            check_ranker(number, ranker, int(n_features))
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    def __repr__(self) -> str:
-        return f"AdditiveRanker(n_features={self.n_features}, n_rounds={self.n_rounds})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What was compiled is computed again where it is needed.
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of weak rankers."""
-        return len(self.rankers)
 
     @cached_property
     def needs_query(self) -> bool:
@@ -151,7 +106,9 @@ class AdditiveRanker:
         moved = [_moved(ranker, slot) for ranker in known]
         return np.array(used), AdditiveRanker(len(used), moved, self.weights)
 
-    def predict(self, X: Any, groups: Groups | None = None, *, n_jobs: int | None = None) -> Floats:
+    def predict(
+        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
+    ) -> Floats:
         """Score every row.
 
         Parameters
@@ -170,7 +127,7 @@ class AdditiveRanker:
         float64 array of shape (n_rows,)
             Scores, comparable within a query.
         """
-        instances = self._checked(X, groups, n_jobs)
+        instances = self._check_rows(X, groups, n_jobs)
         if not instances.is_sparse:
             return self._dense_scores(instances.table, groups, n_jobs)
         columns, compact = self._compact
@@ -190,27 +147,16 @@ class AdditiveRanker:
             out += self.intercept
         return out
 
-    def _checked(self, X: Any, groups: Groups | None, n_jobs: int | None) -> Instances:
-        instances = checked_rows(self, X, n_jobs)
-        if self.needs_query:
-            if groups is None:
-                raise NotRankedError(
-                    "this model ranks every row against the others of its query: give the query "
-                    "of every row (groups; an estimator's predict takes qid)"
-                )
-            if instances.is_sparse and self._compact[1] is self:
-                raise NotRankedError(
-                    "this model ranks inside queries and cannot take sparse input in parts: "
-                    "give a dense array"
-                )
-        if groups is not None and groups.n_rows != instances.n_rows:
-            raise DataError(
-                f"groups must be made for the {instances.n_rows} rows of X. "
-                f"Got groups of {groups.n_rows} rows."
+    def _check_rows(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Instances:
+        instances = super()._check_rows(X, groups, n_jobs)
+        if self.needs_query and instances.is_sparse and self._compact[1] is self:
+            raise NotRankedError(
+                "this model ranks inside queries and cannot take sparse input in parts: "
+                "pass a dense array"
             )
         return instances
 
-    def staged_predict(self, X: Any, groups: Groups | None = None) -> Iterator[Floats]:
+    def staged_predict(self, X: TableLike, groups: Groups | None = None) -> Iterator[Floats]:
         """Scores after every round; those after round n equal ``truncate(n).predict(X)``.
 
         Not only nearly: the same bytes. It keeps 8 bytes for every row and used feature.
@@ -220,7 +166,7 @@ class AdditiveRanker:
         float64 array of shape (n_rows,)
             A fresh array, for round 1, 2, ..., ``n_rounds``.
         """
-        instances = self._checked(X, groups, 1)
+        instances = self._check_rows(X, groups, 1)
         if instances.is_sparse:
             columns, compact = self._compact
             return compact._staged(instances.table[:, columns].toarray(), groups)
@@ -248,11 +194,6 @@ class AdditiveRanker:
                 out += intercept
             yield out
 
-    def truncate(self, n_rounds: int) -> AdditiveRanker:
-        """Make the model of the first rounds."""
-        check("truncate", "n_rounds", n_rounds, int_between(0, self.n_rounds))
-        return replace(self, rankers=self.rankers[:n_rounds], weights=self.weights[:n_rounds])
-
     def weight_by_feature(self) -> dict[int, float]:
         """Absolute weight of every used feature, ascending by feature.
 
@@ -269,14 +210,6 @@ class AdditiveRanker:
             out[feature] = out.get(feature, 0.0) + abs(weight)
         return dict(sorted(out.items()))
 
-    def feature_importances(self) -> Floats:
-        """Share of every feature in the absolute weight; all 0 if there is none."""
-        out = np.zeros(self.n_features)
-        for feature, weight in self.weight_by_feature().items():
-            out[feature] = weight
-        total = out.sum()
-        return out / total if total > 0 else out
-
     def shapes(self) -> dict[int, Shape]:
         """Step function of every feature that has stumps."""
         out = {}
@@ -285,12 +218,6 @@ class AdditiveRanker:
             name = self.feature_names[feature] if self.feature_names is not None else None
             out[feature] = Shape(feature, name, thresholds[1:], values[1:], float(values[0]))
         return out
-
-    def save(self, path: PathLike) -> None:
-        """Write the model to one JSON file, whole or not at all; see `load_model`."""
-        from crucial.model.file import save_model
-
-        save_model(self, path)
 
 
 def _moved(

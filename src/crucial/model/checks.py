@@ -21,7 +21,7 @@ _WHOLE = 2**63
 _HEAVIEST = sys.float_info.max / 4  # so that differences of two scores are finite too
 
 
-def plain_summary(summary: Mapping[str, Any], owner: str = "AdditiveRanker") -> dict[str, Any]:
+def plain_summary(summary: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """Copy a summary as dicts, lists, text, booleans, None and finite numbers.
 
     NumPy's scalars and arrays become plain ones. What is left out of JSON (infinite
@@ -29,7 +29,7 @@ def plain_summary(summary: Mapping[str, Any], owner: str = "AdditiveRanker") -> 
 
     Examples
     --------
-    >>> plain_summary({"rounds": np.int64(3), "loss": (0.5, None)})
+    >>> plain_summary({"rounds": np.int64(3), "loss": (0.5, None)}, "RankBoost")
     {'rounds': 3, 'loss': [0.5, None]}
     """
     out = _plain(summary, "training", 0, owner)
@@ -87,7 +87,7 @@ def _plain(value: Any, place: str, depth: int, owner: str) -> Any:
 def plain_weights(
     weights: Sequence[float] | Floats,
     n_rankers: int,
-    owner: str = "AdditiveRanker",
+    owner: str,
     name: str = "weights",
 ) -> tuple[float, ...]:
     """Weights as plain floats, one a ranker, such that no score can overflow."""
@@ -103,9 +103,7 @@ def plain_weights(
     return plain
 
 
-def plain_names(
-    names: Sequence[str] | None, n_features: int, owner: str = "AdditiveRanker"
-) -> tuple[str, ...] | None:
+def plain_names(names: Sequence[str] | None, n_features: int, owner: str) -> tuple[str, ...] | None:
     """Feature names as plain text, one a feature."""
     if names is None:
         return None
@@ -119,12 +117,12 @@ def plain_names(
     return tuple(map(str, plain))
 
 
-def check_ranker(number: int, ranker: Any, n_features: int) -> None:
+def check_ranker(number: int, ranker: object, n_features: int, owner: str) -> None:
     """Refuse what cannot score, or asks for a feature that is not there."""
     if not callable(getattr(ranker, "scores", None)):
         rule = "weak rankers, objects with a method scores(X, groups)"
-        raise refuse("AdditiveRanker", "rankers", rule, _Short(ranker))
+        raise refuse(owner, "rankers", rule, _Short(ranker))
     feature = getattr(ranker, "feature", None)
     if isinstance(feature, numbers.Integral) and not 0 <= int(feature) < n_features:
         rule = f"about features 0 to {n_features - 1}"
-        raise refuse("AdditiveRanker", "rankers", rule, f"feature {feature} in round {number + 1}")
+        raise refuse(owner, "rankers", rule, f"feature {feature} in round {number + 1}")

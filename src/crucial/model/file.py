@@ -49,6 +49,7 @@ from crucial.model.payloads import (
     payload_of,
 )
 from crucial.model.recognise import what_else
+from crucial.model.rounds import RoundsModel
 from crucial.model.text import printable
 from crucial.parameters import refuse
 
@@ -77,7 +78,7 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
     model: msgspec.Raw
 
 
-def save_model(model: Model, path: PathLike) -> None:
+def save_model(model: Model | RoundsModel, path: PathLike) -> None:
     """Write a model to a file, whole or not at all.
 
     Parameters

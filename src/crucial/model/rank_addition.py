@@ -4,38 +4,36 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from crucial.data.instances import Instances
-from crucial.errors import DataError, NotRankedError
 from crucial.kernels.threads import count_threads, run_all
-from crucial.model.checks import check_ranker, plain_names, plain_summary, plain_weights
-from crucial.model.inputs import checked_rows
+from crucial.model.checks import plain_weights
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
+from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape
-from crucial.parameters import check, int_between, refuse
-from crucial.types import Floats, Ints
+from crucial.parameters import refuse
+from crucial.types import Floats, Ints, TableLike
 
 if TYPE_CHECKING:
-    from crucial.data.files import PathLike
     from crucial.data.groups import Groups
 
 __all__ = ["RankAdditionRanker"]
 
 
 _OWNER = "RankAdditionRanker"
-MAX_FEATURES = 2**31 - 1
+_LARGEST_FACTOR = 1e100  # so that no sum of ranks can overflow
 # Rows of one block of whole queries; a block's rankings stay in memory while it is ranked.
 _BLOCK_ROWS = 1 << 15
 
 
-@dataclass(frozen=True)
-class RankAdditionRanker:
+@dataclass(frozen=True, init=False, repr=False)
+class RankAdditionRanker(RoundsModel):
     """Rankings of features, added one after the other: ``H <- ranks(keep H + weight h)``.
 
     Its score is the rank of a row in its query, 1 for the lowest; equal rows share the mean
@@ -65,15 +63,12 @@ class RankAdditionRanker:
     [3.0, 2.0, 1.0]
     """
 
-    n_features: int
     rankers: tuple[QuasiKNN, ...]
-    keeps: tuple[float, ...]
-    weights: tuple[float, ...]
-    feature_names: tuple[str, ...] | None = None
-    training: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    keeps: tuple[float, ...] = ()
 
     needs_query: ClassVar[bool] = True
     intercept: ClassVar[float] = 0.0
+    _per_round: ClassVar[tuple[str, ...]] = ("rankers", "keeps", "weights")
 
     def __init__(
         self,
@@ -84,32 +79,20 @@ class RankAdditionRanker:
         feature_names: Sequence[str] | None = None,
         training: Mapping[str, Any] | None = None,
     ) -> None:
-        check(_OWNER, "n_features", n_features, int_between(1, MAX_FEATURES))
         rankers = tuple(rankers)
-        for number, ranker in enumerate(rankers):
+        for ranker in rankers:
             if not isinstance(ranker, QuasiKNN):
                 raise refuse(_OWNER, "rankers", "weak rankers of class QuasiKNN", ranker)
-            check_ranker(number, ranker, int(n_features))
-        values: dict[str, Any] = {
-            "n_features": int(n_features),
-            "rankers": rankers,
-            "keeps": _factors("keeps", keeps, len(rankers)),
-            "weights": _factors("weights", weights, len(rankers)),
-            "feature_names": plain_names(feature_names, int(n_features), _OWNER),
-            "training": plain_summary(training or {}, _OWNER),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        super().__init__(n_features, rankers, weights, feature_names, training)
+        self._set(keeps=plain_weights(keeps, len(rankers), _OWNER, "keeps"))
+        for name, factors in (("keeps", self.keeps), ("weights", self.weights)):
+            too_large = next((one for one in factors if abs(one) > _LARGEST_FACTOR), None)
+            if too_large is not None:
+                raise refuse(_OWNER, name, "numbers of at most 1e100", too_large)
 
-    def __repr__(self) -> str:
-        return f"{_OWNER}(n_features={self.n_features}, n_rounds={self.n_rounds})"
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of steps."""
-        return len(self.rankers)
-
-    def predict(self, X: Any, groups: Groups | None = None, *, n_jobs: int | None = None) -> Floats:
+    def predict(
+        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
+    ) -> Floats:
         """Rank of every row in its query, the highest for the best.
 
         Parameters
@@ -126,7 +109,8 @@ class RankAdditionRanker:
         -------
         float64 array of shape (n_rows,)
         """
-        instances, groups = self._checked(X, groups, n_jobs)
+        instances = self._check_rows(X, groups, n_jobs)
+        assert groups is not None
         out = np.empty(instances.n_rows)
 
         def block(first: int, last: int) -> None:
@@ -137,7 +121,7 @@ class RankAdditionRanker:
         run_all(count_threads(n_jobs), tasks)
         return out
 
-    def staged_predict(self, X: Any, groups: Groups | None = None) -> Iterator[Floats]:
+    def staged_predict(self, X: TableLike, groups: Groups | None = None) -> Iterator[Floats]:
         """Ranks after every step; those after step n equal ``truncate(n).predict(X)``.
 
         Yields
@@ -145,7 +129,8 @@ class RankAdditionRanker:
         float64 array of shape (n_rows,)
             A fresh array, for step 1, 2, ..., ``n_rounds``.
         """
-        instances, groups = self._checked(X, groups, 1)
+        instances = self._check_rows(X, groups, 1)
+        assert groups is not None
         stages = self._stages(instances, groups.order, groups.starts)
         next(stages)
         for scores in stages:
@@ -171,32 +156,6 @@ class RankAdditionRanker:
             now = middle_positions(keep * now + weight * ranking, starts)
             yield now + 0.5
 
-    def _checked(
-        self, X: Any, groups: Groups | None, n_jobs: int | None
-    ) -> tuple[Instances, Groups]:
-        instances = checked_rows(self, X, n_jobs)
-        if groups is None:
-            raise NotRankedError(
-                "this model ranks every row against the others of its query: give the query "
-                "of every row (groups; an estimator's predict takes qid)"
-            )
-        if groups.n_rows != instances.n_rows:
-            raise DataError(
-                f"groups must be made for the {instances.n_rows} rows of X. "
-                f"Got groups of {groups.n_rows} rows."
-            )
-        return instances, groups
-
-    def truncate(self, n_rounds: int) -> RankAdditionRanker:
-        """Make the model of the first steps."""
-        check("truncate", "n_rounds", n_rounds, int_between(0, self.n_rounds))
-        return replace(
-            self,
-            rankers=self.rankers[:n_rounds],
-            keeps=self.keeps[:n_rounds],
-            weights=self.weights[:n_rounds],
-        )
-
     def weight_by_feature(self) -> dict[int, float]:
         """Absolute weight of every used feature, ascending by feature, its steps summed."""
         out: dict[int, float] = {}
@@ -204,32 +163,9 @@ class RankAdditionRanker:
             out[ranker.feature] = out.get(ranker.feature, 0.0) + abs(weight)
         return dict(sorted(out.items()))
 
-    def feature_importances(self) -> Floats:
-        """Share of every feature in the absolute weight; all 0 if there is none."""
-        out = np.zeros(self.n_features)
-        for feature, weight in self.weight_by_feature().items():
-            out[feature] = weight
-        total = out.sum()
-        return out / total if total > 0 else out
-
     def shapes(self) -> dict[int, Shape]:
         """No feature adds a step function: what it adds depends on the other rows."""
         return {}
-
-    def save(self, path: PathLike) -> None:
-        """Write the model to one JSON file, whole or not at all; see `load_model`."""
-        from crucial.model.file import save_model
-
-        save_model(self, path)
-
-
-def _factors(name: str, given: Sequence[float] | Floats, n_rankers: int) -> tuple[float, ...]:
-    """Factors as plain floats, such that no sum of ranks can overflow."""
-    plain = plain_weights(given, n_rankers, _OWNER, name)
-    odd = next((one for one in plain if abs(one) > 1e100), None)
-    if odd is not None:
-        raise refuse(_OWNER, name, "numbers of at most 1e100", odd)
-    return plain
 
 
 def _blocks(starts: Ints) -> list[tuple[int, int]]:

@@ -56,10 +56,10 @@ def test_without_queries_it_refuses_to_predict_and_says_why(ranker, tmp_path):
         fitted.predict(X)
     with pytest.raises(NotRankedError, match=r"score needs qid"):
         fitted.score(X, y)
-    with pytest.raises(NotRankedError, match="give the query of every row"):
+    with pytest.raises(NotRankedError, match="pass the query of every row"):
         list(fitted.staged_predict(X))
     fitted.save(tmp_path / "model.json")
-    with pytest.raises(NotRankedError, match="give the query of every row"):
+    with pytest.raises(NotRankedError, match="pass the query of every row"):
         load_model(tmp_path / "model.json").predict(X)
     # Trained without queries, all rows that come are one.
     alone = ranker().fit(X[:15], y[:15])

@@ -260,7 +260,7 @@ def test_a_learner_of_ones_own_is_copied_cloned_and_pickled(data: Data):
 
 def test_a_ranker_that_sees_queries_asks_for_them(data: Data):
     ranker = RankBoost(n_estimators=3, weak=OwnLearner()).fit(data.X, data.y, qid=data.qid)
-    with pytest.raises(NotRankedError, match="give the query of every row"):
+    with pytest.raises(NotRankedError, match="pass the query of every row"):
         ranker.predict(data.X)
     last = list(ranker.staged_predict(data.X, data.qid))[-1]
     np.testing.assert_array_equal(last, ranker.predict(data.X, data.qid))

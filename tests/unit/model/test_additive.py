@@ -147,7 +147,7 @@ def test_a_ranker_of_whole_queries_asks_for_them():
     column = np.array([[5.0], [7.0], [6.0], [1.0]])
     groups = Groups.from_qid([1, 1, 2, 2], 4)
     assert model.predict(column, groups).tolist() == [0.0, 1.0, 1.0, 0.0]
-    with pytest.raises(NotRankedError, match="give the query of every row"):
+    with pytest.raises(NotRankedError, match="pass the query of every row"):
         model.predict(column)
     with pytest.raises(NotRankedError, match="give a dense array"):
         model.predict(sp.csr_array(column), groups)

@@ -82,7 +82,7 @@ def test_neither_blocks_threads_nor_the_form_of_input_matter(monkeypatch):
 
 def test_it_asks_for_the_queries_and_holds_the_rows_to_its_columns():
     X, groups = rows()
-    with pytest.raises(NotRankedError, match="give the query of every row"):
+    with pytest.raises(NotRankedError, match="pass the query of every row"):
         small_model().predict(X)
     with pytest.raises(DataError, match="groups must be made for the 39 rows"):
         small_model().predict(X[:39], groups)
