@@ -1,23 +1,24 @@
-"""Users' weak learners, held to their contract: what they offer is checked every round."""
+"""Checks of users' weak learners: what they propose is tested in every round."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from crucial.data.bins import Bins
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials
+from crucial.feedback.states import Output
 from crucial.model.weak import WeakRankerLike
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner, as_output
 
 __all__ = ["CheckedLearner"]
 
-_SAMPLE = 64  # rows on which a ranker must say what its learner said of it
+_SAMPLE = 64  # rows on which the scores of a ranker must be the output of its candidate
 _CLOSE = 1e-6
 
 
@@ -43,7 +44,7 @@ class CheckedLearner(WeakLearner):
     def prepare(
         self, training: TrainingRows, constraints: Constraints, step: StepRule
     ) -> Bins | None:
-        """Let the learner see the data."""
+        """Let the learner look at the data."""
         self._training = training
         rows, table = training.rows[:_SAMPLE], training.instances.table
         sparse = training.instances.is_sparse
@@ -51,12 +52,12 @@ class CheckedLearner(WeakLearner):
         return self._learner.prepare(training, constraints, step)
 
     def propose(self, potentials: Potentials) -> Candidate | None:
-        """The learner's candidate, checked; binary output becomes uint8, other float64."""
+        """Return the learner's candidate, checked; its output as uint8 if binary, else float64."""
         found = self._learner.propose(potentials)
         if found is None:
             return None
         if not isinstance(found, Candidate):
-            self._refuse(f"propose must give a Candidate or None. Got {type(found).__name__}.")
+            self._refuse(f"propose must return a Candidate or None. Got {type(found).__name__}.")
         output = self._checked_output(found.output)
         self._check_ranker(found.ranker, output)
         slope = float(np.dot(potentials.pi[: len(output)], output)) * potentials.scale
@@ -84,8 +85,9 @@ class CheckedLearner(WeakLearner):
     def _refuse(self, what: str) -> NoReturn:
         raise ParameterError(f"the weak learner {type(self._learner).__name__}: {what}")
 
-    def _checked_output(self, given: Any) -> NDArray[Any]:
-        output, n = np.asarray(given), len(self._training.rows)
+    def _checked_output(self, values: ArrayLike) -> Output:
+        """Return the output of a candidate, if it suits the step rule."""
+        output, n = np.asarray(values), len(self._training.rows)
         if output.shape != (n,) or output.dtype.kind not in "biuf":
             self._refuse(
                 f"the output of a candidate must be one number for each of the {n} training rows "
@@ -96,7 +98,7 @@ class CheckedLearner(WeakLearner):
             return output
         if not np.isfinite(output).all():
             self._refuse(
-                "the output of a candidate must be finite; say what a row gets on which it has "
+                "the output of a candidate must be finite; choose a score for rows on which it has "
                 f"no opinion. Got {output[~np.isfinite(output)][0]}."
             )
         if self._step == "exact":
@@ -112,8 +114,8 @@ class CheckedLearner(WeakLearner):
             )
         return output
 
-    def _check_ranker(self, ranker: WeakRankerLike, output: NDArray[Any]) -> None:
-        """See that the ranker says of some rows what its learner said of them."""
+    def _check_ranker(self, ranker: WeakRankerLike, output: Output) -> None:
+        """Check that the ranker scores some rows as its candidate does."""
         if not isinstance(ranker, WeakRankerLike):
             self._refuse(
                 "the ranker of a candidate must have a method scores(X, groups). Got "

@@ -11,16 +11,10 @@ from crucial.feedback.states import Output
 from crucial.kernels.threads import run_all
 from crucial.model.weak import ScaledFeature, WeakRankerLike
 from crucial.types import Floats
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner, as_output
 from crucial.weak.choose import first_best
 
 __all__ = ["ColumnLearner", "FeatureLearner"]
-
-
-def _moved(ranker: ScaledFeature, values: Floats) -> Floats:
-    """Scores of a ranker on the values of its own feature."""
-    alone = ScaledFeature(0, ranker.low, ranker.high, ranker.default)
-    return alone.scores(values[:, None])
 
 
 class FeatureLearner(WeakLearner):
@@ -43,7 +37,7 @@ class FeatureLearner(WeakLearner):
     ) -> Bins | None:
         """Find the range of every feature; the columns are kept as float64."""
         self._step, self._constraints = step, constraints
-        self._given: dict[int, float] = {}
+        self._weight: dict[int, float] = {}
         instances, rows = training.instances, training.rows
         self._rankers: list[ScaledFeature] = []
         self._outputs: list[Output] = []
@@ -58,16 +52,16 @@ class FeatureLearner(WeakLearner):
             if not low < high:
                 continue
             for default in defaults if len(ranked) < len(values) else defaults[:1]:
-                ranker = ScaledFeature(j, low, high, float(default))
-                self._rankers.append(ranker)
-                self._outputs.append(_moved(ranker, values))
+                self._rankers.append(ScaledFeature(j, low, high, float(default)))
+                alone = ScaledFeature(0, low, high, float(default))
+                self._outputs.append(alone.scores(values[:, None]))
         return None
 
     def _range(self, feature: int, ranked: Floats) -> tuple[float, float]:
         return float(ranked.min()), float(ranked.max())
 
     def propose(self, potentials: Potentials) -> Candidate | None:
-        """The feature with the largest slope."""
+        """Return the feature with the largest slope."""
         if not self._rankers:
             return None
         n = len(self._outputs[0])
@@ -85,23 +79,23 @@ class FeatureLearner(WeakLearner):
         return Candidate(self._rankers[at], self._outputs[at], slope, slot=at)
 
     def _admissible(self, at: int, slope: float, potentials: Potentials) -> bool:
-        """Whether the summed weight keeps the sign that the constraints ask for."""
+        """Return whether the summed weight keeps the sign that the constraints ask for."""
         signs = [1.0] if self._constraints.cumulative else []
         if self._constraints.monotone is not None:
             signs.append(float(self._constraints.monotone[self._rankers[at].feature]))
         if all(sign == 0.0 or sign * slope > 0.0 for sign in signs):
             return True
-        if at not in self._given:
+        if at not in self._weight:
             return False
         alpha = self._step(self._candidate(at, slope), potentials)
         if alpha is None:
             return False
-        after = self._given[at] + self._constraints.rate * alpha
+        after = self._weight[at] + self._constraints.rate * alpha
         return all(sign == 0.0 or sign * after > 0.0 for sign in signs)
 
     def accept(self, candidate: Candidate, alpha: float) -> None:
         """Add to the weight of the feature."""
-        self._given[candidate.slot] = self._given.get(candidate.slot, 0.0) + alpha
+        self._weight[candidate.slot] = self._weight.get(candidate.slot, 0.0) + alpha
 
     def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
         """Return the candidate that a ranker of an earlier call was."""
@@ -112,8 +106,8 @@ class FeatureLearner(WeakLearner):
 class ColumnLearner(FeatureLearner):
     """Columns that are weak rankers already, with scores in [0, 1].
 
-    So that a matrix of weak rankers, as in Rudin & Schapire (2009, theorem 6), can be
-    boosted as it is. Columns of 0 and 1 only may also take the exact step.
+    A matrix of weak rankers, as in Rudin & Schapire (2009, theorem 6), can be boosted as it
+    is. Columns of only 0 and 1 may also take the exact step.
     """
 
     def prepare(
@@ -121,9 +115,7 @@ class ColumnLearner(FeatureLearner):
     ) -> Bins | None:
         """Check the columns."""
         super().prepare(training, constraints, step)
-        for at, output in enumerate(self._outputs):
-            if np.isin(output, (0.0, 1.0)).all():
-                self._outputs[at] = output.astype(np.uint8)
+        self._outputs = [as_output(output) for output in self._outputs]
         return None
 
     def _range(self, feature: int, ranked: Floats) -> tuple[float, float]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from crucial.feedback.potentials import Potentials
 from crucial.kernels.features import StumpSums
-from crucial.types import Ints
+from crucial.types import Floats, Ints
 from crucial.weak.choose import TIE
 from crucial.weak.stump_grid import StumpGrid
 
@@ -15,12 +17,12 @@ __all__ = ["SlopeSearch"]
 
 # Bounds come from sums of n terms; this much more is scanned than rounding could hide.
 _SLACK = 1e-11
-# Features scanned before the first look at the bounds of the others.
-_FIRST_LOOK = 8
+# Features scanned before the bounds of the others are looked at again: first, and later.
+_FIRST_LOOK, _LATER_LOOKS = 8, 32
 
 
 class SlopeSearch:
-    """r of every candidate (feature, threshold, default) under given potentials.
+    """The slope r of every stump of a grid under the current potentials.
 
     Since potentials sum to 0, no r can change by more than half the sum of their
     absolute changes. A feature whose best r cannot reach the best found so far is not
@@ -30,7 +32,7 @@ class SlopeSearch:
     ----------
     grid : StumpGrid
     signed : bool
-        Whether the largest r is wanted, or the largest magnitude.
+        Whether to look for the largest r, or for the largest magnitude.
 
     Attributes
     ----------
@@ -59,12 +61,12 @@ class SlopeSearch:
         self._everything = np.arange(n_features)
 
     def renew(self, potentials: Potentials) -> None:
-        """Take note of new potentials; nothing is scanned yet."""
+        """Set new potentials, without scanning anything yet."""
         self._potentials = potentials
         self.drift += self.sums.drift(potentials.pi, potentials.scale)
 
     def scan(self, features: Ints) -> None:
-        """Renew slopes and peaks of the features."""
+        """Compute slopes and peaks of some features."""
         if not len(features):
             return
         potentials = self._potentials
@@ -72,26 +74,48 @@ class SlopeSearch:
         self.drift[scanned] = 0.0
 
     def scan_all(self) -> None:
-        """Renew every feature."""
+        """Scan every feature."""
         self.scan(self._everything)
 
     def scan_contenders(self) -> float:
-        """Renew every feature that can hold the best slope or tie with it; the best one."""
+        """Scan every feature that can hold the best slope or tie with it; return the best."""
         if self.sums.at_once:
             self.scan_all()
             return float(self.peak.max(initial=0.0))
-        reach = self.peak + self.drift
-        order = np.argsort(-reach, kind="stable")
-        stale = order[self.drift[order] > 0]
-        self.scan(stale[:_FIRST_LOOK])
-        rest = stale[_FIRST_LOOK:]
-        while len(rest):
-            fresh = self.peak[self.drift == 0]
-            best = float(fresh.max()) if len(fresh) else 0.0
-            live = rest[reach[rest] >= best * (1.0 - TIE) - _SLACK]
+        return self.scan_while_promising(self.peak, self.peak + self.drift, self.scan)
+
+    def scan_while_promising(
+        self,
+        peak: Floats,
+        reach: Floats,
+        scan: Callable[[Ints], None],
+        floor: float = 0.0,
+    ) -> float:
+        """Scan features by falling reach while one can still hold the best peak or tie with it.
+
+        Parameters
+        ----------
+        peak : array over the features
+            Largest criterion of every feature, which ``scan`` renews.
+        reach : array over the features
+            Bound on the peak of every feature that was not scanned.
+        scan : function of some features
+        floor : float
+            The least that the best can be.
+
+        Returns
+        -------
+        float
+            The best peak.
+        """
+        left = np.argsort(-reach, kind="stable")
+        left = left[self.drift[left] > 0]
+        together = len(left) if self.sums.at_once else _FIRST_LOOK
+        while True:
+            best = max(floor, float(peak[self.drift == 0].max(initial=0.0)))
             # Those far above the best known come first: they may raise it for the others.
-            chunk = live[: 4 * _FIRST_LOOK]
-            self.scan(chunk)
-            rest = live[len(chunk) :]
-        fresh = self.peak[self.drift == 0]
-        return float(fresh.max()) if len(fresh) else 0.0
+            left = left[reach[left] >= best * (1.0 - TIE) - _SLACK]
+            if not len(left):
+                return best
+            scan(left[:together])
+            left, together = left[together:], _LATER_LOOKS

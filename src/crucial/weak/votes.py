@@ -1,4 +1,4 @@
-"""Stumps as classifiers, and the constant beside them: what AdaBoost chooses from."""
+"""Votes: stumps as classifiers, and the constant beside them, for AdaBoost."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from crucial.data.bins import Bins
 from crucial.feedback.bipartite import BipartiteState
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import Constant, Presence, Stump, Vote, WeakRankerLike
+from crucial.types import Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
-from crucial.weak.choose import TIE, first_best, worst_tied
+from crucial.weak.choose import first_best, worst_tied
 from crucial.weak.stumps import StumpLearner
 
 __all__ = ["VoteLearner"]
-
-
-# Bounds come from sums of n terms; this much more is scanned than rounding could hide.
-_SLACK = 1e-11
-# Features scanned before the bounds of the others are looked at again: first, and later.
-_TOGETHER = (8, 32)
 
 
 class VoteLearner(WeakLearner):
@@ -34,7 +29,7 @@ class VoteLearner(WeakLearner):
     Parameters
     ----------
     stumps : StumpLearner
-        Bins the features and knows the stumps.
+        Bins the features and makes the stumps.
     """
 
     needs = ("net",)
@@ -50,10 +45,10 @@ class VoteLearner(WeakLearner):
         return bins
 
     def propose(self, potentials: Potentials) -> Candidate | None:
-        """The vote or constant with the largest ``|r|``; None if none is better than chance."""
+        """Return the vote or constant with the largest ``|r|``; None if none beats chance."""
         net, search = cast(BipartiteState, potentials.pairs).net, self._stumps.search
         search.renew(potentials)
-        best = max(abs(net), self._scan_contenders(net))
+        best = self._scan_contenders(net)
         close = (search.drift == 0) & (self._peak >= worst_tied(best))
         slopes, places = [np.array([net])], [np.full((1, 2), -1)]
         for f in np.flatnonzero(close).tolist():
@@ -69,31 +64,25 @@ class VoteLearner(WeakLearner):
         return self._candidate(position, default, float(r[found]))
 
     def _scan_contenders(self, net: float) -> float:
-        """Scan every feature that can hold the largest ``|r|`` or tie with it; the largest.
+        """Scan every feature that can hold the largest ``|r|`` or tie with it; return that.
 
         No r of a vote can change by more than the sum of the absolute changes of potentials,
-        which is twice what the slopes of stumps are said to drift.
+        which is twice the drift of the slopes of stumps.
         """
         search = self._stumps.search
-        reach = self._peak + 2.0 * search.drift
-        left = np.argsort(-reach, kind="stable")
-        left = left[search.drift[left] > 0]
-        together = len(left) if search.sums.at_once else _TOGETHER[0]
-        while True:
-            fresh = self._peak[search.drift == 0]
-            best = max(abs(net), float(fresh.max(initial=0.0)))
-            left = left[reach[left] >= best * (1.0 - TIE) - _SLACK]
-            if not len(left):
-                return best
-            chunk, left = left[:together], left[together:]
-            search.scan(chunk)
-            for f in chunk.tolist():
+
+        def scan(features: Ints) -> None:
+            search.scan(features)
+            for f in features.tolist():
                 part = np.s_[:, search.first[f] : search.first[f + 1]]
                 r = np.abs(2.0 * search.slope[part] - net)
                 self._peak[f] = r[search.offered[part]].max(initial=0.0)
-            together = _TOGETHER[1]
+
+        reach = self._peak + 2.0 * search.drift
+        return search.scan_while_promising(self._peak, reach, scan, abs(net))
 
     def _candidate(self, position: int, default: int, slope: float) -> Candidate:
+        """Return a vote, or the constant for a position of -1."""
         weights = ((1.0 + slope) / 2.0, (1.0 - slope) / 2.0)  # it leaves out no row
         if position < 0:
             return Candidate(Constant(), self._ones, slope, weights)

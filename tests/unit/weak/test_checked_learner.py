@@ -71,7 +71,7 @@ def data() -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda c: (c.ranker, c.output), "propose must give a Candidate or None. Got tuple"),
+        (lambda c: (c.ranker, c.output), "propose must return a Candidate or None. Got tuple"),
         (lambda c: replace(c, output=c.output[1:]), r"one number for each of the 120 training"),
         (lambda c: replace(c, output=c.output[None]), r"float64 values of shape \(1, 120\)"),
         (lambda c: replace(c, output=c.output.astype(str)), r"Got <U32 values"),
