@@ -1,1 +1,1 @@
-"""What should rank above what: labels whose pairs stay implicit, explicit pairs, sums."""
+"""Feedback: labels whose pairs stay implicit, explicit pairs, and sums of both."""

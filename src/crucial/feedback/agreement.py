@@ -1,4 +1,4 @@
-"""How far a ranking agrees with the labels, query by query."""
+"""The agreement of a ranking with the labels, query by query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Agreement:
     weight : array over the rows of the layout, or None
         A pair weighs the product.
     threads : int
-        They share out queries and cannot change a result.
+        Threads share the queries; the result does not depend on them.
     """
 
     def __init__(self, layout: Layout, weight: Floats | None = None, threads: int = 1) -> None:
@@ -32,7 +32,7 @@ class Agreement:
         self._weight = weight
 
     def counts(self, scores: Floats) -> Floats:
-        """Weight of right, wrong and tied pairs of every query: shape (n_queries, 3)."""
+        """Return the weight of right, wrong and tied pairs per query: shape (n_queries, 3)."""
         order = order_rows(scores, self._starts, self._threads)
         ranked = scores[order]
         new = np.ones(len(order), bool)
@@ -43,15 +43,15 @@ class Agreement:
         return count_pairs(self._level[order], weight, blocks, lists, self._threads)
 
     def of(self, scores: Floats) -> Floats:
-        """``E = 1 - 2 T`` of every query, T the Kendall distance with ties counted half.
+        """Return ``E = 1 - 2 T`` per query, T being the Kendall distance with ties counted half.
 
-        So a ranking without an opinion has 0, the right one 1 and its opposite -1 (Wang et
-        al., equation 9, where no ranks tie).
+        A ranking of ties only has 0, the right one 1 and its opposite -1 (Wang et al.,
+        equation 9, where no ranks tie).
         """
         net, pairs = self.net(scores)
         return np.asarray(net / pairs)
 
     def net(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Weight of right minus wrong pairs, and of all pairs, of every query."""
+        """Return the weight of right minus wrong pairs, and of all pairs, per query."""
         right, wrong, tied = self.counts(scores).T
         return right - wrong, right + wrong + tied

@@ -1,8 +1,8 @@
-"""Rows of two classes, each with a weight of its own: classification, asked like pairs.
+"""Classification into two, with the interface of pairs.
 
 A good row should score above 0 and a bad one below. With 0 as the score of an anchor, these
-are crucial pairs (anchor, good) and (bad, anchor), one a row, and what is said of pairs
-elsewhere is said of rows here.
+are crucial pairs (anchor, good) and (bad, anchor), one per row, so that rows take the place
+of pairs.
 """
 
 from __future__ import annotations
@@ -75,22 +75,22 @@ class BipartiteState:
 
     @property
     def _counted(self) -> Floats:
-        """Masses of the rows that count in this round, 0 for the others."""
+        """Mass of the rows that count in this round, 0 for the others."""
         return self._mass if self._drawn is None else self._mass * self._drawn
 
     def _log_sums(self, mass: Floats) -> Floats:
-        """Logarithms of F- and F+, in the unit of the scaled weights."""
+        """Return the logarithms of F- and F+, in the unit of the scaled weights."""
         sums = np.array([mass[: self.n_bad].sum(), mass[self.n_bad :].sum()])
         logs: Floats = np.log(sums) + self._log_factor
         return logs
 
     @property
     def _log_factor(self) -> Floats:
-        """What the masses of bad and good rows are to be multiplied with, as logarithms."""
+        """Logarithms of the factors on the masses of bad and good rows."""
         return np.array([self._shift[0] + self._offset, self._shift[1] - self._offset])
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Potentials ``y_i D(i)``: O(n)."""
+        """Write the potentials ``y_i D(i)``: O(n)."""
         if self._moved > _RANGE:
             self._weigh_anew()
         mass, bad, n = self._counted, self.n_bad, len(self._mass)
@@ -106,6 +106,7 @@ class BipartiteState:
         return 1.0, total - self._start
 
     def _weigh_anew(self) -> None:
+        """Compute all masses from the scores, the heaviest of a class at 1."""
         with np.errstate(divide="ignore"):
             exponent = np.log(self._weight)
         exponent[: self.n_bad] += self._base[: self.n_bad]
@@ -116,7 +117,7 @@ class BipartiteState:
         self._mass, self._moved = np.exp(exponent), 0.0
 
     def f_skew(self) -> float:
-        """F+ - F- over all rows, in the unit of their weights; infinite if it overflows."""
+        """Return F+ - F- over all rows, in the unit of their weights; infinite if it overflows."""
         bad, good = (self._log_sums(self._mass) + self._log_unit).tolist()
         top = max(bad, good)
         if top > 709.0:
@@ -147,16 +148,16 @@ class BipartiteState:
             self._mass[bad:] /= factor[bad:]
 
     def _sum_by(self, codes: Codes | Output, size: int) -> Floats:
-        """Weight of the rows of every code, bad ones and good ones."""
+        """Return the weight of the rows of every code, bad ones and good ones."""
         return class_sums(codes, self._counted, self.n_bad, size) * self._factor[:, None]
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
-        """W+ and W-: weight of the rows on which a vote is right, and wrong."""
+        """Return W+ and W-: weight of the rows on which a vote is right, and wrong."""
         bad, good = self._sum_by(output, 2)
         return float(bad[0] + good[1]), float(bad[1] + good[0])
 
     def moments(self, output: Output) -> tuple[float, float]:
-        """Mean and mean square of ``y_i output(i)`` under the weights."""
+        """Return mean and mean square of ``y_i output(i)`` under the weights."""
         n, bad = len(self._mass), self.n_bad
         gained = self._counted * output[:n]
         gained[:bad] *= -self._factor[0]
@@ -165,7 +166,7 @@ class BipartiteState:
         return float(gained.sum()), float((gained * signed).sum())
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
-        """W- of every threshold of one feature: bad rows above it and good ones up to it."""
+        """Write W- of every threshold of one feature: bad rows above it and good ones up to it."""
         bad, good = self._sum_by(codes, n_bins + 1)
         absent = float(bad[n_bins] if missing_rank else good[n_bins])
         bad[n_bins] = 0.0
@@ -173,10 +174,10 @@ class BipartiteState:
         out[1:] += np.cumsum(good[:n_bins])
 
     def prepare_scan(self) -> None:
-        """Nothing is shared between features."""
+        """Do nothing: features share nothing."""
 
     def risks(self) -> tuple[float, float]:
-        """R1 and R2 of the ranking: over the pairs of a good and a bad row."""
+        """Return R1 and R2 of the ranking: over the pairs of a good and a bad row."""
         state = self._feedback.state()
         state.advance(self._base, 1.0)
         return state.risks()
@@ -189,7 +190,7 @@ class BipartiteState:
         self._drawn = drawn
 
     def fork(self) -> BipartiteState:
-        """A copy of the drawn rows that can be moved without moving this state."""
+        """Return a copy of the drawn rows that can be moved without moving this state."""
         other = copy.copy(self)
         other._base, other._shift = self._base.copy(), self._shift.copy()
         other._mass, other._drawn = self._counted.copy(), None
@@ -199,7 +200,9 @@ class BipartiteState:
 
 
 def log_class_sums(feedback: Feedback, scores: Floats) -> tuple[float, float]:
-    """Logarithms of ``F- = sum u exp(H)`` over bad rows and ``F+ = sum u exp(-H)`` over good.
+    """Return the logarithms of F- and F+.
+
+    ``F- = sum u exp(H)`` over bad rows, ``F+ = sum u exp(-H)`` over good ones.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ __all__ = ["log_lightest_pairs", "margin_range"]
 
 
 def _largest_below(values: Floats, layout: Layout) -> Floats:
-    """Largest value among the lower levels of the same query; -inf at the lowest level.
+    """Return the largest value among the lower levels of the same query; -inf at the lowest level.
 
     Windows of 1, 2, 4, ... levels are joined, so deep queries cost a logarithm.
     """
@@ -29,7 +29,7 @@ def _largest_below(values: Floats, layout: Layout) -> Floats:
 
 
 def margin_range(layout: Layout, scores: Floats) -> tuple[float, float]:
-    """Smallest and largest ``H(hi) - H(lo)`` over all pairs, in one pass over the rows.
+    """Return the smallest and largest ``H(hi) - H(lo)`` over all pairs, in one pass over the rows.
 
     Equivalent to, and much faster than::
 
@@ -44,14 +44,14 @@ def margin_range(layout: Layout, scores: Floats) -> tuple[float, float]:
     starts = layout.level_start[:-1]
     low = np.minimum.reduceat(scores, starts)
     high = np.maximum.reduceat(scores, starts)
-    # (the lowest level of a query has nothing below it: inf and -inf, which nobody takes)
+    # (the lowest level of a query has nothing below it: inf and -inf, which are never the extremes)
     smallest = (low - _largest_below(high, layout)).min()
     largest = (high + _largest_below(-low, layout)).max()
     return float(smallest), float(largest)
 
 
 def log_lightest_pairs(layout: Layout, weight: Floats | None, gains: Floats) -> Floats:
-    """Logarithm of the weight of every query's lightest pair.
+    """Return the logarithm of the weight of every query's lightest pair.
 
     Rows of weight 2 and more count as repeated rows of weight 1 or more, so a weight
     above 1 makes no pair heavier here. Of gains the smallest difference counts, whichever

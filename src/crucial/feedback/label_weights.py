@@ -1,4 +1,4 @@
-"""What the pairs that labels imply weigh: gains, instance weights, balance of the queries."""
+"""Weights of the pairs that labels imply: gains, instance weights, balance of the queries."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What boosting minimises, as potentials on instances."""
+"""Objectives: the losses that boosting minimises."""

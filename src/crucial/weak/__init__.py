@@ -1,1 +1,1 @@
-"""Who makes the next weak ranker."""
+"""Weak learners, which choose the next weak ranker."""

@@ -16,7 +16,7 @@ from crucial.types import Floats
 __all__ = ["NOISE", "TIE", "first_best", "first_best_of", "worst_tied"]
 
 TIE = 1e-10
-# Criteria up to this are 0 that rounding did not leave alone.
+# Criteria at or below this are treated as zero.
 NOISE = 1e-13
 # A sum of weights rounds at 1e-16 however small it comes out: added to a criterion before
 # it is compared, this makes 1e-14 of it equal.
@@ -24,7 +24,7 @@ _SMALL = 1e-4
 
 
 def worst_tied(best: float) -> float:
-    """The smallest criterion that counts as equal to the best.
+    """Return the smallest criterion that counts as equal to the best.
 
     Examples
     --------
@@ -35,16 +35,16 @@ def worst_tied(best: float) -> float:
 
 
 def first_best(criterion: Floats, slope: Floats, best: float | None = None) -> int | None:
-    """Position of the best candidate by the tie rule; None if every criterion is 0.
+    """Return the position of the best candidate by the tie rule; None if every criterion is 0.
 
     Parameters
     ----------
     criterion : array
-        In candidate order; larger is better, at most `NOISE` means "not on offer".
+        In candidate order; larger is better, at most `NOISE` is not on offer.
     slope : array of the same shape
         r of the candidates.
     best : float, optional
-        The largest criterion, where it is known.
+        The largest criterion, if known.
 
     Examples
     --------

@@ -4,7 +4,7 @@
 cheap from a histogram, W- takes a scan of the pairs' sums. What a step can take from any
 weight is known, so weights known from an earlier round bound the Z of this one from
 below: a feature whose bounds are above the best Z found is not scanned, and the outcome is
-the same as if it had been.
+the same as with a scan.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from crucial.weak.search import SlopeSearch
 __all__ = ["SNAP", "DropSearch"]
 
 
-# Weights below this share of the total are 0 that rounding did not leave alone: a square
-# root would turn 1e-16 into 1e-8.
+# Weights below this share of the total are treated as zero: a square root would turn a
+# rounding of 1e-16 into 1e-8.
 SNAP = 1e-13
 # What a square root makes of such a 0 in a bound on Z.
 _ROOT = 5e-8
-# Features that are looked at for a first good Z, and how many of them are scanned for it.
+# Features considered for a first good Z, and how many of them are scanned for it.
 _FIRST_LOOK = 8
 _FIRST_SCANS = 2
-# Features scanned before the best is looked at again.
+# Features scanned before the best is updated.
 _TOGETHER = 16
 
 
@@ -46,7 +46,7 @@ class DropSearch:
     Attributes
     ----------
     wrong, right : arrays of shape (2, first[-1])
-        W- and W+ when the feature was last scanned, laid out as the slopes are.
+        W- and W+ when the feature was last scanned, in the order of the slopes.
     z : array of shape (2, first[-1])
         Infinite where it was not needed.
     """
@@ -66,11 +66,11 @@ class DropSearch:
         self._lowest = np.full(n_features, np.inf)  # Z when last scanned
 
     def forget(self) -> None:
-        """Other pairs count from now on: nothing is known of their weights."""
+        """Drop all bounds: other pairs count from now on."""
         self._shrink[:], self._grow[:], self._move[:] = 0.0, 1.0, np.inf
 
     def stepped(self, weights: tuple[float, float], alpha: float) -> None:
-        """Take note of a step: how far it can have changed any weight."""
+        """Widen the bounds by what a step can have changed of any weight."""
         right, wrong = weights
         tied = max(0.0, 1.0 - right - wrong)
         factors = np.exp([-alpha, 0.0, alpha])
@@ -82,20 +82,16 @@ class DropSearch:
         self._move += 0.5 * float(shares @ abs(factors - 1.0)) + 1e-15
 
     def weights(self, position: int, default: int) -> tuple[float, float]:
-        """W+ and W- of a stump that was scanned."""
+        """Return W+ and W- of a stump that was scanned."""
         return float(self.right[default, position]), float(self.wrong[default, position])
 
-    def scan_contenders(
-        self,
-        potentials: Potentials,
-        everything: bool,
-    ) -> Ints:
-        """Find Z of every stump that can be the best or tie with it; the features scanned.
+    def scan_contenders(self, potentials: Potentials, everything: bool) -> Ints:
+        """Find Z of every stump that can be the best or tie; return the features scanned.
 
         Parameters
         ----------
         everything : bool
-            Leave nothing out: constraints may forbid the best.
+            Scan all features: constraints may forbid the best.
         """
         slopes = self._slopes
         exponential_pairs(potentials).prepare_scan()
@@ -123,6 +119,7 @@ class DropSearch:
             fresh[chunk] = True
 
     def _renew_bounds(self, features: Ints) -> None:
+        """Bound Z of some features from below, into ``_reach``."""
         slopes = self._slopes
         slopes.sums.drop_bounds(
             slopes.slope,
@@ -139,7 +136,7 @@ class DropSearch:
         )
 
     def _promising(self) -> list[int]:
-        """Features that hold the best Z more often than not: scanned first, they spare others."""
+        """Return features that hold the best Z more often than not: they spare others a scan."""
         slopes = self._slopes
         # Features by the Z they had when last scanned; at the start none was.
         known = np.isfinite(self._lowest).any()
@@ -157,12 +154,12 @@ class DropSearch:
         return [int(look[i]) for i in best if self._reach[look[i]] < np.inf]
 
     def _scan_all(self, features: list[int], potentials: Potentials, best: float) -> float:
-        """Scan features on all threads; the best Z of them, if it is better than what was."""
+        """Scan features on all threads; return the best Z, of them or so far."""
         work = [partial(self._scan, f, potentials) for f in features]
         return min([best, *run_all(self._threads, work)]) if work else best
 
     def _scan(self, feature: int, potentials: Potentials) -> float:
-        """Renew the weights of all stumps of a feature; the best Z of them."""
+        """Compute the weights of all stumps of a feature; return the best Z of them."""
         slopes = self._slopes
         a, b = int(slopes.first[feature]), int(slopes.first[feature + 1])
         self._shrink[feature], self._grow[feature], self._move[feature] = 1.0, 1.0, 0.0

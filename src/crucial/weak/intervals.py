@@ -19,7 +19,7 @@ CENTRES = ("mean", "prior", "middle", "posterior")
 
 
 def _inside(mass: Floats, runs: Ints, blocks: Ints) -> tuple[Floats, Floats, Floats]:
-    """For every block: weight before it in its run, its own weight, weight of its run."""
+    """Return, per block, the weight before it in its run, its own, and that of its run."""
     own = np.add.reduceat(mass, blocks)
     whole = np.add.reduceat(mass, runs)
     run = np.searchsorted(runs, blocks, side="right") - 1
@@ -36,7 +36,7 @@ def interval_codes(
     kind: str = "mean",
     owner: str = "QuasiKNN",
 ) -> Ints:
-    """Interval whose centre a row helps to place, 0 for the least relevant; -1 for none.
+    """Return the interval whose centre a row helps to place, from 0, the least relevant; or -1.
 
     Every query is sorted by label and cut into intervals of equal size; where that does not
     come out even, the lower ones get one row more. Rows of one label share the interval in
@@ -57,7 +57,7 @@ def interval_codes(
         A row of weight 2 takes two positions.
     kind : {"mean", "prior", "middle", "posterior"}
     owner : str
-        Who is named in the message where every query is too short.
+        Name for the message if every query is too short.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def interval_codes(
 
 
 def _interval(middle: Floats, size: Floats, n_intervals: int) -> Ints:
-    """Number of the interval, from 0, of positions whose middle is given."""
+    """Return the interval, from 0, of positions by their middle."""
     least = np.floor(size / n_intervals)
     odd = size - n_intervals * least  # (this many intervals, the lowest, have one row more)
     longer = np.ceil(middle / (least + 1.0))
@@ -101,7 +101,7 @@ def _interval(middle: Floats, size: Floats, n_intervals: int) -> Ints:
 
 
 def _third(before: Floats, own: Floats, size: Floats, kind: str) -> Bools:
-    """Blocks of an interval that lie in one third of it, or nearest to that third."""
+    """Return the blocks of an interval that lie in one third of it, or nearest to it."""
     third, middle = np.maximum(1.0, size / 3.0), before + own / 2.0
     if kind == "prior":
         return np.asarray((middle > size - third) | (before + own >= size))
@@ -114,12 +114,12 @@ def _third(before: Floats, own: Floats, size: Floats, kind: str) -> Bools:
 def centres_of(
     values: Floats, codes: Ints, n_intervals: int, weight: Floats | None = None
 ) -> tuple[float | None, ...]:
-    """Mean of the values of every interval; None where there is none.
+    """Return the mean of the values of every interval; None where there is none.
 
     Parameters
     ----------
     values : array over rows; NaN where the feature abstains
-    codes : as `interval_codes` gives them
+    codes : as `interval_codes` returns them
     """
     weight = np.zeros(0) if weight is None else weight
     scale = 1.0

@@ -1,4 +1,4 @@
-"""Quasi-KNN rankings of features: what DiffRank boosts and FeatureRank adds up."""
+"""Quasi-KNN rankings of features, which DiffRank boosts and FeatureRank adds up."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class RankedQueries:
 
 
 class FeatureRankings:
-    """The quasi-KNN ranking of every feature, made when it is asked for.
+    """The quasi-KNN ranking of every feature, computed on demand.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class FeatureRankings:
     kind : {"mean", "prior", "middle", "posterior"}
         See `crucial.weak.intervals.interval_codes`.
     owner : str
-        Who is named in messages.
+        Name for messages.
     """
 
     def __init__(
@@ -93,8 +93,9 @@ class FeatureRankings:
         owner: str = "QuasiKNN",
     ) -> None:
         self._training, self._queries, self._n_intervals = training, queries, n_intervals
-        given = (queries.labels, queries.starts, n_intervals, queries.weight, kind, owner)
-        self._codes = interval_codes(*given)
+        self._codes = interval_codes(
+            queries.labels, queries.starts, n_intervals, queries.weight, kind, owner
+        )
         self._known: dict[int, QuasiKNN | None] = {}
 
     @property
@@ -104,11 +105,11 @@ class FeatureRankings:
 
     @property
     def useless(self) -> list[int]:
-        """Features met so far that rank nothing: constant, or without any value."""
+        """Features so far that rank nothing: constant, or without any value."""
         return sorted(j for j, ranker in self._known.items() if ranker is None)
 
     def ranked(self, features: Sequence[int]) -> list[tuple[QuasiKNN, Floats] | None]:
-        """Ranker and middle positions of some features; None for one that ranks nothing."""
+        """Return ranker and middle positions of some features; None for one that ranks nothing."""
         chosen = np.array(features, np.int64)
 
         def work(place: int, cutter: Cutter) -> tuple[QuasiKNN, Floats] | None:
@@ -118,6 +119,7 @@ class FeatureRankings:
         return over_features(training.instances, chosen, training.rows, training.threads, work)
 
     def _ranked(self, feature: int, cutter: Cutter) -> tuple[QuasiKNN, Floats] | None:
+        """Return ranker and middle positions of one feature."""
         raw = cutter.fetch(feature)
         self._training.instances.checked(raw, feature, self._training.rows)
         values = raw.astype(np.float64)
@@ -131,7 +133,7 @@ class FeatureRankings:
         return ranker, middle_positions(values, self._queries.starts, ranker.regions, weight)
 
     def stream(self, features: Sequence[int]) -> Iterator[tuple[QuasiKNN, Floats] | None]:
-        """The same one after the other, a few features made ahead in parallel."""
+        """Yield the same one after the other, a few features ahead in parallel."""
         step = _AHEAD * self._training.threads
         for begin in range(0, len(features), step):
             yield from self.ranked(features[begin : begin + step])
@@ -146,9 +148,9 @@ def _ranker(feature: int, centres: tuple[float | None, ...]) -> QuasiKNN | None:
 
 
 class QuasiKNNLearner(WeakLearner):
-    """Offers the quasi-KNN ranking of one feature after the other (Wang et al., figure 4).
+    """Proposes the quasi-KNN ranking of one feature after the other (Wang et al., figure 4).
 
-    Features whose ranking does not help at all are passed over.
+    Features whose ranking does not help at all are skipped.
 
     Parameters
     ----------
@@ -157,11 +159,11 @@ class QuasiKNNLearner(WeakLearner):
     kind : {"mean", "prior", "middle", "posterior"}
     potentials : array over the rows, optional
         Those before the first round: features are then taken by falling ``|r|`` under
-        them, instead of as they come.
+        them, instead of in the order of the columns.
     cycles : int
         How often to go through the features.
     owner : str
-        Who is named in messages.
+        Name for messages.
     """
 
     def __init__(
@@ -186,6 +188,7 @@ class QuasiKNNLearner(WeakLearner):
         return None
 
     def _order(self) -> list[int]:
+        """Return the features in the order in which a cycle takes them."""
         features = list(range(self.rankings.n_features))
         if self._first is None:
             return features
@@ -199,7 +202,7 @@ class QuasiKNNLearner(WeakLearner):
         return (positions - self._low) / self._span
 
     def propose(self, potentials: Potentials) -> Candidate | None:
-        """The next feature that helps."""
+        """Return the next feature that helps."""
         pi = potentials.pi[: len(self._low)]
         for found in self._ahead:
             if found is None:
@@ -212,12 +215,12 @@ class QuasiKNNLearner(WeakLearner):
 
 
 def _product(a: Floats, b: Floats) -> float:
-    """Sum of products, in one order: BLAS would spread it over threads of its own."""
+    """Return the sum of products, in one order: BLAS would spread it over its own threads."""
     return float(np.einsum("i,i->", a, b))
 
 
 def best_first(worth: Sequence[float]) -> list[int]:
-    """Numbers by falling worth; rounding does not order what is equally good.
+    """Return numbers by falling worth; rounding does not order what is equally good.
 
     Examples
     --------

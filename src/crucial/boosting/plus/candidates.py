@@ -37,9 +37,9 @@ class Candidates:
     Attributes
     ----------
     distinct : bool array
-        The candidates that differ from all before them as vectors over pairs, from 0, and
-        from being the opposite of one before: weights have either sign, so an opposite is
-        the same direction.
+        The candidates that differ, as vectors over pairs, from 0, from all before them and
+        from the opposite of those: weights have either sign, so an opposite is the same
+        direction.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Candidates:
     def _drop_repeated(self, component: NDArray[np.integer]) -> None:
         """Keep one candidate of each direction.
 
-        A random number a row, summing to 0 in every component, makes ``sum_x h(x) z(x)`` a
+        One random number per row, summing to 0 in every component, makes ``sum_x h(x) z(x)`` a
         hash that is 0 for what is constant in each component, the same for rankers that
         differ by such constants, and of opposite sign for opposites. Two of 64 bits each
         leave one chance in 1e30 that different candidates agree, and all of them cost no
@@ -103,7 +103,7 @@ class Candidates:
         self.distinct[order[1:][same]] = False
 
     def _hashes(self, z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """``sum_x h(x) z(x)`` modulo 2^64 of every candidate."""
+        """Return ``sum_x h(x) z(x)`` modulo 2^64 of every candidate."""
         hist = np.zeros(int(self.first[-1]), np.uint64)
         n = self.n_rows
         for f, a in enumerate(self.first[:-1].tolist()):
@@ -137,7 +137,7 @@ class Candidates:
         return ScaledFeature(int(self.bins.features[feature]), 0.0, 1.0, shown)
 
     def row_patterns(self, component: NDArray[np.integer]) -> int:
-        """Number of rows that some candidate, or their component, tells apart."""
+        """Return the number of rows that some candidate, or their component, tells apart."""
         table = self.bins.codes[:, : self.n_rows].T
         owner = component.astype(np.int64).view(np.uint8).reshape(self.n_rows, 8)
         rows = np.concatenate((owner, np.ascontiguousarray(table).view(np.uint8)), axis=1)
@@ -173,7 +173,7 @@ class Offer:
         c.kernels.stump_sums(c.bins.codes, c.n_rows, c.first, self._features, values, *out)
 
     def best(self) -> tuple[int, float] | None:
-        """Number and sum of the largest in magnitude, by the one tie rule."""
+        """Return the number and sum of the largest in magnitude, by the tie rule."""
         top = float(self._peak[self._features].max(initial=0.0))
         if not top > NOISE:
             return None
@@ -187,7 +187,7 @@ class Offer:
 
 
 def check_columns(instances: Instances, rows: NDArray[np.integer]) -> None:
-    """Refuse columns that are no {0, 1} weak rankers."""
+    """Refuse columns that are not weak rankers of 0 and 1."""
     for feature in range(instances.n_features):
         values: NDArray[Any] = instances.column(feature, rows)
         wrong = ~((values == 0) | (values == 1) | np.isnan(values))

@@ -55,7 +55,7 @@ class OptimalSearch:
         self._lengths = np.zeros(0)
 
     def propose(self, number: int) -> Choice | None:
-        """The best choice for a round; None if nothing helps."""
+        """Return the best choice for a round; None if nothing helps."""
         delta, slope = self._weights.deltas()
         along = self._betas[:, : len(delta)] @ delta
         steep = np.concatenate((delta, along / self._lengths))
@@ -119,7 +119,7 @@ class OptimalSearch:
 
 
 def _squares(candidates: Candidates, component: NDArray[np.integer]) -> Floats:
-    """Squared length of every candidate, centred in each component."""
+    """Return the squared length of every candidate, centred in each component."""
     first, codes = candidates.first, candidates.bins.codes
     total = np.zeros(len(candidates.distinct))
     peak, out = np.zeros(len(first) - 1), np.zeros_like(total)
@@ -135,7 +135,7 @@ def _squares(candidates: Candidates, component: NDArray[np.integer]) -> Floats:
 def line_search(
     weights: PairWeights, beta: Floats, output: Bytes, smoothing: float
 ) -> float | None:
-    """The alpha that minimises ``F2(eta + alpha beta)``; None if there is none.
+    """Return the alpha that minimises ``F2(eta + alpha beta)``; None if there is none.
 
     Parameters
     ----------
@@ -167,13 +167,13 @@ class _Direction:
         self._kept = self._table(self._parts[0]) if len(self._parts) == 1 else None
 
     def _table(self, part: slice) -> tuple[Floats, Floats, Floats]:
-        """Which rankers tie a pair, what the candidate makes of it, and its weight."""
+        """Return which rankers tie a pair, its margin under the candidate, and its weight."""
         high, low = self._weights.pairs.high[part], self._weights.pairs.low[part]
         tied = (self._columns[high] == self._columns[low]).astype(np.float64)
         return tied, self._output[high] - self._output[low], self._weights.share_of(part)
 
     def slopes(self, alpha: float, smoothing: float) -> tuple[float, float]:
-        """First and second derivative of ln F2 at alpha."""
+        """Return the first and second derivative of ln F2 at alpha."""
         now = self._eta + alpha * self._beta
         tanh = np.tanh(now)
         per_ranker = np.stack(

@@ -12,12 +12,12 @@ from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.types import Floats, Ints
 
-__all__ = ["BYTES_A_PAIR", "PairList", "list_pairs", "sample_numbers"]
+__all__ = ["BYTES_PER_PAIR", "PairList", "list_pairs", "sample_numbers"]
 
 
 # Two row numbers, the weight given and the two that are learned, and what finding the
 # connected components takes for a moment.
-BYTES_A_PAIR = 40
+BYTES_PER_PAIR = 40
 # Pairs that are made at a time.
 _BLOCK = 1 << 19
 
@@ -46,7 +46,7 @@ class PairList:
 
     @property
     def n_rows(self) -> int:
-        """Rows that the pairs speak about."""
+        """Number of rows."""
         return len(self.start) - 1
 
     @property
@@ -61,13 +61,13 @@ def list_pairs(feedback: Feedback, max_pairs: int | None, seed: int) -> PairList
     Parameters
     ----------
     max_pairs : int or None
-        If there are more pairs, so many of them are drawn, all equally likely, the same
-        ones for the same seed; their weights stay in proportion.
+        If there are more pairs, this many are drawn, all equally likely and the same for
+        the same seed; their weights stay in proportion.
 
     Raises
     ------
     DataError
-        Where they would take more than half of the free memory; nothing is made before.
+        If they would take more than half of the free memory, before anything is allocated.
     """
     whole = feedback.n_pairs
     chosen: Ints | None = None
@@ -99,7 +99,7 @@ def list_pairs(feedback: Feedback, max_pairs: int | None, seed: int) -> PairList
 
 
 def sample_numbers(whole: int, count: int, random: np.random.Generator) -> Ints:
-    """So many different numbers below ``whole``, rising; memory goes with the count alone.
+    """Draw different numbers below ``whole``, rising; memory grows with the count alone.
 
     Examples
     --------
@@ -112,16 +112,17 @@ def sample_numbers(whole: int, count: int, random: np.random.Generator) -> Ints:
     drawn = np.unique(random.integers(0, whole, count + count // 8 + 16))
     while len(drawn) < count:
         drawn = np.union1d(drawn, random.integers(0, whole, count))
-    # What is too many goes by lot: the first ones would be the smallest numbers.
+    # The surplus is dropped at random: the first ones would be the smallest numbers.
     return np.sort(random.permutation(drawn)[:count])
 
 
 def _check_room(whole: int, count: int) -> None:
+    """Refuse pairs that would take more than half of the free memory."""
     there = free_memory()
-    needed = count * BYTES_A_PAIR
+    needed = count * BYTES_PER_PAIR
     if there is None or needed <= there // 2:
         return
-    fits = 10 ** (len(str(max(1, there // 2 // BYTES_A_PAIR))) - 1)
+    fits = 10 ** (len(str(max(1, there // 2 // BYTES_PER_PAIR))) - 1)
     raise DataError(
         f"RankBoost+ keeps a weight for every pair, and there are {whole:,} pairs: {count:,} of "
         f"them would take about {needed / 2**30:.1f} GiB, more than half of the "
@@ -131,7 +132,7 @@ def _check_room(whole: int, count: int) -> None:
 
 
 def _components(start: Ints, low: NDArray[np.int32], n: int) -> NDArray[np.int32]:
-    """Connected components of the comparison graph; a row without a pair is one alone."""
+    """Return the connected components of the comparison graph; a row without pair is one."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 

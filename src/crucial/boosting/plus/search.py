@@ -29,7 +29,7 @@ _BLOCK = 128
 
 @dataclass(frozen=True)
 class Choice:
-    """What a round moves along.
+    """The direction that a round moves along.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Choice:
     place : int
         Its place among the rankers in use; -1 for a new one.
     beta : array over the rankers in use, or None
-        What it is a combination of, if it is no ranker in use but in their span.
+        Its coefficients, if it is no ranker in use but in their span.
     """
 
     number: int
@@ -53,7 +53,7 @@ class Choice:
 
 
 def lowest(delta: Floats, numbers: list[int], top: float) -> int | None:
-    """Place of the best by the one tie rule: rising weights first, then the lowest number."""
+    """Return the place of the best: by the tie rule, rising weights first, the lowest number."""
     if not top > NOISE:
         return None
     tied = np.flatnonzero(np.abs(delta) >= worst_tied(top)).tolist()
@@ -75,9 +75,9 @@ class EfficientSearch:
         Connected component of every row.
     seed : int
     static_after : int or None
-        Make S static after so many rounds, if no dependent choice did it before.
+        Make S static after this many rounds, if no dependent choice did it before.
     max_static : int or None
-        Members of S to stop at when it is made static.
+        Largest size of a static S.
 
     Attributes
     ----------
@@ -182,6 +182,7 @@ class EfficientSearch:
 
 
 def _check_room(n_rows: int, limit: int, number: int) -> None:
+    """Refuse a static set that would take more than half of the free memory."""
     there = free_memory()
     needed = 8 * limit * (n_rows + limit) * 3 // 2
     if there is not None and needed > there // 2:

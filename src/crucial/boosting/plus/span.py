@@ -9,11 +9,10 @@ dimensions as there are rows, however many pairs there are.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.feedback.states import Output
 from crucial.types import Bools, Floats
 
 __all__ = ["TOLERANCE", "Span"]
@@ -55,7 +54,7 @@ class Span:
 
     @property
     def largest(self) -> int:
-        """No set of independent rankers has more members: rows minus components."""
+        """Largest size of a set of independent rankers: rows minus components."""
         return len(self._component) - len(self._sizes)
 
     @property
@@ -64,34 +63,34 @@ class Span:
         found: Floats = self._basis[self.size - 1]
         return found
 
-    def centred(self, outputs: NDArray[Any]) -> Floats:
-        """Every row of ``outputs`` minus its mean in each component."""
+    def centred(self, outputs: Output) -> Floats:
+        """Return every row of ``outputs`` minus its mean in each component."""
         if len(self._sizes) == 1:
-            made: Floats = outputs - outputs.mean(axis=1, keepdims=True, dtype=np.float64)
-            return made
-        made = outputs.astype(np.float64)
-        for one in made:
-            one -= (np.bincount(self._component, one) / self._sizes)[self._component]
-        return made
+            centred: Floats = outputs - outputs.mean(axis=1, keepdims=True, dtype=np.float64)
+            return centred
+        centred = outputs.astype(np.float64)
+        for row in centred:
+            row -= (np.bincount(self._component, row) / self._sizes)[self._component]
+        return centred
 
     def _split(self, centred: Floats) -> tuple[Floats, Floats]:
-        """Coefficients on the basis and what lies outside; twice, so that it stays orthogonal."""
+        """Return coefficients on the basis and the rest; done twice, to stay orthogonal."""
         basis = self._basis[: self.size]
         inside = centred @ basis.T
         rest = centred - inside @ basis
         again = rest @ basis.T
         return inside + again, rest - again @ basis
 
-    def outside(self, outputs: NDArray[Any]) -> Bools:
-        """Which rows of ``outputs`` are independent of the members."""
+    def outside(self, outputs: Output) -> Bools:
+        """Return which rows of ``outputs`` are independent of the members."""
         centred = self.centred(outputs)
         if self.size == self.largest:
             return np.zeros(len(outputs), bool)
         rest = self._split(centred)[1]
         return _norm(rest) > TOLERANCE * _norm(centred)
 
-    def add(self, output: NDArray[Any]) -> bool:
-        """Make a ranker a member, if it is independent; say whether it is."""
+    def add(self, output: Output) -> bool:
+        """Make a ranker a member, if it is independent; return whether it is."""
         if self.size == self.largest:
             return False
         centred = self.centred(output[None, :])
@@ -115,14 +114,14 @@ class Span:
         self._basis[: self.size] = basis
         self._triangle[: self.size, : self.size] = triangle
 
-    def coordinates(self, outputs: NDArray[Any]) -> tuple[Bools, Floats]:
-        """Which rows of ``outputs`` are in the span, and their beta: ``B h = B S beta``.
+    def coordinates(self, outputs: Output) -> tuple[Bools, Floats]:
+        """Return which rows of ``outputs`` are in the span, and their beta: ``B h = B S beta``.
 
         Returns
         -------
         dependent : bool array of shape (n_outputs,)
         beta : array of shape (n_outputs, size)
-            Over the members in the order they came; without meaning where independent.
+            Over the members in the order they came; meaningless where independent.
         """
         from scipy.linalg import solve_triangular
 

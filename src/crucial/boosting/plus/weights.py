@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.boosting.plus.pairs import PairList
+from crucial.feedback.states import risks_of
 from crucial.kernels.plus import PlusSums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
@@ -36,7 +37,7 @@ _FIRST_LOOK = 4
 
 
 def log_cosh(x: Floats) -> Floats:
-    """Logarithm of the hyperbolic cosine, for any argument."""
+    """Return the logarithm of the hyperbolic cosine, for any argument."""
     size = np.abs(x)
     return size + np.log1p(np.exp(-2.0 * size)) - _LOG_2
 
@@ -85,7 +86,7 @@ class PairWeights:
         self._multiply(np.zeros(n, np.uint8))
 
     def _cut(self) -> list[tuple[int, int]]:
-        """Ranges of winners with about the same number of pairs."""
+        """Return ranges of winners with about the same number of pairs."""
         count = max(1, -(-self.pairs.n_pairs // _BLOCK))
         goals = np.linspace(0, self.pairs.n_pairs, count + 1)[1:-1]
         inner = np.searchsorted(self.pairs.start, goals)
@@ -94,7 +95,7 @@ class PairWeights:
 
     @property
     def used(self) -> Floats:
-        """Outputs of the rankers in use, a column each."""
+        """Outputs of the rankers in use, one column each."""
         return self._columns[:, : self.size]
 
     @property
@@ -103,7 +104,7 @@ class PairWeights:
         return self._eta[: self.size]
 
     def add(self, output: Bytes) -> int:
-        """Put a ranker into use, at weight 0; its place among those in use."""
+        """Put a ranker into use, at weight 0; return its place among those in use."""
         if self.size == len(self._eta):
             columns = self._columns
             self._columns = np.zeros((len(columns), 2 * self.size))
@@ -118,7 +119,7 @@ class PairWeights:
         return self.size - 1
 
     def step(self, place: int, output: Bytes, alpha: float) -> float:
-        """Add alpha to the weight of a ranker in use; the logarithm of Z (equation 27)."""
+        """Add alpha to the weight of a ranker in use; return ln Z (equation 27)."""
         before = float(self._eta[place])
         self._eta[place] = before + alpha
         self._moved += abs(alpha)
@@ -147,7 +148,7 @@ class PairWeights:
         return log_z
 
     def _multiply(self, output: Bytes) -> Floats:
-        """Apply the factors, renew the potentials; the sums of `pair_step`."""
+        """Apply the factors and renew the potentials; return the sums of `pair_step`."""
         pairs = self.pairs
         listed = (self._blocks, pairs.start, pairs.low)
         weights = (self._factors, self._d, self._e)
@@ -172,7 +173,7 @@ class PairWeights:
         self._weighed[places] = self._travel
 
     def deltas(self, floor: float = -1.0) -> tuple[Floats, Floats]:
-        """``delta = -W+ + W- + W0 tanh(eta)`` of the rankers in use, and ``W+ - W-``.
+        """Return ``delta = -W+ + W- + W0 tanh(eta)`` of the rankers in use, and ``W+ - W-``.
 
         This is the slope of ln F2 along each of them (equations 31 and 32). Only W0 takes a
         pass over the pairs, and it cannot have moved further than D has: rankers that
@@ -230,12 +231,11 @@ class PairWeights:
         self.log_e1 = tops[1] + math.log(self._other_mass)
 
     def share_of(self, part: slice) -> Floats:
-        """Weights D of some pairs, normalised."""
+        """Return the weights D of some pairs, normalised."""
         return self._d[part] / self._mass
 
     def risks(self, scores: Floats) -> tuple[float, float]:
-        """R1 and R2 of the scores on the pairs (equations 3 and 4)."""
+        """Return R1 and R2 of the scores on the pairs (equations 3 and 4)."""
         margin = scores[self.pairs.high] - scores[self.pairs.low]
         wrong = float(self.pairs.weight[margin < 0.0].sum())
-        tied = float(self.pairs.weight[margin == 0.0].sum())
-        return min(1.0, wrong + tied), min(1.0, wrong + tied / 2)
+        return risks_of(wrong, float(self.pairs.weight[margin == 0.0].sum()))
