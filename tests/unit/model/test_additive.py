@@ -149,7 +149,7 @@ def test_a_ranker_of_whole_queries_asks_for_them():
     assert model.predict(column, groups).tolist() == [0.0, 1.0, 1.0, 0.0]
     with pytest.raises(NotRankedError, match="pass the query of every row"):
         model.predict(column)
-    with pytest.raises(NotRankedError, match="give a dense array"):
+    with pytest.raises(NotRankedError, match="pass a dense array"):
         model.predict(sp.csr_array(column), groups)
     with pytest.raises(DataError, match=r"groups must be made for the 3 rows of X. Got .* 4 rows"):
         model.predict(column[:3], groups)
