@@ -12,7 +12,7 @@ the same at full size.
 import numpy as np
 
 import crucial
-from crucial.data.problems.digits import reciprocal_rank_fusion
+from crucial.apps.fusion import fuse
 
 problem = crucial.load_digits_search(n_queries=400)
 train, test = problem.split(fold=0)
@@ -29,7 +29,10 @@ scores = {
     name: np.where(np.isnan(test.X[:, j]), -1e6, test.X[:, j])
     for j, name in enumerate(test.feature_names)
 }
-scores["rank fusion"] = reciprocal_rank_fusion(test.X)
+# Reciprocal rank fusion: the sum over engines of 1 / (60 + position).
+fused = fuse(test.runs(), "rrf", depth=None)
+by_document = dict(zip(zip(fused.qid, fused.doc), fused.score))
+scores["rank fusion"] = [by_document[str(q), str(d)] for q, d in zip(test.qid, test.item)]
 scores["RankBoost"] = ranker.predict(test.X)
 
 measures = ["ndcg@10", "map", "mrr"]

@@ -52,11 +52,7 @@ def judgements(test: SearchProblem) -> Qrels:
 
 def compare_systems(test: SearchProblem, model: AdditiveRanker) -> dict[str, System]:
     """Measure every engine, reciprocal rank fusion and the model on held-out queries."""
-    engines = {}
-    for engine, name in enumerate(test.feature_names):
-        rows = np.flatnonzero(~np.isnan(test.X[:, engine]))
-        scores = test.X[rows, engine].astype(np.float64)
-        engines[name] = Run(test.qid[rows], test.item[rows], scores, name)
+    engines = test.runs()
     runs = {
         **engines,
         "rank fusion": fuse(engines, "rrf", k=60, depth=None),

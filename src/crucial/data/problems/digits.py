@@ -9,7 +9,6 @@ same digit. Each engine compares images by a partial view of them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from crucial.data.problems.problem import Problem
+from crucial.data.runs import Run
 from crucial.errors import DataError
-from crucial.parameters import at_least, between, check, int_between, none_or
-from crucial.types import Bytes, Floats, Ints, Singles
+from crucial.parameters import at_least, check, int_between, none_or
+from crucial.types import Bytes, Ints, Singles
 
-__all__ = ["ENGINES", "SearchProblem", "load_digits_search", "reciprocal_rank_fusion"]
+__all__ = ["ENGINES", "SearchProblem", "load_digits_search"]
 
 
 # No engine sees the whole image: one that does is better alone than any fusion. The grid is
@@ -94,6 +94,15 @@ class SearchProblem(Problem):
             queries=self.queries[kept],
             n_relevant=self.n_relevant[kept],
         )
+
+    def runs(self) -> dict[str, Run]:
+        """Return the list of every engine as a run, by the engine's name."""
+        runs = {}
+        for engine, name in enumerate(self.feature_names):
+            rows = np.flatnonzero(~np.isnan(self.X[:, engine]))
+            scores = self.X[rows, engine].astype(np.float64)
+            runs[name] = Run(self.qid[rows], self.item[rows], scores, name)
+        return runs
 
     def split(self, fold: int = 0) -> tuple[SearchProblem, SearchProblem]:
         """Split into the queries outside a fold, to train on, and those in it, to test on."""
@@ -199,44 +208,3 @@ def _nearest(view: Ints, queries: Ints, top: int) -> Ints:
     key[np.arange(len(queries)), queries] = np.iinfo(np.int64).max
     best = np.partition(key, top - 1, axis=1)[:, :top]
     return np.sort(best, axis=1) % len(view)
-
-
-def reciprocal_rank_fusion(X: Any, k: float = 60.0) -> Floats:
-    """Score documents by reciprocal rank fusion: the sum over engines of 1 / (k + position).
-
-    The rule of Cormack, Clarke and Buettcher (SIGIR 2009), which learns nothing and is hard
-    to beat.
-
-    Parameters
-    ----------
-    X : array of shape (n_rows, n_engines)
-        Minus the position in each engine's list, -1 for the first; an engine that did not
-        return the document (NaN) adds nothing.
-    k : float
-        How little the first places stand out.
-
-    Returns
-    -------
-    float64 array of shape (n_rows,)
-        More is better.
-
-    Examples
-    --------
-    >>> reciprocal_rank_fusion([[-1, -4], [-1, float("nan")]], k=1).tolist()
-    [0.7, 0.5]
-    """
-    check("reciprocal_rank_fusion", "k", k, between(0, math.inf))
-    lists = np.asarray(X, np.float64)
-    if lists.ndim != 2:
-        raise DataError(
-            f"X must have one row a document and one column an engine. Got shape {lists.shape}."
-        )
-    wrong = np.argwhere(lists > -1.0)
-    if len(wrong):
-        row, column = wrong[0].tolist()
-        raise DataError(
-            f"X must hold minus the position in a list (-1 for the first) or NaN. "
-            f"Got {lists[row, column]} in row {row}, column {column}."
-        )
-    scores: Floats = np.nansum(1.0 / (k - lists), axis=1)
-    return scores
