@@ -6,7 +6,6 @@ import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.parts import model_of
-from crucial.inspection.results import Frame, as_frame, new_axes
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.model.additive import AdditiveRanker
@@ -24,9 +23,6 @@ from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.shape import sparkline
 from crucial.parameters import at_least, check
 from crucial.types import Floats, Ints, TableLike, VectorLike
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["LearningCurve", "has_pairs", "learning_curve", "stages_of"]
 

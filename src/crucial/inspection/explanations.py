@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crucial.data.instances import Instances
 from crucial.inspection.parts import ScoreParts, additive_model, feature_parts
-from crucial.inspection.results import Frame, as_frame, feature_name, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes, shown
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.parameters import at_least, check, int_between
 from crucial.types import Floats, TableLike
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["Contributions", "PairExplanation", "contributions", "why"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.parts import model_of
-from crucial.inspection.results import Frame, as_frame, feature_name, listed, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, feature_name, listed, new_axes, shown
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure
 from crucial.model.additive import AdditiveRanker
@@ -22,9 +21,6 @@ from crucial.model.inputs import checked_rows
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.parameters import at_least, check, int_between, one_of
 from crucial.types import Floats, TableLike, VectorLike
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["Importances", "default_measure", "importances", "in_form_of", "predictor"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,15 +11,12 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback, check_labels
-from crucial.inspection.results import Frame, as_frame, axes_grid, feature_name, shown
+from crucial.inspection.results import Axes, Frame, as_frame, axes_grid, feature_name, shown
 from crucial.model.quasi_knn import MAX_INTERVALS
 from crucial.model.shape import sparkline
 from crucial.parameters import check, int_between, one_of
 from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.intervals import CENTRES, centres_of, interval_codes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["IntervalCentres", "centres"]
 

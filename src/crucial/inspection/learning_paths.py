@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from crucial.errors import NotRankedError
-from crucial.inspection.results import Frame, as_frame, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.model.shape import sparkline
 from crucial.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["TrainingPath", "TrainingPaths", "training_paths"]
 

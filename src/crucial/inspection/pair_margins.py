@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.feedback.margins import MarginCounts, quantiles, shares_at_most
 from crucial.feedback.pairs import PairFeedback
 from crucial.inspection.parts import model_of
-from crucial.inspection.results import Frame, as_frame, new_axes
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
@@ -24,9 +24,6 @@ from crucial.model.shape import sparkline
 from crucial.model.weak import Constant, Vote
 from crucial.parameters import at_least, check, refuse
 from crucial.types import Floats, TableLike, VectorLike
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["Margins", "MaxMargin", "margins", "max_margin"]
 

@@ -10,12 +10,23 @@ from crucial.errors import MissingExtraError
 from crucial.model.text import printable
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    import matplotlib.axes
 
-__all__ = ["Frame", "as_frame", "axes_grid", "feature_name", "listed", "new_axes", "plain", "shown"]
+__all__ = [
+    "Axes",
+    "Frame",
+    "as_frame",
+    "axes_grid",
+    "feature_name",
+    "listed",
+    "new_axes",
+    "plain",
+    "shown",
+]
 
 #: A pandas DataFrame, or a dict of lists where pandas is not installed.
 Frame: TypeAlias = Any
+Axes: TypeAlias = "matplotlib.axes.Axes"
 
 
 def feature_name(names: Sequence[str] | None, feature: int) -> str:

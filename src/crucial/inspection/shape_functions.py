@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from crucial.inspection.parts import additive_model, step_of
-from crucial.inspection.results import Frame, as_frame, axes_grid, feature_name, listed, shown
+from crucial.inspection.results import Axes, Frame, as_frame, axes_grid, feature_name, listed, shown
 from crucial.model.describe import Ramp, describe
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape, sparkline
 from crucial.parameters import at_least, check
 from crucial.types import Floats, TableLike
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["FeatureShape", "Shapes", "shapes"]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from crucial.errors import DataError
-from crucial.inspection.results import Frame, new_axes
+from crucial.inspection.results import Axes, Frame, new_axes
 from crucial.lab.blocks import UNITS
 from crucial.lab.statistics import (
     FriedmanTest,
@@ -22,9 +21,6 @@ from crucial.lab.statistics import (
 from crucial.lab.tidy import Row, frame_of
 from crucial.model.text import printable
 from crucial.types import Floats
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["RankSummary", "summarise_ranks"]
 

@@ -1,9 +1,9 @@
-"""Which pair to ask next: the one whose answer tells most.
+"""Which pair to ask next: the most informative one.
 
-The measure is the mutual information of the answer and the strengths (Houlsby, Huszár, Ghahramani
-& Lengyel 2011): how unsure the answer is, less how unsure it would be if the strengths were known.
-Two items far apart tell nothing, as the answer is known; two that are surely equal tell nothing,
-as the answer is chance.
+The criterion is the mutual information of the answer and the strengths (Houlsby, Huszár,
+Ghahramani & Lengyel 2011): the uncertainty of the answer, less its uncertainty if the strengths
+were known. Two items far apart are not informative, as the answer is known; nor are two that are
+surely equal, as the answer is chance.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["information", "next_pair"]
 
 
 _NODES = 16
-_LOOKED_AT = 20_000  # pairs for which the measure is worked out; a rough one chooses them
+_MAX_PAIRS = 20_000  # pairs to compute it for; an approximation chooses them
 
 
 def _entropy(p: Floats) -> Floats:
@@ -26,7 +26,7 @@ def _entropy(p: Floats) -> Floats:
 
 
 def information(mean: Floats, variance: Floats) -> Floats:
-    """Nats that an answer tells where the difference of strengths is normal.
+    """Return the information of an answer, in nats, if the difference of strengths is normal.
 
     Examples
     --------
@@ -41,15 +41,15 @@ def information(mean: Floats, variance: Floats) -> Floats:
 
 
 def next_pair(found: Posterior, asked: Ints, rng: np.random.Generator) -> tuple[int, int]:
-    """The pair to ask, left and right.
+    """Return the pair to ask next, left and right.
 
     Parameters
     ----------
     found : Posterior
     asked : int array of shape (n_items, n_items), symmetric
-        How often each pair was asked; none is asked again before all have been.
+        How often each pair was asked; none is asked again before all were asked.
     rng : Generator
-        Breaks ties, and puts one of the two at the left.
+        Breaks ties, and chooses the side of each item.
     """
     n = len(asked)
     a, b = np.triu_indices(n, 1)
@@ -58,13 +58,13 @@ def next_pair(found: Posterior, asked: Ints, rng: np.random.Generator) -> tuple[
     a, b = a[fresh], b[fresh]
     means, variances = found.differences()
     mean, variance = means[a, b], variances[a, b]
-    if len(a) > _LOOKED_AT:
+    if len(a) > _MAX_PAIRS:
         p = 1.0 / (1.0 + np.exp(-np.abs(mean) / np.sqrt(1 + np.pi * variance / 8)))
         rough = p * (1 - p) * variance
-        some = np.argpartition(-rough, _LOOKED_AT)[:_LOOKED_AT]
+        some = np.argpartition(-rough, _MAX_PAIRS)[:_MAX_PAIRS]
         a, b, mean, variance = a[some], b[some], mean[some], variance[some]
-    told = information(mean, variance)
-    best = np.flatnonzero(told >= told.max() - 1e-9)
+    nats = information(mean, variance)
+    best = np.flatnonzero(nats >= nats.max() - 1e-9)
     chosen = int(best[rng.integers(len(best))])
     pair = (int(a[chosen]), int(b[chosen]))
     return pair if rng.random() < 0.5 else pair[::-1]

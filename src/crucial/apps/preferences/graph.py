@@ -1,15 +1,17 @@
-"""The graph of comparisons: what hangs together, who always wins, what runs in circles."""
+"""The graph of comparisons: connected parts, items that always win, circles."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from crucial.types import Ints
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from crucial.data.comparisons import Comparisons
 
 __all__ = ["Circles", "always_winning", "circles", "circles_of_matrix", "parts_of", "strong_parts"]
@@ -25,8 +27,9 @@ def _components(n: int, high: Ints, low: Ints, connection: Literal["weak", "stro
 
 
 def parts_of(n_items: int, high: Ints, low: Ints) -> Ints:
-    """Number of each item's part; items of different parts were never compared, not even
-    through others. The largest part is number 0.
+    """Return the connected part of each item; the largest part is number 0.
+
+    Items of different parts were not compared, not even through others.
 
     Examples
     --------
@@ -44,13 +47,16 @@ def parts_of(n_items: int, high: Ints, low: Ints) -> Ints:
 
 
 def strong_parts(n_items: int, high: Ints, low: Ints) -> Ints:
-    """Number of each item's strong part: inside it, everyone has beaten everyone through
-    others; between two of them wins go one way only."""
+    """Return the strongly connected part of each item.
+
+    Within a part, every item has beaten every other through others; between two parts all wins go
+    one way.
+    """
     return _components(n_items, high, low, "strong")
 
 
 def always_winning(n_items: int, high: Ints, low: Ints, part: Ints) -> bool:
-    """Whether in some part a group of items only ever won against the rest."""
+    """Return whether in some part a group of items always won against the rest."""
     return bool(strong_parts(n_items, high, low).max() > part.max())
 
 
@@ -61,13 +67,13 @@ class Circles:
     Attributes
     ----------
     pairs : int
-        Different pairs of items compared.
+        Number of different pairs of items compared.
     contradicted : int
-        Pairs that both sides won (ties apart).
+        Pairs that both items won (without ties).
     triads : int
         Triples of items with a majority in each of their three pairs.
     cyclic : int
-        Those of them in which a beats b, b beats c and c beats a.
+        Triples in which a beats b, b beats c and c beats a.
     """
 
     pairs: int
@@ -84,7 +90,7 @@ class Circles:
 
 
 def circles(comparisons: Comparisons) -> Circles:
-    """Count the circles of three, and the pairs that contradict each other.
+    """Count the circles of three, and the contradicted pairs.
 
     Examples
     --------
@@ -102,8 +108,8 @@ def circles(comparisons: Comparisons) -> Circles:
     return circles_of_matrix(won, all_)
 
 
-def circles_of_matrix(won: Any, compared: Any = None) -> Circles:
-    """The same from a matrix of wins (sparse), and one of all comparisons."""
+def circles_of_matrix(won: csr_array, compared: csr_array | None = None) -> Circles:
+    """Do the same for a sparse matrix of wins, and one of all comparisons."""
     net = (won - won.T).tocsr()
     ahead = (net > 0).astype(np.int64)
     either = ahead + ahead.T

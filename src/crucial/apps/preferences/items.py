@@ -1,4 +1,4 @@
-"""What is compared: names, texts, pictures, other cells, features."""
+"""Items to compare: names, texts, pictures, other cells, features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES = ("item", "name", "id", "title")
 _TEXTS = ("text", "description", "body")
 _PICTURES = ("image", "picture", "photo")
 
-#: Ending, what it is served as, and how such a file begins.
+#: By ending: media type, and how such a file begins.
 KINDS: dict[str, tuple[str, tuple[bytes, ...]]] = {
     ".png": ("image/png", (b"\x89PNG\r\n\x1a\n",)),
     ".jpg": ("image/jpeg", (b"\xff\xd8\xff",)),
@@ -36,14 +36,14 @@ KINDS: dict[str, tuple[str, tuple[bytes, ...]]] = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture on the disk, inside the folder it may come from.
+    """A picture on disk, inside the allowed folder.
 
     Attributes
     ----------
     path : str
         Without links.
     kind : str
-        What it is served as.
+        Media type.
     """
 
     path: str
@@ -52,7 +52,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to compare.
+    """One item to compare.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """All of them, and their features.
+    """All items, and their features.
 
     Attributes
     ----------
@@ -99,24 +99,24 @@ def read_items(
     features: Sequence[str] = (),
     folder: PathLike | None = None,
 ) -> Items:
-    """Read a table of items, or a ``.txt`` with an item a line.
+    """Read a table of items, or a ``.txt`` with one item per line.
 
     Parameters
     ----------
     path : str or path
-        CSV or TSV with names of columns, plain or gzip.
+        CSV or TSV with column names, plain or gzip.
     name, text, image : str, optional
         Columns with the name (by default ``item``, ``name``, ``id``, ``title``, else the
-        first), a text, and the file of a picture. The other columns are shown as rows.
+        first), a text, and the file of a picture. Other columns are shown as rows.
     features : sequence of str
         Columns of numbers to learn from.
     folder : path, optional
-        Pictures are named relative to it and must be in it; by default the table's folder.
+        Folder of the pictures, which must be in it; the folder of the table by default.
 
     Raises
     ------
     FileError
-        Naming file, line and column.
+        The table or a picture is not usable; file, line and column are named.
     """
     if str(path).lower().removesuffix(".gz").endswith(".txt") and not (name or text or image):
         return _of_lines(path)
@@ -142,65 +142,70 @@ def read_items(
 
 
 def _of_lines(path: PathLike) -> Items:
+    """Read one item per line."""
     names, lines = [], []
     for number, raw in filled_lines(path):
         names.append(decode(raw).strip())
         lines.append(number)
     if not names:
-        raise FileError(path, "the file is empty: expected an item a line.")
+        raise FileError(path, "the file is empty: expected one item per line.")
     _check(os.fspath(path), names, lines, 0)
     return Items(tuple(Item(name) for name in names))
 
 
 def _check(path: str, names: list[str], lines: list[int], column: int) -> None:
+    """Refuse items without a name, names that occur twice, and too few or too many items."""
     seen: dict[str, int] = {}
     for name, line in zip(names, lines):
         if not name:
             raise FileError(path, "the item has no name.", line, column + 1)
         if name in seen:
-            said = f"{shown(name)} is already the item of line {seen[name]}."
-            raise FileError(path, said, line, column + 1)
+            problem = f"{shown(name)} is already the item of line {seen[name]}."
+            raise FileError(path, problem, line, column + 1)
         seen[name] = line
     if not 2 <= len(names) <= MOST_ITEMS:
         raise FileError(path, f"there must be 2 to {MOST_ITEMS} items. Got {len(names)}.")
 
 
 def _place(table: TextTable, asked: str | None, usual: Sequence[str]) -> int | None:
+    """Return the number of a column: the one asked for, or the first with a usual name."""
     if asked is None:
         return next((k for k in map(table.place, usual) if k is not None), None)
     return table.require(asked)
 
 
 def _picture(table: TextTable, row: int, place: int, root: str) -> Picture:
-    """Find a picture; refuse what is not one, or not in the folder."""
-    given = table.rows[row][place]
-    kind = KINDS.get(os.path.splitext(given)[1].lower())
+    """Return a picture; refuse a file that is none, or not in the folder."""
+    name = table.rows[row][place]
+
+    def problem(text: str) -> FileError:
+        return table.error(row, place, text)
+
+    kind = KINDS.get(os.path.splitext(name)[1].lower())
     if kind is None:
-        said = f"expected a picture ({', '.join(KINDS)}). Got {shown(given)}."
-        raise table.error(row, place, said)
-    if "\0" in given:
-        raise table.error(row, place, f"{shown(given)} is no file.")
-    path = os.path.realpath(os.path.join(root, given))
+        raise problem(f"expected a picture ({', '.join(KINDS)}). Got {shown(name)}.")
+    if "\0" in name:
+        raise problem(f"{shown(name)} is no file.")
+    path = os.path.realpath(os.path.join(root, name))
     if os.path.commonpath((path, root)) != root:
-        said = f"{shown(given)} is not in the folder of the table; pictures must be."
-        raise table.error(row, place, said)
+        raise problem(f"{shown(name)} is not in the folder of the table; pictures must be.")
     try:
         facts = os.stat(path)
         with open(path, "rb") as file:
             start = file.read(512)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise table.error(row, place, f"{shown(given)}: {reason}.") from error
+        raise problem(f"{shown(name)}: {error.strerror or error}.") from error
     if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_PICTURE:
-        said = f"{shown(given)} must be a file of at most {_LARGEST_PICTURE // 10**6} MB."
-        raise table.error(row, place, said)
+        most = _LARGEST_PICTURE // 10**6
+        raise problem(f"{shown(name)} must be a file of at most {most} MB.")
     begin = start.lstrip(b"\xef\xbb\xbf \t\r\n") if kind[0] == "image/svg+xml" else start
     if not begin.startswith(kind[1]):
-        raise table.error(row, place, f"{shown(given)} does not begin as its kind of picture.")
+        raise problem(f"{shown(name)} does not begin as its kind of picture.")
     return Picture(path, kind[0])
 
 
 def _features(table: TextTable, wanted: Sequence[str]) -> tuple[Floats | None, tuple[str, ...]]:
+    """Return the features as numbers, and their names."""
     if not wanted:
         return None, ()
     X = np.full((len(table.rows), len(wanted)), np.nan)

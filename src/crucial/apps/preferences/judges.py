@@ -1,28 +1,27 @@
-"""How judges agree, and a leaderboard that weighs them."""
+"""How judges agree, and a ranking that weighs them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from crucial.apps.preferences.graph import parts_of
 from crucial.apps.preferences.strengths import choices_of_comparisons, fit_strengths
 from crucial.errors import DataError
-from crucial.inspection.results import Frame, as_frame, shown
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from crucial.data.comparisons import Comparisons
+    from crucial.estimators.rankboost import RankBoost
 
 __all__ = ["JudgeAgreement", "JudgeRanking", "judge_agreement", "judge_ranking"]
 
 
-_HEARD = 100  # judges that are features; the others have their say as feedback
-_LEFT_OUT = 100  # judges up to which each is held against a ranking made without them
+_MAX_JUDGE_FEATURES = 100  # judges beyond the 100 most active contribute pairs only
+_LEFT_OUT = 100  # up to so many judges, each is compared with a ranking made without them
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,16 +32,16 @@ class JudgeAgreement:
     ----------
     judges : tuple of str
     n : tuple of int
-        Comparisons each made.
+        Number of comparisons of each judge.
     with_others : tuple of float
-        Share of a judge's decisions (ties apart, weighted) that the ranking learned from all
-        other judges orders the same; NaN where they say nothing about it.
+        Share of a judge's decisions (without ties, weighted) that agree with the ranking learned
+        from all other judges; NaN if that does not order their items.
     left_out : bool
-        Whether that ranking left the judge out; with very many judges it is of all.
+        Whether that ranking leaves the judge out; with very many judges it is of all.
     same_pair : float
-        Where two judges decided the same pair (in the same context): share of the same answer.
+        Share of equal answers where two judges decided the same pair (in the same context).
     n_same_pair : int
-        How many such couples of decisions there are; chance alone gives one half.
+        Number of such couples of decisions; chance alone gives one half.
     """
 
     judges: tuple[str, ...]
@@ -56,16 +55,13 @@ class JudgeAgreement:
         return f"JudgeAgreement({len(self.judges)} judges, same_pair={self.same_pair:.3f})"
 
     def to_frame(self) -> Frame:
-        """Columns judge, comparisons, with_others."""
+        """Return the columns judge, comparisons and with_others."""
         return as_frame(
             {"judge": self.judges, "comparisons": self.n, "with_others": self.with_others}
         )
 
     def text(self) -> str:
-        """A few lines."""
-        return str(self)
-
-    def __str__(self) -> str:
+        """Return the agreement as lines of text, the most different judges first."""
         head = "no two judges decided the same pair"
         if self.n_same_pair:
             head = (
@@ -76,16 +72,16 @@ class JudgeAgreement:
         lines = [head]
         for k in order[:20].tolist():
             share = self.with_others[k]
-            said = "   none" if share != share else f"{share:7.1%}"
+            agreed = "   none" if share != share else f"{share:7.1%}"
             lines.append(
-                f"  {shown(self.judges[k], 24)} {said} as the others, {self.n[k]:,} in all"
+                f"  {shown(self.judges[k], 24)} {agreed} as the others, {self.n[k]:,} in all"
             )
         return "\n".join(lines)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the agreement of every judge with the others."""
-        from crucial.inspection.results import new_axes
+    __str__ = text
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the agreement of each judge with the others."""
         ax = new_axes(ax)
         order = np.argsort(np.nan_to_num(np.array(self.with_others), nan=-1.0))
         ax.barh([self.judges[k] for k in order], [self.with_others[k] for k in order])
@@ -96,7 +92,7 @@ class JudgeAgreement:
 
 
 def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgreement:
-    """Hold every judge against the others.
+    """Compare each judge with the others.
 
     Parameters
     ----------
@@ -110,7 +106,7 @@ def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgr
     left_out = n_judges <= _LEFT_OUT
     choices = choices_of_comparisons(comparisons)
     whole = fit_strengths(choices, prior=max(prior, 1e-6))
-    right, said = np.zeros(n_judges), np.zeros(n_judges)
+    right, total = np.zeros(n_judges), np.zeros(n_judges)
     for number in range(n_judges) if left_out else [-1]:
         others = (judge != number).astype(np.float64)
         mine = ~comparisons.tie & ((judge == number) | (not left_out))
@@ -120,27 +116,27 @@ def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgr
         )
         high, low = comparisons.winner[mine], comparisons.loser[mine]
         d = s[high] - s[low]
-        # (about items that the others do not connect, and equal ones, they say nothing)
+        # (items that the others do not connect, or rank equal, do not count)
         w = comparisons.weight[mine] * (np.abs(d) > 1e-9) * (part[high] == part[low])
         right += np.bincount(judge[mine], w * (d > 0), minlength=n_judges)
-        said += np.bincount(judge[mine], w, minlength=n_judges)
-    shares = np.divide(right, said, out=np.full(n_judges, np.nan), where=said > 0)
-    same, total = _same_pair(comparisons)
+        total += np.bincount(judge[mine], w, minlength=n_judges)
+    shares = np.divide(right, total, out=np.full(n_judges, np.nan), where=total > 0)
+    same, couples = _same_pair(comparisons)
     counts = np.bincount(judge, minlength=n_judges).tolist()
-    rate = same / total if total else float("nan")
+    rate = same / couples if couples else float("nan")
     return JudgeAgreement(
-        comparisons.judges, tuple(counts), tuple(shares.tolist()), left_out, rate, total
+        comparisons.judges, tuple(counts), tuple(shares.tolist()), left_out, rate, couples
     )
 
 
 def _judges_of(comparisons: Comparisons) -> Ints:
     if comparisons.judge is None:
-        raise DataError("the comparisons do not say who judged; there is no column of judges.")
+        raise DataError("the comparisons have no judges; add a column of judges.")
     return comparisons.judge
 
 
 def _same_pair(comparisons: Comparisons) -> tuple[int, int]:
-    """Couples of decisions by two judges on one pair: with the same answer, and all."""
+    """Count couples of decisions by two judges on one pair: with the same answer, and all."""
     judge = _judges_of(comparisons)
     decided = ~comparisons.tie
     up = (comparisons.winner < comparisons.loser)[decided]
@@ -151,7 +147,7 @@ def _same_pair(comparisons: Comparisons) -> tuple[int, int]:
     if comparisons.context is not None:
         pair = comparisons.context[decided] * n**2 + pair
     _, key = np.unique(pair, return_inverse=True)
-    # Counts of ups and downs by pair and judge; couples of one judge are taken off again.
+    # Counts of ups and downs by pair and judge; couples of one judge are subtracted again.
     by_judge = key.ravel() * len(comparisons.judges) + judge[decided]
     _, cell = np.unique(by_judge, return_inverse=True)
     same = total = 0
@@ -166,7 +162,7 @@ def _same_pair(comparisons: Comparisons) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeRanking:
-    """What RankBoost made of the judges' own rankings.
+    """Result of `judge_ranking`.
 
     Attributes
     ----------
@@ -175,22 +171,22 @@ class JudgeRanking:
         Higher is better.
     judges : tuple of str
     shares : float64 array
-        Share of the weight each judge got.
+        Share of the weight of each judge.
     ranker : RankBoost
-        Fitted on one column a judge.
+        Fitted on one column per judge.
     """
 
     items: tuple[str, ...]
     scores: Floats
     judges: tuple[str, ...]
     shares: Floats
-    ranker: Any
+    ranker: RankBoost
 
     def __repr__(self) -> str:
         return f"JudgeRanking({len(self.items)} items, {len(self.judges)} judges)"
 
     def to_frame(self) -> Frame:
-        """Columns item, score; best first."""
+        """Return the columns item and score, best first."""
         order = np.argsort(-self.scores, kind="stable")
         return as_frame(
             {"item": [self.items[k] for k in order], "score": self.scores[order].tolist()}
@@ -198,24 +194,23 @@ class JudgeRanking:
 
 
 def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> JudgeRanking:
-    """Weigh the judges: RankBoost on what each of them thinks of each item.
+    """Rank items by RankBoost, with the strengths by each judge as features.
 
-    A judge is a feature, as in Freund et al. (2003): the strengths that follow from the
-    judge's own comparisons alone (prior 1), abstaining on items the judge never saw. The
-    feedback is everybody's comparisons, a tie half a pair each way; weights are positive.
-    Judges who contradict the others get little weight, and so do those who add nothing to what
-    another has said already. A judge's own comparisons are both
-    opinion and feedback, so the weights tell who is in tune, not who is right. Of very many
-    judges the hundred with most comparisons are features; all are feedback.
+    A judge is a feature, as in Freund et al. (2003): the strengths by the judge's own comparisons
+    alone (prior 1), missing for items the judge never saw. The feedback is all comparisons, a tie
+    half a pair each way; weights are positive. Judges who contradict the others get little weight,
+    and so do those who add nothing to another judge. A judge's comparisons are both feature and
+    feedback, so the weights show who agrees with the others, not who is right. With more than 100
+    judges, those with most comparisons are features; the comparisons of all are feedback.
     """
     from crucial.estimators.rankboost import RankBoost
 
     judge = _judges_of(comparisons)
     n = len(comparisons.items)
     counts = np.bincount(judge, minlength=len(comparisons.judges))
-    heard = np.sort(np.argsort(-counts, kind="stable")[:_HEARD])
-    X = np.full((n, len(heard)), np.nan)
-    for column, number in enumerate(heard.tolist()):
+    active = np.sort(np.argsort(-counts, kind="stable")[:_MAX_JUDGE_FEATURES])
+    X = np.full((n, len(active)), np.nan)
+    for column, number in enumerate(active.tolist()):
         own = comparisons.take(judge == number)
         if not own.weight.any():
             continue
@@ -227,7 +222,7 @@ def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> Judge
     return JudgeRanking(
         comparisons.items,
         np.asarray(ranker.predict(X), np.float64),
-        tuple(comparisons.judges[number] for number in heard),
+        tuple(comparisons.judges[number] for number in active),
         np.asarray(ranker.feature_importances_),
         ranker,
     )

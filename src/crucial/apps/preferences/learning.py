@@ -1,9 +1,9 @@
-"""A ranker for items nobody has compared: what features make items win."""
+"""Learn from comparisons of some items to rank any item by its features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +11,13 @@ import numpy as np
 from crucial.data.instances import Instances
 from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.inspection.results import Frame, as_frame, feature_name
+from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes
 from crucial.inspection.results import shown as padded
 from crucial.lab.folds import deal_at_random
 from crucial.parameters import at_least, check
-from crucial.types import Bools, Floats, Ints, PathLike
+from crucial.types import Bools, Floats, Ints, PathLike, TableLike
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from crucial.data.comparisons import Comparisons
     from crucial.model.additive import AdditiveRanker
 
@@ -31,20 +29,20 @@ _STOPS = (1, 3, 10, 30, 100, 300, 1000, 3000)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreferenceRanker:
-    """What `learn_preferences` found.
+    """Result of `learn_preferences`.
 
     Attributes
     ----------
     model : AdditiveRanker
         Scores rows of features; `save` writes it for ``crucial rank`` and ``show``.
     rounds : int
-        How many were chosen.
+        Number of rounds chosen.
     accuracy : float
-        Share of decisions about unseen items that come out right, equal scores half right:
-        items were held out fold by fold, and the decisions are those with one of them.
-        The rounds were chosen by it. NaN where there were too few items to hold out.
+        Share of comparisons with unseen items that are predicted correctly, equal scores
+        counting half: items are held out fold by fold, and the comparisons are those with one
+        of them. The rounds are chosen by it. NaN if there are too few items to hold out.
     n_held_out : int
-        Decisions it is measured on.
+        Number of comparisons it is measured on.
     """
 
     model: AdditiveRanker
@@ -55,8 +53,8 @@ class PreferenceRanker:
     def __repr__(self) -> str:
         return f"PreferenceRanker({self.rounds} rounds, accuracy={self.accuracy:.3f})"
 
-    def predict(self, X: Any) -> Floats:
-        """Scores of rows; higher is better."""
+    def predict(self, X: TableLike) -> Floats:
+        """Return the scores of rows; higher is better."""
         return np.asarray(self.model.predict(X))
 
     def save(self, path: PathLike) -> None:
@@ -64,7 +62,7 @@ class PreferenceRanker:
         self.model.save(path)
 
     def to_frame(self) -> Frame:
-        """Columns feature, share: which features drive wins, heaviest first."""
+        """Return the columns feature and share (of the weight), heaviest first."""
         names, shares = self._shares()
         return as_frame({"feature": names, "share": shares})
 
@@ -75,10 +73,7 @@ class PreferenceRanker:
         return names, [float(shares[j]) for j in order]
 
     def text(self) -> str:
-        """A few lines."""
-        return str(self)
-
-    def __str__(self) -> str:
+        """Return rounds, accuracy and the heaviest features as lines of text."""
         head = f"{self.rounds} rounds"
         if self.n_held_out:
             head += (
@@ -92,10 +87,10 @@ class PreferenceRanker:
         ]
         return "\n".join([head, *lines[:20]])
 
+    __str__ = text
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of weight of every feature."""
-        from crucial.inspection.results import new_axes
-
         names, shares = self._shares()
         ax = new_axes(ax)
         ax.barh(names[:20][::-1], shares[:20][::-1])
@@ -105,8 +100,8 @@ class PreferenceRanker:
 
 def learn_preferences(
     comparisons: Comparisons,
-    X: Any,
-    item: Sequence[Any],
+    X: TableLike,
+    item: Sequence[object],
     *,
     n_estimators: int = 300,
     folds: int = 5,
@@ -114,26 +109,26 @@ def learn_preferences(
     n_jobs: int | None = None,
     **parameters: Any,
 ) -> PreferenceRanker:
-    """Learn from comparisons of some items to rank any item by its features.
+    """Fit a ranker of items by their features to comparisons of some items.
 
     Parameters
     ----------
     comparisons : Comparisons
         A tie is half a pair each way.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
-        Features of items; NaN where one abstains. Rows of items that were not compared are
+        Features of items; NaN where one is missing. Rows of items that were not compared are
         allowed.
     item : sequence of names
-        Which item each row is.
+        The item of each row.
     n_estimators : int, default=300
-        The most rounds of RankBoost that may be chosen.
+        Rounds of RankBoost, at most.
     folds : int, default=5
-        Of the items, to choose the rounds and measure how well unseen items are ranked.
+        Folds of the items, to choose the rounds and to measure how well unseen items are ranked.
     random_state : int, default=0
-        Of the folds.
+        Seed of the folds.
     n_jobs : int, optional
     **parameters
-        More parameters of `RankBoost`.
+        Other parameters of `RankBoost`.
 
     Returns
     -------
@@ -149,10 +144,9 @@ def learn_preferences(
     pairs = np.column_stack((row_of[high], row_of[low]))
     tie = comparisons.tie[source]
     stops = [stop for stop in _STOPS if stop < n_estimators] + [n_estimators]
-    settings: dict[str, Any] = {**parameters, "n_jobs": n_jobs}
 
-    def fit(rows: Bools, rounds: int) -> Any:
-        ranker = RankBoost(rounds, **settings)
+    def fit(rows: Bools, rounds: int) -> RankBoost:
+        ranker = RankBoost(rounds, **parameters, n_jobs=n_jobs)
         return ranker.fit_pairs(table, pairs[rows], pair_weight=weight[rows])
 
     right = np.zeros(len(stops))
@@ -169,16 +163,15 @@ def learn_preferences(
         total += float(weight[judge].sum())
         judged[source[judge]] = True
     n_held_out = int(judged.sum())
-    # (what is simpler wins unless more rounds do better by more than a rounding)
+    # (fewer rounds win unless more rounds are better by more than rounding)
     best = int(np.argmax(right >= right.max() - 1e-9 * max(total, 1.0))) if n_held_out else -1
     whole = fit(weight > 0, stops[best])
     accuracy = float(right[best] / total) if n_held_out else float("nan")
-    model = replace(whole.model_, training={**whole.model_.training})
-    return PreferenceRanker(model, stops[best], accuracy, n_held_out)
+    return PreferenceRanker(whole.model_, stops[best], accuracy, n_held_out)
 
 
-def _rows_of(comparisons: Comparisons, item: Sequence[Any], n_rows: int) -> Ints:
-    """Row of every item."""
+def _rows_of(comparisons: Comparisons, item: Sequence[object], n_rows: int) -> Ints:
+    """Return the row of every item."""
     if len(item) != n_rows:
         raise DataError(f"item must name each of the {n_rows} rows. Got {len(item)} names.")
     place: dict[str, int] = {}
@@ -196,13 +189,12 @@ def _rows_of(comparisons: Comparisons, item: Sequence[Any], n_rows: int) -> Ints
 
 
 def _folds(comparisons: Comparisons, folds: int, seed: int) -> list[tuple[Bools, Bools]]:
-    """Comparisons without and with an item of the fold, fold after fold."""
+    """Return, per fold, which comparisons are without and with an item of the fold."""
     n = len(comparisons.items)
     if n < 2 * folds:
         return []
     fold = deal_at_random(folds, n, np.random.default_rng(seed))
-    made = []
-    for k in range(folds):
-        touched = (fold[comparisons.winner] == k) | (fold[comparisons.loser] == k)
-        made.append((~touched, touched))
-    return made
+    touched = [
+        (fold[comparisons.winner] == k) | (fold[comparisons.loser] == k) for k in range(folds)
+    ]
+    return [(~one, one) for one in touched]

@@ -1,14 +1,13 @@
-"""One ranking for many: the centre of Mallows' model, which is Kemeny's ranking.
+"""Consensus of rankings: the centre of Mallows' model, which is Kemeny's ranking.
 
 Mallows (1957): a ranking at Kendall distance d from the centre has probability proportional to
-e^(-theta d). The most likely centre has the least summed distance, whatever theta is; finding
-it is hard in general, exact here where the circles among the majorities are small.
+e^(-theta d). The most likely centre has the least summed distance, whatever theta is. Finding it
+is hard in general; the result is exact if the circles among the majorities are small.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,43 +15,39 @@ from crucial.apps.preferences.graph import strong_parts
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Order, Rankings
 from crucial.errors import DataError
-from crucial.inspection.results import Frame, as_frame, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["Consensus", "consensus", "kendall_distance"]
 
 
-_EXACT = 15  # items of a circle that are put in order by looking at every subset
+_EXACT = 15  # up to so many items of a circle are ordered by trying every subset
 _MOST_ITEMS = 5000
 _MOST_THETA = 50.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Consensus:
-    """What `consensus` found.
+    """Result of `consensus`.
 
     Attributes
     ----------
     items : tuple of str
         The ranking, best first.
     distance : float
-        Weight of all (voter, pair) that put a pair the other way; ties and unranked items
+        Weight of all (voter, pair) that disagree with the ranking; ties and unranked items
         count for neither side.
     lower_bound : float
-        No ranking has less; circles make it out of reach.
+        No ranking has a smaller distance; circles make the bound unreachable.
     exact : bool
-        Whether no ranking has a smaller distance; else it is the best that moving single
-        items finds.
+        Whether no ranking has a smaller distance; else moving single items finds no better.
     share : float
         The distance as a share of all weight on pairs.
     theta : float or None
-        Most likely concentration of Mallows' model: 0 is pure chance, infinity unanimity.
-        None of comparisons, and where rankings have ties other than at their end.
+        Most likely concentration of Mallows' model: 0 is chance, infinity unanimity. None for
+        comparisons, and for rankings with ties other than at their end.
     borda : tuple of str
-        Where the search began: the order of Borda's points.
+        The order of Borda's points, where the search starts.
     """
 
     items: tuple[str, ...]
@@ -67,7 +62,7 @@ class Consensus:
         return f"Consensus({len(self.items)} items, distance={self.distance:g}, exact={self.exact})"
 
     def to_frame(self) -> Frame:
-        """Columns rank, item, borda_rank."""
+        """Return the columns rank, item and borda_rank."""
         place = {item: k + 1 for k, item in enumerate(self.borda)}
         return as_frame(
             {
@@ -78,10 +73,7 @@ class Consensus:
         )
 
     def text(self) -> str:
-        """The ranking and what it costs, as lines."""
-        return str(self)
-
-    def __str__(self) -> str:
+        """Return the ranking and its distance as lines of text."""
         how = "the least possible" if self.exact else "the least found"
         lines = [
             f"distance {self.distance:g}, {how} (lower bound {self.lower_bound:g}); "
@@ -93,8 +85,10 @@ class Consensus:
             lines + [f"{k:>4}  {shown(item, 40).rstrip()}" for k, item in enumerate(self.items, 1)]
         )
 
+    __str__ = text
+
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw where Borda's order and the consensus differ."""
+        """Draw the differences of Borda's order and the consensus."""
         ax = new_axes(ax)
         place = {item: k + 1 for k, item in enumerate(self.borda)}
         for rank, item in enumerate(self.items, 1):
@@ -107,9 +101,9 @@ class Consensus:
 
 
 def consensus(data: Rankings | Comparisons) -> Consensus:
-    """The ranking with the least summed Kendall distance to all.
+    """Return the ranking with the least summed Kendall distance to all.
 
-    Items are cut into groups each of which beats the next by majority in every pair, which
+    Items are divided into groups each of which beats the next by majority in every pair, which
     every best ranking respects. A group of up to 15 items is ordered exactly by dynamic
     programming over its subsets; a larger one by moving single items, from Borda's order,
     until no move helps.
@@ -152,6 +146,7 @@ def consensus(data: Rankings | Comparisons) -> Consensus:
 
 
 def _above(data: Comparisons) -> Floats:
+    """Return the weight of comparisons that item i won against item j."""
     high, low, weight, _ = data.directed()
     matrix = np.zeros((len(data.items), len(data.items)))
     np.add.at(matrix, (high, low), weight)
@@ -159,7 +154,7 @@ def _above(data: Comparisons) -> Floats:
 
 
 def kendall_distance(first: Order, second: Order) -> int:
-    """Pairs that two orders put opposite ways; ties and unranked items count for neither.
+    """Count the pairs that two orders disagree on, without ties and unranked items.
 
     Examples
     --------
@@ -173,15 +168,15 @@ def kendall_distance(first: Order, second: Order) -> int:
 
 
 def kemeny_order(above: Floats, start: Ints) -> tuple[Ints, bool]:
-    """Order the items of a matrix of opinions; second, whether nothing is better."""
+    """Order the items of a matrix of wins; also return whether no order is better."""
     n = len(above)
-    # i must not stand below j in every best order unless j's majority reaches i: groups that
-    # lose to nobody outside come first.
+    # In a best order, i is below j only if a majority of j reaches i: groups that lose to no other
+    # come first.
     high, low = np.nonzero((above >= above.T) & ~np.eye(n, dtype=bool))
     group = strong_parts(n, high, low)
     reach = np.zeros(int(group.max()) + 1, np.int64)
     for k in range(len(reach)):
-        # (between two groups all majorities point one way, so one member tells the order)
+        # (between two groups all majorities point one way, so that one member decides)
         member = int(np.flatnonzero(group == k)[0])
         reach[k] = int((above[member] > above[:, member])[group != k].sum())
     place = np.empty(n, np.int64)
@@ -201,12 +196,12 @@ def kemeny_order(above: Floats, start: Ints) -> tuple[Ints, bool]:
 
 
 def _by_subsets(above: Floats) -> Ints:
-    """Best order by dynamic programming: the best way to put a subset first."""
+    """Return the best order by dynamic programming over the subsets that come first."""
     n = len(above)
     if n == 1:
         return np.zeros(1, np.int64)
     masks = np.arange(1 << n)
-    # against[i][mask]: opinions that item i should stand above members of the mask
+    # against[i][mask]: weight of item i above members of the mask
     against = np.zeros((n, 1 << n))
     for j in range(n):
         against[:, (masks >> j & 1) == 1] += above[:, j, None]
@@ -236,8 +231,8 @@ def _by_subsets(above: Floats) -> Ints:
 
 
 def _by_moves(above: Floats) -> Ints:
-    """Move single items to their best place until no move helps."""
-    net = above.T - above  # net[i, j] > 0: opinions would rather have j above i
+    """Return an order in which no move of a single item helps."""
+    net = above.T - above  # net[i, j] > 0: the majority has j above i
     order = np.arange(len(above))
     smallest = 1e-9 * float(np.abs(net).max(initial=1.0))
     improved = True
@@ -246,7 +241,7 @@ def _by_moves(above: Floats) -> Ints:
         for item in range(len(above)):
             at = int(np.flatnonzero(order == item)[0])
             rest = np.delete(order, at)
-            # cost of standing before rest[k:], less that of standing first
+            # cost of a place before rest[k:], less that of the first place
             gains = np.concatenate(([0.0], np.cumsum(-net[item, rest])))
             target = int(np.argmin(gains))
             if gains[target] < gains[at] - smallest:
@@ -256,12 +251,12 @@ def _by_moves(above: Floats) -> Ints:
 
 
 def mallows_theta(rankings: Rankings, centre: Ints) -> float | None:
-    """Most likely concentration around a centre; infinite where all agree with it.
+    """Return the most likely concentration around a centre; infinite if all agree with it.
 
-    A ranking is made by choosing one item after another from those it ranks; the item
-    chosen from m stands v places below the best of them in the centre, with probability
-    proportional to e^(-theta v) (Fligner & Verducci 1986). So the ties of a last group need
-    no order. Partial rankings are taken as rankings of the items they hold.
+    A ranking chooses one item after another from those it ranks; the item chosen from m is v
+    places below the best of them in the centre, with probability proportional to e^(-theta v)
+    (Fligner & Verducci 1986). So the ties of a last group need no order. Partial rankings count
+    as rankings of their own items.
     """
     from scipy.optimize import brentq
 
@@ -296,7 +291,7 @@ def mallows_theta(rankings: Rankings, centre: Ints) -> float | None:
 
 
 def _expected(theta: float, m: Ints) -> Floats:
-    """Mean of v in 0..m-1 with weights e^(-theta v)."""
+    """Return the mean of v in 0..m-1 with weights e^(-theta v)."""
     if theta < 1e-6:  # (where the formula below loses all its digits)
         return np.asarray((m - 1) / 2 - theta * (m**2 - 1) / 12)
     return np.asarray(1 / np.expm1(theta) - m / np.expm1(np.minimum(theta * m, 700)))

@@ -1,8 +1,8 @@
-"""What a few answers say about strengths, and how sure that is.
+"""The posterior distribution of strengths after a few answers.
 
 Strengths have a normal prior; a comparison has Bradley and Terry's likelihood. The posterior is
-taken as the normal distribution at its mode (Laplace's method). With features, items that are
-alike have strengths that are alike before anything is asked: part of the prior is linear in them.
+approximated by a normal distribution at its mode (Laplace's method). With features, similar items
+have similar strengths before anything is asked: part of the prior is linear in them.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ __all__ = ["Posterior", "learn_posterior", "prior_precision"]
 
 #: Standard deviation of strengths before anything is asked.
 SPREAD = 1.5
-#: Share of that variance that features explain, where there are features.
+#: Share of that variance that features explain, if there are any.
 EXPLAINED = 0.8
 _DRAWS = 300
 
 
 def prior_precision(n_items: int, features: Floats | None = None) -> Floats:
-    """Inverse covariance of strengths before anything is asked.
+    """Return the inverse covariance of strengths before anything is asked.
 
     Parameters
     ----------
     n_items : int
     features : array of shape (n_items, n_features), optional
-        NaN where one is missing; columns are brought to mean 0 and deviation 1.
+        NaN where one is missing; columns are scaled to mean 0 and deviation 1.
     """
     own = np.eye(n_items)
     covariance = own
@@ -61,13 +61,13 @@ class Posterior:
     covariance: Floats
 
     def differences(self) -> tuple[Floats, Floats]:
-        """Mean and variance of every strength less every other."""
+        """Return mean and variance of each strength less each other."""
         own = np.diag(self.covariance)
         variance = own[:, None] + own[None, :] - 2 * self.covariance
         return self.mean[:, None] - self.mean[None, :], np.maximum(variance, 0.0)
 
     def settled(self) -> float:
-        """Expected share of pairs that stand in their right order; 0.5 is nothing known."""
+        """Return the expected share of pairs in their right order; 0.5 if nothing is known."""
         from scipy.special import ndtr
 
         mean, variance = self.differences()
@@ -77,11 +77,11 @@ class Posterior:
         return float(ndtr(np.abs(mean[a, b]) / np.sqrt(np.maximum(variance[a, b], 1e-12))).mean())
 
     def ranks(self, level: float = 0.9) -> tuple[Ints, Ints]:
-        """Best and worst rank of every item that draws from the distribution leave open."""
+        """Return the best and the worst rank of each item that draws leave possible."""
         n = len(self.mean)
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        # (the same draws for the same number of items: bars move only where answers move them)
+        # (the same draws for the same number of items: ranks change only with the answers)
         noise = np.random.default_rng(0).normal(size=(_DRAWS, n))
         draws = self.mean + noise @ root.T
         places = np.argsort(np.argsort(-draws, axis=1), axis=1) + 1
@@ -94,7 +94,7 @@ class Posterior:
 def learn_posterior(
     high: Ints, low: Ints, weight: Floats, precision: Floats, start: Floats | None = None
 ) -> Posterior:
-    """Learn strengths from wins of ``high`` over ``low``, by Newton's method."""
+    """Fit the strengths to wins of ``high`` over ``low``, by Newton's method."""
     from scipy.linalg import cho_factor, cho_solve
 
     n = len(precision)
@@ -105,7 +105,7 @@ def learn_posterior(
 
     now = value(s)
     for _ in range(50):
-        p = 1.0 / (1.0 + np.exp(s[high] - s[low]))  # (how surprising each win is)
+        p = 1.0 / (1.0 + np.exp(s[high] - s[low]))  # (the chance of a loss, for each win)
         slope = (
             np.bincount(high, weight * p, minlength=n)
             - np.bincount(low, weight * p, minlength=n)
@@ -121,7 +121,7 @@ def learn_posterior(
     p = 1.0 / (1.0 + np.exp(s[high] - s[low]))
     curve = _curve(high, low, weight, p, precision)
     covariance = cho_solve(cho_factor(curve), np.eye(n))
-    # Only differences count: take the mean strength off.
+    # Only differences count: subtract the mean strength.
     covariance = covariance - covariance.mean(axis=0)
     covariance = covariance - covariance.mean(axis=1)[:, None]
     return Posterior(s - s.mean(), (covariance + covariance.T) / 2)

@@ -1,4 +1,4 @@
-"""How sure a leaderboard is: strengths of resampled observations."""
+"""The uncertainty of a leaderboard: strengths of resampled observations."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Resampled", "resample", "runs_of_ties"]
 
-_ENOUGH = 1e-6  # (far below what resampling moves a strength by)
+_ENOUGH = 1e-6  # (far below what resampling changes)
 
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """Strengths of every resampling.
+    """Strengths of all resamplings.
 
     Attributes
     ----------
     strengths : float64 array of shape (n_bootstrap, n_items)
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     """
 
     strengths: Floats
@@ -34,7 +34,7 @@ class Resampled:
         return percentile_interval(self.strengths, self.level)
 
     def above(self) -> Bools:
-        """Whether item i is surely above item j: hardly a resampling says otherwise.
+        """Return whether item i is surely above item j, in almost every resampling.
 
         The same as the percentile interval of their difference being above 0.
         """
@@ -58,9 +58,9 @@ def resample(
     level: float,
     seed: int,
 ) -> Resampled:
-    """Draw observations (or whole clusters of them) with replacement, and fit again.
+    """Draw observations (or whole clusters) with replacement, and fit again.
 
-    With ``copies``, observation k stands for so many equal ones, and these are drawn.
+    With ``copies``, observation k stands for so many equal ones, each of which can be drawn.
     """
     rng = np.random.default_rng(seed)
     n = len(choices.weight)
@@ -82,7 +82,7 @@ def resample(
 
 
 def runs_of_ties(order: Ints, above: Bools) -> list[tuple[int, ...]]:
-    """Longest runs along the order in which no item is surely above another.
+    """Return the longest runs of the order in which no item is surely above another.
 
     Examples
     --------

@@ -1,11 +1,10 @@
-"""A closed local page: this machine only, this token only, these routes only.
+"""The local page of a session, closed to other machines and other pages.
 
-Every request must name the address the server listens at (``Host``), which shuts out names
-that were made to point at this machine; must not come from another page (``Origin``,
-``Sec-Fetch-Site``); and must carry the token that was made at the start, as the first part of
-its path. Routes are a fixed list; a path is never taken apart, decoded or joined to a folder.
-Pictures are known by number, and are those the table names. What the page may do is limited
-to its own script, style, pictures and routes.
+Every request must name the address the server listens at (``Host``), which excludes other names
+that resolve to this machine; must not come from another page (``Origin``, ``Sec-Fetch-Site``); and
+must start its path with the token that was drawn at the start. Routes are a fixed list; a path is
+never split, decoded or joined to a folder. Pictures are served by number, and only those that the
+table names. The content policy limits the page to its own script, style, pictures and routes.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any, cast
+from typing import cast
 
 from crucial.apps.preferences.items import Item
 from crucial.apps.preferences.journal import ANSWERS
-from crucial.apps.preferences.session import PreferenceSession, StaleQuestionError
+from crucial.apps.preferences.session import PreferenceSession
 from crucial.data.formats.comparisons import comparisons_csv
 from crucial.errors import CrucialError, DataError, FileError
 
@@ -32,7 +31,7 @@ __all__ = ["PreferenceServer"]
 
 LARGEST_BODY = 4096
 _SHOWN = 200  # places of the ranking on the page
-_CELLS = 40
+_CELLS = 40  # other cells of an item on the page
 _PICTURE = re.compile(r"image/(0|[1-9][0-9]{0,3})")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -50,30 +49,30 @@ _ASSETS = {
 class _Refused(Exception):
     """Ends a request with a status and a sentence."""
 
-    def __init__(self, status: HTTPStatus, said: str) -> None:
-        super().__init__(said)
-        self.status, self.said = status, said
+    def __init__(self, status: HTTPStatus, problem: str) -> None:
+        super().__init__(problem)
+        self.status, self.problem = status, problem
 
 
 class PreferenceServer(ThreadingHTTPServer):
-    """Show a session in a browser on this machine.
+    """Serve a session to a browser on this machine.
 
     Parameters
     ----------
     session : PreferenceSession
     port : int
-        0 for one that is free.
+        0 chooses a free one.
     title : str
         Heading of the page.
 
     Attributes
     ----------
     url : str
-        Where the page is, with the token.
+        Address of the page, with the token.
     """
 
     daemon_threads = True
-    # (a port that is in use must be refused, not shared)
+    # (a port in use must be refused, not shared)
     allow_reuse_port = False
 
     def __init__(self, session: PreferenceSession, *, port: int = 0, title: str = "") -> None:
@@ -82,14 +81,14 @@ class PreferenceServer(ThreadingHTTPServer):
         try:
             super().__init__(("127.0.0.1", port), _Handler)
         except (OSError, OverflowError) as error:
-            said = getattr(error, "strerror", None) or str(error)
-            raise DataError(f"port {port} cannot be used: {said}. Choose another.") from error
+            reason = getattr(error, "strerror", None) or str(error)
+            raise DataError(f"port {port} cannot be used: {reason}. Choose another.") from error
         self.port = int(self.server_address[1])
         self.hosts = frozenset((f"127.0.0.1:{self.port}", f"localhost:{self.port}"))
         self.url = f"http://127.0.0.1:{self.port}/{self.token}/"
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection that broke is no news."""
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Ignore broken connections."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -105,47 +104,46 @@ class _Handler(BaseHTTPRequestHandler):
         self._answered(self._post)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the standard library refuses by itself, in our form."""
+        """Answer what the standard library refuses in the form of our own refusals."""
         self.close_connection = True
         status = HTTPStatus(code)
         if code == HTTPStatus.NOT_IMPLEMENTED:
             status = HTTPStatus.METHOD_NOT_ALLOWED
         self._send(status, json.dumps({"error": status.phrase}).encode(), "application/json")
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Requests hold the token: they are not written down."""
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing: requests contain the token."""
 
     @property
     def _own(self) -> PreferenceServer:
         return cast(PreferenceServer, self.server)
 
-    # Who may ask
-
     def _route(self) -> str:
-        """The path behind the token; refuse what does not come from our own page."""
+        """Return the path behind the token; refuse requests that are not from our own page."""
         hosts = self.headers.get_all("Host") or []
         if len(hosts) != 1 or hosts[0].lower() not in self._own.hosts:
-            raise _Refused(HTTPStatus.FORBIDDEN, "This is not the name of this page.")
+            raise _Refused(HTTPStatus.FORBIDDEN, "This page has another address.")
         origins = self.headers.get_all("Origin") or []
         allowed = f"http://{hosts[0].lower()}"
         if len(origins) > 1 or any(one.lower() != allowed for one in origins):
-            raise _Refused(HTTPStatus.FORBIDDEN, "Another page may not ask.")
+            raise _Refused(HTTPStatus.FORBIDDEN, "Requests of other pages are refused.")
         if self.command != "GET" and not origins:
-            raise _Refused(HTTPStatus.FORBIDDEN, "It is not said which page asks.")
+            raise _Refused(HTTPStatus.FORBIDDEN, "The request does not name its page.")
         if (self.headers.get("Sec-Fetch-Site") or "none") not in ("none", "same-origin"):
-            raise _Refused(HTTPStatus.FORBIDDEN, "Another page may not ask.")
+            raise _Refused(HTTPStatus.FORBIDDEN, "Requests of other pages are refused.")
         first, slash, route = self.path.removeprefix("/").partition("/")
         right = hmac.compare_digest(first.encode("utf-8", "replace"), self._own.token.encode())
         if not self.path.startswith("/") or not right or not slash:
-            raise _Refused(HTTPStatus.FORBIDDEN, "The address lacks its token; use the whole one.")
+            raise _Refused(HTTPStatus.FORBIDDEN, "The address lacks its token; use all of it.")
         return route
 
-    def _body(self) -> dict[str, Any]:
+    def _body(self) -> dict[str, object]:
+        """Return the body of a request, a small JSON object."""
         lengths = self.headers.get_all("Content-Length") or []
         if self.headers.get("Transfer-Encoding") is not None or len(lengths) != 1:
-            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "A body needs its length.")
+            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "The body needs a length.")
         if not re.fullmatch(r"[0-9]{1,18}", lengths[0]):
-            raise _Refused(HTTPStatus.BAD_REQUEST, "The length is no number.")
+            raise _Refused(HTTPStatus.BAD_REQUEST, "The length is not a number.")
         if int(lengths[0]) > LARGEST_BODY:
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
         kind = (self.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
@@ -162,23 +160,23 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.BAD_REQUEST, "The body must be a JSON object.")
         return body
 
-    # What is answered
-
     def _answered(self, action: Callable[[str], None]) -> None:
+        """Answer a request, or refuse it."""
         try:
             action(self._route())
         except _Refused as refused:
-            # (a body that was not read must not be taken for the next request)
+            # (a body that was not read must not be parsed as the next request)
             self.close_connection = True
-            self._say(refused.status, {"error": refused.said})
+            self._say(refused.status, {"error": refused.problem})
         except (ConnectionError, TimeoutError):
             self.close_connection = True
 
     def _get(self, route: str) -> None:
+        """Send a file of the page, the state, the answers or a picture."""
         if self.headers.get("Content-Length") not in (None, "0") or (
             self.headers.get("Transfer-Encoding") is not None
         ):
-            raise _Refused(HTTPStatus.BAD_REQUEST, "This takes no body.")
+            raise _Refused(HTTPStatus.BAD_REQUEST, "GET takes no body.")
         if route in _ASSETS:
             name, kind = _ASSETS[route]
             page = (files("crucial.apps.preferences") / "page" / name).read_bytes()
@@ -190,20 +188,21 @@ class _Handler(BaseHTTPRequestHandler):
         elif found := _PICTURE.fullmatch(route):
             self._picture(int(found.group(1)))
         elif route in ("answer", "undo"):
-            raise _Refused(HTTPStatus.METHOD_NOT_ALLOWED, "This is changed by POST.")
+            raise _Refused(HTTPStatus.METHOD_NOT_ALLOWED, "Use POST.")
         else:
-            raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing here.")
+            raise _Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
 
     def _post(self, route: str) -> None:
+        """Take or undo an answer, and send the new state."""
         if route not in ("answer", "undo"):
             status = HTTPStatus.NOT_FOUND
             if route in _ASSETS or route in ("state", "answers.csv") or _PICTURE.fullmatch(route):
                 status = HTTPStatus.METHOD_NOT_ALLOWED
-            raise _Refused(status, "Nothing is changed here.")
+            raise _Refused(status, "Use GET.")
         body = self._body()
         number, answer = body.get("number"), body.get("answer")
         if type(number) is not int or (route == "answer" and answer not in ANSWERS):
-            raise _Refused(HTTPStatus.BAD_REQUEST, "This is no answer.")
+            raise _Refused(HTTPStatus.BAD_REQUEST, "This is not an answer.")
         session = self._own.session
         try:
             if route == "answer":
@@ -212,14 +211,13 @@ class _Handler(BaseHTTPRequestHandler):
                 session.undo(number=number)
         except FileError as error:
             self._say(HTTPStatus.INSUFFICIENT_STORAGE, {"error": f"Not kept: {error}"})
-        except StaleQuestionError as error:
-            self._say(HTTPStatus.CONFLICT, {**self._state(), "error": str(error)})
         except CrucialError as error:
             self._say(HTTPStatus.CONFLICT, {**self._state(), "error": str(error)})
         else:
             self._say(HTTPStatus.OK, self._state())
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, object]:
+        """Return all that the page shows."""
         session = self._own.session
         with session.lock:
             left, right = session.question
@@ -236,6 +234,7 @@ class _Handler(BaseHTTPRequestHandler):
             }
 
     def _export(self) -> None:
+        """Send the answers as CSV."""
         try:
             text = comparisons_csv(self._own.session.comparisons())
         except DataError:
@@ -248,12 +247,13 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def _picture(self, number: int) -> None:
+        """Send the picture of an item."""
         items = self._own.session.items
         picture = items[number].picture if number < len(items) else None
         if picture is None:
             raise _Refused(HTTPStatus.NOT_FOUND, "There is no such picture.")
         try:
-            # What was a picture at the start may have become a link since: not followed.
+            # What was a picture at the start may have become a link since, which is not followed.
             handle = os.open(picture.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with open(handle, "rb") as file:
                 if os.path.realpath(picture.path) != picture.path:
@@ -264,15 +264,14 @@ class _Handler(BaseHTTPRequestHandler):
         more = {"Content-Security-Policy": _PICTURE_POLICY}
         self._send(HTTPStatus.OK, data, picture.kind, more)
 
-    # How
-
-    def _say(self, status: HTTPStatus, data: dict[str, Any]) -> None:
+    def _say(self, status: HTTPStatus, data: dict[str, object]) -> None:
         text = json.dumps(data, ensure_ascii=True, allow_nan=False)
         self._send(status, text.encode(), "application/json")
 
     def _send(
         self, status: HTTPStatus, data: bytes, kind: str, more: dict[str, str] | None = None
     ) -> None:
+        """Send an answer; the headers close the page to everything else."""
         headers = {
             "Content-Type": kind,
             "Content-Length": str(len(data)),
@@ -297,7 +296,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._drain()
 
     def _drain(self) -> None:
-        """Take in a little of what was not read, or the refusal may not arrive."""
+        """Read some of what is left of the request, or the refusal may not arrive."""
         try:
             self.wfile.flush()
             self.connection.shutdown(socket.SHUT_WR)
@@ -309,8 +308,8 @@ class _Handler(BaseHTTPRequestHandler):
             pass
 
 
-def _shown(number: int, item: Item) -> dict[str, Any]:
-    """An item as the page shows it."""
+def _shown(number: int, item: Item) -> dict[str, object]:
+    """Return an item as the page shows it."""
     return {
         "item": number,
         "name": _text(item.name),

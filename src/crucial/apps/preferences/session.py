@@ -1,13 +1,13 @@
-"""Ask a person pair by pair, learn after every answer, keep every answer."""
+"""Ask a person pair by pair, update the ranking after every answer, and store every answer."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from crucial.apps.preferences.asking import next_pair
@@ -25,24 +25,24 @@ __all__ = ["Place", "PreferenceSession", "StaleQuestionError"]
 
 
 class StaleQuestionError(DataError):
-    """An answer to a question that is no longer asked."""
+    """Raised for an answer to a question that is no longer asked."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an item stands so far.
+    """The place of an item so far.
 
     Attributes
     ----------
     item : int
-        Its number.
+        Number of the item.
     name : str
     rank, rank_low, rank_high : int
-        Rank, and the ranks that are left open (90%).
+        Rank, and the ranks that are possible (90%).
     strength, low, high : float
-        Log-odds against the average, and where they are with 90%.
+        Log-odds against the average, and their interval (90%).
     asked : int
-        Answers it took part in.
+        Number of its answers.
     """
 
     item: int
@@ -59,20 +59,20 @@ class Place:
 class PreferenceSession:
     """Find a person's ranking of items with few questions.
 
-    Strengths are Bradley and Terry's with a normal prior (and alike for items with like
-    features); after every answer they are learned anew, and the pair that tells most is asked.
+    Strengths are Bradley and Terry's with a normal prior (similar for items with similar
+    features). They are fitted again after every answer, and the most informative pair is next.
 
     Parameters
     ----------
     items : Items, or sequence of names
     path : str or path, optional
-        Where answers are kept; a file that is there is gone on with. None keeps them in memory.
+        File of the answers, to be continued if it exists. None keeps answers in memory.
     features : array of shape (n_items, n_features), optional
         Numbers to learn from, NaN where missing.
     judge : str, optional
         Name of the person, for the comparisons.
     random_state : int, default=0
-        Breaks ties between pairs and chooses sides; the same answers lead to the same questions.
+        Breaks ties between pairs and chooses sides; the same answers give the same questions.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class PreferenceSession:
         items: Items | Sequence[str],
         path: PathLike | None = None,
         *,
-        features: Any = None,
+        features: ArrayLike | None = None,
         judge: str | None = None,
         random_state: int = 0,
     ) -> None:
@@ -138,7 +138,7 @@ class PreferenceSession:
 
     @property
     def posterior(self) -> Posterior:
-        """Strengths and how sure they are."""
+        """The distribution of the strengths."""
         return self._found
 
     @property
@@ -147,44 +147,42 @@ class PreferenceSession:
         return self._question
 
     def settled(self) -> float:
-        """Expected share of pairs in their right order."""
+        """Return the expected share of pairs in their right order."""
         return self._found.settled()
 
     def ranking(self) -> list[Place]:
-        """All items, best first."""
+        """Return all items, best first."""
         with self.lock, self._threads.limit(limits=1):
-            found = self._found
-            low, high = found.ranks()
-            reach = 1.645 * np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
-            order = np.argsort(-found.mean, kind="stable").tolist()
-            return [
-                Place(
-                    k,
-                    self.names[k],
-                    rank,
-                    min(int(low[k]), rank),
-                    max(int(high[k]), rank),
-                    float(found.mean[k]),
-                    float(found.mean[k] - reach[k]),
-                    float(found.mean[k] + reach[k]),
-                    int(self._counts[k]),
-                )
-                for rank, k in enumerate(order, 1)
-            ]
+            mean = self._found.mean
+            low, high = (ranks.tolist() for ranks in self._found.ranks())
+            reach = 1.645 * np.sqrt(np.maximum(np.diag(self._found.covariance), 0.0))
+            order = np.argsort(-mean, kind="stable").tolist()
+            strength, weakest, strongest, asked = (
+                column.tolist() for column in (mean, mean - reach, mean + reach, self._counts)
+            )
+        return [
+            Place(
+                item=k,
+                name=self.names[k],
+                rank=rank,
+                rank_low=min(low[k], rank),
+                rank_high=max(high[k], rank),
+                strength=strength[k],
+                low=weakest[k],
+                high=strongest[k],
+                asked=asked[k],
+            )
+            for rank, k in enumerate(order, 1)
+        ]
 
     def to_frame(self) -> Frame:
-        """The ranking as a frame."""
+        """Return the ranking as a frame."""
         places = self.ranking()
-        return as_frame(
-            {
-                name: [getattr(one, name) for one in places]
-                for name in Place.__dataclass_fields__
-                if name != "item"
-            }
-        )
+        names = [name for name in Place.__dataclass_fields__ if name != "item"]
+        return as_frame({name: [getattr(one, name) for one in places] for name in names})
 
     def comparisons(self) -> Comparisons:
-        """The answers as comparisons; skips say nothing.
+        """Return the answers as comparisons, without skips.
 
         Raises
         ------
@@ -192,32 +190,30 @@ class PreferenceSession:
             There is none yet.
         """
         with self.lock:
-            told = [one for one in self._journal.answers if one.answer != "skip"]
-        if not told:
+            decided = [one for one in self._journal.answers if one.answer != "skip"]
+        if not decided:
             raise DataError("there is no comparison yet.")
-        swapped = [one.answer == "right" for one in told]
+        swapped = [one.answer == "right" for one in decided]
         return Comparisons.from_columns(
-            [one.right if swap else one.left for one, swap in zip(told, swapped)],
-            [one.left if swap else one.right for one, swap in zip(told, swapped)],
-            tie=[one.answer == "tie" for one in told],
-            judge=None if self.judge is None else [self.judge] * len(told),
+            [one.right if swap else one.left for one, swap in zip(decided, swapped)],
+            [one.left if swap else one.right for one, swap in zip(decided, swapped)],
+            tie=[one.answer == "tie" for one in decided],
+            judge=None if self.judge is None else [self.judge] * len(decided),
         )
 
-    # What is said
-
     def answer(self, answer: str, *, number: int | None = None) -> None:
-        """Take the answer to the question, durably where there is a file.
+        """Take the answer to the question; it is on disk when this returns, if there is a file.
 
         Parameters
         ----------
         answer : {"left", "right", "tie", "skip"}
         number : int, optional
-            The `n_events` the question was asked at; another answer meanwhile is refused.
+            The `n_events` of the question; the answer to an earlier question is refused.
 
         Raises
         ------
         StaleQuestionError
-            The question has changed since; nothing was taken.
+            The question has changed since; the answer does not count.
         """
         check("answer", "answer", answer, one_of(*ANSWERS))
         with self.lock:
@@ -227,7 +223,7 @@ class PreferenceSession:
             self._learn()
 
     def undo(self, *, number: int | None = None) -> None:
-        """Take back the last answer that stands.
+        """Take back the last answer.
 
         Raises
         ------
@@ -240,14 +236,16 @@ class PreferenceSession:
                 raise DataError("there is no answer to take back.")
             last = self._journal.undo()
             self._learn()
-            # The same question again, as it was.
+            # Ask the same question again.
             self._question = (self._place[last.left], self._place[last.right])
 
     def _check_number(self, number: int | None) -> None:
+        """Refuse the number of an earlier question."""
         if number is not None and number != self.n_events:
-            raise StaleQuestionError("another answer was taken meanwhile; look at the page anew.")
+            raise StaleQuestionError("another answer was taken meanwhile; reload the page.")
 
     def _learn(self) -> None:
+        """Fit the strengths to all answers, and choose the next question."""
         n = len(self.names)
         asked = np.zeros((n, n), np.int64)
         counts = np.zeros(n, np.int64)
@@ -262,7 +260,7 @@ class PreferenceSession:
             share = {"left": 1.0, "right": 0.0, "tie": 0.5}[one.answer]
             wins += [(left, right, share)] if share else []
             wins += [(right, left, 1 - share)] if share < 1 else []
-        # (the matrices are small: threads that wait for each other cost more than they save)
+        # (the matrices are small: threads cost more than they save)
         with self._threads.limit(limits=1):
             self._fit(wins, asked, counts)
 
@@ -275,7 +273,7 @@ class PreferenceSession:
         self._question = next_pair(self._found, asked, rng)
 
     def close(self) -> None:
-        """Close the file; no more answers are taken."""
+        """Close the file; answers are no longer possible."""
         with self.lock:
             self._journal.close()
 

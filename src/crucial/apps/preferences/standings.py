@@ -1,10 +1,9 @@
-"""A leaderboard from comparisons or rankings, with what can be said about it and what not."""
+"""Leaderboards from comparisons or rankings, with intervals, ties and notes."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,12 +19,9 @@ from crucial.apps.preferences.strengths import (
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 from crucial.errors import DataError
-from crucial.inspection.results import Frame, as_frame, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.parameters import at_least, between, check, int_between, one_of
 from crucial.types import Bools, Floats, Ints
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["Leaderboard", "Standing", "leaderboard"]
 
@@ -38,18 +34,18 @@ class Standing:
     ----------
     item : str
     part : int
-        Which part of the graph it is in, from 1; ranks and strengths compare inside a part.
+        Part of the graph, from 1; ranks and strengths compare within a part.
     rank : int
     rank_low, rank_high : int
-        The best and the worst rank that sure differences leave open.
+        The best and the worst rank that sure differences leave possible.
     strength, low, high : float
         Log-odds against an average item of the part, and the interval.
     tied_with : tuple of str
-        Items of which it is not sure whether they are better or worse.
+        Items that are neither surely better nor surely worse.
     wins, losses, ties : float
         Weight of its comparisons; NaN in a leaderboard of rankings.
     boosted : float
-        Score by RankBoost on the judges' rankings; NaN without judges.
+        Score by `judge_ranking`; NaN without judges.
     """
 
     item: str
@@ -69,26 +65,26 @@ class Standing:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaderboard:
-    """What `leaderboard` found.
+    """Result of `leaderboard`.
 
     Attributes
     ----------
     standings : tuple of Standing
         Part after part, best first.
     groups : tuple of tuples of str
-        Longest runs of items among which no difference is sure; "tied for first" is the first.
+        Longest runs of items without a sure difference; the first is "tied for first".
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     circles : Circles or None
-        Of comparisons.
+        Contradictions among comparisons.
     agreement : JudgeAgreement or None
-        Of comparisons with two judges or more.
+        Agreement of two judges or more.
     judge_shares : dict or None
         Weight of each judge in the boosted scores.
     misordered : float
-        Share of the weight of decisions that the leaderboard has the other way round.
+        Share of the weight of decisions that contradict the leaderboard.
     notes : tuple of str
-        What to know before believing it.
+        What to know about the leaderboard.
     """
 
     standings: tuple[Standing, ...]
@@ -102,7 +98,7 @@ class Leaderboard:
 
     @property
     def n_parts(self) -> int:
-        """Parts of the graph; more than 1 cannot be compared with each other."""
+        """Number of connected parts; items of different parts cannot be compared."""
         return self.standings[-1].part
 
     def __repr__(self) -> str:
@@ -116,16 +112,14 @@ class Leaderboard:
         raise KeyError(item)
 
     def to_frame(self) -> Frame:
-        """One row an item, best first."""
+        """Return one row per item, best first."""
         names = [name for name in Standing.__dataclass_fields__ if name != "tied_with"]
-        columns: dict[str, list[Any]] = {
-            name: [getattr(one, name) for one in self.standings] for name in names
-        }
+        columns = {name: [getattr(one, name) for one in self.standings] for name in names}
         columns["tied_with"] = ["; ".join(one.tied_with) for one in self.standings]
         return as_frame(columns)
 
     def text(self, top: int | None = None) -> str:
-        """The leaderboard as lines of text."""
+        """Return the leaderboard as lines of text."""
         width = max(4, min(32, max(len(one.item) for one in self.standings)))
         lines = []
         part = 0
@@ -180,18 +174,18 @@ def leaderboard(
     Parameters
     ----------
     data : Comparisons or Rankings
-        A tie counts as half a win each way; in rankings as `choices_of_rankings` says.
+        A tie counts as half a win each way; in rankings see `choices_of_rankings`.
     prior : float, default=0.1
-        Every item is also taken to have drawn so many comparisons with an average one, which
-        keeps the strength of an item that never lost finite. 0 is maximum likelihood, and
-        resampling needs more than 0.
+        So many drawn comparisons with an average item are added for every item, which keeps the
+        strength of an item that never lost finite. 0 is maximum likelihood; resampling needs
+        more than 0.
     n_bootstrap : int, default=200
-        Resamplings for intervals and ties; 0 for none, and then nothing is called sure.
+        Resamplings for intervals and ties; with 0 no difference is sure.
     level : float, default=0.95
-        Of the intervals.
+        Confidence level of the intervals.
     resample_by : {"observation", "judge", "context"}, default="observation"
         What is drawn with replacement: single comparisons (rankings), or all those of a judge
-        or context together, where these do not count as independent.
+        or context together, if these are not independent.
     random_state : int, default=0
 
     Returns
@@ -225,34 +219,35 @@ def leaderboard(
     part = parts_of(choices.n_items, high, low)
     best = fit_strengths(choices, prior=prior)
     cluster = _cluster(data, resample_by)
-    ends, above = (best, best), np.zeros((len(best), len(best)), bool)
+    unknown = np.full(len(best), np.nan)
+    ends, above = (unknown, unknown), np.zeros((len(best), len(best)), bool)
     if n_bootstrap:
         # (an order that many voters gave is as many observations)
         copies = data.count if isinstance(data, Rankings) else None
         drawn = resample(choices, best, part, prior=prior, cluster=cluster, copies=copies,
                          n_bootstrap=n_bootstrap, level=level, seed=random_state)  # fmt: skip
         ends, above = drawn.intervals(), drawn.above()
-    else:
-        ends = (np.full(len(best), np.nan), np.full(len(best), np.nan))
     boosted = agreement = shares = None
     if isinstance(data, Comparisons) and len(data.judges) > 1:
         agreement = judge_agreement(data, prior=prior)
         weighed = judge_ranking(data)
         boosted, shares = weighed.scores, dict(zip(weighed.judges, weighed.shares.tolist()))
     standings, groups = _standings(data, part, best, ends, above, boosted)
+    groups = groups if n_bootstrap else ()
     return Leaderboard(
         standings,
-        groups if n_bootstrap else (),
+        groups,
         level,
         circles(data) if isinstance(data, Comparisons) else None,
         agreement,
         shares,
         _misordered(choices, best),
-        tuple(_notes(data, choices, part, groups if n_bootstrap else (), standings)),
+        tuple(_notes(choices, part, groups, standings)),
     )
 
 
 def _cluster(data: Comparisons | Rankings, by: str) -> Ints | None:
+    """Return the number of each observation's judge or context."""
     if by == "observation":
         return None
     found = getattr(data, by, None)
@@ -269,9 +264,10 @@ def _standings(
     above: Bools,
     boosted: Floats | None,
 ) -> tuple[tuple[Standing, ...], tuple[tuple[str, ...], ...]]:
+    """Return the standings, and the longest runs without a sure difference."""
     n = len(best)
     tallies = _tallies(data) if isinstance(data, Comparisons) else np.full((3, n), np.nan)
-    made: list[Standing] = []
+    found: list[Standing] = []
     groups: list[tuple[str, ...]] = []
     for number in range(int(part.max()) + 1):
         inside = np.flatnonzero(part == number)
@@ -283,7 +279,7 @@ def _standings(
         beaten, beats = sure.sum(axis=0), sure.sum(axis=1)
         for k, item in enumerate(order.tolist()):
             tied = [data.items[j] for j in order[~sure[k] & ~sure[:, k]].tolist() if j != item]
-            made.append(
+            found.append(
                 Standing(
                     data.items[item],
                     number + 1,
@@ -302,10 +298,11 @@ def _standings(
             )
         for run in runs_of_ties(order, above):
             groups.append(tuple(data.items[j] for j in run))
-    return tuple(made), tuple(groups)
+    return tuple(found), tuple(groups)
 
 
 def _tallies(data: Comparisons) -> Floats:
+    """Return the weight of wins, losses and ties of each item."""
     n = len(data.items)
     w = np.where(data.tie, 0.0, data.weight)
     t = np.where(data.tie, data.weight, 0.0)
@@ -316,7 +313,7 @@ def _tallies(data: Comparisons) -> Floats:
 
 
 def _misordered(choices: Choices, best: Floats) -> float:
-    """Share of the weight of (chosen, left) pairs that the strengths order the other way."""
+    """Return the share of the weight of (chosen, left) pairs that contradict the strengths."""
     weight = choices.weights()
     sizes = np.diff(choices.starts)
     high = np.repeat(choices.chosen, sizes)
@@ -326,19 +323,19 @@ def _misordered(choices: Choices, best: Floats) -> float:
 
 
 def _notes(
-    data: Comparisons | Rankings,
     choices: Choices,
     part: Ints,
     groups: tuple[tuple[str, ...], ...],
     standings: tuple[Standing, ...],
 ) -> list[str]:
+    """Return what to know about the leaderboard: parts, certain orders, ties for first."""
     notes = []
     n_parts = int(part.max()) + 1
     sizes = np.bincount(part)
     if n_parts > 1:
-        said = ", ".join(str(size) for size in sizes[:8]) + (", ..." if n_parts > 8 else "")
+        some = ", ".join(str(size) for size in sizes[:8]) + (", ..." if n_parts > 8 else "")
         notes.append(
-            f"the comparisons fall into {n_parts} parts (of {said} items) that nothing connects: "
+            f"the comparisons fall into {n_parts} parts (of {some} items) that nothing connects: "
             "items of different parts cannot be compared, ranks and strengths hold inside a part"
         )
     else:

@@ -4,16 +4,16 @@ A choice is an item taken from a set; its probability is e^s of the item over th
 e^s over the set. A comparison is a choice from two (Bradley & Terry 1952), a ranking is one
 choice after another from what is left (Luce 1959, Plackett 1975).
 
-The likelihood is concave in s, and Newton's method with a line search climbs it in a handful
-of steps. (Hunter's MM algorithm and spectral methods end in the same place after many more;
-the tests hold the three together.)
+The likelihood is concave in s, and Newton's method with a line search maximises it in a handful
+of steps. (Hunter's MM algorithm and spectral methods need many more for the same result; the tests
+compare the three.)
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,13 +23,15 @@ from crucial.parameters import between, check
 from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from crucial.data.comparisons import Comparisons
     from crucial.data.rankings import Rankings
 
 __all__ = ["Choices", "choices_of_comparisons", "choices_of_rankings", "fit_strengths"]
 
 
-_DENSE = 300  # items up to which the Newton system is a full matrix
+_DENSE = 300  # up to so many items, the Newton system is a dense matrix
 _MOST_STEPS = 100
 
 
@@ -48,7 +50,7 @@ class Choices:
         Observation ``source`` (a comparison, a ranking) adds ``share`` of its weight to
         choice ``choice``.
     weight : float64 array
-        Weight of every observation.
+        Weight of each observation.
     """
 
     n_items: int
@@ -61,13 +63,13 @@ class Choices:
     weight: Floats
 
     def weights(self, times: Floats | None = None) -> Floats:
-        """Weight of every choice, observation k counted ``times[k]`` times."""
+        """Return the weight of each choice, with observation k counted ``times[k]`` times."""
         each = self.weight if times is None else self.weight * times
         n = len(self.chosen)
         return _sums(self.choice, self.share * each[self.source], n)
 
     def edges(self, weight: Floats | None = None) -> tuple[Ints, Ints]:
-        """Pairs (chosen, left) of all choices that weigh something."""
+        """Return the pairs (chosen, left) of all choices with a weight above 0."""
         weight = self.weights() if weight is None else weight
         sizes = np.diff(self.starts)
         high = np.repeat(self.chosen, sizes)
@@ -76,7 +78,7 @@ class Choices:
 
 
 def choices_of_comparisons(comparisons: Comparisons) -> Choices:
-    """Each comparison is a choice from two; a tie is half a choice each way."""
+    """Turn each comparison into a choice from two; a tie is half a choice each way."""
     high, low, _, row = comparisons.directed()
     n = len(comparisons.items)
     keys, choice = np.unique(high * n + low, return_inverse=True)
@@ -95,10 +97,10 @@ def choices_of_comparisons(comparisons: Comparisons) -> Choices:
 
 
 def choices_of_rankings(rankings: Rankings) -> Choices:
-    """Each ranking is one choice after another from what it has not yet placed.
+    """Turn each ranking into one choice after another from what is left.
 
     The items of a tie are each chosen from the tie and all below (Breslow's rule). The last
-    group of a ranking says nothing more.
+    group of a ranking adds no choice.
     """
     chosen: list[int] = []
     sets: list[list[int]] = []
@@ -135,23 +137,23 @@ def fit_strengths(
     part: Ints | None = None,
     tol: float = 1e-10,
 ) -> Floats:
-    """The most likely strengths, of mean 0 in every part of the graph that hangs together.
+    """Return the most likely strengths, of mean 0 in every connected part of the graph.
 
     Parameters
     ----------
     choices : Choices
     prior : float
-        Every item is also taken to have drawn so many comparisons with an average item.
-        0 is plain maximum likelihood, which exists only if in each part no group of items
-        always wins against the rest.
+        So many drawn comparisons with an average item are added for every item. 0 is maximum
+        likelihood, which exists only if in each part no group of items always wins against the
+        rest.
     times : array, optional
         How often each observation counts; once by default.
     start : array, optional
-        Strengths to begin at.
+        Strengths to start from.
     part : int array, optional
-        Each item's part of the graph, where it is known already and there is a prior.
+        Connected part of each item, if it is known already and there is a prior.
     tol : float
-        Where to stop: largest change of a strength, as a share of the largest strength.
+        Largest change of a strength to stop at, as a share of the largest strength.
 
     Returns
     -------
@@ -178,7 +180,7 @@ def fit_strengths(
         scale = min(1.0, 10.0 / size) if size else 1.0  # (a far start overshoots)
         for _ in range(60):
             moved = model.value(s + scale * step)
-            # (rounding: near the top the value stands still while s still gets better)
+            # (near the maximum, rounding hides the last improvements of s)
             if moved >= value - 1e-12 * (1.0 + abs(value)):
                 break
             scale /= 2
@@ -189,12 +191,12 @@ def fit_strengths(
 
 
 def _sums(where: Ints, values: Floats, n: int) -> Floats:
-    """Sums of values by place."""
+    """Return sums of values by place."""
     return np.bincount(where, values, minlength=n).astype(np.float64)
 
 
 def centred(s: Floats, part: Ints) -> Floats:
-    """Strengths of mean 0 in each part."""
+    """Return strengths of mean 0 in each part."""
     sizes = np.bincount(part)
     return np.asarray(s - (np.bincount(part, s) / sizes)[part])
 
@@ -209,10 +211,12 @@ class _Likelihood:
         self.taken = _sums(choices.chosen, weight, self.n)
 
     def value(self, s: Floats) -> float:
+        """Return the log-likelihood."""
         drawn = self.prior * (0.5 * s - np.logaddexp(0.0, s)).sum()
         return float(self.taken @ s - self._logs(s) + drawn)
 
     def newton_step(self, s: Floats) -> Floats:
+        """Return the step of Newton's method."""
         from scipy.sparse import diags_array
 
         expected, crossed = self._expected(s)
@@ -222,7 +226,7 @@ class _Likelihood:
         return self._solved(diags_array(diagonal) - crossed, slope, diagonal)
 
     def _shares(self, s: Floats) -> tuple[Floats, Floats]:
-        """Probability of every member of every set; log of each set's sum."""
+        """Return the probability of each member of each set, and the log of each set's sum."""
         scores = s[self.members]
         top = np.maximum.reduceat(scores, self.starts[:-1])
         share = np.exp(scores - np.repeat(top, self.sizes))
@@ -232,8 +236,8 @@ class _Likelihood:
     def _logs(self, s: Floats) -> float:
         return float(self.weight @ self._shares(s)[1])
 
-    def _expected(self, s: Floats) -> tuple[Floats, Any]:
-        """How often each item should have been chosen; sums of products of probabilities."""
+    def _expected(self, s: Floats) -> tuple[Floats, csr_array]:
+        """Return expected choices of each item, and sums of products of probabilities."""
         from scipy.sparse import csr_array
 
         share, _ = self._shares(s)
@@ -243,8 +247,8 @@ class _Likelihood:
         W = csr_array((weighted, self.members, self.starts), shape=shape)
         return _sums(self.members, weighted, self.n), P.T @ W
 
-    def _solved(self, curve: Any, slope: Floats, diagonal: Floats) -> Floats:
-        """Solve the Newton system; without a prior a part may move as a whole, and does not."""
+    def _solved(self, curve: csr_array, slope: Floats, diagonal: Floats) -> Floats:
+        """Solve the Newton system; without a prior, the mean of each part is kept."""
         parts = int(self.part.max()) + 1
         free = 1.0 / np.bincount(self.part, minlength=parts) if self.prior == 0 else np.zeros(parts)
         tiny = 1e-13 * float(diagonal.max(initial=1.0))  # (curvature lost to rounding)
@@ -270,7 +274,7 @@ class _Likelihood:
 
 
 class _PairLikelihood(_Likelihood):
-    """The same where every set is a pair; both directions of a pair are one set."""
+    """The same for sets of two; both directions of a pair are one set."""
 
     def __init__(self, choices: Choices, weight: Floats, prior: float, part: Ints) -> None:
         super().__init__(choices, weight, prior, part)
@@ -282,7 +286,7 @@ class _PairLikelihood(_Likelihood):
     def _logs(self, s: Floats) -> float:
         return float(self.weight @ np.logaddexp(s[self.first], s[self.second]))
 
-    def _expected(self, s: Floats) -> tuple[Floats, Any]:
+    def _expected(self, s: Floats) -> tuple[Floats, csr_array]:
         from scipy.sparse import coo_array
 
         d = np.clip(s[self.first] - s[self.second], -700, 700)

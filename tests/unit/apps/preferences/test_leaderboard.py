@@ -147,7 +147,7 @@ def test_agreement_on_the_same_pair_is_counted_by_hand():
     )
     found = judge_agreement(made)
     assert (found.n_same_pair, found.same_pair) == (3, pytest.approx(1 / 3))
-    with pytest.raises(DataError, match="do not say who judged"):
+    with pytest.raises(DataError, match="have no judges"):
         judge_agreement(Comparisons.from_columns(["a"], ["b"]))
 
 

@@ -136,7 +136,7 @@ def test_wrong_hosts(server, method, route):
             server, method, own(server, route), host=host, body=good_body(server, method)
         )
         assert status == 403, host
-        assert b"not the name" in body
+        assert b"has another address" in body
     assert unchanged(server)
     host = f"LOCALHOST:{server.port}"
     status, _, _ = ask(

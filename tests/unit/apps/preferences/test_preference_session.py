@@ -107,7 +107,7 @@ def test_the_pair_that_tells_most_is_asked():
 
 
 def test_many_items_are_looked_at_roughly(monkeypatch):
-    monkeypatch.setattr("crucial.apps.preferences.asking._LOOKED_AT", 5)
+    monkeypatch.setattr("crucial.apps.preferences.asking._MAX_PAIRS", 5)
     found = learn_posterior(
         np.array([0, 0, 1]), np.array([1, 2, 2]), np.full(3, 9.0), prior_precision(5)
     )
@@ -438,5 +438,5 @@ def test_bad_columns_of_items(photos):
     with pytest.raises(FileError, match="line 1: there is no column 'cost'; columns: 'item'"):
         read_items(table, features=["cost"])
     (photos / "e.txt").write_text("\n")
-    with pytest.raises(FileError, match="the file is empty: expected an item a line"):
+    with pytest.raises(FileError, match="the file is empty: expected one item per line"):
         read_items(photos / "e.txt")
