@@ -1,4 +1,4 @@
-"""From a ranking to a classification: the scores of a ranker with an intercept."""
+"""Classify by the scores of a ranker and an intercept."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, TableLike, VectorLike
 
 __all__ = ["ClassSums", "RankingClassifier", "make_classifier"]
 
 
 @dataclass(frozen=True)
 class ClassSums:
-    """What a classifier needs of the rows that a ranker learned from.
+    """Sums over the rows of two classes, from which the intercept follows.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ClassSums:
 
     @classmethod
     def of(cls, feedback: Feedback, scores: Floats) -> ClassSums:
-        """Sum over the rows of a feedback of two labels."""
+        """Compute the sums over the rows of feedback of two labels."""
         classes = feedback.two_classes()
         assert classes is not None
         return cls(classes.low, classes.high, *log_class_sums(feedback, scores))
@@ -76,17 +76,17 @@ _BOOSTED = Rule(
 
 @with_parameters
 class RankingClassifier(ClassifierMixin, BaseEstimator):
-    """Two classes, told apart by the score of a ranker: ``sign(H(x) + b)``.
+    """Classify into two classes by the score of a ranker: ``sign(H(x) + b)``.
 
-    Made by ``to_classifier()`` of a fitted ranker; it can also be fitted itself, which fits
-    a copy of the ranker, so that scikit-learn's tools for classifiers apply: to calibrate
-    while fitting, for example, put it into `sklearn.calibration.CalibratedClassifierCV`.
+    ``to_classifier()`` of a fitted ranker returns one. ``fit`` fits a copy of the ranker, so
+    that scikit-learn's tools for classifiers apply: to calibrate while fitting, for example,
+    put it into `sklearn.calibration.CalibratedClassifierCV`.
 
     Attributes
     ----------
     classes_ : array of shape (2,)
     intercept_ : float
-        b, by which decisions are higher than scores.
+        b, the difference of decisions and scores.
     ranker_ : the fitted ranker
     """
 
@@ -104,7 +104,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: VectorLike, sample_weight: VectorLike | None = None) -> Self:
         """Fit a copy of the ranker and the intercept.
 
         Parameters
@@ -122,9 +122,9 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         if weights is not None and len(np.unique(codes[weights > 0])) < 2:
             raise DataError(f"{owner}: rows of only one class have a sample_weight above zero.")
         ranker = clone(self.ranker).fit(instances, codes, sample_weight=weights)
-        return self._take(ranker, ranker.to_classifier().intercept_, classes)
+        return self._set_fitted(ranker, ranker.to_classifier().intercept_, classes)
 
-    def _take(self, ranker: Any, intercept: float, classes: NDArray[Any]) -> Self:
+    def _set_fitted(self, ranker: Any, intercept: float, classes: NDArray[Any]) -> Self:
         """Set the fitted attributes."""
         self.ranker_, self.intercept_, self.classes_ = ranker, intercept, classes
         self.n_features_in_ = ranker.n_features_in_
@@ -134,33 +134,33 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             del self.feature_names_in_
         return self
 
-    def decision_function(self, X: Any) -> Floats:
-        """``H(x) + b``: above 0 for the second class."""
+    def decision_function(self, X: TableLike) -> Floats:
+        """Return ``H(x) + b`` of every row: above 0 for the second class."""
         check_is_fitted(self, "ranker_")
         scores: Floats = self.ranker_.predict(X)
         return scores + self.intercept_
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of both classes.
+    def predict_proba(self, X: TableLike) -> Floats:
+        """Return the probabilities of both classes for every row.
 
-        ``1 / (1 + exp(-2 (H(x) + b)))`` for the second, the link of the exponential loss. It is
-        not calibrated: right for a decision function that has converged on unlimited data, far
-        too sure of itself for one that is boosted for long.
+        That of the second is ``1 / (1 + exp(-2 (H(x) + b)))``, the link of the exponential loss.
+        It is not calibrated: right for a decision function that has converged on unlimited data,
+        and far too confident for one that was boosted for long.
         """
         decision = self.decision_function(X)
         good = np.exp(-np.logaddexp(0.0, -2.0 * decision))
         bad = np.exp(-np.logaddexp(0.0, 2.0 * decision))
         return np.column_stack((bad, good))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row: the more probable one, the first if both are."""
+    def predict(self, X: TableLike) -> NDArray[Any]:
+        """Return the more probable class of every row, the first if both are."""
         good = self.decision_function(X) > 0.0
         chosen: NDArray[Any] = self.classes_[good.astype(np.int64)]
         return chosen
 
 
-def _two_classes(y: Any, owner: str) -> tuple[NDArray[Any], Ints]:
-    """The two classes and which of them every row has; in scikit-learn's words if not two."""
+def _two_classes(y: VectorLike | None, owner: str) -> tuple[NDArray[Any], Ints]:
+    """Return the two classes, and the number of each row's class."""
     column, kind = read_targets(y, owner)
     if kind != "binary":
         raise DataError(
@@ -174,18 +174,21 @@ def _two_classes(y: Any, owner: str) -> tuple[NDArray[Any], Ints]:
 
 def make_classifier(
     ranker: Any,
-    known: ClassSums | None,
+    sums: ClassSums | None,
     calibrated: bool | str,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    X: TableLike | None,
+    y: VectorLike | None,
+    sample_weight: VectorLike | None,
 ) -> Any:
-    """See ``to_classifier`` of the rankers.
+    """Return the classifier that ``to_classifier`` of a ranker returns.
 
     Parameters
     ----------
-    known : ClassSums or None
-        Of the rows that the ranker was fitted to; None if they were not of two labels.
+    ranker : BoostedRanker
+    sums : ClassSums or None
+        Over the rows that the ranker was fitted to; None if they were not of two labels.
+    calibrated, X, y, sample_weight
+        As in ``to_classifier``.
     """
     owner = type(ranker).__name__
     check("to_classifier", "calibrated", calibrated, one_of(False, "sigmoid", "isotonic"))
@@ -202,35 +205,43 @@ def make_classifier(
                 f"calibrated={calibrated!r} needs rows to learn it from: to_classifier("
                 f"{calibrated!r}, X, y), better with rows that fit has not seen."
             )
-        if known is None:
+        if sums is None:
             raise NotRankedError(
                 f"this {owner} was not fitted to labels of two values, so nothing says where its "
                 "scores part two classes. Give rows of two classes: to_classifier(X=X, y=y)."
             )
-        return RankingClassifier(clone(ranker))._take(ranker, known.intercept, known.classes)
+        return RankingClassifier(clone(ranker))._set_fitted(ranker, sums.intercept, sums.classes)
     classes, codes = _two_classes(y, "to_classifier")
     scores = ranker.predict(X)
     weights = check_weights(sample_weight, len(scores))
-    if known is None:
+    if sums is None:
         feedback = LabelFeedback(codes, weight=weights)
-        known = ClassSums.of(feedback, scores[feedback.rows])
-    elif not np.array_equal(classes, known.classes):
+        sums = ClassSums.of(feedback, scores[feedback.rows])
+    elif not np.array_equal(classes, sums.classes):
         raise DataError(
-            f"y must have the labels that {owner} was fitted to, {known.classes.tolist()}. "
+            f"y must have the labels that {owner} was fitted to, {sums.classes.tolist()}. "
             f"Got {classes.tolist()}."
         )
-    made = RankingClassifier(clone(ranker))._take(ranker, known.intercept, classes)
-    return made if calibrated is False else _calibrated(made, str(calibrated), X, y, weights)
+    classifier = RankingClassifier(clone(ranker))._set_fitted(ranker, sums.intercept, classes)
+    if calibrated is False:
+        return classifier
+    return _calibrated(classifier, str(calibrated), X, y, weights)
 
 
-def _calibrated(made: RankingClassifier, method: str, X: Any, y: Any, weights: Any) -> Any:
-    """scikit-learn's calibration of a fitted classifier."""
+def _calibrated(
+    classifier: RankingClassifier,
+    method: str,
+    X: TableLike,
+    y: VectorLike | None,
+    weights: Floats | None,
+) -> Any:
+    """Calibrate a fitted classifier by scikit-learn."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.frozen import FrozenEstimator
 
     # Nothing is refitted, so that there is nothing to hold out: all rows are one fold.
     rows = np.arange(len(np.asarray(y)))
-    found = CalibratedClassifierCV(
-        FrozenEstimator(made), method=method, cv=[(rows, rows)], ensemble=False
+    calibrated = CalibratedClassifierCV(
+        FrozenEstimator(classifier), method=method, cv=[(rows, rows)], ensemble=False
     )
-    return found.fit(X, y, sample_weight=weights)
+    return calibrated.fit(X, y, sample_weight=weights)

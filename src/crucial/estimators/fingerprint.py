@@ -1,4 +1,4 @@
-"""Telling whether two fits see the same data."""
+"""Fingerprints, to recognise the data of an earlier fit."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 
 from crucial.data.instances import Instances
 from crucial.feedback.base import Feedback
+from crucial.parameters import plain
 
 __all__ = ["fingerprint"]
 
 
-def fingerprint(instances: Instances, feedback: Feedback, parameters: Mapping[str, Any]) -> str:
-    """Hash of everything a fit depends on."""
+def fingerprint(instances: Instances, feedback: Feedback, parameters: Mapping[str, object]) -> str:
+    """Return a hash of everything that a fit depends on."""
     digest = hashlib.blake2b(digest_size=16)
     table = instances.table
     # At scores of no pattern, since at equal ones other pairs may have the same potentials.
@@ -29,6 +30,6 @@ def fingerprint(instances: Instances, feedback: Feedback, parameters: Mapping[st
         digest.update(np.ascontiguousarray(array).data)
     for name, value in sorted(parameters.items()):
         # (the repr of a long array leaves its middle out)
-        said = value.tolist() if isinstance(value, np.ndarray) else value
-        digest.update(f"{name}={said!r};".encode())
+        written = value.tolist() if isinstance(value, np.ndarray) else plain(value)
+        digest.update(f"{name}={written!r};".encode())
     return digest.hexdigest()

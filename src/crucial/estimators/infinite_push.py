@@ -54,7 +54,7 @@ class InfinitePush(RidgeRanker):
     [2, 1, 3]
     """
 
-    abstentions = "learned"
+    _abstentions = "learned"
 
     l2: float = parameter(
         text="Ridge on the weights; above 0. The smaller, the closer the top is fitted.",

@@ -1,4 +1,4 @@
-"""Ranking the labels of an instance: AdaBoost.MH and AdaBoost.MR."""
+"""AdaBoost.MH and AdaBoost.MR, which rank the labels of a row, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class LabelRanker(ClassifierMixin, Binned, TableEstimator):
     """Rank the labels of every instance, the right ones on top (Schapire & Singer 1999).
 
     Every round adds a stump: one threshold of one feature, with a prediction for every label
-    on either side and one where the feature abstains. ``f(x, l)`` is the sum. Learns from one
-    label an instance (multiclass) or from a set of labels (multilabel).
+    on either side and one where the feature abstains. ``f(x, l)`` is the sum. It learns from
+    one label per instance (multiclass) or from a set of labels (multilabel).
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class LabelRanker(ClassifierMixin, Binned, TableEstimator):
 
     Notes
     -----
-    Pickle it (or use joblib) to keep it: a model file, as rankers of instances write it,
-    holds one score an instance and not one a label.
+    Pickle it (or use joblib) to store it: a model file, as rankers of instances write it,
+    describes one score per instance and not one per label.
 
     Examples
     --------
@@ -115,11 +115,12 @@ class LabelRanker(ClassifierMixin, Binned, TableEstimator):
         counted = np.ones(len(rows)) if weights is None else weights[rows]
         _check_contrast(right, multilabel)
         threads = count_threads(self.n_jobs)
-        given = None if weights is None else counted
-        bins = Bins.build(instances, rows, given, self.max_bins, threads)
+        bins = Bins.build(
+            instances, rows, None if weights is None else counted, self.max_bins, threads
+        )
         objective = LABEL_OBJECTIVES[self.objective](right, counted)
         discrete = self.predictions == "discrete"
-        made = boost_labels(
+        ensemble = boost_labels(
             LabelStumpSearch(bins, len(classes), discrete, threads),
             objective,
             float(counted.sum()) * len(classes),
@@ -127,43 +128,43 @@ class LabelRanker(ClassifierMixin, Binned, TableEstimator):
             rate=self.learning_rate,
             discrete=discrete,
         )
-        if not made.rounds:
+        if not ensemble.rounds:
             warn_caller(
-                f"no round could be made ({made.stopped}); all scores are the same.",
+                f"no round could be made ({ensemble.stopped}); all scores are the same.",
                 NoProgressWarning,
             )
         self.classes_, self.multilabel_ = classes, multilabel
-        self.trace_, self.stopped_ = tuple(made.rounds), made.stopped
+        self.trace_, self.stopped_ = tuple(ensemble.rounds), ensemble.stopped
         self.model_ = LabelModel(
             instances.n_features,
             len(classes),
-            tuple(one.stump for one in made.rounds),
-            _intercept(objective, made.scores),
+            tuple(one.stump for one in ensemble.rounds),
+            _intercept(objective, ensemble.scores),
         )
         return self
 
     # -- using it -----------------------------------------------------------------
 
     def label_scores(self, X: TableLike) -> Floats:
-        """``f(x, l) + b`` of every row and label: shape (n_rows, n_labels).
+        """Return ``f(x, l) + b`` of every row and label, of shape (n_rows, n_labels).
 
-        b is the same for all; with it, right and wrong labels of the training rows weigh the
-        same in AdaBoost.MH's objective, so that a label is rather right than wrong above 0.
+        b is the same for all. With it, right and wrong labels of the training rows weigh the
+        same in AdaBoost.MH's objective, so that a label above 0 is more likely right than wrong.
         """
         check_is_fitted(self, "model_")
         return self.model_.predict(self._checked_table(X))
 
     def rank_labels(self, X: TableLike) -> NDArray[Any]:
-        """The labels of every row, the highest score first (equal ones as in ``classes_``)."""
+        """Return the labels of every row, the highest score first (ties as in ``classes_``)."""
         scores = self.label_scores(X)
         order = np.argsort(-scores, axis=1, kind="stable")
         ranked: NDArray[Any] = self.classes_[order]
         return ranked
 
     def decision_function(self, X: TableLike) -> Floats:
-        """`label_scores` in the form scikit-learn wants.
+        """Return `label_scores` in scikit-learn's form.
 
-        Half of the difference of both scores, of shape (n_rows,), for two classes.
+        For two classes that is half of the difference of both scores, of shape (n_rows,).
         """
         scores = self.label_scores(X)
         if len(self.classes_) == 2 and not self.multilabel_:
@@ -171,7 +172,7 @@ class LabelRanker(ClassifierMixin, Binned, TableEstimator):
         return scores
 
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """The label with the highest score; for a multilabel y, 1 for every score above 0."""
+        """Return the label with the highest score; for a multilabel y, 1 for scores above 0."""
         scores = self.label_scores(X)
         if self.multilabel_:
             return (scores > 0.0).astype(np.int64)
@@ -181,7 +182,7 @@ class LabelRanker(ClassifierMixin, Binned, TableEstimator):
     def score(
         self, X: TableLike, y: VectorLike, *, sample_weight: VectorLike | None = None
     ) -> float:
-        """Label ranking average precision, scikit-learn's; for one label a row, its mean 1/rank.
+        """Return scikit-learn's label ranking average precision; for one label, the mean 1/rank.
 
         Parameters
         ----------
@@ -197,7 +198,7 @@ class LabelRanker(ClassifierMixin, Binned, TableEstimator):
 
 
 def _read_labels(y: VectorLike, n_rows: int) -> tuple[NDArray[Any], Bools, bool]:
-    """The labels, which of them each row has, and whether y was a matrix."""
+    """Return the labels, which of them each row has, and whether y is a matrix."""
     values, kind = read_targets(y, "LabelRanker")
     if len(values) != n_rows:
         raise DataError(
@@ -211,10 +212,10 @@ def _read_labels(y: VectorLike, n_rows: int) -> tuple[NDArray[Any], Bools, bool]
 
 
 def _read_known(y: VectorLike, classes: NDArray[Any], multilabel: bool, n_rows: int) -> Bools:
-    """Which of the labels of fit each row has; refuses others."""
+    """Return which of the labels of fit each row has; other labels are refused."""
     found, right, matrix = _read_labels(y, n_rows)
     if matrix != multilabel or (matrix and len(found) != len(classes)):
-        form = f"a matrix of {len(classes)} columns" if multilabel else "one label a row"
+        form = f"a matrix of {len(classes)} columns" if multilabel else "one label per row"
         raise DataError(f"y must have the form that it had in fit, {form}.")
     if matrix:
         return right
@@ -227,7 +228,7 @@ def _read_known(y: VectorLike, classes: NDArray[Any], multilabel: bool, n_rows: 
 
 
 def _check_contrast(right: Bools, multilabel: bool) -> None:
-    """Refuse labels of which nothing can be learned."""
+    """Refuse labels that are the same for all rows."""
     if multilabel and (right.all() or not right.any()):
         raise DataError("y gives every row the same labels, all or none: nothing to tell apart.")
     if not multilabel and len(np.flatnonzero(right.any(axis=0))) < 2:
@@ -238,6 +239,6 @@ def _check_contrast(right: Bools, multilabel: bool) -> None:
 
 
 def _intercept(objective: LabelObjective, scores: Floats) -> float:
-    """``b = .5 ln(F+ / F-)`` over (row, label) (Rudin & Schapire 2009, corollary 13)."""
+    """Return ``b = .5 ln(F+ / F-)`` over (row, label) (Rudin & Schapire 2009, corollary 13)."""
     good, bad = objective.log_parts(scores)
     return 0.5 * (good - bad)

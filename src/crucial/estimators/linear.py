@@ -118,7 +118,7 @@ class RidgeRanker(LinearRanker):
     """
 
     #: What happens where a feature abstains; see `Design`.
-    abstentions: ClassVar[Literal["mean", "learned"]] = "mean"
+    _abstentions: ClassVar[Literal["mean", "learned"]] = "mean"
 
     l2: float = parameter(above(0), "Ridge on the weights; above 0.", default=0.01, kw_only=False)
     tol: float = parameter(
@@ -131,7 +131,7 @@ class RidgeRanker(LinearRanker):
         raise NotImplementedError
 
     def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
-        design = Design.of(instances, feedback.rows, feedback.weight, abstentions=self.abstentions)
+        design = Design.of(instances, feedback.rows, feedback.weight, abstentions=self._abstentions)
         found = self._minimise(design.matrix, feedback)
         self.objective_, self.gap_, self.n_iter_ = found.value, found.gap, max(1, found.n_iter)
         figures = {"objective": found.value, "gap": found.gap}

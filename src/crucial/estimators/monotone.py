@@ -1,4 +1,4 @@
-"""What users may say about the direction of features."""
+"""Monotone constraints, as users write them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from crucial.parameters import refuse
 __all__ = ["monotone_signs"]
 
 
-def monotone_signs(owner: str, given: Any, instances: Instances) -> NDArray[np.int8] | None:
-    """Monotone constraints as one of -1, 0, 1 a feature.
+def monotone_signs(owner: str, constraints: Any, instances: Instances) -> NDArray[np.int8] | None:
+    """Return monotone constraints as -1, 0 or 1 per feature.
 
     Parameters
     ----------
     owner : str
         Whose parameter it is, for messages.
-    given : sequence of one a feature, mapping from feature number or name, or None
+    constraints : sequence of one per feature, mapping from feature number or name, or None
     """
-    if given is None:
+    if constraints is None:
         return None
     n = instances.n_features
     values: list[Any]
-    if isinstance(given, Mapping):
+    if isinstance(constraints, Mapping):
         values = [0] * n
-        keys = list(given)
+        keys = list(constraints)
         if instances.names is None and any(isinstance(k, str) for k in keys):
             raise DataError(
                 "monotone_constraints calls features by name, but X has no feature names; "
@@ -40,10 +40,10 @@ def monotone_signs(owner: str, given: Any, instances: Instances) -> NDArray[np.i
         for at, key in zip(where, keys):
             if not isinstance(at, int | np.integer) or not 0 <= at < n:
                 raise DataError(f"monotone_constraints: there is no feature {key!r}.")
-            values[at] = given[key]
+            values[at] = constraints[key]
     else:
-        values = list(given) if np.iterable(given) else []
+        values = list(constraints) if np.iterable(constraints) else []
     if len(values) != n or not all(np.ndim(v) == 0 and v in (-1, 0, 1) for v in values):
         rule = f"one of -1, 0, 1 for each of the {n} features"
-        raise refuse(owner, "monotone_constraints", rule, given)
+        raise refuse(owner, "monotone_constraints", rule, constraints)
     return np.array(values, np.int8)

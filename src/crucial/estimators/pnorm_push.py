@@ -28,8 +28,8 @@ class _Exponent:
             MAX_P,
             remedy="For the limit of large p use InfinitePush, which minimises the maximum itself.",
         ),
-        "In [1, 100]. The limit of a growing p, the infinite push, is another problem: "
-        "`InfinitePush`.",
+        "Power of the push, in [1, 100]. Its limit for large p, the infinite push, is another "
+        "problem: `InfinitePush`.",
         default=4.0,
         kw_only=False,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from crucial.parameters import lookup
+
 __all__ = ["RANKERS", "ranker_class"]
 
 # Where each lives: imported on first use, so that listing the names costs nothing.
@@ -26,15 +28,13 @@ RANKERS: dict[str, str] = {
 
 
 def ranker_class(name: str) -> type[Any]:
-    """The estimator of that name.
+    """Return the estimator of a name.
 
     Examples
     --------
     >>> ranker_class("rankboost").__name__
     'RankBoost'
     """
-    from crucial.parameters import lookup  # (imports numpy, which the names alone do without)
-
     module, _, attribute = lookup(RANKERS, name, "ranker").partition(":")
     found: type[Any] = getattr(import_module(module), attribute)
     return found

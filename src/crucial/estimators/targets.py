@@ -1,4 +1,4 @@
-"""Classes as labels, checked as scikit-learn checks them."""
+"""Read classes as scikit-learn does."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["read_targets"]
 
 
 def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
-    """Classes of the rows, or a matrix of 0 and 1, and scikit-learn's name for the kind.
+    """Return the classes of the rows, or a matrix of 0 and 1, and scikit-learn's name of the kind.
 
     Parameters
     ----------
-    y : one class a row, of any one type, or a matrix of 0 and 1, dense or sparse
+    y : one class per row, of any one type, or a matrix of 0 and 1, dense or sparse
     owner : str
-        Who asks, for messages.
+        The estimator, for messages.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
             return np.asarray(y.toarray() if hasattr(y, "toarray") else y), kind
         if kind not in ("binary", "multiclass"):
             raise DataError(
-                f"Unknown label type: {kind}. {owner} takes one class a row (or, where there can "
+                f"Unknown label type: {kind}. {owner} takes one class per row (or, where there can "
                 "be several, a matrix of 0 and 1)."
             )
         return column_or_1d(y, warn=True), kind

@@ -157,7 +157,7 @@ def test_other_labels_than_those_of_fit():
     ranker = LabelRanker(2).fit(X, Y)
     with pytest.raises(DataError, match=r"labels that fit has not seen: \[11\]"):
         ranker.score(X[:2], [0, 11])
-    with pytest.raises(DataError, match="the form that it had in fit, one label a row"):
+    with pytest.raises(DataError, match="the form that it had in fit, one label per row"):
         ranker.score(X[:2], [[0, 1], [1, 1]])
     many = LabelRanker(2).fit(X, PROPERTIES[Y])
     with pytest.raises(DataError, match="a matrix of 5 columns"):
