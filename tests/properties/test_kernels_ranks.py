@@ -45,7 +45,8 @@ def positions(kernel, values, sizes, centres, weight):
     starts = np.concatenate(([0], np.cumsum(sizes)))
     out = np.full(len(values), -1.0)
     mass = np.zeros(0) if weight is None else np.array(weight, float)
-    args = (values, mass, regions.cuts, regions.by_interval, regions.direction, starts)
+    cuts = (regions.cuts, regions.by_interval, regions.direction)
+    args = (values, mass, cuts, starts)
     half = len(sizes) // 2
     kernel(*args, 0, half, out)
     kernel(*args, half, len(sizes), out)

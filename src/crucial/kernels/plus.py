@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -12,10 +13,12 @@ from crucial.kernels.plain import plus as plain
 from crucial.kernels.plain.plus import stump_sums
 from crucial.kernels.sizes import is_small
 from crucial.kernels.threads import run_all
-from crucial.types import Bools, Bytes, Codes, Floats, Ints
+from crucial.types import Bytes, Codes, Floats, Ints
 
 __all__ = ["PlusSums", "stump_sums"]
 
+# Pairs per block. Blocks depend on the pairs alone, so that threads cannot change a sum.
+_BLOCK = 200_000
 # Rows times features from which threads share out the features.
 _SHARED = 400_000
 
@@ -23,60 +26,57 @@ _SHARED = 400_000
 class PlusSums:
     """Sums over pairs and over the ones of stumps, of one fit.
 
-    The arguments of each method are documented in `crucial.kernels.plain.plus`.
-
     Parameters
     ----------
-    n_pairs, rounds : int
-        Every pair is visited in every round: their product decides which kernels run.
+    start : int array of shape (n_rows + 1,)
+        The pairs that row x should win are ``start[x]:start[x + 1]``.
+    low : int32 array of shape (n_pairs,)
+        The loser of each pair.
+    rounds : int
+        Every pair is visited in every round: pairs times rounds decide which kernels run.
     threads : int
     """
 
-    def __init__(self, n_pairs: int, rounds: int, threads: int) -> None:
-        self._threads = threads
+    def __init__(self, start: Ints, low: NDArray[np.int32], rounds: int, threads: int) -> None:
+        self._start, self._low, self._threads = start, low, threads
+        self._blocks = _cut(start)
+        n_rows = len(start) - 1
+        self._win, self._lose = np.zeros(n_rows), np.zeros((len(self._blocks), n_rows))
+        self._sums = np.zeros((len(self._blocks), 4))
         self._kernels: ModuleType = plain
-        if not is_small(n_pairs, rounds):
+        if not is_small(len(low), rounds):
             from crucial.kernels.compiled import plus as compiled
 
             self._kernels = compiled
 
     def pair_step(
-        self,
-        blocks: list[tuple[int, int]],
-        start: Ints,
-        low: NDArray[np.int32],
-        output: Bytes,
-        factors: Floats,
-        d: Floats,
-        e: Floats,
-        win: Floats,
-        lose: Floats,
-        sums: Floats,
-    ) -> None:
-        """Multiply pair weights by a ranker's factors; add them up block by block.
+        self, output: Bytes, factors: Floats, d: Floats, e: Floats
+    ) -> tuple[Floats, Floats]:
+        """Multiply pair weights by the factors of a {0, 1} ranker.
 
-        ``lose`` and ``sums`` have one row per block, a range of winners.
+        See `crucial.kernels.plain.plus.pair_step` for the parameters.
+
+        Returns
+        -------
+        net : array of shape (n_rows,)
+            Weight d of the pairs that a row should win minus that of those it should lose.
+        sums : array of shape (4,)
+            Of d, of e, and of d over the tied and over the right pairs.
         """
-        step = partial(self._kernels.pair_step, start, low, output, factors, d, e)
-        run_all(
-            self._threads,
-            [partial(step, a, b, win, lose[i], sums[i]) for i, (a, b) in enumerate(blocks)],
-        )
+        step = partial(self._kernels.pair_step, self._start, self._low, output, factors, d, e)
+        out = zip(self._blocks, self._lose, self._sums)
+        tasks = [partial(step, a, b, self._win, lose, sums) for (a, b), lose, sums in out]
+        run_all(self._threads, tasks)
+        return self._win - _added(self._lose), _added(self._sums)
 
-    def pair_ties(
-        self,
-        blocks: list[tuple[int, int]],
-        start: Ints,
-        low: NDArray[np.int32],
-        d: Floats,
-        used: Floats,
-    ) -> Floats:
-        """Return the weight of the pairs that each ranker ties, one row per block."""
+    def pair_ties(self, d: Floats, used: Floats) -> Floats:
+        """Return the weight d of the pairs that each ranker, a column of 0 and 1, ties."""
         size = used.shape[1]
-        tied = np.zeros((len(blocks), size))
-        ties = partial(self._kernels.pair_ties, start, low, d, used, size)
-        run_all(self._threads, [partial(ties, a, b, out) for (a, b), out in zip(blocks, tied)])
-        return tied
+        tied = np.zeros((len(self._blocks), size))
+        ties = partial(self._kernels.pair_ties, self._start, self._low, d, used, size)
+        tasks = [partial(ties, a, b, out) for (a, b), out in zip(self._blocks, tied)]
+        run_all(self._threads, tasks)
+        return _added(tied)
 
     def column_sums(self, values: Floats, columns: Floats, size: int) -> Floats:
         """Return the sum of values over the ones of each of the first ``size`` columns."""
@@ -85,21 +85,31 @@ class PlusSums:
         return out
 
     def stump_sums(
-        self,
-        codes: Codes,
-        n_rows: int,
-        first: Ints,
-        features: Ints,
-        values: Floats,
-        offered: Bools,
-        out: Floats,
-        peak: Floats,
+        self, codes: Codes, n_rows: int, first: Ints, features: Ints, *rest: NDArray[np.generic]
     ) -> None:
-        """Write the sum of values over the ones of every stump of the features."""
-        sums, rest = self._kernels.stump_sums, (values, offered, out, peak)
+        """Write the sum of values over the ones of every stump of the features.
+
+        See `crucial.kernels.plain.plus.stump_sums` for the parameters.
+        """
+        sums = partial(self._kernels.stump_sums, codes, n_rows, first)
         if self._kernels is plain or n_rows * len(features) <= _SHARED:
-            sums(codes, n_rows, first, features, *rest)
+            sums(features, *rest)
             return
         parts = np.array_split(features, self._threads)
-        tasks = [partial(sums, codes, n_rows, first, part, *rest) for part in parts]
-        run_all(self._threads, tasks)
+        run_all(self._threads, [partial(sums, part, *rest) for part in parts])
+
+
+def _cut(start: Ints) -> list[tuple[int, int]]:
+    """Return ranges of winners with about the same number of pairs."""
+    count = max(1, -(-int(start[-1]) // _BLOCK))
+    goals = np.linspace(0, start[-1], count + 1)[1:-1]
+    inner = np.searchsorted(start, goals)
+    return list(pairwise(np.unique([0, *inner.tolist(), len(start) - 1]).tolist()))
+
+
+def _added(parts: Floats) -> Floats:
+    """Add up rows one after the other: the same sum always."""
+    total: Floats = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total

@@ -16,9 +16,7 @@ __all__ = ["interval_sums", "order_rows", "rank_rows", "run_starts"]
 def rank_rows(
     values: Floats,
     weight: Floats,
-    cuts: Floats,
-    by_interval: Ints,
-    direction: Floats,
+    regions: tuple[Floats, Ints, Floats],
     starts: Ints,
     threads: int,
 ) -> Floats:
@@ -27,7 +25,7 @@ def rank_rows(
     See `crucial.kernels.plain.ranks.rank_rows` for the parameters.
     """
     out = np.empty(len(values))
-    inputs = (values, weight, cuts, by_interval, direction, starts)
+    inputs = (values, weight, regions, starts)
     if is_small(len(values)):
         plain.rank_rows(*inputs, 0, len(starts) - 1, out)
         return out

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.kernels.threads import count_threads, run_all
+from crucial.kernels.threads import count_threads, over_ranges
 from crucial.types import TableLike
 
 __all__ = ["check_columns", "check_finite", "checked_rows"]
@@ -147,7 +147,5 @@ def check_finite(
     if len(table) <= step:
         _check_rows(table, names, 0, len(table))
         return
-    blocks = range(0, len(table), step)
-    run_all(
-        count_threads(n_jobs), [partial(_check_rows, table, names, a, a + step) for a in blocks]
-    )
+    bounds = [*range(0, len(table), step), len(table)]
+    over_ranges(bounds, count_threads(n_jobs), partial(_check_rows, table, names))

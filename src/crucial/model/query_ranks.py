@@ -104,5 +104,5 @@ def middle_positions(
     [2.5, 0.5, 1.5, 1.0, 1.0]
     """
     weight = np.zeros(0) if weight is None else weight
-    order = (regions.cuts, regions.by_interval, regions.direction)
-    return rank_rows(values, weight, *order, starts, threads)
+    cuts = (regions.cuts, regions.by_interval, regions.direction)
+    return rank_rows(values, weight, cuts, starts, threads)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from crucial.data.instances import Instances
-from crucial.kernels.threads import count_threads, run_all
+from crucial.kernels.threads import count_threads, cut_lists, over_ranges
 from crucial.model.checks import plain_weights
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
@@ -117,8 +116,7 @@ class RankAdditionRanker(RoundsModel):
             rows, starts = _part(groups, first, last)
             out[rows] = deque(self._stages(instances, rows, starts), maxlen=1).pop()
 
-        tasks = [partial(block, a, b) for a, b in _blocks(groups.starts)]
-        run_all(count_threads(n_jobs), tasks)
+        over_ranges(_bounds(groups.starts), count_threads(n_jobs), block)
         return out
 
     def staged_predict(self, X: TableLike, groups: Groups | None = None) -> Iterator[Floats]:
@@ -168,11 +166,9 @@ class RankAdditionRanker(RoundsModel):
         return {}
 
 
-def _blocks(starts: Ints) -> list[tuple[int, int]]:
-    """Ranges of whole queries of about as many rows each."""
-    marks = np.arange(_BLOCK_ROWS, max(int(starts[-1]), 1), _BLOCK_ROWS)
-    cuts = np.unique(np.concatenate(([0], np.searchsorted(starts, marks), [len(starts) - 1])))
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+def _bounds(starts: Ints) -> list[int]:
+    """Bounds of ranges of whole queries of about as many rows each."""
+    return cut_lists(starts, max(1, -(-int(starts[-1]) // _BLOCK_ROWS)))
 
 
 def _part(groups: Groups, first: int, last: int) -> tuple[Ints, Ints]:

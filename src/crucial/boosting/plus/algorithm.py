@@ -160,7 +160,7 @@ class _Run:
         self.bins = Bins.build(
             training.instances, training.rows, training.weight, rules.max_bins, training.threads
         )
-        kernels = PlusSums(self.pairs.n_pairs, rounds, training.threads)
+        kernels = PlusSums(self.pairs.start, self.pairs.low, rounds, training.threads)
         component = self.pairs.component
         self.candidates = Candidates(
             self.bins, component, rules.default_rank, rules.columns, kernels

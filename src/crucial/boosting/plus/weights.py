@@ -8,7 +8,6 @@ ranker orders the pair right, ``exp(eta)`` where wrong, ``cosh(eta)`` where it t
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,6 @@ from crucial.weak.choose import worst_tied
 __all__ = ["PairWeights", "log_cosh"]
 
 
-# Pairs of one block. Blocks depend on the pairs alone, so that threads cannot change a sum.
-_BLOCK = 200_000
 # Sum of |alpha| after which weights are computed anew. Relative to each other they can
 # meanwhile change by no more than exp(2 * 100), so that what underflowed stays negligible.
 _RENEW = 100.0
@@ -78,20 +75,8 @@ class PairWeights:
         self.size = 0
         self.log_e1 = self.log_e2 = 0.0
         self._moved = 0.0
-        self._blocks = self._cut()
-        self._win = np.zeros(n)
-        self._lose = np.zeros((len(self._blocks), n))
-        self._sums = np.zeros((len(self._blocks), 4))
         self._factors = np.ones((2, 4))
         self._multiply(np.zeros(n, np.uint8))
-
-    def _cut(self) -> list[tuple[int, int]]:
-        """Return ranges of winners with about the same number of pairs."""
-        count = max(1, -(-self.pairs.n_pairs // _BLOCK))
-        goals = np.linspace(0, self.pairs.n_pairs, count + 1)[1:-1]
-        inner = np.searchsorted(self.pairs.start, goals)
-        ends = np.unique([0, *inner.tolist(), self.pairs.n_rows]).tolist()
-        return list(pairwise(ends))
 
     @property
     def used(self) -> Floats:
@@ -149,27 +134,15 @@ class PairWeights:
 
     def _multiply(self, output: Bytes) -> Floats:
         """Apply the factors and renew the potentials; return the sums of `pair_step`."""
-        pairs = self.pairs
-        listed = (self._blocks, pairs.start, pairs.low)
-        weights = (self._factors, self._d, self._e)
-        self._kernels.pair_step(*listed, output, *weights, self._win, self._lose, self._sums)
-        lose: Floats = self._lose[0]
-        sums: Floats = self._sums[0]
-        for i in range(1, len(self._blocks)):  # one after the other: the same sum always
-            lose, sums = lose + self._lose[i], sums + self._sums[i]
+        net, sums = self._kernels.pair_step(output, self._factors, self._d, self._e)
         self._mass, self._other_mass = float(sums[0]), float(sums[1])
-        self.potentials = (self._win - lose) / self._mass
+        self.potentials = net / self._mass
         return sums
 
     def _weigh_ties(self, places: NDArray[np.integer]) -> None:
         """Renew W0 of some rankers in use."""
-        listed = (self._blocks, self.pairs.start, self.pairs.low)
         columns = np.ascontiguousarray(self._columns[:, places])
-        parts = self._kernels.pair_ties(*listed, self._d, columns)
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        self._ties[places] = total / self._mass
+        self._ties[places] = self._kernels.pair_ties(self._d, columns) / self._mass
         self._weighed[places] = self._travel
 
     def deltas(self, floor: float = -1.0) -> tuple[Floats, Floats]:

@@ -105,8 +105,9 @@ def _sorted_rows(values, starts, first_query, last_query, out, ends):
 
 
 @kernel
-def rank_rows(values, weight, cuts, by_interval, direction, starts, first_query, last_query, out):
+def rank_rows(values, weight, regions, starts, first_query, last_query, out):
     """Write the middle of the positions that every row takes, for a range of queries."""
+    cuts, by_interval, direction = regions
     weighted = len(weight) > 0
     n_regions = len(by_interval)
     mass = np.empty(n_regions)

@@ -22,9 +22,7 @@ def run_starts(*keys: NDArray[np.generic]) -> Ints:
 def rank_rows(
     values: Floats,
     weight: Floats,
-    cuts: Floats,
-    by_interval: Ints,
-    direction: Floats,
+    regions: tuple[Floats, Ints, Floats],
     starts: Ints,
     first_query: int,
     last_query: int,
@@ -48,11 +46,9 @@ def rank_rows(
     ----------
     values : array over the rows, query after query; NaN where there is none
     weight : array like values, or of length 0 where all weigh 1
-    cuts : ascending array
-    by_interval : int array
-        The regions, lowest ranked first.
-    direction : array over the regions
-        1 where larger values rank higher, -1 where smaller ones do, 0 where all are equal.
+    regions : (cuts, by_interval, direction)
+        Ascending cuts; the regions, lowest ranked first; and for each region 1 where larger
+        values rank higher, -1 where smaller ones do, 0 where all are equal.
     starts : int array
         Query ``q`` is rows ``starts[q]:starts[q + 1]``.
     first_query, last_query : int
@@ -60,6 +56,7 @@ def rank_rows(
     out : array like values
         Filled in for the rows of these queries.
     """
+    cuts, by_interval, direction = regions
     begin, end = int(starts[first_query]), int(starts[last_query])
     sizes = np.diff(starts[first_query : last_query + 1])
     query = np.repeat(np.arange(len(sizes)), sizes)

@@ -16,9 +16,10 @@ def weights_of(n=8, compiled=False):
     random = np.random.default_rng(0)
     pairs = [(a, b) for a in range(n) for b in range(a)]
     feedback = PairFeedback(pairs, n, weight=random.random(len(pairs)) + 0.1)
+    listed = list_pairs(feedback, None, 0)
     with using("compiled" if compiled else "plain"):
-        kernels = PlusSums(len(pairs), 1, 1)
-    return PairWeights(list_pairs(feedback, None, 0), kernels), random
+        kernels = PlusSums(listed.start, listed.low, 1, 1)
+    return PairWeights(listed, kernels), random
 
 
 def exact(weights, outputs, eta):
