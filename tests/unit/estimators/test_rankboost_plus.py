@@ -136,25 +136,6 @@ def test_labels_and_pairs_together():
 # -- pairs --------------------------------------------------------------------------------
 
 
-def test_pairs_are_listed_by_number():
-    qid = RANDOM.integers(0, 3, 15)
-    y = RANDOM.integers(0, 3, 15)
-    weight = RANDOM.random(15)
-    feedback = LabelFeedback(
-        y, Groups.from_qid(qid, 15), weight=weight, gain="exp", balance="queries"
-    )
-    high, low, share = feedback.pairs_at(np.arange(feedback.n_pairs))
-    found = {(int(feedback.rows[h]), int(feedback.rows[l])): s for h, l, s in zip(high, low, share)}
-    assert len(found) == feedback.n_pairs
-    for (h, l), s in found.items():
-        assert y[h] > y[l]
-        assert qid[h] == qid[l]
-        mine = [(a, b) for a, b in found if qid[a] == qid[h]]
-        raw = {(a, b): weight[a] * weight[b] * (2.0 ** y[a] - 2.0 ** y[b]) for a, b in mine}
-        queries = {int(qid[a]) for a, _ in found}
-        assert s == pytest.approx(raw[h, l] / sum(raw.values()) / len(queries))
-
-
 def test_a_sample_of_pairs_is_drawn_from_all_and_again_the_same():
     whole = LabelFeedback(Y, ranker_groups())
     one = list_pairs(whole, 100, 3)
@@ -175,16 +156,6 @@ def test_a_sample_of_pairs_is_drawn_from_all_and_again_the_same():
     same = RankBoostPlus(10, max_pairs=100, random_state=5).fit(X, Y, qid=QID)
     assert same.model_.weights == ranker.model_.weights
     assert RankBoostPlus(10, max_pairs=10**9).fit(X, Y, qid=QID).n_pairs_ == whole.n_pairs
-
-
-@pytest.mark.parametrize(
-    ("whole", "count"), [(10, 10), (10, 4), (10, 3), (1000, 300), (10**15, 50)]
-)
-def test_numbers_are_drawn_without_repetition(whole, count):
-    drawn = sample_numbers(whole, count, np.random.default_rng(0))
-    assert len(drawn) == count
-    assert (np.diff(drawn) > 0).all()
-    assert 0 <= drawn[0] <= drawn[-1] < whole
 
 
 def test_blocks_of_pairs_change_nothing(monkeypatch):

@@ -1,6 +1,5 @@
 """Smooth margin ranking as an estimator."""
 
-import math
 import warnings
 
 import numpy as np
@@ -8,8 +7,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 import crucial
-from crucial import PairFeedback, RankBoost, SmoothMarginRanker
-from crucial.boosting.smooth_margin import SmoothMarginStep, smooth_step
+from crucial import RankBoost, SmoothMarginRanker
 from crucial.errors import DataError, NotSeparableWarning, ParameterError
 from crucial.estimators.registry import ranker_class
 from crucial.weak.base import Candidate
@@ -82,37 +80,6 @@ def test_a_perfect_ranker():
         stopped = SmoothMarginRanker(50, on_perfect="stop").fit(table, y)
     assert len(stopped.trace_) == 0
     assert stopped.separable_round_ is None
-
-
-@pytest.mark.parametrize("line_search", [False, True])
-def test_a_perfect_ranker_once_separable(line_search):
-    feedback = PairFeedback([(0, 1)], 2)
-    smooth = SmoothMarginStep(feedback, line_search, 0.001)
-    alpha = smooth._binary(1.0, 0.0, 0.3, 5.0)
-    # Half of a pair more on either side, and the equations of the paper.
-    assert alpha == pytest.approx(smooth._binary(1.001 / 1.002, 0.001 / 1.002, 0.3, 5.0))
-    assert alpha > 0
-    assert SmoothMarginStep(feedback, line_search, 0.001, True)._binary(1.0, 0.0, 0.3, 5.0) is None
-
-
-@pytest.mark.parametrize("g", [1e-12, 0.1, 0.5, 0.999999])
-@pytest.mark.parametrize(
-    ("right", "wrong", "tied"),
-    [(0.9, 0.1, 0.0), (0.8, 0.0, 0.2), (0.55, 0.05, 0.4), (0.999, 0.0005, 0.0005)],
-)
-def test_rudin_schapire_2009_equation_11_is_solved(right, wrong, tied, g):
-    alpha = smooth_step(right, wrong, tied, g)
-    z = right * math.exp(-alpha) + wrong * math.exp(alpha) + tied
-    slope = -right * math.exp(-alpha) + wrong * math.exp(alpha)
-    assert g * z == pytest.approx(-slope, rel=1e-9, abs=1e-15)
-    assert (alpha > 0) == (right - wrong > g)
-
-
-def test_rudin_schapire_2009_equation_12_is_the_same():
-    right, wrong, tied, g = 0.6, 0.1, 0.3, 0.2
-    root = math.sqrt(g**2 * tied**2 + (1 + g) * (1 - g) * 4 * right * wrong)
-    written = math.log((-g * tied + root) / ((1 + g) * 2 * wrong))
-    assert smooth_step(right, wrong, tied, g) == pytest.approx(written, rel=1e-12)
 
 
 def test_features_themselves_take_the_same_step_as_columns():
