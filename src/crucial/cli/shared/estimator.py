@@ -7,11 +7,12 @@ import inspect
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Literal
 
 import click
 
-from crucial.cli.shared.options import option
+from crucial.cli.shared.options import JobsOptions, option
 from crucial.estimators.presets import PRESETS
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.parameters import check_parameters, parameters_of
@@ -40,7 +41,7 @@ def _bins(context: click.Context, parameter: click.Parameter, value: str | None)
 
 
 @dataclass(frozen=True)
-class EstimatorOptions:
+class EstimatorOptions(JobsOptions):
     """Which ranker to train, and its parameters; None where the ranker's default applies."""
 
     ranker: str | None = option(
@@ -120,7 +121,7 @@ class EstimatorOptions:
         return found
 
 
-def make_ranker(options: EstimatorOptions, metrics: list[str], jobs: int | None) -> Any:
+def make_ranker(options: EstimatorOptions, metrics: list[str]) -> Any:
     """Return the unfitted estimator that the options describe; its parameters are checked.
 
     Parameters
@@ -128,8 +129,6 @@ def make_ranker(options: EstimatorOptions, metrics: list[str], jobs: int | None)
     options : EstimatorOptions
     metrics : list of str
         Measures to compute after every round, for a ranker that has rounds.
-    jobs : int or None
-        Number of threads.
     """
     name = options.ranker_name
     if options.preset is not None and name != _DEFAULT_RANKER:
@@ -140,7 +139,7 @@ def make_ranker(options: EstimatorOptions, metrics: list[str], jobs: int | None)
     estimator = ranker_class(name)
     known = parameters_of(estimator)
     settings: dict[str, Any] = {}
-    for field_name, value in (options.values() | ({} if jobs is None else {"jobs": jobs})).items():
+    for field_name, value in options.values().items():
         parameter = PARAMETER_OF_OPTION.get(field_name, field_name)
         if parameter not in known:
             flags = "--" + field_name.replace("_", "-")
@@ -157,10 +156,8 @@ def make_ranker(options: EstimatorOptions, metrics: list[str], jobs: int | None)
         settings[parameter] = value
     fixed = {"eval_metric": metrics, "verbose": 1}
     settings = {key: value for key, value in fixed.items() if key in known} | settings
-    if options.preset is not None:
-        ranker = estimator.preset(options.preset, **settings)
-    else:
-        ranker = estimator(**settings)
+    make = estimator if options.preset is None else partial(estimator.preset, options.preset)
+    ranker = make(**settings)
     check_parameters(ranker)  # (before the data are read, which may take long)
     return ranker
 

@@ -32,19 +32,10 @@ from __future__ import annotations
 
 import inspect
 import types
+import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    TypeAlias,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import click
 
@@ -105,7 +96,7 @@ def measures_option(default: str, role: str = "A measure, such as ndcg@10 or map
 
 def _parameters(options: type[Any]) -> list[click.Parameter]:
     """Return click's parameters for a dataclass of options, those of base classes last."""
-    hints = get_type_hints(options, include_extras=True)
+    hints = typing.get_type_hints(options, include_extras=True)
     declared = {one.name: one.metadata for one in fields(options)}
     names = [name for kind in options.__mro__ for name in inspect.get_annotations(kind)]
     found: list[click.Parameter] = []
@@ -128,7 +119,7 @@ def _value_type(hint: Any) -> tuple[Any, bool]:
     """Return the type of one value, and whether there may be several."""
     if get_origin(hint) is tuple:
         return get_args(hint)[0], True
-    if get_origin(hint) in (Union, types.UnionType):
+    if get_origin(hint) in (typing.Union, types.UnionType):
         kinds = [one for one in get_args(hint) if one is not type(None)]
         return kinds[0] if len(kinds) == 1 else str, False
     return hint, False

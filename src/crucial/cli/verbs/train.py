@@ -105,7 +105,7 @@ def _train(options: TrainOptions) -> Training:
     from crucial.measures.defaults import default_measure
 
     metrics = measure_names(options.metrics)
-    ranker = make_ranker(options, metrics, options.jobs)
+    ranker = make_ranker(options, metrics)
     _check_abilities(ranker, options)
     train, valid, how = read_training(options.data, options.valid, options)
     labels = [one.y for one in (train, valid) if one is not None and one.y is not None]
