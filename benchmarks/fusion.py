@@ -1,7 +1,7 @@
 """Rank fusion: how fast on large synthetic runs, or how good on runs of yours (--data FOLDER).
 
 FOLDER has files ``*.run`` or ``*.run.gz`` and one ``qrels*``. Everything is chosen on the
-training topics of each split; the table is of the held-out ones.
+training queries of each split; the table is of the held-out ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MEASURES = ("map", "ndcg@10")
 
 
 def quality(folder: Path, splits: int, holdout: float) -> None:
-    """Average every system over seeded splits of the topics."""
+    """Average every system over seeded splits of the queries."""
     runs = sorted([*folder.glob("*.run"), *folder.glob("*.run.gz")])
     pool, qrels = Pool.of(runs), read_qrels(next(folder.glob("qrels*")))
     rows: dict[str, list[list[float]]] = {}
@@ -38,8 +38,8 @@ def quality(folder: Path, splits: int, holdout: float) -> None:
         features = found.fusion.choice.setting.features
         chosen[features] = chosen.get(features, 0) + 1
         print(".", end="", flush=True)
-    n_topics = len(found.test_queries)
-    print(f"\n{splits} seeded splits, {n_topics} held-out topics each, mean (standard error)")
+    n_queries = len(found.test_queries)
+    print(f"\n{splits} seeded splits, {n_queries} held-out queries each, mean (standard error)")
     learned = np.array(rows["learned"])
     print(f"{'system':<20}" + "".join(f"{m:>10}" for m in MEASURES) + "   learned is better by")
     for name, values in sorted(rows.items(), key=lambda item: -np.mean(item[1], axis=0)[0]):
@@ -52,7 +52,7 @@ def quality(folder: Path, splits: int, holdout: float) -> None:
     print("features chosen: " + ", ".join(f"{k} {v} times" for k, v in chosen.items()))
 
 
-def write_synthetic(folder: Path, n_runs: int, n_topics: int, depth: int) -> None:
+def write_synthetic(folder: Path, n_runs: int, n_queries: int, depth: int) -> None:
     """Runs over a pool of four times the depth, better and worse ones, and judgements."""
     rng = np.random.default_rng(0)
     size = 4 * depth
@@ -60,42 +60,42 @@ def write_synthetic(folder: Path, n_runs: int, n_topics: int, depth: int) -> Non
         qrels = stack.enter_context(open(folder / "qrels.txt", "w"))
         names = [folder / f"system{j:02}.run" for j in range(n_runs)]
         files = [stack.enter_context(open(name, "w")) for name in names]
-        for topic in range(n_topics):
-            docs = [f"clue-{topic % 500:04d}-{number:06d}" for number in range(size)]
+        for query in range(n_queries):
+            docs = [f"clue-{query % 500:04d}-{number:06d}" for number in range(size)]
             truth = rng.normal(size=size)
             relevant = np.argsort(-truth)[: size // 100]
             pooled = np.union1d(relevant, rng.integers(0, size, 50))
             good = set(relevant.tolist())
-            qrels.writelines(f"{topic} 0 {docs[d]} {int(d in good)}\n" for d in pooled.tolist())
+            qrels.writelines(f"{query} 0 {docs[d]} {int(d in good)}\n" for d in pooled.tolist())
             for j, file in enumerate(files):
                 scores = truth + rng.normal(size=size) * (0.5 + 0.2 * j)
                 best = np.argsort(-scores)[:depth].tolist()
                 values = scores[best].tolist()
                 file.writelines(
-                    f"{topic} Q0 {docs[d]} {place} {value:.6f} system{j:02}\n"
+                    f"{query} Q0 {docs[d]} {place} {value:.6f} system{j:02}\n"
                     for place, (d, value) in enumerate(zip(best, values), 1)
                 )
 
 
-def speed(n_runs: int, n_topics: int, depth: int, folder: Path | None) -> None:
+def speed(n_runs: int, n_queries: int, depth: int, folder: Path | None) -> None:
     """Time every step from files to a fused run; peak memory of the process at the end."""
     with tempfile.TemporaryDirectory() as made:
         where = folder or Path(made)
         if not list(where.glob("*.run")):
-            write_synthetic(where, n_runs, n_topics, depth)
+            write_synthetic(where, n_runs, n_queries, depth)
         paths = sorted(where.glob("system*.run"))
-        print(f"{len(paths)} runs x {n_topics} topics x {depth} documents, from files")
+        print(f"{len(paths)} runs x {n_queries} queries x {depth} documents, from files")
         began = time.perf_counter()
         pool = Pool.of(paths)
         read = time.perf_counter() - began
         print(f"reading and pooling {pool.n_rows:,} documents: {read:.1f} s")
         began = time.perf_counter()
         write_run(where / "fused.rrf", fuse(pool))
-        print(f"rrf, and writing 1,000 a topic: {time.perf_counter() - began:.1f} s, "
+        print(f"rrf, and writing 1,000 per query: {time.perf_counter() - began:.1f} s, "
               f"in all {read + time.perf_counter() - began:.1f} s; {peak()}")  # fmt: skip
         began = time.perf_counter()
         fusion = learn_fusion(pool, where / "qrels.txt")
-        print(f"learning from all topics: {time.perf_counter() - began:.1f} s; {peak()}")
+        print(f"learning from all queries: {time.perf_counter() - began:.1f} s; {peak()}")
         fusion.save(where / "fuse.json")
         began = time.perf_counter()
         write_run(where / "fused.learned", FusionRanker.load(where / "fuse.json").fuse(pool))

@@ -18,22 +18,22 @@ NORMS = {"min-max": "min-max", "z-score": "zmuv", "rank": "rank"}
 
 
 def make_runs(n_runs: int = 4) -> list[dict[str, dict[str, float]]]:
-    """Runs of three topics without ties, of different lengths."""
+    """Runs of three queries without ties, of different lengths."""
     rng = np.random.default_rng(len("ranx"))
     runs = []
     for _ in range(n_runs):
         run: dict[str, dict[str, float]] = {}
-        for topic in ("q1", "q2", "q3"):
+        for query in ("q1", "q2", "q3"):
             count = int(rng.integers(2, 9))
             docs = rng.permutation([f"d{number}" for number in range(8)])[:count]
             scores = rng.permutation(100)[:count] / 8.0
-            run[topic] = {str(doc): float(score) for doc, score in zip(docs, scores)}
+            run[query] = {str(doc): float(score) for doc, score in zip(docs, scores)}
         runs.append(run)
     return runs
 
 
 def by_ranx() -> dict[str, dict[str, dict[str, float]]]:
-    """Fused scores by name of fusion, topic and document."""
+    """Fused scores by name of fusion, query and document."""
     import ranx
 
     found = {}

@@ -21,8 +21,8 @@ RECORDED = json.loads(RECORD.read_text())
 def ours(name):
     method, norm = name.split()
     runs = {}
-    for number, topics in enumerate(make_runs()):
-        rows = [(q, d, s) for q, docs in topics.items() for d, s in docs.items()]
+    for number, queries in enumerate(make_runs()):
+        rows = [(q, d, s) for q, docs in queries.items() for d, s in docs.items()]
         qid, doc, score = zip(*rows)
         runs[f"r{number}"] = Run(list(qid), list(doc), np.array(score))
     run = fuse(runs, method, k=20, normalise=norm)
@@ -36,8 +36,8 @@ def ours(name):
 def test_as_recorded(name):
     found = ours(name)
     assert found.keys() == RECORDED[name].keys()
-    for topic, docs in RECORDED[name].items():
-        assert found[topic] == pytest.approx(docs, rel=1e-12, abs=1e-12)
+    for query, docs in RECORDED[name].items():
+        assert found[query] == pytest.approx(docs, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -45,6 +45,6 @@ def test_the_record_is_what_ranx_says():
     pytest.importorskip("ranx")
     said = by_ranx()
     assert said.keys() == RECORDED.keys()
-    for name, topics in said.items():
-        for topic, docs in topics.items():
-            assert RECORDED[name][topic] == pytest.approx(docs, rel=1e-12, abs=1e-12)
+    for name, queries in said.items():
+        for query, docs in queries.items():
+            assert RECORDED[name][query] == pytest.approx(docs, rel=1e-12, abs=1e-12)

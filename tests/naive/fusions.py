@@ -1,4 +1,4 @@
-"""Fusions of one topic, straight from their definitions, with dicts and loops."""
+"""Fusions of one query, straight from their definitions, with dicts and loops."""
 
 from __future__ import annotations
 

@@ -20,22 +20,22 @@ from naive import fusions
 quiet = settings(deadline=None)
 scores = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e3, 1e3, width=16))
 lists = st.dictionaries(st.sampled_from("abcdefgh"), scores, max_size=6)
-# Two topics of three runs, some of them empty.
+# Two queries of three runs, some of them empty.
 problems = st.lists(st.tuples(lists, lists), min_size=2, max_size=4).filter(
     lambda runs: all(any(run) for run in runs)
 )
 
 
-def as_runs(problem, topics=("1", "2")):
+def as_runs(problem, queries=("1", "2")):
     made = {}
     for number, run in enumerate(problem):
-        rows = [(t, d, s) for t, one in zip(topics, run) for d, s in one.items()]
+        rows = [(t, d, s) for t, one in zip(queries, run) for d, s in one.items()]
         qid, doc, score = zip(*rows)
         made[f"r{number}"] = Run(list(qid), list(doc), np.array(score), f"r{number}")
     return made
 
 
-def by_topic(run):
+def by_query(run):
     out = {}
     for qid, doc, score in zip(run.qid, run.doc, run.score):
         out.setdefault(qid, {})[doc] = float(score)
@@ -46,27 +46,27 @@ def by_topic(run):
 @quiet
 @given(problem=problems, how=st.sampled_from(["min-max", "z-score", "rank"]), k=st.floats(0, 99))
 def test_definitions(method, problem, how, k):
-    found = by_topic(fuse(as_runs(problem), method, k=k, normalise=how, depth=None))
-    for at, topic in enumerate(("1", "2")):
+    found = by_query(fuse(as_runs(problem), method, k=k, normalise=how, depth=None))
+    for at, query in enumerate(("1", "2")):
         runs = [run[at] for run in problem]
         if not any(runs):
             continue
         expected = fusions.fused(runs, method, k, how)
-        assert found[topic].keys() == expected.keys()
+        assert found[query].keys() == expected.keys()
         for doc, value in expected.items():
             # (half precision numbers that are nearly equal have a spread of nearly nothing)
-            assert found[topic][doc] == pytest.approx(value, rel=1e-6, abs=1e-6)
+            assert found[query][doc] == pytest.approx(value, rel=1e-6, abs=1e-6)
 
 
 @quiet
 @given(problem=problems)
 def test_neighbours_in_condorcet_order_agree_with_the_majority(problem):
     found = fuse(as_runs(problem), "condorcet", depth=None)
-    for at, topic in enumerate(("1", "2")):
+    for at, query in enumerate(("1", "2")):
         runs = [run[at] for run in problem]
-        docs = [d for q, d in zip(found.qid, found.doc) if q == topic]
+        docs = [d for q, d in zip(found.qid, found.doc) if q == query]
         assert sorted(docs) == fusions.candidates(runs)
-        docs_scores = [s for q, s in zip(found.qid, found.score) if q == topic]
+        docs_scores = [s for q, s in zip(found.qid, found.score) if q == query]
         assert docs_scores == list(range(len(docs), 0, -1))
         # The last comparison of every merge that put two neighbours together holds.
         if all(
@@ -112,17 +112,17 @@ def test_the_order_of_rows_changes_nothing(problem, seed):
         )
     for method in METHODS:
         one, other = fuse(runs, method), fuse(mixed, method)
-        assert by_topic(one) == by_topic(other)
+        assert by_query(one) == by_query(other)
 
 
 @quiet
 @given(problem=problems)
 def test_a_part_of_the_queries_is_fused_as_the_whole(problem):
     pool = Pool.of(as_runs(problem))
-    for topic in range(pool.n_queries):
-        wanted = np.arange(pool.n_queries) == topic
+    for query in range(pool.n_queries):
+        wanted = np.arange(pool.n_queries) == query
         part = pool.of_queries(wanted)
-        rows = pool.query_of_row == topic
+        rows = pool.query_of_row == query
         assert part.doc.tolist() == pool.doc[rows].tolist()
         for method in METHODS:
             assert (

@@ -46,13 +46,13 @@ texts = st.one_of(
 @given(text=texts, earlier=texts)
 def test_the_same_as_the_careful_reader_or_left_to_it(tmp_path_factory, text, earlier):
     folder = tmp_path_factory.mktemp("run")
-    topics, docs = Words(), Words()
+    queries, docs = Words(), Words()
     found, said = None, ""
     for name, content in (("earlier", earlier), ("now", text)):
         (folder / name).write_bytes(content)
         with contextlib.suppress(FileError):  # (packed by something else)
             found = None
-            found = (read_coded_runs([folder / name], topics, docs) or [None])[0]
+            found = (read_coded_runs([folder / name], queries, docs) or [None])[0]
     try:
         expected = read_run(folder / "now")
     except FileError as error:
@@ -63,7 +63,7 @@ def test_the_same_as_the_careful_reader_or_left_to_it(tmp_path_factory, text, ea
     elif found is None:
         assert not _is_text(text)
     else:
-        assert topics[found.qid].tolist() == expected.qid.tolist()
+        assert queries[found.qid].tolist() == expected.qid.tolist()
         assert docs[found.doc].tolist() == expected.doc.tolist()
         assert found.score.tobytes() == expected.score.tobytes()
         tags = set(expected.tag.tolist())

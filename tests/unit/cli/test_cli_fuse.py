@@ -142,8 +142,8 @@ class TestEvaluate:
 
     def test_queries_on_one_side(self, runs, crucial, tmp_path):
         lines = (runs / "top.run").read_text().splitlines(keepends=True)
-        topics = list(dict.fromkeys(line.split()[0] for line in lines))
-        some = [line for line in lines if line.split()[0] not in topics[:2]]
+        queries = list(dict.fromkeys(line.split()[0] for line in lines))
+        some = [line for line in lines if line.split()[0] not in queries[:2]]
         (tmp_path / "some.run").write_text("".join(some) + "new Q0 x 1 1 top\n")
         done = crucial("evaluate", tmp_path / "some.run", "--qrels", runs / "train.qrels")
         assert "2 judged queries without a document, counted as empty lists" in done.stdout

@@ -141,8 +141,6 @@ def as_qrels(table: object) -> Qrels:
         frame = _as_frame(table)
         qid, doc = _column(frame, _QID, "qrels"), _column(frame, _DOC, "qrels")
         relevance = _column(frame, _RELEVANCE, "qrels")
-    elif isinstance(table, Qrels):
-        qid, doc, relevance = table.qid, table.doc, table.relevance
     else:
         qid, doc, relevance = (getattr(table, name) for name in ("qid", "doc", "relevance"))
     return Qrels(_ids(qid), _ids(doc), np.asarray(relevance))

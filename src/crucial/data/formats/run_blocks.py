@@ -86,7 +86,9 @@ def _cut(path: PathLike) -> _Lines | None:
     return _Lines(text, places, scores) if np.isfinite(scores).all() else None
 
 
-def read_coded_runs(paths: Sequence[PathLike], topics: Words, docs: Words) -> list[CodedRun] | None:
+def read_coded_runs(
+    paths: Sequence[PathLike], queries: Words, docs: Words
+) -> list[CodedRun] | None:
     """Read runs fast; None where anything about one is unusual, for `read_run` to see to.
 
     Documents that occur twice are not looked for.
@@ -104,7 +106,7 @@ def read_coded_runs(paths: Sequence[PathLike], topics: Words, docs: Words) -> li
             tags = Words()
             tags.numbers(lines.text, lines.places, _TAG)
             tag = str(tags[np.zeros(1, np.int64)][0]) if len(tags) == 1 else ""
-            qid = topics.numbers(lines.text, lines.places, _QID)
+            qid = queries.numbers(lines.text, lines.places, _QID)
             doc = docs.numbers(lines.text, lines.places, _DOC)
             runs.append(CodedRun(qid, doc, lines.scores, tag))
     return runs

@@ -118,7 +118,7 @@ class TestLearning:
         expected = evaluate_run(qrels, run, "map").per_query
         by_name = dict(zip(expected["qid"].tolist(), expected["map"].tolist()))
         assert whole.values("map", scores).tolist() == pytest.approx(
-            [by_name[topic] for topic in whole.pool.queries]
+            [by_name[query] for query in whole.pool.queries]
         )
 
     def test_large_files_and_tables_are_learned_from_alike(self, search, tmp_path, monkeypatch):
@@ -191,9 +191,9 @@ class TestChoosing:
     def test_k_of_reciprocal_ranks(self, relevant, k):
         # First and last place count more than twice the second for a small k, less for others.
         lists = {"x": ["ends", "middle", "a", "b"], "y": ["c", "middle", "d", "ends"]}
-        topics = [str(topic) for topic in range(4) for _ in range(4)]
+        qid = [str(query) for query in range(4) for _ in range(4)]
         runs = {
-            name: Run(topics, docs * 4, np.array([4.0, 3.0, 2.0, 1.0] * 4))
+            name: Run(qid, docs * 4, np.array([4.0, 3.0, 2.0, 1.0] * 4))
             for name, docs in lists.items()
         }
         qrels = Qrels(["0", "1", "2", "3"], [relevant] * 4, np.ones(4, int))
@@ -265,7 +265,7 @@ class TestComparison:
         held = set(compared.test_queries)
 
         def part(table, **more):
-            rows = [i for i, topic in enumerate(table.qid) if topic in held]
+            rows = [i for i, query in enumerate(table.qid) if query in held]
             return type(table)(table.qid[rows], table.doc[rows], *(v[rows] for v in more.values()))
 
         judged = part(qrels, relevance=qrels.relevance)
@@ -293,9 +293,9 @@ class TestComparison:
         held = set(compared.test_queries)
         owners = {}
         for name, run in runs.items():
-            for topic, doc in zip(run.qid, run.doc):
-                if topic in held:
-                    owners.setdefault((topic, doc), []).append(name)
+            for query, doc in zip(run.qid, run.doc):
+                if query in held:
+                    owners.setdefault((query, doc), []).append(name)
         alone = [names[0] for names in owners.values() if len(names) == 1]
         assert compared.loners.share == pytest.approx(len(alone) / len(owners))
         for name in runs:
