@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.types import Ints
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Groups", "as_array"]
 
@@ -129,6 +129,11 @@ class Groups:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.starts[-1])
+
+    def one_valued(self, y: Floats) -> Bools:
+        """Return which queries have a single value of ``y``, so that nothing can be ranked."""
+        values, first = y[self.order], self.starts[:-1]
+        return np.asarray(np.maximum.reduceat(values, first) == np.minimum.reduceat(values, first))
 
     @property
     def labels(self) -> NDArray[Any]:

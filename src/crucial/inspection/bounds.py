@@ -181,18 +181,12 @@ def vc_bound(m: int, n: int, d: int, rounds: int, delta: float = 0.05) -> Bound:
     low, high = (_vc_term(size, dimension, delta) for size in (m, n))
     value = low + high
     terms = {"dimension": dimension, "lower_class": low, "higher_class": high, "delta": delta}
-    if math.isinf(value):
-        says = (
-            f"No bound: the ensemble's VC dimension is up to {dimension:.4g}, more than twice the "
-            f"{int(min(m, n)):,} instances of a class."
-        )
-    else:
-        says = _generalisation(
-            f"the share of misordered pairs on new data is within {value:.4g} of that in training",
-            value,
-            delta,
-        )
-    return Bound("VC bound", value, terms, says)
+    claim = f"the share of misordered pairs on new data is within {value:.4g} of that in training"
+    reason = (
+        f"the ensemble's VC dimension is up to {dimension:.4g}, more than twice the "
+        f"{int(min(m, n)):,} instances of a class"
+    )
+    return _generalisation("VC bound", value, terms, claim, reason)
 
 
 def _vc_term(size: float, dimension: float, delta: float) -> float:
@@ -256,19 +250,12 @@ def margin_bound(
         epsilon = math.sqrt(4 / (m * crucial_share**2) * (inside + 2 * math.log(2 / delta)))
     value = below + epsilon
     terms = {"below": below, "epsilon": epsilon, "instances_needed": needed, "delta": delta}
-    if math.isinf(value):
-        says = (
-            f"No bound: a margin of {theta:g} needs {needed:.4g} instances, and there are "
-            f"{int(m):,}."
-        )
-    else:
-        says = _generalisation(
-            f"at most {_percent(value)} of new crucial pairs are misranked: {_percent(below)} have "
-            f"a margin of at most {theta:g} in training, the rest is what the class may cost",
-            value,
-            delta,
-        )
-    return Bound("margin bound", value, terms, says)
+    claim = (
+        f"at most {_percent(value)} of new crucial pairs are misranked: {_percent(below)} have "
+        f"a margin of at most {theta:g} in training, the rest is what the class may cost"
+    )
+    reason = f"a margin of {theta:g} needs {needed:.4g} instances, and there are {int(m):,}"
+    return _generalisation("margin bound", value, terms, claim, reason)
 
 
 def finite_class_bound(
@@ -300,20 +287,24 @@ def finite_class_bound(
     inside = math.log(2.0) + math.log(n_functions) + math.log(1.0 / delta)
     epsilon = math.sqrt(8.0 / (m * crucial_share**2) * inside)
     value = below + epsilon
-    says = _generalisation(
+    claim = (
         f"at most {_percent(value)} of new crucial pairs are misranked by a ranker of the class "
-        f"that misranks {_percent(below)} in training",
-        value,
-        delta,
+        f"that misranks {_percent(below)} in training"
     )
     terms = {"below": below, "epsilon": epsilon, "delta": delta}
-    return Bound("finite class bound", value, terms, says)
+    return _generalisation("finite class bound", value, terms, claim)
 
 
-def _generalisation(claim: str, value: float, delta: float) -> str:
-    if value >= 1.0:
-        return f"Vacuous: the bound is {value:.4g}, and no error is above 1."
-    return f"With probability {1.0 - delta:g}, {claim}."
+def _generalisation(
+    name: str, value: float, terms: dict[str, float], claim: str, reason: str = ""
+) -> Bound:
+    """Return a bound that claims something, is vacuous, or does not exist for a reason."""
+    says = f"With probability {1.0 - terms['delta']:g}, {claim}."
+    if math.isinf(value):
+        says = f"No bound: {reason}."
+    elif value >= 1.0:
+        says = f"Vacuous: the bound is {value:.4g}, and no error is above 1."
+    return Bound(name, value, terms, says)
 
 
 def _percent(value: float) -> str:

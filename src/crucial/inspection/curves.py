@@ -24,7 +24,7 @@ from crucial.model.shape import sparkline
 from crucial.parameters import at_least, check
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
-__all__ = ["LearningCurve", "has_pairs", "learning_curve", "stages_of"]
+__all__ = ["LearningCurve", "learning_curve", "stages_of"]
 
 
 #: Quantiles of the margins of pairs that are followed.
@@ -263,8 +263,7 @@ def _margins_by_round(
 ) -> tuple[Ints, dict[str, Floats]]:
     """Return quantiles of the margins after some of the rounds; none if there is no pair."""
     labels = np.asarray(y, np.float64)
-    codes = Groups.from_qid(qid, len(labels)).codes
-    if count == 0 or not has_pairs(labels, codes):
+    if count == 0 or Groups.from_qid(qid, len(labels)).one_valued(labels).all():
         return np.zeros(0, np.int64), {}
     at = stages_of(model.n_rounds, count)
     wanted = np.array(list(QUANTILES.values()))
@@ -273,10 +272,3 @@ def _margins_by_round(
         with contextlib.suppress(NotRankedError):  # (weights that cancel have no margins)
             found[number] = margins(model.truncate(stage), X, y, qid, resolution=2).quantile(wanted)
     return at, dict(zip(QUANTILES, found.T))
-
-
-def has_pairs(y: Floats, codes: Ints) -> bool:
-    """Return whether some query has two different labels."""
-    order = np.lexsort((y, codes))
-    same = codes[order][1:] == codes[order][:-1]
-    return bool((same & (y[order][1:] != y[order][:-1])).any())

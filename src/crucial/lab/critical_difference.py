@@ -227,28 +227,17 @@ def _not_told_apart(ranks: Floats, difference: float) -> tuple[tuple[int, int], 
 # -- the picture ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Where names are drawn: below the axis, half on each side."""
-
-    k: int
-
-    @property
-    def left_names(self) -> int:
-        return (self.k + 1) // 2
-
-    def line(self, place: int) -> int:
-        """Return the line below the axis of a ranker's name."""
-        return place if place < self.left_names else self.k - 1 - place
+def _line(place: int, k: int) -> tuple[bool, int]:
+    """Return whether a name is on the left, where half of them are, and its line there."""
+    return (True, place) if place < (k + 1) // 2 else (False, k - 1 - place)
 
 
 def _svg(found: RankSummary) -> str:
     """Draw the diagram as SVG."""
     k = len(found.rankers)
-    layout = _Layout(k)
     width, left, right, axis = 760, 210, 550, 60
     below = axis + 18 + 10 * len(found.groups)
-    height = below + 24 * layout.left_names + 12
+    height = below + 24 * ((k + 1) // 2) + 12
 
     def x(rank: float) -> float:
         return round(left + (rank - 1) / (k - 1) * (right - left), 2)
@@ -279,8 +268,8 @@ def _svg(found: RankSummary) -> str:
         y = axis + 12 + 10 * number
         stroke(x(found.ranks[first]) - 4, y, x(found.ranks[last]) + 4, y, 4)
     for place, (name, rank) in enumerate(zip(found.rankers, found.ranks)):
-        y = below + 24 * layout.line(place) + 10
-        near = place < layout.left_names
+        near, line = _line(place, k)
+        y = below + 24 * line + 10
         edge = left - 16 if near else right + 16
         stroke(x(rank), axis, x(rank), y)
         stroke(x(rank), y, edge, y)
@@ -292,8 +281,8 @@ def _svg(found: RankSummary) -> str:
 def _plot(found: RankSummary, ax: Axes | None) -> Axes:
     """Draw the diagram with matplotlib."""
     k = len(found.rankers)
-    layout = _Layout(k)
-    ax = new_axes(ax, size=(8, 1.6 + 0.3 * layout.left_names))
+    lines = (k + 1) // 2
+    ax = new_axes(ax, size=(8, 1.6 + 0.3 * lines))
     step, top = 0.5, 0.35 + 0.25 * len(found.groups)
     ax.plot([1, k], [0, 0], color="black", linewidth=1)
     for whole in range(1, k + 1):
@@ -305,13 +294,13 @@ def _plot(found: RankSummary, ax: Axes | None) -> Axes:
         y = -0.2 - 0.25 * number
         ax.plot([found.ranks[first], found.ranks[last]], [y, y], color="black", linewidth=4)
     for place, (name, rank) in enumerate(zip(found.rankers, found.ranks)):
-        near = place < layout.left_names
-        y, edge = -top - step * layout.line(place), 0.9 if near else k + 0.1
+        near, line = _line(place, k)
+        y, edge = -top - step * line, 0.9 if near else k + 0.1
         ax.plot([rank, rank, edge], [0, y, y], color="black", linewidth=0.8)
         words = f"{printable(name, 26)} {rank:.3f}".replace("$", r"\$")
         ax.text(edge, y, f" {words} ", ha="right" if near else "left", va="center")
     ax.set_xlim(1 - 0.45 * k, k + 0.45 * k)
-    ax.set_ylim(-top - step * layout.left_names, 1.4)
+    ax.set_ylim(-top - step * lines, 1.4)
     ax.set_axis_off()
     ax.set_title(found.title.replace("$", r"\$"), fontsize=10)
     return ax

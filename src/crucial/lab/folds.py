@@ -136,9 +136,7 @@ def deal_at_random(n_folds: int, count: int, random: np.random.Generator) -> Int
 
 def _deal_queries(n_folds: int, y: Floats, groups: Groups, random: np.random.Generator) -> Ints:
     """Deal out whole queries, such that those with different labels are spread evenly."""
-    by_query, first = y[groups.order], groups.starts[:-1]
-    one_label = np.maximum.reduceat(by_query, first) == np.minimum.reduceat(by_query, first)
-    order = np.lexsort((random.random(groups.n_groups), one_label))
+    order = np.lexsort((random.random(groups.n_groups), groups.one_valued(y)))
     fold = np.empty(groups.n_groups, np.int64)
     fold[order] = np.arange(groups.n_groups) % n_folds
     return fold[groups.codes]

@@ -7,6 +7,7 @@ they are used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
@@ -205,70 +206,51 @@ class CatBoostPeer(_BoostedPeer):
             yield np.array(scores, np.float64)
 
 
-def _scaled(estimator: Estimator) -> Estimator:
-    """Fill in missing values and scale the features first, as linear models need."""
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+def _sklearn(module: str, name: str, **parameters: object) -> Estimator:
+    """Make an estimator of scikit-learn; its modules are slow to import."""
+    found: Estimator = getattr(import_module(f"sklearn.{module}"), name)(**parameters)
+    return found
 
-    fill = SimpleImputer(strategy="median", keep_empty_features=True)
-    pipeline: Estimator = make_pipeline(fill, StandardScaler(), estimator)
+
+def _linear(name: str, **parameters: object) -> Estimator:
+    """Make a linear model that first fills in missing values and scales the features."""
+    from sklearn.pipeline import make_pipeline
+
+    fill = _sklearn("impute", "SimpleImputer", strategy="median", keep_empty_features=True)
+    model = _sklearn("linear_model", name, **parameters)
+    pipeline: Estimator = make_pipeline(fill, _sklearn("preprocessing", "StandardScaler"), model)
     return pipeline
 
 
-def _ridge() -> Estimator:
-    from sklearn.linear_model import Ridge
-
-    return _scaled(Ridge())
-
-
-def _logistic() -> Estimator:
-    from sklearn.linear_model import LogisticRegression
-
-    return _scaled(LogisticRegression(max_iter=1000))
-
-
-def _random_forest() -> Estimator:
-    from sklearn.ensemble import RandomForestRegressor
-
-    forest: Estimator = RandomForestRegressor(100, min_samples_leaf=5, random_state=0, n_jobs=1)
-    return forest
-
-
-def _gradient_boosting() -> Estimator:
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    booster: Estimator = HistGradientBoostingRegressor(early_stopping=False, random_state=0)
-    return booster
-
+_FOREST = {"n_estimators": 100, "min_samples_leaf": 5, "random_state": 0, "n_jobs": 1}
+_BOOSTING = {"early_stopping": False, "random_state": 0}
+_LEAVES: dict[str, list[Any]] = {"num_leaves": [2, 7, 31], "learning_rate": [0.03, 0.1]}
 
 #: By name: what makes it, and a small grid to tune it over.
 PEERS: dict[str, tuple[Callable[[], Estimator], dict[str, list[Any]]]] = {
-    "lightgbm": (LightGBMPeer, {"num_leaves": [2, 7, 31], "learning_rate": [0.03, 0.1]}),
-    "lightgbm-xendcg": (
-        lambda: LightGBMPeer(objective="rank_xendcg"),
-        {"num_leaves": [2, 7, 31], "learning_rate": [0.03, 0.1]},
-    ),
+    "lightgbm": (LightGBMPeer, _LEAVES),
+    "lightgbm-xendcg": (partial(LightGBMPeer, objective="rank_xendcg"), _LEAVES),
     "xgboost": (XGBoostPeer, {"max_depth": [1, 3, 6], "learning_rate": [0.03, 0.1]}),
     "catboost": (CatBoostPeer, {"depth": [1, 3, 6], "learning_rate": [0.03, 0.1]}),
-    "ridge": (_ridge, {"ridge__alpha": [0.1, 1.0, 10.0, 100.0]}),
-    "logistic-regression": (_logistic, {"logisticregression__C": [0.01, 0.1, 1.0, 10.0]}),
-    "random-forest": (_random_forest, {"min_samples_leaf": [1, 5, 20]}),
+    "ridge": (partial(_linear, "Ridge"), {"ridge__alpha": [0.1, 1.0, 10.0, 100.0]}),
+    "logistic-regression": (
+        partial(_linear, "LogisticRegression", max_iter=1000),
+        {"logisticregression__C": [0.01, 0.1, 1.0, 10.0]},
+    ),
+    "random-forest": (
+        partial(_sklearn, "ensemble", "RandomForestRegressor", **_FOREST),
+        {"min_samples_leaf": [1, 5, 20]},
+    ),
     "hist-gradient-boosting": (
-        _gradient_boosting,
+        partial(_sklearn, "ensemble", "HistGradientBoostingRegressor", **_BOOSTING),
         {"max_leaf_nodes": [3, 15, 31], "learning_rate": [0.03, 0.1]},
     ),
     "best-feature": (BestFeature, {}),
     "random": (RandomOrder, {}),
 }
 
-#: The package that a peer needs.
-PACKAGES = {
-    "lightgbm": "lightgbm",
-    "lightgbm-xendcg": "lightgbm",
-    "xgboost": "xgboost",
-    "catboost": "catboost",
-}
+#: The packages that peers need, and the beginning of their names.
+PACKAGES = ("lightgbm", "xgboost", "catboost")
 
 
 def make_peer(name: str) -> Estimator:
@@ -279,6 +261,7 @@ def make_peer(name: str) -> Estimator:
     MissingExtraError
         Its package is not installed; the message names it.
     """
-    if name in PACKAGES:
-        _package(PACKAGES[name])
+    for package in PACKAGES:
+        if name.startswith(package):
+            _package(package)
     return PEERS[name][0]()

@@ -9,13 +9,13 @@ import numpy as np
 
 from crucial.errors import NotRankedError, ParameterError
 from crucial.inspection.bounds import training_bound
-from crucial.inspection.curves import LearningCurve, has_pairs, learning_curve
+from crucial.inspection.curves import LearningCurve, learning_curve
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.reporting.numbers import MeasureRow, SingleFeature, Ties
 from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.inspection.shape_functions import FeatureShape, Shapes, shapes
 from crucial.measures.evaluation import Evaluation, evaluate
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Floats, Ints
 
 __all__ = [
     "bound_facts",
@@ -77,7 +77,7 @@ def bound_facts(subject: Subject) -> list[PageData]:
 
 def margin_facts(subject: Subject) -> PageData | None:
     """Return the histogram of the margins of all pairs."""
-    if subject.model is None or not has_pairs(subject.y, subject.groups.codes):
+    if subject.model is None or subject.groups.one_valued(subject.y).all():
         return None
     qid = subject.groups.codes if subject.has_queries else None
     try:
@@ -103,8 +103,6 @@ def data_facts(subject: Subject, found: Evaluation, notes: Sequence[str]) -> Pag
     """Return rows, queries, labels, missing values, and what was left out."""
     sizes = subject.groups.sizes
     labels, counts = np.unique(subject.y, return_counts=True)
-    codes = subject.groups.codes
-    flat = _same_label(subject.y, codes, subject.n_queries)
     rates = _missing_rates(subject)
     worst = np.argsort(-rates, kind="stable")[:_MISSING].tolist()
     return {
@@ -115,20 +113,12 @@ def data_facts(subject: Subject, found: Evaluation, notes: Sequence[str]) -> Pag
         if len(labels) <= _LABELS
         else [],
         "label_range": [float(labels[0]), float(labels[-1]), len(labels)],
-        "one_label": int(flat.sum()),
+        "one_label": int(subject.groups.one_valued(subject.y).sum()),
         "left_out": [[name, one.n_empty] for name, one in found.results.items() if one.n_empty],
         "missing": [[subject.feature_title(f), float(rates[f])] for f in worst if rates[f] > 0],
         "never_missing": int((rates == 0).sum()),
         "notes": list(notes),
     }
-
-
-def _same_label(y: Floats, codes: Ints, n_queries: int) -> Bools:
-    """Return which queries have one label only: they have nothing to rank."""
-    high, low = np.full(n_queries, -np.inf), np.full(n_queries, np.inf)
-    np.maximum.at(high, codes, y)
-    np.minimum.at(low, codes, y)
-    return np.asarray(high == low)
 
 
 def _missing_rates(subject: Subject) -> Floats:
