@@ -145,24 +145,10 @@ class TableEstimator(BaseEstimator):
 
     # Shared keyword parameters come last in every signature, in this order.
     _shared_order: ClassVar[tuple[str, ...]] = (
-        "default_rank",
-        "balance",
-        "gain",
-        "on_perfect",
-        "max_bins",
-        "subsample",
-        "early_stopping_rounds",
-        "eval_metric",
-        "validation_fraction",
-        "monotone_constraints",
-        "weak",
-        "contradictions",
-        "record_risks",
-        "random_state",
-        "n_jobs",
-        "verbose",
-        "warm_start",
-    )
+        "default_rank", "balance", "gain", "on_perfect", "max_bins", "subsample",
+        "early_stopping_rounds", "eval_metric", "validation_fraction", "monotone_constraints",
+        "weak", "contradictions", "record_risks", "random_state", "n_jobs", "verbose", "warm_start",
+    )  # fmt: skip
 
     n_jobs: int | None = parameter(
         none_or(nonzero),

@@ -10,18 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.loop import Ensemble, Progress, boost
 from crucial.boosting.progress import show_rounds
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.base import RankingInput
 from crucial.estimators.classifier import ClassSums, make_classifier
 from crucial.estimators.eval_set import EarlyStopping, EvalSet
-from crucial.estimators.fingerprint import fingerprint
-from crucial.estimators.monotone import monotone_signs
 from crucial.estimators.rounds import EvaluatedRanker
-from crucial.estimators.shared import QueryWeight, RandomState, Seeded, Stumps, Verbose
+from crucial.estimators.shared import QueryWeight, RandomState, Seeded, Verbose
+from crucial.estimators.warm_start import WarmStart
 from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.combined import SumFeedback
@@ -31,7 +30,6 @@ from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.objectives.base import Objective
 from crucial.parameters import (
-    anything,
     at_least,
     between,
     either,
@@ -44,14 +42,14 @@ from crucial.parameters import (
 from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 
-__all__ = ["Algorithm", "BoostedRanker", "StumpRanker"]
+__all__ = ["Algorithm", "BoostedRanker"]
 
 #: What makes a boosting algorithm: an objective, a weak learner and a step rule.
 Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
 
 
 @with_parameters
-class BoostedRanker(EarlyStopping, Seeded, Verbose, EvaluatedRanker[AdditiveRanker]):
+class BoostedRanker(EarlyStopping, Seeded, WarmStart, Verbose, EvaluatedRanker[AdditiveRanker]):
     """Base of the boosting estimators: a subclass names its parts in `_parts`.
 
     Attributes
@@ -105,12 +103,6 @@ class BoostedRanker(EarlyStopping, Seeded, Verbose, EvaluatedRanker[AdditiveRank
     )
     random_state: RandomState = parameter(
         text="Seeds subsample and validation_fraction.", default=0
-    )
-    warm_start: bool = parameter(
-        flag,
-        "Continue the ensemble of the last fit, on the same data, up to n_estimators.",
-        default=False,
-        shapes_model=False,
     )
 
     def _parts(self, feedback: Feedback) -> Algorithm:
@@ -185,12 +177,11 @@ class BoostedRanker(EarlyStopping, Seeded, Verbose, EvaluatedRanker[AdditiveRank
             weight[held_out] = 0.0
         parts: list[Feedback] = [] if explicit is None else [explicit]
         if data.labels is not None:
-            implied = self._label_feedback(data.labels, data.groups, weight, query_weight)
-            parts.insert(0, implied)
+            parts.insert(0, self._label_feedback(data, weight, query_weight))
         feedback = parts[0] if len(parts) == 1 else SumFeedback(parts)
         instances, groups, with_qid = data.instances, data.groups, data.with_qid
         del data, weight, parts  # the feedback has what it needs; memory counts from here
-        earlier = self._earlier_rounds(instances, feedback)
+        earlier = self._earlier_rounds(instances, feedback, self.n_estimators)
         training = TrainingRows(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
         )
@@ -200,16 +191,12 @@ class BoostedRanker(EarlyStopping, Seeded, Verbose, EvaluatedRanker[AdditiveRank
         return self
 
     def _label_feedback(
-        self,
-        labels: Floats,
-        groups: Groups,
-        weight: Floats | None,
-        query_weight: QueryWeight | None,
+        self, data: RankingInput, weight: Floats | None, query_weight: QueryWeight | None
     ) -> LabelFeedback:
         """Return the pairs that labels imply; an algorithm that leaves some out replaces this."""
         return LabelFeedback(
-            labels,
-            groups,
+            data.known_labels,
+            data.groups,
             weight=weight,
             balance=self.balance,
             query_weight=query_weight,
@@ -285,31 +272,6 @@ class BoostedRanker(EarlyStopping, Seeded, Verbose, EvaluatedRanker[AdditiveRank
     def _after_fit(self, ensemble: Ensemble, instances: Instances) -> None:
         """Set further attributes and issue further warnings, once all else is set."""
 
-    def _earlier_rounds(self, instances: Instances, feedback: Feedback) -> Sequence[Round]:
-        """Return the rounds of the last fit that are to be continued; none without warm_start."""
-        if not self.warm_start:
-            return ()
-        free = ("n_estimators", "n_jobs", "verbose")
-        same = {k: v for k, v in self.get_params().items() if k not in free}
-        now = fingerprint(instances, feedback, same)
-        before = getattr(self, "_fitted_on", None)
-        earlier: Trace | tuple[()] = getattr(self, "trace_", ())
-        self._fitted_on = now
-        if before is None:
-            return ()
-        if before != now:
-            self._fitted_on = before
-            raise DataError(
-                "warm_start continues on the data and parameters of the last fit, and these are "
-                "others. Set warm_start=False to begin anew."
-            )
-        if self.n_estimators < len(earlier):
-            raise ParameterError(
-                f"warm_start: n_estimators={self.n_estimators} is less than the {len(earlier)} "
-                "rounds there are; use truncate(n) for fewer."
-            )
-        return list(earlier)
-
     def to_classifier(
         self,
         calibrated: bool | str = False,
@@ -345,25 +307,3 @@ class BoostedRanker(EarlyStopping, Seeded, Verbose, EvaluatedRanker[AdditiveRank
         """
         check_is_fitted(self, "model_")
         return make_classifier(self, self._classes, calibrated, X, y, sample_weight)
-
-
-@with_parameters
-class StumpRanker(Stumps, BoostedRanker):
-    """Base of estimators that boost stumps, whose weights may be constrained."""
-
-    positive_weights: str | None = parameter(
-        one_of(None, "cumulative"),
-        '"cumulative": the summed weight of every stump stays positive, for features known to '
-        "point up.",
-        default=None,
-    )
-    monotone_constraints: Any = parameter(
-        anything("sequence or mapping"),
-        "1, -1 or 0 per feature (or feature name: 1): the score never falls (never rises) where "
-        "the feature grows. What an abstention is worth stays free.",
-        default=None,
-    )
-
-    def _constraints(self, instances: Instances) -> Constraints:
-        signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
-        return Constraints(self.positive_weights == "cumulative", signs, self.learning_rate)

@@ -8,9 +8,9 @@ import numpy as np
 
 from crucial.boosting.diff_rank import DiffRankStep
 from crucial.boosting.loop import Ensemble
-from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
+from crucial.estimators.base import RankingInput
 from crucial.estimators.boosted import Algorithm, BoostedRanker
 from crucial.estimators.intervals import USELESS, Intervals
 from crucial.estimators.shared import QueryWeight, RandomState
@@ -72,13 +72,7 @@ class DiffRank(Intervals, BoostedRanker):
     """
 
     bounded_risk = "R1"
-    _shared_order = (
-        "centre",
-        "order",
-        "cycles",
-        "learning_rate",
-        *BoostedRanker._shared_order,
-    )
+    _shared_order = ("centre", "order", "cycles", "learning_rate", *BoostedRanker._shared_order)
 
     prec: int | float | None = parameter(
         none_or(either(at_least(1), between(0, 1, low_open=True, noun="share"))),
@@ -116,15 +110,11 @@ class DiffRank(Intervals, BoostedRanker):
             return self.cycles * int(getattr(self, "n_features_in_", 1))
 
     def _label_feedback(
-        self,
-        labels: Floats,
-        groups: Groups,
-        weight: Floats | None,
-        query_weight: QueryWeight | None,
+        self, data: RankingInput, weight: Floats | None, query_weight: QueryWeight | None
     ) -> LabelFeedback:
         return TopFeedback(
-            labels,
-            groups,
+            data.known_labels,
+            data.groups,
             first=self.prec,
             weight=weight,
             balance=self.balance,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from crucial.boosting.line_steps import LineStep
 from crucial.boosting.steps import BoundStep
-from crucial.estimators.boosted import Algorithm, StumpRanker
+from crucial.estimators.boosted import Algorithm
+from crucial.estimators.stumps import StumpRanker
 from crucial.feedback.base import Feedback
 from crucial.objectives.logistic import LogisticLoss
 from crucial.parameters import one_of, parameter, with_parameters

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from crucial.boosting.line_steps import LineStep, ShortBoundStep
 from crucial.boosting.steps import STEPS
-from crucial.estimators.boosted import Algorithm, StumpRanker
+from crucial.estimators.boosted import Algorithm
+from crucial.estimators.stumps import StumpRanker
 from crucial.feedback.base import Feedback
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.push import PNormLoss

@@ -6,9 +6,10 @@ from typing import Any
 
 from crucial.boosting.steps import STEPS
 from crucial.errors import ParameterError
-from crucial.estimators.boosted import Algorithm, StumpRanker
+from crucial.estimators.boosted import Algorithm
 from crucial.estimators.presets import PRESETS
 from crucial.estimators.shared import WeakRankers
+from crucial.estimators.stumps import StumpRanker
 from crucial.feedback.base import Feedback
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import lookup, one_of, parameter, with_parameters

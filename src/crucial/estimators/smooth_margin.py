@@ -6,8 +6,9 @@ from crucial.boosting.loop import Ensemble
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning
-from crucial.estimators.boosted import Algorithm, StumpRanker
+from crucial.estimators.boosted import Algorithm
 from crucial.estimators.shared import RandomState, WeakRankers
+from crucial.estimators.stumps import StumpRanker
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback
 from crucial.objectives.exponential import ExponentialLoss

@@ -1,4 +1,4 @@
-"""Monotone constraints, as users write them."""
+"""Base class of estimators that boost stumps, whose weights may be constrained."""
 
 from __future__ import annotations
 
@@ -10,9 +10,34 @@ from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.parameters import refuse
+from crucial.estimators.boosted import BoostedRanker
+from crucial.estimators.shared import Stumps
+from crucial.parameters import anything, one_of, parameter, refuse, with_parameters
+from crucial.weak.base import Constraints
 
-__all__ = ["monotone_signs"]
+__all__ = ["StumpRanker", "monotone_signs"]
+
+
+@with_parameters
+class StumpRanker(Stumps, BoostedRanker):
+    """Base of estimators that boost stumps, whose weights may be constrained."""
+
+    positive_weights: str | None = parameter(
+        one_of(None, "cumulative"),
+        '"cumulative": the summed weight of every stump stays positive, for features known to '
+        "point up.",
+        default=None,
+    )
+    monotone_constraints: Any = parameter(
+        anything("sequence or mapping"),
+        "1, -1 or 0 per feature (or feature name: 1): the score never falls (never rises) where "
+        "the feature grows. What an abstention is worth stays free.",
+        default=None,
+    )
+
+    def _constraints(self, instances: Instances) -> Constraints:
+        signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
+        return Constraints(self.positive_weights == "cumulative", signs, self.learning_rate)
 
 
 def monotone_signs(owner: str, constraints: Any, instances: Instances) -> NDArray[np.int8] | None:

@@ -1,0 +1,79 @@
+"""Warm starts: continue an earlier fit on the same data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from crucial.boosting.trace import Round, Trace
+from crucial.data.instances import Instances
+from crucial.errors import DataError, ParameterError
+from crucial.estimators.base import TableEstimator
+from crucial.feedback.base import Feedback
+from crucial.parameters import flag, parameter, parameters_of, plain, with_parameters
+
+__all__ = ["WarmStart"]
+
+
+@with_parameters
+class WarmStart(TableEstimator):
+    """Rankers that can continue an ensemble."""
+
+    warm_start: bool = parameter(
+        flag,
+        "Continue the ensemble of the last fit, on the same data, up to n_estimators.",
+        default=False,
+        shapes_model=False,
+    )
+
+    def _earlier_rounds(
+        self, instances: Instances, feedback: Feedback, rounds: int
+    ) -> Sequence[Round]:
+        """Return the rounds of the last fit, to be continued; none without ``warm_start``."""
+        if not self.warm_start:
+            return ()
+        free = {p.name for p in parameters_of(self).values() if not p.shapes_model} | {
+            "n_estimators"
+        }
+        same = {k: v for k, v in self.get_params().items() if k not in free}
+        now = _fingerprint(instances, feedback, same)
+        before = getattr(self, "_fitted_on", None)
+        earlier: Trace | tuple[()] = getattr(self, "trace_", ())
+        self._fitted_on = now
+        if before is None:
+            return ()
+        if before != now:
+            self._fitted_on = before
+            raise DataError(
+                "warm_start continues on the data and parameters of the last fit, and these are "
+                "others. Set warm_start=False to begin anew."
+            )
+        if rounds < len(earlier):
+            raise ParameterError(
+                f"warm_start: n_estimators={rounds} is less than the {len(earlier)} "
+                "rounds there are; use truncate(n) for fewer."
+            )
+        return list(earlier)
+
+
+def _fingerprint(instances: Instances, feedback: Feedback, parameters: Mapping[str, object]) -> str:
+    """Return a hash of everything that a fit depends on."""
+    digest = hashlib.blake2b(digest_size=16)
+    table = instances.table
+    # At scores of no pattern, since at equal ones other pairs may have the same potentials.
+    scores = np.random.default_rng(0).standard_normal(feedback.n_rows)
+    arrays: list[Any] = [feedback.potentials(scores), feedback.rows, np.array(feedback.total)]
+    if feedback.weight is not None:
+        arrays.append(feedback.weight)
+    arrays += [table.data, table.indices, table.indptr] if instances.is_sparse else [table]
+    for array in arrays:
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    for name, value in sorted(parameters.items()):
+        # (the repr of a long array leaves its middle out)
+        written = value.tolist() if isinstance(value, np.ndarray) else plain(value)
+        digest.update(f"{name}={written!r};".encode())
+    return digest.hexdigest()
