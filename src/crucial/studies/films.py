@@ -20,8 +20,8 @@ from functools import partial
 
 import numpy as np
 
+from crucial.apps.recommend import taste
 from crucial.apps.recommend.opinions import Opinions
-from crucial.apps.recommend.taste import Target, learn_taste
 from crucial.data.formats.ratings import read_ratings
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
@@ -38,17 +38,7 @@ __all__ = ["DENSITIES", "MEASURES", "Halves", "Point", "main", "run"]
 MEASURES = ("disagreement", "prot", "ap", "coverage")
 SIZES = (100, 200, 500, 750, 1000, 2000)
 DENSITIES = ((10, 20), (21, 40), (41, 60), (61, 100), (101, 10**9))
-METHODS = (
-    "rankboost",
-    "hybrid",
-    "vsim",
-    "neighbour",
-    "neighbours",
-    "regression",
-    "regression-normalised",
-    "mean",
-    "popularity",
-)
+METHODS = tuple(name for name in taste.METHODS if name != "auto")
 # Groups of fewer users are left out.
 _FEWEST = 10
 
@@ -217,10 +207,10 @@ class Study:
         """Return the scores of a user's test films by every ranker."""
         rated = club.take_rows(user.train)
         viewers = self.ratings.users[features]
-        target = Target(club, user.train, user.train_labels, viewers, rated)
+        target = taste.Target(club, user.train, user.train_labels, viewers, rated)
         out = {RANDOM: np.zeros(len(user.test))}  # (measures are expectations over ties)
         for method in self.methods:
-            out[method] = learn_taste(method, target).scores[user.test]
+            out[method] = taste.learn_taste(method, target).scores[user.test]
         return out
 
 

@@ -20,15 +20,7 @@ from crucial.types import Floats, Ints, Objects, PathLike
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = [
-    "CodedRuns",
-    "Runs",
-    "as_qrels",
-    "as_run",
-    "coded_runs",
-    "file_stem",
-    "tag_of",
-]
+__all__ = ["CodedRuns", "Runs", "as_qrels", "as_run", "coded_runs", "file_stem", "tag_of"]
 
 #: Runs by name, or in a list: paths, frames, or objects with the attributes qid, doc and score.
 Runs: TypeAlias = Mapping[str, object] | Sequence[object]

@@ -22,14 +22,7 @@ from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.types import Floats, Singles
 
-__all__ = [
-    "K_GRID",
-    "Progress",
-    "learn_fusion",
-    "learn_judged",
-    "relearn",
-    "tuned_rrf",
-]
+__all__ = ["K_GRID", "Progress", "learn_fusion", "learn_judged", "relearn", "tuned_rrf"]
 
 #: Receives the setting that is tried next, as text.
 Progress: TypeAlias = Callable[[str], None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from msgspec.structs import replace
@@ -25,16 +24,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.parameters import lookup
 from crucial.types import Bools, Floats, Ints
 
-__all__ = [
-    "METHODS",
-    "BoostedTaste",
-    "ScoreParts",
-    "SimilarTaste",
-    "Target",
-    "Taste",
-    "learn_taste",
-    "rounds_for",
-]
+__all__ = ["METHODS", "BoostedTaste", "ScoreParts", "Target", "Taste", "learn_taste", "rounds_for"]
 
 
 #: The methods by which recommendations are learned.
@@ -47,8 +37,8 @@ METHODS: dict[str, str] = {
     "neighbours": "the mean of the 20 nearest viewers",
     "regression": "least squares on the viewers' ratings",
     "regression-normalised": "regression, every viewer scaled to mean 0 and standard deviation 1",
-    "popularity": "the number of viewers who rated a film",
     "mean": "how far above their means viewers rate a film, on average",
+    "popularity": "the number of viewers who rated a film",
 }
 
 _COMPARATORS: dict[str, Callable[[], ViewerRanker]] = {
@@ -127,33 +117,27 @@ class ScoreParts:
     seen_only: Bools
 
 
-class Taste(Protocol):
-    """Scores of all films of the club, and how the ratings of viewers make them up."""
-
-    def score_parts(self, row: int) -> ScoreParts | None:
-        """Return what makes up the score of a film; None if it is no sum over viewers."""
-
-    @property
-    def scores(self) -> Floats:
-        """One score per film; the higher, the higher the rank."""
-
-
 @dataclass(frozen=True, eq=False)
-class PlainTaste:
-    """The scores of a comparator."""
+class Taste:
+    """Scores of all films of the club, and how the ratings of viewers make them up.
+
+    Attributes
+    ----------
+    scores : array of shape (n_films,)
+        The higher, the higher the rank.
+    """
 
     scores: Floats
 
     def score_parts(self, row: int) -> ScoreParts | None:
-        """Return None: the score is no sum over viewers."""
+        """Return what makes up the score of a film; None if it is no sum over viewers."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
-class SimilarTaste:
+class SimilarTaste(Taste):
     """The scores of VSIM."""
 
-    scores: Floats
     ranker: VectorSimilarity
     club: Opinions
 
@@ -166,12 +150,11 @@ class SimilarTaste:
 
 
 @dataclass(frozen=True, eq=False)
-class BoostedTaste:
+class BoostedTaste(Taste):
     """The scores and the model of RankBoost.
 
     Attributes
     ----------
-    scores : array of shape (n_films,)
     model : AdditiveRanker
         Over the viewers that it uses.
     used : int array
@@ -180,7 +163,6 @@ class BoostedTaste:
         Their ratings for every film.
     """
 
-    scores: Floats
     model: AdditiveRanker
     used: Ints
     table: Floats
@@ -214,7 +196,7 @@ def learn_taste(method: str, target: Target, rounds: int | None = None) -> Taste
         ranker = _COMPARATORS[method]().fit(rated, labels, club=club)
         if isinstance(ranker, VectorSimilarity):
             return SimilarTaste(ranker.predict(club), ranker, club)
-        return PlainTaste(ranker.predict(club))
+        return Taste(ranker.predict(club))
     vsim = None
     if method == "hybrid":
         similar = VectorSimilarity().fit(rated, labels, club=club)
