@@ -1,1 +1,1 @@
-"""What people come for: fusing results, choosing films, comparing pairs."""
+"""Applications: fuse search results, compare items in pairs, recommend items from ratings."""

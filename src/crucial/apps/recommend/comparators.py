@@ -41,11 +41,7 @@ class ViewerRanker(BaseEstimator):
     """Base class of the comparators: checks the input, and that the viewers stay the same."""
 
     def fit(
-        self,
-        X: Opinions | TableLike,
-        y: VectorLike,
-        *,
-        club: Opinions | TableLike | None = None,
+        self, X: Opinions | TableLike, y: VectorLike, *, club: Opinions | TableLike | None = None
     ) -> Self:
         """Learn from a user's ratings.
 
