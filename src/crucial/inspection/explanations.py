@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crucial.data.instances import Instances
-from crucial.inspection.parts import ScoreParts, additive_model, feature_parts
+from crucial.inspection.parts import FeatureParts, additive_model, feature_parts
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes, shown
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
@@ -158,7 +158,7 @@ def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: st
 
 
 def _largest_first(
-    model: AdditiveRanker, parts: ScoreParts, added: Floats
+    model: AdditiveRanker, parts: FeatureParts, added: Floats
 ) -> tuple[NDArray[np.intp], tuple[int, ...], tuple[str, ...]]:
     """Return the order of the parts, and numbers and names of their features in this order."""
     order = np.argsort(-np.abs(added), kind="stable")

@@ -15,7 +15,7 @@ from crucial.model.shape import Shape
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 from crucial.types import Floats, Ints
 
-__all__ = ["ScoreParts", "additive_model", "feature_parts", "model_of", "step_of"]
+__all__ = ["FeatureParts", "additive_model", "feature_parts", "model_of", "step_of"]
 
 
 _ALTERNATIVE = "importances(ranker, X, y, kind='permutation') works for every ranker that predicts"
@@ -73,7 +73,7 @@ def step_of(shape: Shape, column: NDArray[np.generic]) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreParts:
+class FeatureParts:
     """What each used feature adds to the score of each row.
 
     Attributes
@@ -92,7 +92,7 @@ class ScoreParts:
     added: Floats
 
 
-def feature_parts(model: AdditiveRanker, instances: Instances) -> ScoreParts:
+def feature_parts(model: AdditiveRanker, instances: Instances) -> FeatureParts:
     """Split the scores of all rows of a model that `additive_model` returned."""
     shapes = model.shapes()
     ramps: dict[int, dict[ScaledFeature, float]] = {}
@@ -111,4 +111,4 @@ def feature_parts(model: AdditiveRanker, instances: Instances) -> ScoreParts:
         for weak, weight in ramps.get(feature, {}).items():
             alone = ScaledFeature(0, weak.low, weak.high, weak.default)
             added[:, slot] += weight * alone.scores(columns[:, slot : slot + 1])
-    return ScoreParts(np.array(used, np.int64), columns, added)
+    return FeatureParts(np.array(used, np.int64), columns, added)

@@ -69,6 +69,7 @@ def _as_csv(rows: Sequence[Row], mark: str) -> bytes:
 
 
 def _as_parquet(path: PathLike, rows: Sequence[Row]) -> bytes:
+    """Return rows as parquet; columns of several types become text."""
     try:
         import pyarrow as pa
         from pyarrow.parquet import write_table

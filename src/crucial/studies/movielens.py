@@ -194,6 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _study(options: argparse.Namespace) -> None:
+    """Run the study as the options ask."""
     ratings = read_ratings(options.ratings)
     tasks, empty = make_tasks(ratings)
     write(

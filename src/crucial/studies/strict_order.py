@@ -205,6 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _study(options: argparse.Namespace) -> None:
+    """Run the study as the options ask, on a substitute if there are no lists."""
     if options.lists is not None:
         task: TaskLike = read_strict_folds(options.lists, options.best)
     else:

@@ -2,15 +2,15 @@
 
 ``leaderboard``
     Strengths of items from comparisons (Bradley-Terry) or rankings (Plackett-Luce), with
-    intervals, ties, parts that cannot be compared, circles and the agreement of judges.
+    intervals, ties, unconnected parts, circles and the agreement of judges.
 ``consensus``
     The ranking nearest to all (Kemeny; the centre of Mallows' model).
 ``learn_preferences``
-    From the features of items: a ranker for items nobody has compared.
+    A ranker of items by their features, also of items that were not compared.
 ``judge_agreement``, ``judge_ranking``
-    How judges agree, and RankBoost on their opinions.
+    How judges agree, and RankBoost on their comparisons.
 ``PreferenceSession``
-    Ask a person, pair by pair, whatever tells most; ``crucial prefer`` shows it in a browser.
+    Asks a person the most informative pair next; ``crucial prefer`` shows it in a browser.
 
 Names are imported on first use; `__init__.pyi` lists them.
 """

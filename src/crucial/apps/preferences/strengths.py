@@ -287,6 +287,7 @@ class _PairLikelihood(_Likelihood):
         return float(self.weight @ np.logaddexp(s[self.first], s[self.second]))
 
     def _expected(self, s: Floats) -> tuple[Floats, csr_array]:
+        """Return expected choices of each item, and sums of products of probabilities."""
         from scipy.sparse import coo_array
 
         d = np.clip(s[self.first] - s[self.second], -700, 700)

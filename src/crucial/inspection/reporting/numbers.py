@@ -93,6 +93,7 @@ def _evaluate(
     intervals: bool = False,
     ties: str = "expected",
 ) -> Evaluation:
+    """Evaluate a ranking of the rows, with fewer resamples for very many queries."""
     return evaluate(
         subject.y,
         scores,
