@@ -15,7 +15,7 @@ from crucial.lab.tidy import Row, frame_of
 from crucial.measures.evaluation import Evaluation
 from crucial.measures.names import Measures
 from crucial.measures.paired import SAME, holm, paired_test, win_tie_loss
-from crucial.measures.runs import evaluate_run
+from crucial.measures.runs import QrelsLike, RunLike, evaluate_run
 from crucial.model.text import printable
 from crucial.parameters import at_least, between, check, lookup
 from crucial.types import Floats
@@ -245,8 +245,8 @@ def _movers(table: Blocks, base: str, system: str, count: int) -> list[Mover]:
 
 
 def compare_runs(
-    qrels: object,
-    runs: Mapping[str, object] | Iterable[object],
+    qrels: QrelsLike,
+    runs: Mapping[str, RunLike] | Iterable[RunLike],
     measures: Measures = ("ndcg@10",),
     *,
     baseline: str | None = None,
@@ -329,11 +329,11 @@ def compare_runs(
     )
 
 
-def _named_runs(runs: Mapping[str, object] | Iterable[object]) -> dict[str, object]:
+def _named_runs(runs: Mapping[str, RunLike] | Iterable[RunLike]) -> dict[str, RunLike]:
     """Return runs by name; in a list, by tag or number."""
     if isinstance(runs, Mapping):
         return {str(name): run for name, run in runs.items()}
-    named: dict[str, object] = {}
+    named: dict[str, RunLike] = {}
     for number, run in enumerate(runs, start=1):
         tag = getattr(run, "tag", None)
         name = tag if isinstance(tag, str) else str(tag[0]) if tag is not None else f"run {number}"

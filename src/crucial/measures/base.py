@@ -1,4 +1,4 @@
-"""The contract of a measure."""
+"""What a measure is: labels read once, then any number of rankings measured."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
 from crucial.parameters import check, one_of
-from crucial.types import Bools, Floats
+from crucial.types import Bools, Floats, VectorLike
 
 __all__ = [
     "EMPTY",
@@ -39,12 +40,12 @@ _AGGREGATES = {
 
 @dataclass(frozen=True)
 class BoundMeasure:
-    """A measure bound to labels.
+    """A measure that has read the labels.
 
     Attributes
     ----------
     values : callable
-        ``values(ranking)`` gives one number a query, NaN where it has none.
+        ``values(ranking)`` returns one number per query, NaN where it has none.
     weights : array of shape (n_queries,) or None
         Weight of each query in a pooled value: the weight of its pairs.
     """
@@ -56,7 +57,7 @@ class BoundMeasure:
 def summarise(
     values: Floats, weights: Floats | None, how: Aggregate, empty: str | int
 ) -> tuple[float, int, int]:
-    """One number over queries; how many count in it, and how many have no value.
+    """Return one number over queries, how many count in it, and how many have no value.
 
     Examples
     --------
@@ -85,13 +86,13 @@ def summarise(
 class Measure(ABC):
     """How good a ranking is, query by query.
 
-    A measure reads labels once (`bind`) and then any number of rankings. Made by
-    `crucial.get_measure` from a name; a subclass with `bind` is as good.
+    A measure reads labels once (`bind`) and then any number of rankings. `crucial.get_measure`
+    makes one from a name; a subclass with `meaning` and `bind` works as well.
 
     Attributes
     ----------
     name : str
-        As it is typed, in its plain form.
+        The name as typed, in its plain form.
     """
 
     name: str
@@ -99,25 +100,25 @@ class Measure(ABC):
     @property
     @abstractmethod
     def meaning(self) -> str:
-        """What one query's value is, gain and discount included."""
+        """Description of one query's value, gain and discount included."""
 
     @abstractmethod
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Check the labels and keep what only they decide."""
+        """Check the labels and compute what depends on them alone."""
 
     @property
     def description(self) -> str:
-        """One line: what it is, and how queries are put together."""
+        """One line: the meaning, and how queries are aggregated."""
         return f"{self.meaning}; {_AGGREGATES[self.aggregate]}"
 
     @property
     def higher_is_better(self) -> bool:
-        """Direction."""
+        """Whether a higher value is better."""
         return True
 
     @property
     def aggregate(self) -> Aggregate:
-        """How queries are put together."""
+        """How queries are aggregated."""
         return "mean"
 
     @property
@@ -127,31 +128,32 @@ class Measure(ABC):
 
     @property
     def depth(self) -> int | None:
-        """Positions it looks at; None is all."""
-        return None
+        """Number of positions that count: the ``cutoff`` of a measure that has one; None is all."""
+        cutoff: int | None = getattr(self, "cutoff", None)
+        return cutoff
 
     @property
     def takes_weights(self) -> bool:
-        """Whether weights of rows have a meaning here."""
+        """Whether the measure can use weights of rows."""
         return False
 
     def refuse_labels(self, judged: Judged, bad: Bools, rule: str) -> None:
-        """Raise the error that says which label the measure cannot read."""
+        """Refuse labels that the measure cannot use, naming the first."""
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             raise DataError(f"{self.name} needs labels {rule}. Got {judged.y[row]:g} in row {row}.")
 
     def prepare(
         self,
-        y: Any,
-        groups: Any = None,
+        y: VectorLike,
+        groups: Groups | VectorLike | None = None,
         *,
-        sample_weight: Any = None,
-        ids: Any = None,
+        sample_weight: VectorLike | None = None,
+        ids: VectorLike | None = None,
         ties: str = "expected",
         empty: str | int = "skip",
     ) -> Prepared:
-        """Read labels once, to measure many score vectors.
+        """Read labels once, to measure many vectors of scores.
 
         Parameters
         ----------
@@ -174,21 +176,27 @@ class Measure(ABC):
 
     def per_query(
         self,
-        y: Any,
-        scores: Any,
-        groups: Any = None,
+        y: VectorLike,
+        scores: VectorLike,
+        groups: Groups | VectorLike | None = None,
         *,
-        sample_weight: Any = None,
-        ids: Any = None,
+        sample_weight: VectorLike | None = None,
+        ids: VectorLike | None = None,
         ties: str = "expected",
     ) -> Floats:
-        """One value a query, in the order of its label in `Groups`; NaN where it has none."""
+        """Return one value per query, in the order of ``Groups.ids``; NaN where it has none."""
         prepared = self.prepare(y, groups, sample_weight=sample_weight, ids=ids, ties=ties)
         return prepared.per_query(scores)
 
-    def __call__(self, y: Any, scores: Any, groups: Any = None, **how: Any) -> float:
-        """The value over all queries; keywords as in `prepare`."""
-        return self.prepare(y, groups, **how)(scores)
+    def __call__(
+        self,
+        y: VectorLike,
+        scores: VectorLike,
+        groups: Groups | VectorLike | None = None,
+        **options: Any,
+    ) -> float:
+        """Return the value over all queries; keywords as in `prepare`."""
+        return self.prepare(y, groups, **options)(scores)
 
 
 class Prepared:
@@ -199,7 +207,7 @@ class Prepared:
     measure : Measure
         What to compute.
     judged : Judged
-        Against what.
+        The labels to measure against.
     ties, empty
         As in `crucial.evaluate`.
     """
@@ -222,34 +230,34 @@ class Prepared:
         self.measure, self.judged, self.ties, self.empty = measure, judged, ties, empty
         self.bound = measure.bind(judged)
 
-    def rank(self, scores: Any) -> Ranking:
-        """Check the scores; the ranking sorts them when a measure asks."""
+    def rank(self, scores: VectorLike) -> Ranking:
+        """Check the scores; they are sorted when a measure needs them."""
         return Ranking(self.judged, as_numbers(scores, "scores", len(self.judged.y)), self.ties)
 
-    def per_query(self, scores: Any) -> Floats:
-        """One value a query; NaN where it has none."""
+    def per_query(self, scores: VectorLike) -> Floats:
+        """Return one value per query; NaN where it has none."""
         return self.bound.values(self.rank(scores))
 
     def summary(self, values: Floats) -> tuple[float, int, int]:
-        """One number from a query's values; how many queries count, how many are empty."""
+        """Return one number, how many queries count in it, and how many have no value."""
         return summarise(values, self.bound.weights, self.measure.aggregate, self.empty)
 
-    def __call__(self, scores: Any) -> float:
-        """The value over all queries."""
+    def __call__(self, scores: VectorLike) -> float:
+        """Return the value over all queries."""
         return self.summary(self.per_query(scores))[0]
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """Which items count as relevant where a measure knows only two kinds.
+    """Which items count as relevant in a measure of two levels.
 
     Attributes
     ----------
     threshold : float or None
-        Labels of at least this; None is every label above 0.
+        Relevant are labels of at least this; None: labels above 0.
     top : bool
-        Instead: the highest label of the query, as Freund et al. (2003), section 6.2.4,
-        call an item good. A query whose labels are all equal then has none.
+        Relevant is the highest label of the query instead, as in Freund et al. (2003),
+        section 6.2.4. A query whose labels are all equal then has no relevant item.
 
     Examples
     --------
@@ -262,13 +270,13 @@ class Relevance:
 
     @property
     def text(self) -> str:
-        """The rule in a few signs."""
+        """The rule as a short formula."""
         if self.top:
             return "the query's highest y"
         return "y > 0" if self.threshold is None else f"y >= {self.threshold:g}"
 
     def of(self, judged: Judged) -> Bools:
-        """Which rows are relevant."""
+        """Return which rows are relevant."""
         y = judged.y
         if not self.top:
             return y > 0 if self.threshold is None else y >= self.threshold
@@ -283,5 +291,5 @@ class Relevance:
         return np.asarray(y >= bar[judged.codes])
 
 
-#: What counts as relevant unless said otherwise: every label above 0.
+#: The default: every label above 0 is relevant.
 RELEVANT = Relevance()

@@ -1,4 +1,4 @@
-"""Expected reciprocal rank, exactly expected over random tie order."""
+"""Expected reciprocal rank, as an exact expectation over random tie order."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from crucial.types import Floats, Ints
 
 __all__ = ["ExpectedReciprocalRank", "stopping_places"]
 
-#: A place that the reader reaches with a probability below this is left out.
+#: Places that the reader reaches with a lower probability are left out.
 _UNREACHED = 2.0**-60
 
 #: Cells of a batch.
 _CELLS = 2**15
 
-#: 2^1000 is still a number.
+#: 2^1000 is still finite.
 _MOST_EXPONENT = 1000
 
 
 def stopping_places(stop: Floats, size: Ints, width: int) -> Floats:
-    """Probability that a reader of a block in random order stops at each of its places.
+    """Return the probability that a reader of a block in random order stops at each place.
 
-    A reader stops at item i with probability ``stop[i]``, else reads on. Items are let in
-    one by one. With i of them in, ``passed[j]`` is the mean, over the sets of j of them,
+    A reader stops at item i with probability ``stop[i]``, else reads on. Items are added
+    one by one. With i of them added, ``passed[j]`` is the mean, over the sets of j of them,
     of the product of ``1 - stop``, and ``halts[j]`` the mean, over the ordered choices of
     j, of passing the first j - 1 and stopping at the last. The next item is in such a
     choice, or last in it, with probability j/i and 1/i::
@@ -77,10 +77,10 @@ def stopping_places(stop: Floats, size: Ints, width: int) -> Floats:
 
 
 def _places_needed(size: Ints, mean_stop: Floats, before: Ints, cutoff: int | None) -> Ints:
-    """Places of each block that can matter.
+    """Return the number of places of each block that can matter.
 
     The mean chance to pass j items in random order is at most ``(1 - mean_stop)^j``
-    (Maclaurin's inequality), so from some place on nobody is left.
+    (Maclaurin's inequality), so from some place on no reader is left.
     """
     far = np.ceil(np.log(_UNREACHED) / np.log1p(-mean_stop))
     need = np.minimum(size, far).astype(np.int64)
@@ -88,7 +88,7 @@ def _places_needed(size: Ints, mean_stop: Floats, before: Ints, cutoff: int | No
 
 
 def _batches(able: Ints, need: Ints) -> Iterator[Ints]:
-    """Blocks that are alike in both numbers, few enough at a time to stay in the cache."""
+    """Yield blocks of similar numbers, few enough at a time to stay in the cache."""
     for rough in size_classes(able):
         for part in size_classes(need[rough]):
             members = rough[part]
@@ -98,7 +98,7 @@ def _batches(able: Ints, need: Ints) -> Iterator[Ints]:
 
 
 def _within_blocks(blocks: TieBlocks, stop: Floats, cutoff: int | None) -> Floats:
-    """Expected sum of (chance to stop / position) in each block, for who reaches it."""
+    """Return the expected (chance to stop / position) per block, for a reader who reaches it."""
     single = stop[blocks.items[blocks.starts[:-1]]] / (blocks.before + 1.0)
     if cutoff is not None:
         single[blocks.before >= cutoff] = 0.0
@@ -126,7 +126,7 @@ def _within_blocks(blocks: TieBlocks, stop: Floats, cutoff: int | None) -> Float
 
 
 def _still_reading(blocks: TieBlocks, stop: Floats) -> Floats:
-    """Chance to come to each block: nobody stopped in a better one, whatever its order."""
+    """Return the chance to reach each block: to stop in no better one, in any order."""
     passed = 1.0 - stop[blocks.items]
     if blocks.tied:
         passed = np.multiply.reduceat(passed, blocks.starts[:-1])
@@ -144,18 +144,18 @@ def _still_reading(blocks: TieBlocks, stop: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class ExpectedReciprocalRank(Measure):
-    """One over the position where a reader stops, who stops at graded items by chance.
+    """One over the position at which a reader stops, who stops at graded items by chance.
 
     The chance to stop at an item is ``(2^y - 1) / 2^max`` (Chapelle et al. 2009). Ties
-    cost O(q places) for a block with q items of positive label, where places past those
-    that anybody reaches are left out.
+    cost O(q places) for a block with q items of positive label; places that no reader
+    reaches are left out.
 
     Attributes
     ----------
     cutoff : int or None
         Positions that count.
     highest : float or None
-        The highest label there can be; None is the highest one in the data.
+        The highest possible label; None is the highest one in the data.
     """
 
     cutoff: int | None = None
@@ -168,13 +168,8 @@ class ExpectedReciprocalRank(Measure):
         most = "the data's highest y" if self.highest is None else f"{self.highest:g}"
         return f"expected reciprocal rank{at}, stops with (2^y - 1)/2^max, max = {most}"
 
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
-
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Keep the chance to stop at every row."""
+        """Compute the chance to stop at every row."""
         y = judged.y if judged.retrieved is None else np.maximum(judged.y, 0.0)
         self.refuse_labels(judged, y < 0, "of at least 0, since 2^y - 1 is part of a chance")
         self.refuse_labels(judged, y > _MOST_EXPONENT, f"of at most {_MOST_EXPONENT}")

@@ -1,4 +1,4 @@
-"""Measures that a user wrote."""
+"""Measures written by the user."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class CustomMeasure(Measure):
     ----------
     function : callable
         ``function(y, scores)``, or ``function(y, scores, qid)`` if it has a parameter of
-        that name, returns a number; NaN or None where the query has no value. It reads
-        ties as it likes. Against a run, judged documents that were not retrieved have
-        the score -inf.
+        that name, returns a number; NaN or None where the query has no value. It treats
+        ties as it likes. Of a run, judged documents that were not retrieved have the score
+        -inf.
     direction : bool
         Whether higher is better.
     text : str
-        One line about it.
+        One line of description.
 
     Examples
     --------
@@ -54,16 +54,16 @@ class CustomMeasure(Measure):
 
     @property
     def meaning(self) -> str:
-        """The given line, or the name of the function."""
+        """The description, or the name of the function."""
         return self.text or f"user's function {self.name}"
 
     @property
     def higher_is_better(self) -> bool:
-        """As given."""
+        """The given direction."""
         return self.direction
 
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Keep nothing: the function is called query by query."""
+        """Return a measure that calls the function query by query."""
         groups, with_id = judged.groups, _wants_qid(self.function)
 
         def values(ranking: Ranking) -> Floats:

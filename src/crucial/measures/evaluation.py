@@ -1,4 +1,4 @@
-"""Measure a ranking against labels."""
+"""Evaluate a ranking against labels."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.groups import Groups
 from crucial.measures.base import EMPTY, Measure, Prepared
-from crucial.measures.intervals import bootstrap_interval
+from crucial.measures.intervals import RandomState, bootstrap_interval
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
 from crucial.measures.linear import weighted_sum
 from crucial.measures.names import Measures, get_measure, get_measures
 from crucial.parameters import at_least, between, check, one_of
-from crucial.types import Floats
+from crucial.types import Floats, VectorLike
 
 __all__ = ["Evaluation", "MeasureResult", "evaluate", "measure_ranking"]
 
 
 @dataclass(frozen=True)
 class MeasureResult:
-    """One measure's value and what it stands on.
+    """One measure's value and the queries it is based on.
 
     Attributes
     ----------
     measure : Measure
-        Which one; ``measure.description`` states gain, discount and averaging.
+        The measure; ``measure.description`` states gain, discount and averaging.
     value : float
-        Over all queries that count; NaN if none does.
+        The value over all queries that count; NaN if none does.
     n_queries : int
         Queries that count in it.
     n_empty : int
         Queries without a value of their own (no relevant item, no pair): left out, or
         filled in as ``empty`` says.
     interval : (float, float) or None
-        Bootstrap interval over queries, if asked for.
+        Bootstrap interval over queries, if requested.
     unjudged : float or None
-        Against a run: share of documents without a judgement in the positions the
-        measure looks at.
+        Of a run: share of documents without a judgement in the positions that count.
     weights : array of shape (n_queries,) or None
-        Of a pooled measure: what each query weighs, those without a value included.
+        Of a pooled measure: the weight of each query, those without a value included.
     """
 
     measure: Measure
@@ -54,22 +54,22 @@ class MeasureResult:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `evaluate` found; ``result["ndcg@10"]`` is the value.
+    """The result of `evaluate`; ``result["ndcg@10"]`` is the value.
 
     Attributes
     ----------
     results : dict of str to MeasureResult
         By name of the measure.
     per_query : dict of str to array
-        "qid" and each measure's value a query, NaN where it has none.
+        "qid", and one value per query of each measure, NaN where it has none.
     ties, empty
-        As they were asked for.
+        As requested.
     level : float or None
-        Of the intervals.
+        Level of the intervals.
     n_missing : int
-        Against a run: judged queries the run has no document for.
+        Of a run: judged queries without a document in the run.
     n_unjudged_queries : int
-        Against a run: queries of the run without any judgement, left out.
+        Of a run: queries of the run without any judgement, left out.
     """
 
     results: dict[str, MeasureResult]
@@ -86,7 +86,7 @@ class Evaluation:
         return self.results[name].value
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One dict a measure, for tables."""
+        """Return one dict per measure, for tables."""
         rows = []
         for name, one in self.results.items():
             row: dict[str, Any] = {"measure": name, "value": one.value}
@@ -112,7 +112,7 @@ class Evaluation:
 
 
 def _unjudged_share(judged: Judged, ranking: Ranking, depth: int | None) -> float | None:
-    """Share of the items in the first ``depth`` positions that nobody judged."""
+    """Return the share of unjudged items in the first ``depth`` positions."""
     if judged.judged is None:
         return None
     blocks = ranking.blocks(depth)
@@ -131,10 +131,11 @@ def measure_ranking(
     empty: str | int,
     intervals: bool | float,
     resamples: int,
-    random_state: Any,
-    **more: Any,
+    random_state: RandomState,
+    n_missing: int = 0,
+    n_unjudged_queries: int = 0,
 ) -> Evaluation:
-    """Compute the measures on one ranking, sorting it once."""
+    """Compute the measures on one ranking, sorting it once; parameters as in `evaluate`."""
     check("evaluate", "ties", ties, one_of(*TIES))
     check("evaluate", "empty", empty, one_of(*EMPTY))
     check("evaluate", "resamples", resamples, at_least(1))
@@ -181,23 +182,24 @@ def measure_ranking(
         ties,
         empty,
         level,
-        **more,
+        n_missing,
+        n_unjudged_queries,
     )
 
 
 def evaluate(
-    y: Any,
-    scores: Any,
-    qid: Any = None,
+    y: VectorLike,
+    scores: VectorLike,
+    qid: Groups | VectorLike | None = None,
     measures: Measures = ("ndcg@10",),
     *,
-    ids: Any = None,
-    sample_weight: Any = None,
+    ids: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
     ties: str = "expected",
     empty: str | int = "skip",
     intervals: bool | float = False,
     resamples: int = 1000,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> Evaluation:
     """Measure how well scores rank labelled items.
 
@@ -212,22 +214,22 @@ def evaluate(
     measures : str, Measure, callable, or several of them
         Names as in `crucial.measures.names`.
     ids : array-like of shape (n_rows,), optional
-        Names of the items, read only to break ties as trec_eval does.
+        Names of the items, used only to break ties as trec_eval does.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of rows, for measures over pairs: a pair weighs their product. Other
         measures refuse it.
     ties : {"expected", "trec"}
         "expected": the exact expectation over random order of equal scores. "trec":
         scores compared in single precision, the greater id first among equals (without
-        ids: the earlier row), as trec_eval does. Measures over pairs count ties by their
-        own definition either way.
+        ids: the earlier row), as trec_eval does. Measures over pairs define how ties count
+        in either case.
     empty : {"skip", 0, 1}
-        What a query counts that has no value (no relevant item, no pair): left out of
-        the mean, or filled in (0 as LETOR's scripts, 1 as LightGBM).
+        How a query without a value (no relevant item, no pair) counts: left out of the
+        mean, or filled in (0 as LETOR's scripts do, 1 as LightGBM).
     intervals : bool or float
         Bootstrap intervals over queries, at this level; True is 0.95.
     resamples, random_state
-        Of the bootstrap.
+        Number of resamples and seed of the bootstrap.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Measures of where the first, or the last, relevant item stands.
+"""Measures of the position of the first, or the last, relevant item.
 
 In a block of Q tied items with q good ones, the first good one is at place l with
 probability ``C(Q - l, q - 1) / C(Q, q)`` (Freund et al. 2003, equation 24 with j = 1),
@@ -23,7 +23,7 @@ __all__ = ["AverageRank", "Coverage", "ReciprocalRank", "TopHits", "first_place"
 
 
 def first_place(size: Ints, good: Floats) -> Floats:
-    """Probability of each place of the first good item, one row a block.
+    """Return the probability of each place of the first good item, one row per block.
 
     Examples
     --------
@@ -40,17 +40,17 @@ def first_place(size: Ints, good: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _FirstRelevant(Measure):
-    """Expectation of some worth of the first relevant item's position."""
+    """Expected worth of the first relevant item's position."""
 
     relevance: Relevance = RELEVANT
 
     @abstractmethod
     def worth(self, position: Floats) -> Floats:
-        """Worth of each position."""
+        """Return the worth of each position."""
 
     @property
     def never(self) -> float:
-        """Worth where no relevant item is retrieved within the depth."""
+        """The worth where no relevant item is within the depth."""
         return 0.0
 
     def _expected(self, blocks: TieBlocks, good: Floats, n_queries: int) -> Floats:
@@ -70,7 +70,7 @@ class _FirstRelevant(Measure):
         return out
 
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Keep what is relevant."""
+        """Compute which rows are relevant."""
         good = self.relevance.of(judged).astype(float)
         nothing = judged.per_query(good) == 0
 
@@ -94,13 +94,8 @@ class ReciprocalRank(_FirstRelevant):
         at = f" at {self.cutoff}" if self.cutoff else ""
         return f"reciprocal rank{at} of the first relevant item ({self.relevance.text})"
 
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
-
     def worth(self, position: Floats) -> Floats:
-        """One over the position."""
+        """Return one over the position."""
         if self.cutoff is None:
             return 1.0 / position
         return np.where(position <= self.cutoff, 1.0 / position, 0.0)
@@ -123,13 +118,8 @@ class TopHits(_FirstRelevant):
         """Share of the queries, or their number."""
         return "sum" if self.count else "mean"
 
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
-
     def worth(self, position: Floats) -> Floats:
-        """Within the first k or not."""
+        """Return 1 within the first k, else 0."""
         return (position <= self.cutoff).astype(float)
 
 
@@ -151,7 +141,7 @@ class AverageRank(_FirstRelevant):
 
     @property
     def depth(self) -> int | None:
-        """Positions it looks at."""
+        """Number of positions that count."""
         return self.cap
 
     @property
@@ -160,7 +150,7 @@ class AverageRank(_FirstRelevant):
         return float(self.cap)
 
     def worth(self, position: Floats) -> Floats:
-        """The position, capped."""
+        """Return the position, capped."""
         return np.minimum(position, float(self.cap))
 
 
@@ -180,7 +170,7 @@ class Coverage(Measure):
         return f"precision at the last relevant item ({self.relevance.text})"
 
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Keep what is relevant and how much of it there is."""
+        """Compute which rows are relevant and their number per query."""
         good = self.relevance.of(judged).astype(float)
         total = judged.per_query(good)
 

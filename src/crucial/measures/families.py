@@ -1,4 +1,4 @@
-"""The families of measures and what each lets follow its name."""
+"""The families of measures and the options of each."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Option:
     Attributes
     ----------
     sets : str
-        The field of the measure it sets.
+        The field of the measure that it sets.
     read : callable
-        From its text to the value; ValueError where the text breaks the rule.
+        Converts the text to the value; raises ValueError where the text breaks the rule.
     rule : str
         What the text must be; empty for an option without a value.
     """
 
     sets: str
-    read: Callable[[str], Any]
+    read: Callable[[str], object]
     rule: str = ""
 
 
@@ -46,13 +46,13 @@ class Family:
     Attributes
     ----------
     make : callable
-        ``make(name, **fields)`` gives the measure.
+        ``make(name, **fields)`` returns the measure.
     summary : str
-        One line.
+        One line of description.
     cutoff : {"no", "may", "must"}
         Whether ``@k`` follows the name.
     options : mapping
-        What may stand in brackets.
+        What may be in the brackets.
     """
 
     make: Callable[..., Measure]
@@ -61,12 +61,12 @@ class Family:
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def form(self, name: str) -> str:
-        """How it is typed, options included."""
+        """Return how it is typed, options included."""
         at = {"no": "", "may": "[@k]", "must": "@k"}[self.cutoff]
-        said = [
+        options = [
             key + (f"={option.rule}" if option.rule else "") for key, option in self.options.items()
         ]
-        return name + at + (f"({', '.join(said)})" if said else "")
+        return name + at + (f"({', '.join(options)})" if options else "")
 
 
 def _number(text: str, low: float, high: float, low_open: bool, high_open: bool) -> float:
@@ -80,7 +80,7 @@ def _number(text: str, low: float, high: float, low_open: bool, high_open: bool)
 
 
 def whole_number(text: str) -> int:
-    """A whole number of at least 1."""
+    """Read a whole number of at least 1."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
         raise ValueError
     return int(text)
@@ -99,7 +99,7 @@ def _share(text: str) -> float:
     return value
 
 
-def _flag(field_name: str, value: Any) -> Option:
+def _flag(field_name: str, value: object) -> Option:
     return Option(field_name, lambda text: value)
 
 
@@ -122,7 +122,7 @@ _KENDALL = {
 def _kendall(name: str, **fields: Any) -> Measure:
     coefficient = fields.get("kind") == "balance"
     if coefficient and "tied" in fields:
-        raise ParameterError(f"measure {name!r}: tau counts no ties, so 'tied' has no meaning.")
+        raise ParameterError(f"measure {name!r}: tau counts no ties; leave out 'tied'.")
     title = "Kendall's tau" if coefficient else "Kendall distance (share of discordant pairs)"
     return PairMeasure(name, title=title, **fields)
 

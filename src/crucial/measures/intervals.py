@@ -1,17 +1,20 @@
-"""Intervals by bootstrap over queries."""
+"""Bootstrap intervals over queries."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from crucial.measures.base import Aggregate
 from crucial.types import Floats
 
-__all__ = ["bootstrap_interval", "percentile_interval"]
+__all__ = ["RandomState", "bootstrap_interval", "percentile_interval"]
 
-#: Drawn numbers held at a time.
+#: What NumPy makes a generator of.
+RandomState: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+
+#: Numbers drawn at a time.
 _AT_ONCE = 2_000_000
 
 
@@ -22,23 +25,23 @@ def bootstrap_interval(
     *,
     level: float = 0.95,
     resamples: int = 1000,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> tuple[float, float] | None:
-    """Percentile interval of the value over queries, drawing queries with replacement.
+    """Return the percentile interval of the value over queries, drawn with replacement.
 
     Parameters
     ----------
     values : array of shape (n_queries,)
-        One value a query; NaN has none. It can be drawn all the same and then adds
-        nothing, so the number of queries that count varies as it would.
+        One value per query; NaN where it has none. Such a query can be drawn and then adds
+        nothing, so that the number of queries that count varies as it would.
     weights : array of shape (n_queries,), optional
         Weight of each query in a pooled value.
     how : {"mean", "pool", "sum"}
-        How queries are put together.
+        How queries are aggregated.
     level : float
         Share of the resampled values inside.
     resamples : int
-        How many times all queries are drawn.
+        Number of draws of all queries.
     random_state : int, SeedSequence or Generator
         Seed of the draws: the same seed draws the same queries for every measure.
 

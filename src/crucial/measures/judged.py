@@ -1,4 +1,4 @@
-"""What a ranking is measured against: labels in lists, checked once."""
+"""The labels a ranking is measured against, in lists and checked once."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.groups import Groups
+from crucial.data.groups import Groups, as_array
 from crucial.errors import DataError, DataTypeError
 from crucial.measures.ragged import size_classes, slots
 from crucial.measures.ranking import Table, TieBlocks, sort_into_blocks
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Floats, Ints, VectorLike
 
 __all__ = ["TIES", "Judged", "Ranking", "as_numbers"]
 
-#: How tied scores are read.
+#: How tied scores are treated; see `crucial.evaluate`.
 TIES = ("expected", "trec")
 
 
-def as_numbers(values: Any, name: str, n_rows: int | None = None) -> Floats:
-    """One finite number a row as float64, or an error that names the row."""
-    array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+def as_numbers(values: VectorLike, name: str, n_rows: int | None = None) -> Floats:
+    """Return one finite number per row as float64; errors name the row."""
+    array = as_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise DataError(
-            f"{name} must be one number a row (1 dimension). Got an array of shape {array.shape}."
+            f"{name} must be one number per row (1 dimension). Got an array of shape {array.shape}."
         )
     if array.dtype.kind not in "fiub":
         try:
@@ -52,7 +52,7 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> Floats:
 
 @dataclass(frozen=True)
 class Judged:
-    """Labels in lists, with everything about them that no score changes.
+    """Labels in lists, with everything about them that does not depend on scores.
 
     Attributes
     ----------
@@ -63,10 +63,10 @@ class Judged:
     weight : array of shape (n_rows,) or None
         Weights of rows, for measures over pairs.
     ids : array of shape (n_rows,) or None
-        Names of the items, with which ``ties="trec"`` breaks ties.
+        Names of the items, by which ``ties="trec"`` breaks ties.
     retrieved : bool array of shape (n_rows,) or None
-        Which rows a run has; the others are judged and stand in no position. None is
-        all of them, and no items beyond these.
+        Which rows the run returned; the others are judged and have no position. None: all
+        rows are ranked, and there are no other items.
     judged : bool array of shape (n_rows,) or None
         Which rows have a judgement.
     """
@@ -80,11 +80,16 @@ class Judged:
 
     @classmethod
     def from_labels(
-        cls, y: Any, groups: Any = None, *, sample_weight: Any = None, ids: Any = None
+        cls,
+        y: VectorLike,
+        groups: Groups | VectorLike | None = None,
+        *,
+        sample_weight: VectorLike | None = None,
+        ids: VectorLike | None = None,
     ) -> Judged:
         """Check labels, query ids (or `Groups`), weights and names."""
-        y = as_numbers(y, "y")
-        n = len(y)
+        labels = as_numbers(y, "y")
+        n = len(labels)
         if not isinstance(groups, Groups):
             groups = Groups.from_qid(groups, n)
         elif groups.n_rows != n:
@@ -99,12 +104,11 @@ class Judged:
                 raise DataError(
                     f"sample_weight must not be negative. Got {weight[row]} in row {row}."
                 )
-        if ids is not None:
-            ids = np.asarray(ids)
-            if ids.shape != (n,):
-                raise DataError(f"ids must have one value for each of the {n} rows of y. "
-                                f"Got an array of shape {ids.shape}.")  # fmt: skip
-        return cls(y, groups, weight, ids)
+        names = None if ids is None else np.asarray(ids)
+        if names is not None and names.shape != (n,):
+            raise DataError(f"ids must have one value for each of the {n} rows of y. "
+                            f"Got an array of shape {names.shape}.")  # fmt: skip
+        return cls(labels, groups, weight, names)
 
     @property
     def n_queries(self) -> int:
@@ -122,12 +126,12 @@ class Judged:
         return int(self.groups.sizes.max(initial=0))
 
     def per_query(self, values: NDArray[np.generic]) -> Floats:
-        """Sum over the rows of each list."""
+        """Return the sum over the rows of each list."""
         sums = np.bincount(self.codes, np.asarray(values, float), minlength=self.n_queries)
         return sums.astype(np.float64, copy=False)
 
     def _tables(self, order: Ints) -> list[Table]:
-        """Lists of similar length, side by side, cells in the given order of rows."""
+        """Return lists of similar length as tables, cells in the given order of rows."""
         starts, sizes = self.groups.starts, self.groups.sizes
         in_order = bool(np.array_equal(order, np.arange(len(order))))
         tables = []
@@ -155,23 +159,23 @@ class Judged:
     def sort(
         self, keys: Floats, *, depth: int | None = None, keep_hidden: bool = False
     ) -> TieBlocks:
-        """Blocks by ascending key (see `sort_into_blocks`), ties kept."""
+        """Sort by ascending key (see `sort_into_blocks`), ties kept."""
         return sort_into_blocks(self._plain_tables, keys, depth=depth, keep_hidden=keep_hidden)
 
     def sort_by_name(self, keys: Floats, *, depth: int | None = None) -> TieBlocks:
-        """The same, ties broken as trec_eval does."""
+        """Sort by ascending key, ties broken as trec_eval does."""
         return sort_into_blocks(self._trec_tables, keys, depth=depth, break_ties=True)
 
 
 class Ranking:
-    """One score vector on the judged lists, sorted when a measure asks.
+    """One vector of scores on the judged lists, sorted when a measure needs it.
 
     Parameters
     ----------
     judged : Judged
         The lists.
     scores : array of shape (n_rows,)
-        Higher is ranked first. Scores of rows that were not retrieved are not read.
+        Higher is ranked first. Scores of rows that were not retrieved are ignored.
     ties : {"expected", "trec"}
         "trec" compares scores in single precision and puts the greater name first among
         equals (the earlier row where there are no names), as trec_eval does.
@@ -186,18 +190,18 @@ class Ranking:
         return -scores if hidden is None else np.where(hidden, -scores, np.inf)
 
     def blocks(self, depth: int | None = None) -> TieBlocks:
-        """Blocks of the retrieved items, at least those that begin in the first ``depth``."""
-        for had, blocks in self._cut.items():
-            if had is None or (depth is not None and had >= depth):
+        """Return the blocks of the retrieved items that begin in the first ``depth``, or more."""
+        for known, blocks in self._cut.items():
+            if known is None or (depth is not None and known >= depth):
                 return blocks
         if self.ties == "trec":
             far = float(np.finfo(np.float32).max)
             single = np.clip(self.scores, -far, far).astype(np.float32).astype(np.float64)
-            made = self.judged.sort_by_name(self._keys(single), depth=depth)
+            blocks = self.judged.sort_by_name(self._keys(single), depth=depth)
         else:
-            made = self.judged.sort(self._keys(self.scores), depth=depth)
-        self._cut[depth] = made
-        return made
+            blocks = self.judged.sort(self._keys(self.scores), depth=depth)
+        self._cut[depth] = blocks
+        return blocks
 
     @cached_property
     def all_blocks(self) -> TieBlocks:

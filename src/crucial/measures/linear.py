@@ -1,4 +1,4 @@
-"""Measures that add a worth of the item times a worth of its position.
+"""Measures that sum gains of items times weights of their positions.
 
 ``sum over positions p of weight(p) * gain(item at p)``: a tied item stands at each
 position of its block equally often, so the exact expectation over random tie order is
@@ -27,21 +27,21 @@ __all__ = [
     "weighted_sum",
 ]
 
-#: 2^1000 leaves room for the sum of a list.
+#: The sum of a list of 2^1000 is still finite.
 _MOST_EXPONENT = 1000
 
 
 def weighted_sum(blocks: TieBlocks, gains: Floats, weights: Floats, n_queries: int) -> Floats:
-    """Expected sum of gain times position weight, for every query.
+    """Return the expected sum of gain times position weight, per query.
 
     Parameters
     ----------
     blocks : TieBlocks
         The ranking.
     gains : array of shape (n_rows,)
-        Worth of each row.
+        Gain of each row.
     weights : array
-        Worth of positions 1, 2, ...; positions past its end are worth nothing.
+        Weights of positions 1, 2, ...; positions past the end have the weight 0.
     """
     weights = np.append(weights, 0.0)
     at = weights[np.minimum(blocks.position, len(weights)) - 1]
@@ -50,7 +50,7 @@ def weighted_sum(blocks: TieBlocks, gains: Floats, weights: Floats, n_queries: i
 
 
 def discounts(length: int, base: float | None) -> Floats:
-    """Discount of positions 1 to ``length``.
+    """Return the discounts of positions 1 to ``length``.
 
     None is ``1 / log2(position + 1)``. A base b is that of Järvelin & Kekäläinen (2002),
     which LETOR (b = 2) and Wang et al., equation 3, use: 1 before position b, then
@@ -82,7 +82,7 @@ class NDCG(Measure):
     exponential : bool
         Gain 2^y - 1 instead of y.
     base : float or None
-        Of the discount, see `discounts`.
+        Base of the discount, see `discounts`.
     """
 
     cutoff: int | None = None
@@ -98,13 +98,8 @@ class NDCG(Measure):
             fall = f"1/log_{self.base:g}(i), 1 before position {self.base:g}"
         return f"NDCG{f' at {self.cutoff}' if self.cutoff else ''}, {gain}, discount {fall}"
 
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
-
     def _gains(self, judged: Judged) -> Floats:
-        """Gain of every row; a run's negative judgements are not relevant."""
+        """Return the gain of every row; a run's negative judgements are not relevant."""
         y = judged.y if judged.retrieved is None else np.maximum(judged.y, 0.0)
         self.refuse_labels(judged, y < 0, "of at least 0, since a gain is never negative")
         if self.exponential:
@@ -115,7 +110,7 @@ class NDCG(Measure):
         return y / y.max() if y.max() > 1e200 else y
 
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Keep gains, discounts and the best possible sum."""
+        """Compute gains, discounts and the best possible sum."""
         gains, n = self._gains(judged), judged.n_queries
         weights = discounts(min(judged.longest, self.cutoff or judged.longest), self.base)
         ideal = weighted_sum(judged.sort(-gains, depth=self.cutoff), gains, weights, n)
@@ -136,10 +131,10 @@ class _Binary(Measure):
 
     @abstractmethod
     def _weights(self, judged: Judged) -> Floats:
-        """Worth of positions 1, 2, ..."""
+        """Return the weights of positions 1, 2, ..."""
 
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Keep what is relevant and what positions are worth."""
+        """Compute which rows are relevant and the weights of positions."""
         good, weights = self.relevance.of(judged).astype(float), self._weights(judged)
         scale = np.where(judged.per_query(good) > 0, 1.0, np.nan)
 
@@ -161,11 +156,6 @@ class Precision(_Binary):
         """Cutoff and relevance, in words."""
         return f"share of relevant items ({self.relevance.text}) in the first {self.cutoff}"
 
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
-
     def _weights(self, judged: Judged) -> Floats:
         return np.full(min(self.cutoff, judged.longest), 1.0 / self.cutoff)
 
@@ -186,11 +176,6 @@ class RankBiasedPrecision(_Binary):
         at = f" at {self.cutoff}" if self.cutoff else ""
         return f"rank-biased precision{at}, p = {self.persistence:g}, of {self.relevance.text}"
 
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
-
     def _weights(self, judged: Judged) -> Floats:
         length = min(judged.longest, self.cutoff or judged.longest)
         return np.asarray((1 - self.persistence) * self.persistence ** np.arange(length))
@@ -209,11 +194,6 @@ class Recall(Measure):
         return (
             f"share of all relevant items ({self.relevance.text}) found in the first {self.cutoff}"
         )
-
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
 
     def bind(self, judged: Judged) -> BoundMeasure:
         """Keep what is relevant and how much of it there is."""
@@ -244,11 +224,6 @@ class Persistence(Measure):
     def meaning(self) -> str:
         """Cutoff, in words."""
         return f"share of the {self.cutoff} highest-labelled items found in the first {self.cutoff}"
-
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
 
     def bind(self, judged: Judged) -> BoundMeasure:
         """Keep how likely every item is to be one of the highest k."""

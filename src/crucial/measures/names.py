@@ -8,7 +8,7 @@
     map(rel=2)               relevant: labels of at least 2 (else: above 0)
     mrr(rel=top)             relevant: the query's highest label
     rbp(p=0.95)              persistence
-    err@20(max=4)            the highest label there can be (else: in the data)
+    err@20(max=4)            the highest possible label (else: the highest in the data)
     auc(pool)                all pairs of all queries together (else: average of queries)
     kendall(tied=0)          a pair with equal scores counts 0, 0.5 or 1 as discordant
     kendall(tau)             the coefficient, concordant minus discordant, in [-1, 1]
@@ -17,7 +17,7 @@
     top@5(count)             number of queries (else: share)
     avg_rank(cap=31)         no rank is worse than this
 
-Names are read in either case, and spaces do not matter.
+Names are case-insensitive, and spaces are ignored.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _FORM = re.compile(r"([a-z][a-z0-9_]*)(?:@([^()]*))?(?:\((.*)\))?")
 
 
 def _read_options(typed: str, family: Family, text: str) -> tuple[dict[str, Any], list[str]]:
-    """Fields that the text in brackets sets, and its plain form."""
+    """Return the fields that the text in brackets sets, and its parts."""
     fields: dict[str, Any] = {}
-    said: list[str] = []
-    for part in text.split(","):
+    parts = text.split(",")
+    for part in parts:
         key, equals, value = part.partition("=")
         if not family.options:
             raise ParameterError(f"measure {typed!r}: it takes no options. Got {part!r}.")
@@ -55,15 +55,14 @@ def _read_options(typed: str, family: Family, text: str) -> tuple[dict[str, Any]
             needs = f"needs a value, {key}={option.rule}" if option.rule else "takes no value"
             raise ParameterError(f"measure {typed!r}: option {key!r} {needs}. Got {part!r}.")
         if option.sets in fields:
-            raise ParameterError(f"measure {typed!r}: {part!r} sets again what is set already.")
+            raise ParameterError(f"measure {typed!r}: {part!r} sets an option twice.")
         try:
             fields[option.sets] = option.read(value)
         except ValueError:
             raise ParameterError(
                 f"measure {typed!r}: option {key!r} must be {option.rule}. Got {value!r} instead."
             ) from None
-        said.append(part)
-    return fields, said
+    return fields, parts
 
 
 def _parse(typed: str) -> Measure:
@@ -76,7 +75,7 @@ def _parse(typed: str) -> Measure:
         )
     name, cutoff, bracket = match.groups()
     family = lookup(MEASURES, name, "measure")
-    fields, said = _read_options(typed, family, bracket) if bracket is not None else ({}, [])
+    fields, options = _read_options(typed, family, bracket) if bracket is not None else ({}, [])
     plain = name
     if cutoff is None and family.cutoff == "must":
         raise ParameterError(f"measure {typed!r} needs a cutoff, for example '{name}@10'.")
@@ -91,11 +90,11 @@ def _parse(typed: str) -> Measure:
                 f"Got {cutoff!r} instead."
             ) from None
         plain += f"@{fields['cutoff']}"
-    return family.make(plain + (f"({','.join(said)})" if said else ""), **fields)
+    return family.make(plain + (f"({','.join(options)})" if options else ""), **fields)
 
 
 def get_measure(measure: MeasureLike) -> Measure:
-    """Find a measure by its name, or take one that the user made.
+    """Return the measure of a name, or wrap one that the user wrote.
 
     Parameters
     ----------

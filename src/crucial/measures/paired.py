@@ -1,10 +1,9 @@
-"""Is one ranking better than another? Tests on the same queries, and what corrects many of them."""
+"""Paired tests of two rankings on the same queries, and Holm's correction of many tests."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,20 +11,20 @@ from crucial.errors import DataError
 from crucial.measures.base import Aggregate, summarise
 from crucial.measures.intervals import bootstrap_interval
 from crucial.parameters import at_least, check, one_of
-from crucial.types import Floats
+from crucial.types import Floats, VectorLike
 
 __all__ = ["SAME", "TESTS", "PairedTest", "holm", "paired_test", "win_tie_loss"]
 
 
 TESTS = ("permutation", "t")
 
-#: Values that differ by no more are equal: sums in another order differ by this much.
+#: Values that differ by no more are equal: sums in another order differ by as much.
 SAME = 1e-12
 
-#: Up to so many queries with a difference, all signs are tried instead of drawn.
+#: Up to this many queries with a difference, all signs are tried instead of drawn.
 _ALL_SIGNS = 14
 
-#: Drawn signs held at a time.
+#: Signs drawn at a time.
 _AT_ONCE = 4_000_000
 
 
@@ -36,14 +35,14 @@ class PairedTest:
     Attributes
     ----------
     difference : float
-        The second's value minus the first's, put together as the measure puts queries together.
+        The second's value minus the first's, aggregated as the measure aggregates queries.
     low, high : float
         Bootstrap interval of the difference over queries; NaN with fewer than two queries.
     p : float
         Two-sided: how often chance alone gives a difference at least as large.
     method : {"permutation", "t"}
     exact : bool
-        Whether all permutations were looked at.
+        Whether all permutations were tried.
     n : int
         Queries that have both values.
     """
@@ -58,8 +57,8 @@ class PairedTest:
 
 
 def paired_test(
-    first: Any,
-    second: Any,
+    first: VectorLike,
+    second: VectorLike,
     *,
     weights: Floats | None = None,
     how: Aggregate = "mean",
@@ -73,19 +72,19 @@ def paired_test(
     Parameters
     ----------
     first, second : arrays of shape (n_queries,)
-        A value a query; a query where either is NaN is left out.
+        One value per query; a query where either is NaN is left out.
     weights : array of shape (n_queries,), optional
         Weight of each query in a pooled value.
     how : {"mean", "pool", "sum"}
-        How queries are put together.
+        How queries are aggregated.
     method : {"permutation", "t"}
-        "permutation": if the rankings were alike, each query's difference could as well have
-        the other sign; all signs are tried for up to 14 queries with a difference, else
-        drawn. "t": Student's t on the differences.
+        "permutation": sign flips, since the difference of each query has either sign equally
+        often if the rankings are equally good; all signs are tried for up to 14 queries
+        with a difference, else drawn. "t": Student's t on the differences.
     resamples : int
-        Drawn signs of all queries; p cannot be below 1 / (resamples + 1) then.
+        Number of draws of all signs; p is then at least 1 / (resamples + 1).
     level : float
-        Of the interval.
+        Level of the interval.
     random_state : int
         Seed of the draws.
 
@@ -120,7 +119,7 @@ def paired_test(
 
 
 def _student(amounts: Floats) -> float:
-    """Two-sided p of Student's t; 1 where nothing differs, NaN where it is not defined."""
+    """Return the two-sided p of Student's t; 1 where nothing differs, NaN where undefined."""
     from scipy.stats import t
 
     if len(amounts) < 2:
@@ -135,7 +134,7 @@ def _student(amounts: Floats) -> float:
 
 
 def _flip_signs(amounts: Floats, resamples: int, seed: int) -> tuple[float, bool]:
-    """Two-sided p of the sign-flip permutation test, and whether it is exact."""
+    """Return the two-sided p of the sign-flip permutation test, and whether it is exact."""
     moving = amounts[amounts != 0.0]
     if not len(amounts):
         return math.nan, True
@@ -158,26 +157,28 @@ def _flip_signs(amounts: Floats, resamples: int, seed: int) -> tuple[float, bool
     return (1 + hits) / (1 + resamples), False
 
 
-def holm(p: Any) -> Floats:
-    """Correct p-values for their number (Holm 1979); NaN stays and does not count.
+def holm(p: VectorLike) -> Floats:
+    """Correct p-values for their number (Holm 1979); NaN stays NaN and does not count.
 
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    given = np.asarray(p, np.float64)
-    out = np.full(given.shape, np.nan)
-    order = [int(i) for i in np.argsort(given, kind="stable") if not np.isnan(given[i])]
+    values = np.asarray(p, np.float64)
+    out = np.full(values.shape, np.nan)
+    order = [int(i) for i in np.argsort(values, kind="stable") if not np.isnan(values[i])]
     highest = 0.0
     for place, i in enumerate(order):
-        highest = max(highest, min(1.0, (len(order) - place) * float(given[i])))
+        highest = max(highest, min(1.0, (len(order) - place) * float(values[i])))
         out[i] = highest
     return out
 
 
-def win_tie_loss(first: Any, second: Any, higher_is_better: bool = True) -> tuple[int, int, int]:
-    """On how many queries the second is better, equal, worse.
+def win_tie_loss(
+    first: VectorLike, second: VectorLike, higher_is_better: bool = True
+) -> tuple[int, int, int]:
+    """Return on how many queries the second is better, equal and worse.
 
     Examples
     --------

@@ -26,7 +26,7 @@ _TIED = {0.0: "not at all", 0.5: "half", 1.0: "in full"}
 
 
 def levels_of(judged: Judged, y: Floats) -> Ints:
-    """Labels as 0, 1, 2, ... inside each query."""
+    """Return the labels as 0, 1, 2, ... inside each query."""
     blocks = judged.sort(y)
     first = runs(blocks.query)
     lengths = np.diff(np.append(first, len(blocks.query)))
@@ -45,7 +45,7 @@ class PairMeasure(Measure):
     kind : {"wrong", "right", "balance"}
         Share of the discordant pairs; of the concordant ones; the second minus the first.
     tied : {0, 0.5, 1}
-        What a pair with equal scores adds to the wrong ones.
+        How much a pair with equal scores counts as wrong.
     aggregate_as : {"mean", "pool"}
         Average of queries, or all pairs together.
     relevance : Relevance or None
@@ -62,7 +62,7 @@ class PairMeasure(Measure):
 
     @property
     def meaning(self) -> str:
-        """What is counted, in words."""
+        """Which pairs count, in words."""
         which = "y_hi > y_lo" if self.relevance is None else f"{self.relevance.text} above others"
         return f"{self.title}, pairs {which}, ties count {_TIED[self.tied]}"
 
@@ -82,7 +82,7 @@ class PairMeasure(Measure):
         return True
 
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Keep the levels of the labels and the weight of the pairs of each query."""
+        """Compute the levels of the labels and the weight of the pairs of each query."""
         n, threads = judged.n_queries, count_threads(None)
         y = judged.y if self.relevance is None else self.relevance.of(judged).astype(float)
         level, weight, scale = levels_of(judged, y), judged.weight, np.ones(n)

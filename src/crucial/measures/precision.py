@@ -1,4 +1,4 @@
-"""Average precision, exactly expected over random tie order."""
+"""Average precision, as an exact expectation over random tie order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["AveragePrecision", "expected_precisions"]
 def expected_precisions(
     blocks: TieBlocks, good: Floats, cutoff: int | None, n_queries: int
 ) -> Floats:
-    """Expected sum of precisions at the good items, for every query.
+    """Return the expected sum of precisions at the good items, per query.
 
     With R items and r good ones before a block of Q items and q good ones, position
     R + l holds a good item with probability q/Q, and then the l - 1 positions before it
@@ -54,7 +54,7 @@ class AveragePrecision(Measure):
     relevance : Relevance
         Which items are relevant.
     cutoff : int or None
-        Positions that count; the mean is over all relevant items all the same.
+        Positions that count; the mean is over all relevant items nevertheless.
     """
 
     relevance: Relevance = RELEVANT
@@ -66,13 +66,8 @@ class AveragePrecision(Measure):
         at = f" at {self.cutoff}" if self.cutoff else ""
         return f"average precision{at} of relevant items ({self.relevance.text})"
 
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
-
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Keep what is relevant and how much of it there is."""
+        """Compute which rows are relevant and their number per query."""
         good = self.relevance.of(judged).astype(float)
         total = judged.per_query(good)
         total[total == 0] = np.nan

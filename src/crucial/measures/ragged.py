@@ -1,4 +1,4 @@
-"""Lists of different lengths, in batches of similar length."""
+"""Batches of lists of similar length."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["runs", "size_classes", "slots"]
 
 
 def size_classes(sizes: Ints) -> list[Ints]:
-    """Share out lists so that padding each to the longest of its class at most doubles it.
+    """Group lists so that padding each to the longest of its class at most doubles it.
 
     Lists of length 0 are in no class.
 
@@ -26,7 +26,7 @@ def size_classes(sizes: Ints) -> list[Ints]:
 
 
 def slots(sizes: Ints) -> tuple[Ints, Bools]:
-    """Column numbers of a padded batch, and which cells are filled.
+    """Return the column numbers of a padded batch, and which cells are filled.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def slots(sizes: Ints) -> tuple[Ints, Bools]:
 
 
 def runs(keys: Ints) -> Ints:
-    """Where each run of equal keys begins.
+    """Return the index at which each run of equal keys begins.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Table", "TieBlocks", "sort_into_blocks"]
 
-#: A list at least this many times as long as what is asked for is cut before it is sorted.
+#: Lists at least this many times as long as the depth are cut before they are sorted.
 _CUT_FROM = 4
 
 
@@ -32,9 +32,9 @@ class Table:
     lists : int array of shape (n_lists,)
         Number of each list.
     cells : int array of shape (n_lists, longest)
-        Row of the data in each cell, first choice among equals first.
+        Row of the data in each cell; among equal keys the earlier cell is ranked first.
     filled : bool array of the same shape, or None
-        Which cells hold a row; None is all of them.
+        Which cells have a row; None is all of them.
     in_order : bool
         The cells are 0, 1, 2, ...: no gathering needed.
     """
@@ -45,7 +45,7 @@ class Table:
     in_order: bool
 
     def gather(self, keys: Floats, fill: float) -> Floats:
-        """Values of the rows, and ``fill`` in cells that hold none."""
+        """Return the values of the rows, and ``fill`` in empty cells."""
         if self.in_order:
             return keys.reshape(self.cells.shape)
         values = keys[self.cells]
@@ -75,7 +75,7 @@ class TieBlocks:
 
     @property
     def tied(self) -> bool:
-        """Whether any block holds more than one item."""
+        """Whether any block has more than one item."""
         return len(self.query) < len(self.items)
 
     @cached_property
@@ -85,33 +85,33 @@ class TieBlocks:
 
     @cached_property
     def before(self) -> Ints:
-        """Items ranked surely before each block: R there."""
+        """Items ranked before each block in any order: R there."""
         return self.position[self.starts[:-1]] - 1
 
     def sums(self, values: NDArray[np.generic]) -> Floats:
-        """Sum over the items of each block, of values given for all rows of the data."""
+        """Return the sum over the items of each block, of values of all rows."""
         return self.totals(np.asarray(values[self.items], np.float64))
 
     def totals(self, values: Floats) -> Floats:
-        """Sum over the items of each block, of values given for the items."""
+        """Return the sum over the items of each block, of values of the items."""
         return np.add.reduceat(values, self.starts[:-1]) if self.tied else values
 
     def earlier(self, counts: Floats) -> Floats:
-        """Sum over the better blocks of the same query, of whole numbers given for blocks."""
+        """Return the sum over the better blocks of the same query, of whole numbers per block."""
         before = np.cumsum(counts) - counts  # (differences of whole numbers lose nothing)
         first = runs(self.query)
         lengths = np.diff(np.append(first, len(self.query)))
         return np.asarray(before - np.repeat(before[first], lengths))
 
     def per_query(self, values: Floats, n_queries: int) -> Floats:
-        """Sum over the blocks of each query."""
+        """Return the sum over the blocks of each query."""
         return np.bincount(self.query, values, minlength=n_queries).astype(np.float64, copy=False)
 
 
 def _keep_best(keys: Floats, depth: int) -> tuple[Floats, Ints] | None:
-    """Columns whose key is among the ``depth`` least of its row (ties included), padded.
+    """Return the columns whose key is among the ``depth`` least of its row, ties included.
 
-    None where so many keys are tied that sorting everything is as well.
+    Rows are padded. None where so many keys are tied that sorting everything is as fast.
     """
     limit = np.partition(keys, depth - 1, axis=1)[:, depth - 1]
     keep = keys <= limit[:, None]
@@ -131,8 +131,8 @@ def _keep_best(keys: Floats, depth: int) -> tuple[Floats, Ints] | None:
 def _sort_table(
     table: Table, keys: Floats, depth: int | None, stable: bool, keep_hidden: bool
 ) -> tuple[Ints, Floats, Ints, Ints]:
-    """Items of one table, their keys, positions and lists, in ranked order."""
-    # Hidden rows have the key inf. What is only padding must come after them.
+    """Return the items of one table, their keys, positions and lists, in ranked order."""
+    # Hidden rows have the key inf. Padding must come after them.
     sheet = table.gather(keys, np.nan if keep_hidden else np.inf)
     columns: Ints | None = None
     if depth is not None and sheet.shape[1] >= _CUT_FROM * depth:

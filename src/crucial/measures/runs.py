@@ -1,9 +1,9 @@
-"""Measure a run against judged documents."""
+"""Evaluate a run against judged documents."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,49 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataWarning
 from crucial.measures.evaluation import Evaluation, measure_ranking
+from crucial.measures.intervals import RandomState
 from crucial.measures.judged import Judged, as_numbers
 from crucial.measures.names import Measures
 from crucial.parameters import check, one_of
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Floats, Ints, VectorLike
 
-__all__ = ["evaluate_run", "judge_run"]
+__all__ = ["QrelsLike", "RunLike", "evaluate_run", "judge_run"]
 
 
-def _words(values: Any) -> list[str]:
+class _Documents(Protocol):
+    @property
+    def qid(self) -> VectorLike:
+        """Query of each row."""
+
+    @property
+    def doc(self) -> VectorLike:
+        """Document of each row."""
+
+
+class RunLike(_Documents, Protocol):
+    """A run: parallel columns ``qid``, ``doc`` and ``score``."""
+
+    @property
+    def score(self) -> VectorLike:
+        """Score of each row."""
+
+
+class QrelsLike(_Documents, Protocol):
+    """Judgements: parallel columns ``qid``, ``doc`` and ``relevance``."""
+
+    @property
+    def relevance(self) -> VectorLike:
+        """Relevance of each row."""
+
+
+def _words(values: VectorLike) -> list[str]:
     return [str(one) for one in np.asarray(values).tolist()]
 
 
-def _columns(table: Any, what: str, value: str) -> tuple[list[str], list[str], Floats]:
+def _columns(
+    table: RunLike | QrelsLike, what: str, value: str
+) -> tuple[list[str], list[str], Floats]:
+    """Return queries, documents and values of a table, checked."""
     for column in ("qid", "doc", value):
         if not hasattr(table, column):
             raise DataError(
@@ -43,7 +73,7 @@ def _columns(table: Any, what: str, value: str) -> tuple[list[str], list[str], F
 
 
 def _codes(words: list[str], table: dict[str, int]) -> Ints:
-    """Numbers for words, the same for the same word; new ones join the table."""
+    """Number words, the same word alike; new ones are added to the table."""
     return np.fromiter((table.setdefault(w, len(table)) for w in words), np.int64, len(words))
 
 
@@ -56,8 +86,8 @@ def _refuse_twice(keys: Ints, qid: list[str], doc: list[str], what: str) -> None
                         f"the second time in row {row}.")  # fmt: skip
 
 
-def judge_run(qrels: Any, run: Any) -> tuple[Judged, Floats, int, int]:
-    """Put a run and its judgements in one table: every retrieved or judged document a row.
+def judge_run(qrels: QrelsLike, run: RunLike) -> tuple[Judged, Floats, int, int]:
+    """Join a run and its judgements: one row per retrieved or judged document.
 
     Parameters
     ----------
@@ -126,7 +156,7 @@ def judge_run(qrels: Any, run: Any) -> tuple[Judged, Floats, int, int]:
 
 
 def _only(judged: Judged, scores: Floats, keep: Bools) -> tuple[Judged, Floats]:
-    """The same, of some rows."""
+    """Return the rows to keep."""
     if judged.ids is None or judged.retrieved is None or judged.judged is None:
         raise TypeError("only a judged run can be cut down")
     labels = judged.groups.ids[judged.codes[keep]]
@@ -136,8 +166,8 @@ def _only(judged: Judged, scores: Floats, keep: Bools) -> tuple[Judged, Floats]:
 
 
 def evaluate_run(
-    qrels: Any,
-    run: Any,
+    qrels: QrelsLike,
+    run: RunLike,
     measures: Measures = ("ndcg@10",),
     *,
     ties: str = "expected",
@@ -146,9 +176,9 @@ def evaluate_run(
     missing: str = "count",
     intervals: bool | float = False,
     resamples: int = 1000,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> Evaluation:
-    """Measure a run against judged documents, as trec_eval does.
+    """Evaluate a run against judged documents, as trec_eval does.
 
     Ideal gain, average precision and recall use every relevant document, retrieved or
     not. Negative judgements count as not relevant. For measures over pairs, judged
@@ -163,11 +193,11 @@ def evaluate_run(
     measures, ties, empty, intervals, resamples, random_state
         As in `evaluate`; ``ties="trec"`` uses the names of the documents.
     unjudged : {"not_relevant", "drop"}
-        A retrieved document without a judgement has the label 0, or is taken out of the
-        list before it is measured. Its share is in the result.
+        A retrieved document without a judgement has the label 0, or is removed from the
+        list before it is measured. The share of such documents is in the result.
     missing : {"count", "skip"}
-        A judged query for which the run has nothing counts with what an empty list is
-        worth, or is left out (as trec_eval does unless told otherwise).
+        A judged query without a document in the run counts as an empty list, or is left
+        out (trec_eval's default).
 
     Returns
     -------

@@ -61,13 +61,8 @@ class TopLoss(Measure):
         """Lower is better."""
         return False
 
-    @property
-    def depth(self) -> int | None:
-        """Positions it looks at."""
-        return self.cutoff
-
     def bind(self, judged: Judged) -> BoundMeasure:
-        """Keep who is how likely one of the true best K, and the sizes of the lists."""
+        """Compute each item's chance to be of the true best K, and the sizes of the lists."""
         n_queries, threads = judged.n_queries, count_threads(None)
         size = judged.groups.sizes.astype(np.float64)
         k = np.minimum(size, self.cutoff)
@@ -102,7 +97,7 @@ class TopLoss(Measure):
 
 
 def _discordant(blocks: TieBlocks, level: Ints, k: int, n_queries: int, threads: int) -> Floats:
-    """Expected number of discordant pairs among the first k of every query."""
+    """Return the expected number of discordant pairs among the first k of every query."""
     sizes, before = blocks.sizes, blocks.before
     whole = before + sizes <= k
     sure = _counts(blocks, level, whole, n_queries, threads)
@@ -119,7 +114,7 @@ def _discordant(blocks: TieBlocks, level: Ints, k: int, n_queries: int, threads:
 
 
 def _counts(blocks: TieBlocks, level: Ints, kept: Bools, n_queries: int, threads: int) -> Floats:
-    """Concordant, discordant and tied pairs of the items in the blocks that are kept."""
+    """Count concordant, discordant and tied pairs of the items in the blocks that are kept."""
     found = np.zeros((n_queries, 3))
     query = blocks.query[kept]
     if not len(query):

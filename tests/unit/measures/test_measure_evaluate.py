@@ -96,7 +96,7 @@ def test_inputs_of_other_kinds() -> None:
         ({"scores": [1, 0]}, "scores must have one value for each of the 3 rows of y. Got 2"),
         ({"y": ["a", "b", "c"]}, "y must be numbers. Got <U1 values such as"),
         ({"y": [None, 1, 2]}, "y must be finite. Got nan in row 0"),
-        ({"y": [[1, 2], [3, 4]]}, r"y must be one number a row .* shape \(2, 2\)"),
+        ({"y": [[1, 2], [3, 4]]}, r"y must be one number per row .* shape \(2, 2\)"),
         ({"y": [], "scores": []}, "y is empty"),
         ({"qid": [1, 2]}, "qid must have one id for each of the 3 rows"),
         ({"sample_weight": [1, -2, 1]}, "sample_weight must not be negative. Got -2.0 in row 1"),

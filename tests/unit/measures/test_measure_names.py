@@ -87,7 +87,7 @@ def test_letor_is_the_base_2_discount() -> None:
         ("ndcg@5(b)", "option 'b' needs a value, b=a number above 1"),
         ("ndcg@5(b=1)", "option 'b' must be a number above 1. Got '1'"),
         ("ndcg@5(b=nan)", "option 'b' must be a number above 1. Got 'nan'"),
-        ("ndcg@5(b=2,letor)", "'letor' sets again what is set already"),
+        ("ndcg@5(b=2,letor)", "'letor' sets an option twice"),
         ("ndcg@5(letor=2)", "option 'letor' takes no value"),
         ("rbp(p=1)", r"option 'p' must be a number in \(0, 1\). Got '1'"),
         ("map(rel=inf)", "option 'rel' must be a label or 'top'. Got 'inf'"),
