@@ -212,7 +212,7 @@ def test_options_of_train_repeat_what_rankboost_declares() -> None:
     declared = parameters_of(ranker_class("rankboost"))
     for field in fields(EstimatorOptions):
         parameter = declared.get(PARAMETER_OF_OPTION.get(field.name, field.name))
-        if parameter is None or field.name in ("positive", "early_stopping"):
+        if parameter is None or field.name in ("positive", "early_stopping", "jobs"):
             continue
         help_text = field.metadata["option"][2]["help"]
         shown = f"{parameter.default:g}" if isinstance(parameter.default, float) else None
