@@ -5,18 +5,21 @@ A weak learner of your own
 A weak learner of your own: pairs of features that agree.
 
 A stump looks at one feature. Here a row is good when two features are on the same side,
-which no sum of one-feature functions can see. A weak learner that offers such questions
-makes RankBoost learn it; the loop, the weights and all else stay the same.
+which no sum of one-feature functions can see. With a weak learner that proposes such
+questions RankBoost learns it; the loop, the weights and everything else stay the same.
 
-A learner has three methods (see ``crucial.weak.base.WeakLearner``):
+A learner derives from ``crucial.weak.base.WeakLearner`` and has two methods:
 
     prepare(training, constraints, step)   look at the data once
-    propose(potentials)                    offer the best weak ranker for the present weights
-    accept(candidate, alpha)               be told which weight it got
+    propose(potentials)                    return the best weak ranker for the current weights
 
-A weak ranker has one: ``scores(X, groups)``, numbers in [0, 1]. What a learner offers is
-checked in every round, so that a mistake is an error and not a poor model. Both should be
-plain classes at the top of a module, so that a fitted ranker can be pickled.
+A third one, ``accept(candidate, alpha)``, receives the weight that a weak ranker got; the
+inherited one does nothing. A learner that lacks a method is refused before the first round.
+
+A weak ranker has one method: ``scores(X, groups)``, which returns numbers in [0, 1]. What a
+learner proposes is checked in every round, so that a mistake is an error and not a poor
+model. Both should be plain classes at the top of a module, so that a fitted ranker can be
+pickled.
 """
 
 import pickle
@@ -29,7 +32,7 @@ import numpy as np
 
 import crucial
 from crucial.errors import NotRankedError
-from crucial.weak.base import Candidate
+from crucial.weak.base import Candidate, WeakLearner
 
 
 @dataclass(frozen=True)
@@ -51,14 +54,14 @@ class Agreement:
         return (one == other).astype(np.float64)
 
 
-class AgreementLearner:
+class AgreementLearner(WeakLearner):
     """Searches all pairs of features, each cut at some of its quantiles."""
 
     def __init__(self, n_cuts: int = 7):
         self.n_cuts = n_cuts
 
     def prepare(self, training, constraints, step):
-        # RankBoost calls this on a copy of the learner, so what is kept here is free to use.
+        # RankBoost calls this on a copy of the learner, which may keep what it likes.
         table = training.instances.table
         cuts = np.quantile(table, np.linspace(0, 1, self.n_cuts + 2)[1:-1], axis=0)
         self.rankers = [
@@ -82,9 +85,6 @@ class AgreementLearner:
             return None  # nothing helps any more
         return Candidate(self.rankers[best], self.outputs[best], float(slopes[best]))
 
-    def accept(self, candidate, alpha):
-        """Nothing to remember here; a learner that must not repeat itself would."""
-
 
 if __name__ == "__main__":
     random = np.random.default_rng(0)
@@ -101,13 +101,13 @@ if __name__ == "__main__":
     for one in list(own.trace_)[:3]:
         print(f"  {one.alpha:+.3f} x {one.ranker}")
 
-    # All that goes by fit and predict goes on working: cross-validation, pickles, copies.
+    # Everything built on fit and predict works too: cross-validation, pickles, copies.
     found = crucial.cross_validate(own, X, y, cv=3, measures="auc")
     print(f"\nCross-validated AUC: {found['auc']:.3f}")
     again = pickle.loads(pickle.dumps(own))
     print(f"A pickled copy scores the same: {np.array_equal(again.predict(X), own.predict(X))}")
 
-    # A model file holds no code, so it cannot hold a weak ranker that it does not know.
+    # A model file contains no code, so it cannot store a weak ranker that crucial lacks.
     with tempfile.TemporaryDirectory() as folder:
         try:
             own.save(Path(folder) / "model.json")

@@ -19,12 +19,12 @@ from crucial.estimators.base import RankingInput
 from crucial.estimators.classifier import ClassSums, make_classifier
 from crucial.estimators.eval_set import EarlyStopping, EvalSet
 from crucial.estimators.rounds import EvaluatedRanker
-from crucial.estimators.shared import QueryWeight, RandomState, Seeded, Verbose
+from crucial.estimators.shared import RandomState, Seeded, Verbose
 from crucial.estimators.warm_start import WarmStart
 from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.combined import SumFeedback
-from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.labels import LabelFeedback, QueryWeight
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker

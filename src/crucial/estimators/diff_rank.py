@@ -13,10 +13,10 @@ from crucial.errors import NotRankedError
 from crucial.estimators.base import RankingInput
 from crucial.estimators.boosted import Algorithm, BoostedRanker
 from crucial.estimators.intervals import USELESS, Intervals
-from crucial.estimators.shared import QueryWeight, RandomState
+from crucial.estimators.shared import RandomState
 from crucial.estimators.warn import warn_ignored
 from crucial.feedback.base import Feedback
-from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.labels import LabelFeedback, QueryWeight
 from crucial.feedback.top import TopFeedback
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import (

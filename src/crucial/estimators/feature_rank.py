@@ -16,10 +16,11 @@ from crucial.estimators.base import RankingInput
 from crucial.estimators.eval_set import EvalRows, EvalSet
 from crucial.estimators.intervals import USELESS, Intervals
 from crucial.estimators.rounds import EvaluatedRanker
-from crucial.estimators.shared import QueryWeight, Verbose
+from crucial.estimators.shared import Verbose
 from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.agreement import Agreement
 from crucial.feedback.base import smoothing_of
+from crucial.feedback.labels import QueryWeight
 from crucial.feedback.top import TopFeedback
 from crucial.kernels.threads import count_threads
 from crucial.measures.names import Measures

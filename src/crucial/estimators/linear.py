@@ -12,9 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.base import Ranker, RankingInput
-from crucial.estimators.shared import QueryWeight
 from crucial.estimators.warn import warn_caller
-from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.labels import LabelFeedback, QueryWeight
 from crucial.linear.design import Design, Matrix
 from crucial.linear.solution import Solution
 from crucial.model.additive import AdditiveRanker

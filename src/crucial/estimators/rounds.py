@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from crucial.boosting.trace import Trace
 from crucial.estimators.base import Model, Ranker, RankingInput
 from crucial.estimators.eval_set import EvalSet, Evaluated
-from crucial.estimators.shared import QueryWeight
 from crucial.feedback.base import Feedback
+from crucial.feedback.labels import QueryWeight
 from crucial.parameters import with_parameters
 from crucial.types import Floats, TableLike, VectorLike
 

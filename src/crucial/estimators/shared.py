@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,13 +18,12 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.types import VectorLike
 from crucial.weak.base import WeakLearner, check_methods
 from crucial.weak.checked import CheckedLearner
 from crucial.weak.features import ColumnLearner, FeatureLearner
 from crucial.weak.stumps import StumpLearner
 
-__all__ = ["Binned", "QueryWeight", "RandomState", "Seeded", "Stumps", "Verbose", "WeakRankers"]
+__all__ = ["Binned", "RandomState", "Seeded", "Stumps", "Verbose", "WeakRankers"]
 
 _RANDOM_STATE = Rule(
     ("a RandomState",),
@@ -41,8 +39,6 @@ _WEAK_LEARNER = Rule(
 
 #: A seed, as scikit-learn takes it.
 RandomState: TypeAlias = int | np.random.RandomState | None
-#: One weight per row, constant inside a query, or one per query id.
-QueryWeight: TypeAlias = VectorLike | Mapping[Any, float]
 
 
 @with_parameters

@@ -6,7 +6,7 @@ pairs are never listed: sums over them become prefix sums over the levels of a q
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,10 +24,10 @@ from crucial.feedback.states import PairState
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, Ints, VectorLike
 
-__all__ = ["LabelFeedback", "QueryWeights", "check_labels", "check_weights"]
+__all__ = ["LabelFeedback", "QueryWeight", "check_labels", "check_weights"]
 
-#: Weights of queries: by query id, or for every row and constant inside a query.
-QueryWeights: TypeAlias = VectorLike | Mapping[Hashable, float]
+#: One weight per row, constant inside a query, or one per query id.
+QueryWeight: TypeAlias = VectorLike | Mapping[Any, float]
 
 
 def check_labels(y: VectorLike, n_rows: int | None = None) -> Floats:
@@ -134,7 +134,7 @@ class LabelFeedback(Feedback):
         *,
         weight: VectorLike | None = None,
         balance: str = "pairs",
-        query_weight: QueryWeights | None = None,
+        query_weight: QueryWeight | None = None,
         gain: str | Callable[[Floats], Floats] | None = None,
     ) -> None:
         check("LabelFeedback", "balance", balance, one_of("pairs", "queries"))
@@ -216,7 +216,7 @@ class LabelFeedback(Feedback):
         return LabelMargins(self._labelled, scores, threads)
 
 
-def _factors(query_weight: QueryWeights | None, groups: Groups) -> Floats | None:
+def _factors(query_weight: QueryWeight | None, groups: Groups) -> Floats | None:
     """Return the weight of every query, or None where all weigh the same."""
     if query_weight is None:
         return None

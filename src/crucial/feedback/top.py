@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from crucial.data.groups import Groups
-from crucial.feedback.labels import LabelFeedback, QueryWeights, check_labels, check_weights
+from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels, check_weights
 from crucial.types import Floats, VectorLike
 
 __all__ = ["TopFeedback", "top_labels"]
@@ -79,7 +79,7 @@ class TopFeedback(LabelFeedback):
         first: int | float | None = None,
         weight: VectorLike | None = None,
         balance: str = "pairs",
-        query_weight: QueryWeights | None = None,
+        query_weight: QueryWeight | None = None,
     ) -> None:
         labels = cut = check_labels(y)
         groups = groups or Groups.single(len(labels))
