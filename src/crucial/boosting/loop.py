@@ -46,11 +46,13 @@ class Ensemble:
     bins: Bins | None = None
     scores: Floats = field(default_factory=lambda: np.zeros(0))
 
-    def add(self, entry: Round) -> None:
-        """Append the weak ranker of a round."""
+    def add(self, entry: Round, progress: Progress | None) -> None:
+        """Append the weak ranker of a round, and report it."""
         self.rankers.append(entry.ranker)
         self.weights.append(entry.alpha)
         self.trace.add(entry)
+        if progress is not None:
+            progress(len(self.rankers), self.trace)
 
 
 def boost(
@@ -84,8 +86,6 @@ def boost(
         Share of the queries that count in a round, drawn anew each time.
     watch : Watch, optional
         The eval set, which decides about early stopping.
-    record_risks : bool
-        Put R1 and R2 into the trace.
     earlier : rounds of an earlier call on the same data
         They are replayed without a search. What follows is to the byte what one longer
         call would have done.
@@ -104,13 +104,13 @@ def boost(
             learner.forget()
         before = potentials.log_loss
         if number < len(earlier):
-            candidate, alpha = _replayed(earlier[number], learner, training)
+            found = _replayed(earlier[number], learner, training)
         else:
             found = _next(learner, step, potentials, constraints.rate)
-            if isinstance(found, str):
-                ensemble.trace.stopped = found
-                break
-            candidate, alpha = found
+        if isinstance(found, str):
+            ensemble.trace.stopped = found
+            break
+        candidate, alpha = found
         potentials.advance(candidate.output, alpha)
         learner.accept(candidate, alpha)
         step.accept(candidate, alpha)
@@ -127,10 +127,9 @@ def boost(
                 measures={} if watch is None else watch.advance(candidate.ranker, alpha),
                 extras={**objective.notes(potentials), **step.notes(potentials)},
                 seconds=time.perf_counter() - began,
-            )
+            ),
+            progress,
         )
-        if progress is not None:
-            progress(number + 1, ensemble.trace)
         if watch is not None and watch.done:
             ensemble.trace.stopped = "early stopping"
             break
@@ -155,8 +154,8 @@ def _next(
 
 def _replayed(
     entry: Round, learner: WeakLearner, training: TrainingRows
-) -> tuple[Candidate, float]:
-    """Return the candidate and the weight of a round of an earlier call."""
+) -> tuple[Candidate, float] | str:
+    """Return the candidate of a round of an earlier call and its weight."""
     candidate = learner.replay(entry.ranker, entry.r)
     if candidate is None:
         candidate = Candidate(entry.ranker, training.scored(entry.ranker), entry.r)

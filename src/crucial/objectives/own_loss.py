@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 
@@ -77,13 +76,6 @@ class OwnLossState:
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
         return self._inner.risks()
-
-    def fork(self) -> Self:
-        """Return a copy that can be moved without moving this state."""
-        other = copy.copy(self)
-        other._inner = self._inner.fork()
-        other.scores = other._inner.scores
-        return other
 
 
 class OwnLoss(Objective):

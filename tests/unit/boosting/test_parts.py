@@ -105,7 +105,7 @@ def test_a_part_without_a_method_is_refused_by_name(parts: Any, message: str):
         ({"step": LineStep()}, "LineStep needs an objective whose state has line, .* Exponential"),
         (
             {"objective": LogisticLoss(), "step": NumericStep()},
-            "NumericStep needs .* has moments, and that of LogisticLoss does not",
+            "NumericStep needs .* has moments, fork, and that of LogisticLoss does not",
         ),
         (
             {"objective": LogisticLoss(), "learner": StumpLearner("largest_drop")},

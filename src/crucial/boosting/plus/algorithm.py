@@ -136,10 +136,9 @@ def boost_plus(
                 measures={} if watch is None else watch.advance(move.ranker, move.alpha),
                 extras={"delta": move.delta, **{k: exp_or_inf(v) for k, v in losses.items()}},
                 seconds=time.perf_counter() - began,
-            )
+            ),
+            progress,
         )
-        if progress is not None:
-            progress(number + 1, ensemble.trace)
         if watch is not None and watch.done:
             ensemble.trace.stopped = "early stopping"
             break
