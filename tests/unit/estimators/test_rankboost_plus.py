@@ -159,13 +159,13 @@ def test_a_sample_of_pairs_is_drawn_from_all_and_again_the_same():
 
 
 def test_blocks_of_pairs_change_nothing(monkeypatch):
-    from crucial.boosting.plus import weights as plus_weights
+    from crucial.kernels import plus as plus_kernels
 
     whole = RankBoostPlus(15).fit(X, Y, qid=QID)
     monkeypatch.setattr(plus_pairs, "_BLOCK", 7)
     listed = RankBoostPlus(15).fit(X, Y, qid=QID)
     assert listed.model_.weights == whole.model_.weights
-    monkeypatch.setattr(plus_weights, "_BLOCK", 50)
+    monkeypatch.setattr(plus_kernels, "_BLOCK", 50)
     shared = [RankBoostPlus(15, n_jobs=n).fit(X, Y, qid=QID).model_ for n in (1, 2, 5)]
     assert shared[0].weights == shared[1].weights == shared[2].weights
     assert shared[0].weights == pytest.approx(whole.model_.weights, rel=1e-9)
