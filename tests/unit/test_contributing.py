@@ -1,0 +1,69 @@
+"""CONTRIBUTING.md against the tree, the import contract and the Makefile."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+PACKAGE = ROOT / "src" / "crucial"
+
+
+def code_blocks():
+    return re.findall(r"^```\n(.*?)^```", TEXT, re.M | re.S)
+
+
+def test_the_map_lists_every_folder_and_nothing_else():
+    (tree,) = (block for block in code_blocks() if block.startswith("src/crucial/"))
+    listed = re.findall(r"^  (\S+)/ ", tree, re.M)
+    there = sorted(
+        str(folder.relative_to(PACKAGE))
+        for folder in PACKAGE.rglob("*")
+        if folder.is_dir() and "__pycache__" not in folder.parts
+    )
+    assert sorted(listed) == there
+
+
+def test_the_map_lists_every_module_at_the_top():
+    (tree,) = (block for block in code_blocks() if block.startswith("src/crucial/"))
+    listed = re.findall(r"^  (\S+\.py) ", tree, re.M)
+    entrances = ("__init__.py", "__main__.py")
+    there = sorted(path.name for path in PACKAGE.glob("*.py") if path.name not in entrances)
+    assert sorted(listed) == there
+
+
+def test_the_import_line_is_the_contract():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    assert f"`{' > '.join(layers)}`" in TEXT
+
+
+def test_every_forbidden_contract_covers_every_other_folder():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    everything = {
+        f"crucial.{path.stem}"
+        for path in PACKAGE.iterdir()
+        if path.name[0] != "_" and (path.is_dir() or path.suffix == ".py")
+    }
+    for contract in settings["tool"]["importlinter"]["contracts"]:
+        if contract["type"] == "forbidden":
+            assert set(contract["source_modules"]) == everything - {"crucial.kernels"}
+
+
+def test_every_make_target_is_listed():
+    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.M)
+    assert sorted(re.findall(r"^make (\S+)", TEXT, re.M)) == sorted(targets)
+
+
+def test_unit_tests_mirror_the_source():
+    folders = {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    mirrored = {p.name for p in (ROOT / "tests" / "unit").iterdir() if p.is_dir()}
+    assert mirrored - {"__pycache__"} == folders
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", TEXT))
+def test_links_lead_somewhere(link):
+    assert (ROOT / link).exists()
