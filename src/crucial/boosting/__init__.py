@@ -1,1 +1,1 @@
-"""The one loop: step rules, stopping, trace."""
+"""The boosting loop: step rules, early stopping, trace."""

@@ -104,7 +104,7 @@ class SmoothMarginStep(Step):
         if not g > 0.0:
             return self._descent(candidate, potentials)
         if min(abs(candidate.slope), 1.0) <= g:
-            return 0.0  # (no ranker is better than the margin there is: all is done)
+            return 0.0  # (no ranker is better than the margin reached: all is done)
         # A ranker that points down is one that points up with a weight below 0.
         sign = 1.0 if candidate.slope > 0.0 else -1.0
         if candidate.output.dtype == np.uint8:

@@ -56,7 +56,7 @@ class Feedback:
     rows : int array
         Rows that occur in a pair, in the order in which a state works on them.
     weight : array like ``rows``, or None
-        Instance weights of those rows, where there are any (bins follow them).
+        Instance weights of those rows, if any; bins follow them.
     n_pairs : int
         Number of pairs.
     total : float

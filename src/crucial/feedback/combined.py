@@ -42,7 +42,9 @@ class SumFeedback(Feedback):
             raise DataError("a sum of feedbacks needs at least one part.")
         sizes = {part.n_rows for part in parts}
         if len(sizes) > 1:
-            raise DataError(f"feedbacks to be added speak about different rows: {sorted(sizes)}.")
+            raise DataError(
+                f"feedbacks to be added have different numbers of rows: {sorted(sizes)}."
+            )
         own = np.array([p.total for p in parts] if shares is None else shares, np.float64)
         if own.shape != (len(parts),) or not ((own > 0) & np.isfinite(own)).all():
             raise DataError(f"shares must be one positive finite number per part. Got {shares!r}.")

@@ -16,7 +16,7 @@ from crucial.types import Floats
 
 __all__ = ["GAINS", "gains_of", "weighed"]
 
-# Pairs that weigh less than this in sum are weighed anew.
+# Pairs whose sum of weights is below this are scaled up.
 _TINY = 1e-100
 
 GAINS: dict[str, Callable[[Floats], Floats]] = {

@@ -257,7 +257,7 @@ def _no_pair(labels: Floats, groups: Groups, keep: Bools | None) -> str:
     if len(np.unique(labels)) == 1:
         return (
             f"No comparable pair: all {len(labels)} labels are {labels[0]:g} (one class), so "
-            "nothing says what should rank above what."
+            "no row should rank above another."
         )
     if keep is not None and len(Layout.of(labels, groups, None).rows):
         return (

@@ -176,7 +176,7 @@ class ExplicitState:
         if self._drawn is not None:
             d = np.where(self._drawn, d, 0.0)
             drawn = float(d.sum())
-            # A draw whose pairs all underflow says nothing; the whole then stands in.
+            # Where all drawn pairs underflow, the weights of all pairs take their place.
             d = d / drawn if drawn > 0 else np.exp(log_d - top) / whole
         else:
             d /= whole

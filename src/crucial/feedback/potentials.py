@@ -29,7 +29,7 @@ class Potentials:
     log_loss : float
         Logarithm of the objective, relative to its value at scores of 0.
     pairs : ScoreState
-        Answers what the potentials alone do not say.
+        For what does not follow from the potentials alone.
     """
 
     pi: Floats

@@ -41,7 +41,7 @@ class SlopeSearch:
     peak : array of shape (n_features,)
         Largest (signed or absolute) slope of the feature when it was last scanned.
     offered : bool array like slope
-        Which of these stumps are not constant and have the default asked for.
+        Which of these stumps are not constant and have an allowed default.
     drift : array of shape (n_features,)
         How far a slope of the feature may have moved since.
     sums : StumpSums

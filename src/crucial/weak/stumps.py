@@ -187,8 +187,8 @@ class StumpLearner(WeakLearner):
     def _forbid(self, criterion: Floats, potentials: Potentials) -> None:
         """Set the criterion of stumps to 0 whose step would break a constraint.
 
-        Steps in the direction asked for always obey; only stumps in use can take a step
-        against it, so the others need no look.
+        Steps in the right direction always obey; only stumps in use can take a step against
+        it, so that no others are checked.
         """
         slope = self.search.slope
         before = criterion.copy()

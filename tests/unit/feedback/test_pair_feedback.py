@@ -39,7 +39,11 @@ def test_a_cycle_is_feedback_too():
     ("parts", "shares", "match"),
     [
         ([], None, "at least one part"),
-        ([PairFeedback([(0, 1)], 2), PairFeedback([(0, 1)], 3)], None, r"different rows: \[2, 3\]"),
+        (
+            [PairFeedback([(0, 1)], 2), PairFeedback([(0, 1)], 3)],
+            None,
+            r"numbers of rows: \[2, 3\]",
+        ),
         ([PairFeedback([(0, 1)], 2)], [0.0], "one positive finite number per part"),
         ([PairFeedback([(0, 1)], 2)], [1.0, 1.0], "one positive finite number per part"),
     ],
