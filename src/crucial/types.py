@@ -15,7 +15,9 @@ __all__ = [
     "Floats",
     "FrameLike",
     "Id",
+    "Ids",
     "Ints",
+    "Numbers",
     "Objects",
     "PathLike",
     "Reals",
@@ -35,6 +37,10 @@ Bytes: TypeAlias = NDArray[np.uint8]
 Reals: TypeAlias = NDArray[np.floating]
 #: Bins of the values of a feature, as numbers of one, two or four bytes.
 Codes: TypeAlias = NDArray[np.unsignedinteger]
+#: A table of numbers of any type.
+Numbers: TypeAlias = NDArray[np.number | np.bool_]
+#: Ids of rows: int64 where all are whole numbers, else text.
+Ids: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
 #: Ids and names: one long string does not widen the others, as it would in a text array.
 Objects: TypeAlias = NDArray[np.object_]
 

@@ -45,22 +45,22 @@ class AdditiveRanker(RoundsModel):
     The score of an instance is the sum, feature after feature in ascending order, of
     the step functions that the stumps make up, plus the sum, round after round, of the
     weighted scores of all other weak rankers, plus the weights of constants. Every way of
-    computing it keeps to this order, so that the bytes of a score never depend on the size
-    of the batch, the number of threads or the form of the input.
+    computing it uses this order, so that the bytes of a score never depend on the size of
+    the batch, the number of threads or the form of the input.
 
     Parameters
     ----------
     n_features : int
         Number of columns the model scores.
     rankers : sequence of weak rankers
-        One a round, in the order they were learned.
+        One per round, in the order they were learned.
     weights : sequence of float
         Their weights. The sum of their absolute values must be finite, and then so is
         every score.
     feature_names : sequence of str, optional
-        One a feature.
+        One per feature.
     training : mapping, optional
-        How it was made: text, numbers, lists and mappings of them.
+        Summary of the training: text, numbers, lists and mappings of them.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class AdditiveRanker(RoundsModel):
 
     @cached_property
     def intercept(self) -> float:
-        """Summed weight of the constants: part of every score, of no rank."""
+        """Summed weight of the constants: it is part of every score and changes no rank."""
         total = 0.0
         for ranker, weight in zip(self.rankers, self.weights, strict=True):
             total += weight if isinstance(ranker, Constant) else 0.0
@@ -96,10 +96,10 @@ class AdditiveRanker(RoundsModel):
 
     @cached_property
     def _compact(self) -> tuple[Ints, AdditiveRanker]:
-        """The columns that are looked at, and the same model over these alone."""
+        """The columns that are used, and the same model over these alone."""
         own = (Stump, Presence, ScaledFeature, Vote, Constant, QuasiKNN)
         known = [ranker for ranker in self.rankers if isinstance(ranker, own)]
-        if len(known) < self.n_rounds:  # (nobody knows which columns a user's ranker reads)
+        if len(known) < self.n_rounds:  # (which columns a user's ranker reads is unknown)
             return np.arange(self.n_features), self
         used = sorted({r.feature for r in known if not isinstance(r, Constant)}) or [0]
         slot = {feature: number for number, feature in enumerate(used)}
@@ -109,7 +109,7 @@ class AdditiveRanker(RoundsModel):
     def predict(
         self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
     ) -> Floats:
-        """Score every row.
+        """Return the score of every row.
 
         Parameters
         ----------
@@ -157,9 +157,9 @@ class AdditiveRanker(RoundsModel):
         return instances
 
     def staged_predict(self, X: TableLike, groups: Groups | None = None) -> Iterator[Floats]:
-        """Scores after every round; those after round n equal ``truncate(n).predict(X)``.
+        """Yield the scores after every round; those after round n are ``truncate(n).predict(X)``.
 
-        Not only nearly: the same bytes. It keeps 8 bytes for every row and used feature.
+        They are the same bytes. 8 bytes per row and used feature are kept.
 
         Yields
         ------
@@ -195,10 +195,10 @@ class AdditiveRanker(RoundsModel):
             yield out
 
     def weight_by_feature(self) -> dict[int, float]:
-        """Absolute weight of every used feature, ascending by feature.
+        """Return the absolute weight of every used feature, ascending by feature.
 
         The weights of the same weak ranker are added first, so that a step and its
-        retraction cancel; rankers that do not say their feature are left out.
+        retraction cancel; rankers without a ``feature`` are left out.
         """
         total: dict[WeakRankerLike, float] = {}
         for ranker, weight in zip(self.rankers, self.weights, strict=True):
@@ -211,7 +211,7 @@ class AdditiveRanker(RoundsModel):
         return dict(sorted(out.items()))
 
     def shapes(self) -> dict[int, Shape]:
-        """Step function of every feature that has stumps."""
+        """Return the step function of every feature that has stumps."""
         out = {}
         for slot, feature in enumerate(self._steps.features.tolist()):
             thresholds, values = self._steps.shape_of(slot)

@@ -1,4 +1,4 @@
-"""What a model is made of, brought to plain data that JSON can write exactly."""
+"""The parts of a model, converted to plain data that JSON can write exactly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ import numpy as np
 from crucial.parameters import refuse
 from crucial.types import Floats
 
-__all__ = ["check_ranker", "plain_names", "plain_summary", "plain_weights"]
+__all__ = [
+    "check_ranker",
+    "plain_bit",
+    "plain_index",
+    "plain_names",
+    "plain_number",
+    "plain_summary",
+    "plain_weights",
+]
 
 _DEPTH = 16
 _WHOLE = 2**63
@@ -24,7 +32,7 @@ _HEAVIEST = sys.float_info.max / 4  # so that differences of two scores are fini
 def plain_summary(summary: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """Copy a summary as dicts, lists, text, booleans, None and finite numbers.
 
-    NumPy's scalars and arrays become plain ones. What is left out of JSON (infinite
+    NumPy's scalars and arrays become plain ones. Whatever JSON cannot write (infinite
     numbers, NaN, other objects) is refused here, not when the model is saved.
 
     Examples
@@ -39,7 +47,7 @@ def plain_summary(summary: Mapping[str, Any], owner: str) -> dict[str, Any]:
 
 
 class _Short:
-    """A value that says little of itself, however large it is."""
+    """A value with a short repr, however large it is."""
 
     def __init__(self, value: object) -> None:
         self._value = value
@@ -49,7 +57,7 @@ class _Short:
 
 
 def _writable(text: str) -> bool:
-    """Whether UTF-8 can write the text: a lone surrogate it cannot."""
+    """Whether UTF-8 can write the text: it cannot write a lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -57,7 +65,8 @@ def _writable(text: str) -> bool:
     return True
 
 
-def _plain(value: Any, place: str, depth: int, owner: str) -> Any:
+def _plain(value: object, place: str, depth: int, owner: str) -> Any:
+    """Copy one value of a summary; ``place`` names it in errors."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if value is None or isinstance(value, bool):
@@ -90,7 +99,7 @@ def plain_weights(
     owner: str,
     name: str = "weights",
 ) -> tuple[float, ...]:
-    """Weights as plain floats, one a ranker, such that no score can overflow."""
+    """Return weights as plain floats, one per ranker, such that no score can overflow."""
     plain = tuple(map(float, weights))
     if len(plain) != n_rankers:
         rule = f"one number for each of the {n_rankers} rankers"
@@ -104,7 +113,7 @@ def plain_weights(
 
 
 def plain_names(names: Sequence[str] | None, n_features: int, owner: str) -> tuple[str, ...] | None:
-    """Feature names as plain text, one a feature."""
+    """Return feature names as plain text, one per feature."""
     if names is None:
         return None
     plain = tuple(names)
@@ -117,8 +126,29 @@ def plain_names(names: Sequence[str] | None, n_features: int, owner: str) -> tup
     return tuple(map(str, plain))
 
 
+def plain_index(owner: str, value: object) -> int:
+    """Return the number of a feature as a plain int; NumPy's are taken, True is not."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
+        raise refuse(owner, "feature", "the number of a feature, counted from 0", value)
+    return int(value)
+
+
+def plain_number(owner: str, name: str, value: object, rule: str = "a finite number") -> float:
+    """Return a finite number as a plain float."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
+        raise refuse(owner, name, rule, value)
+    return float(value)
+
+
+def plain_bit(owner: str, value: object) -> int:
+    """Return 0 or 1 as a plain int."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value not in (0, 1):
+        raise refuse(owner, "default", "0 or 1", value)
+    return int(value)
+
+
 def check_ranker(number: int, ranker: object, n_features: int, owner: str) -> None:
-    """Refuse what cannot score, or asks for a feature that is not there."""
+    """Refuse an object that cannot score, or that uses a feature the model has not."""
     if not callable(getattr(ranker, "scores", None)):
         rule = "weak rankers, objects with a method scores(X, groups)"
         raise refuse(owner, "rankers", rule, _Short(ranker))

@@ -1,26 +1,27 @@
-"""What a model learned, as plain data to be shown."""
+"""What a model learned, as plain data to be displayed."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from crucial.model.additive import AdditiveRanker
-from crucial.model.rank_addition import RankAdditionRanker
+from crucial.model.payloads import RowModel
 from crucial.model.shape import Shape, draw_shape, sparkline
 from crucial.model.text import printable
 from crucial.model.weak import Constant, Presence, QuasiKNN, ScaledFeature, Stump, Vote
 
 __all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "drawing"]
 
+T = TypeVar("T", QuasiKNN, ScaledFeature)
+
 
 @dataclass(frozen=True)
 class Ramp:
-    """A scaled feature of the model: 0 up to ``low``, ``weight`` from ``high`` on."""
+    """A scaled feature of the model: it adds 0 up to ``low``, ``weight`` from ``high`` on."""
 
     low: float
     high: float
@@ -49,11 +50,11 @@ class FeatureSummary:
     weight : float
         Absolute weight of its weak rankers.
     share : float
-        The same as a part of the whole, in [0, 1].
+        Share of the total absolute weight, in [0, 1].
     direction : str
         "rising", "falling", "both ways", or "flat" where only presence counts.
     shape : Shape or None
-        What its stumps add up to, if it has any.
+        The sum of its stumps, if it has any.
     ramps : tuple of Ramp
         Its scaled forms, if it has any.
     rungs : tuple of Rung
@@ -79,7 +80,7 @@ class Description:
     n_features, n_rounds : int
         Its size.
     kinds : dict
-        How many rounds chose which kind of weak ranker.
+        Number of rounds per kind of weak ranker.
     n_used : int
         Number of features with any weight.
     features : tuple of FeatureSummary
@@ -99,7 +100,7 @@ class Description:
     intercept: float = 0.0
 
 
-def describe(model: AdditiveRanker | RankAdditionRanker, top: int = 10) -> Description:
+def describe(model: RowModel, top: int = 10) -> Description:
     """Summarise a model.
 
     Parameters
@@ -107,12 +108,12 @@ def describe(model: AdditiveRanker | RankAdditionRanker, top: int = 10) -> Descr
     model : AdditiveRanker or RankAdditionRanker
         The model.
     top : int
-        Number of features to tell about.
+        Number of features to describe.
 
     Returns
     -------
     Description
-        Plain data; `drawing` makes lines of text of a feature's part.
+        Plain data; `drawing` draws a feature as lines of text.
     """
     weights = {f: w for f, w in model.weight_by_feature().items() if w > 0}
     total = sum(weights.values())
@@ -159,30 +160,31 @@ def _kind(ranker: object) -> str:
     return own.get(type(ranker), type(ranker).__name__)
 
 
-def _rungs(model: AdditiveRanker | RankAdditionRanker) -> dict[int, tuple[Rung, ...]]:
-    total: dict[QuasiKNN, float] = {}
+def _weights_of(model: RowModel, kind: type[T]) -> dict[T, float]:
+    """Return the distinct weak rankers of a kind, with their summed weights."""
+    total: dict[T, float] = {}
     for ranker, weight in zip(model.rankers, model.weights, strict=True):
-        if isinstance(ranker, QuasiKNN):
+        if isinstance(ranker, kind):
             total[ranker] = total.get(ranker, 0.0) + weight
+    return total
+
+
+def _rungs(model: RowModel) -> dict[int, tuple[Rung, ...]]:
     out: dict[int, tuple[Rung, ...]] = {}
-    for ranker, weight in total.items():
+    for ranker, weight in _weights_of(model, QuasiKNN).items():
         out[ranker.feature] = (*out.get(ranker.feature, ()), Rung(ranker.centres, weight))
     return out
 
 
-def _ramps(model: AdditiveRanker | RankAdditionRanker) -> dict[int, tuple[Ramp, ...]]:
-    total: dict[ScaledFeature, float] = {}
-    for ranker, weight in zip(model.rankers, model.weights, strict=True):
-        if isinstance(ranker, ScaledFeature):
-            total[ranker] = total.get(ranker, 0.0) + weight
+def _ramps(model: RowModel) -> dict[int, tuple[Ramp, ...]]:
     out: dict[int, tuple[Ramp, ...]] = {}
-    for ranker, weight in total.items():
+    for ranker, weight in _weights_of(model, ScaledFeature).items():
         ramp = Ramp(ranker.low, ranker.high, weight * ranker.default, weight)
         out[ranker.feature] = (*out.get(ranker.feature, ()), ramp)
     return out
 
 
-def _direction(shape: Shape | None, ramps: tuple[Ramp, ...], rungs: tuple[Rung, ...] = ()) -> str:
+def _direction(shape: Shape | None, ramps: tuple[Ramp, ...], rungs: tuple[Rung, ...]) -> str:
     moves = [ramp.weight for ramp in ramps]
     for rung in rungs:
         known = [centre for centre in rung.centres if centre is not None]

@@ -1,4 +1,4 @@
-"""The model file: one JSON document that says everything and executes nothing.
+"""The model file: one JSON document that holds the whole model and executes nothing.
 
 ::
 
@@ -10,22 +10,22 @@
     }
 
 White space is free; any other change of the model changes its checksum. There is no
-line end after the last brace, so that a file cut short anywhere is noticed.
+line end after the last brace, so that a truncated file is always noticed.
 
 The checksum guards against damage, not against malice: it proves nothing about who
 wrote a file. What makes a hostile file harmless is that reading one only ever builds
 the classes of `crucial.model.payloads`, and checks every number of them.
 
 A new kind of model joins `crucial.model.payloads`, a new kind of weak ranker joins `WeakRanker`;
-neither needs a new version: a reader that does not know the kind says so. A change of what is
-written for an existing kind does:
+neither needs a new version: a reader that does not know the kind reports it. A change of what
+is written for an existing kind does:
 
 1. add 1 to `VERSION`;
 2. keep the old payload class under a name of its own, and turn what it reads into the
    new one: `load_model` looks up the version and reads every version ever written;
 3. write a file with the new version into ``tests/golden`` beside the old ones, which
    stay and must keep giving the same scores, bit for bit;
-4. say in the changelog which release reads which versions.
+4. state in the changelog which release reads which versions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from crucial.model.payloads import (
     payload_for,
     payload_of,
 )
-from crucial.model.recognise import what_else
+from crucial.model.recognise import foreign_format
 from crucial.model.rounds import RoundsModel
 from crucial.model.text import printable
 from crucial.parameters import refuse
@@ -65,7 +65,7 @@ class _Kind(msgspec.Struct):
 
 
 class _Heading(msgspec.Struct):
-    """What every version has, whatever else a later one adds."""
+    """The fields that every version has, now and later."""
 
     format: str
     version: Annotated[int, msgspec.Meta(ge=0, le=2**31)]
@@ -110,7 +110,7 @@ def save_model(model: Model | RoundsModel, path: PathLike) -> None:
 
 
 def _written(payload: Payload) -> bytes:
-    """The file's bytes: every round on a line of its own, so that two files can be compared."""
+    """Return the bytes of the file: one round per line, so that two files can be compared."""
     encode = msgspec.json.encode
     body = []
     for key, value in msgspec.to_builtins(payload).items():
@@ -136,8 +136,8 @@ def _checksum(minified: bytes) -> str:
 def load_model(path: PathLike) -> Model:
     """Read a model from a file.
 
-    Everything in the file is checked before a model is made of it, and nothing in it is
-    ever executed.
+    Everything in the file is checked before the model is built, and nothing in it is ever
+    executed.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def load_model(path: PathLike) -> Model:
     Raises
     ------
     ModelFileError
-        The file is missing, damaged, cut short, from a newer version, or no model file.
+        The file is missing, damaged, truncated, from a newer version, or no model file.
     """
     name = os.fspath(path)
     try:
@@ -162,12 +162,12 @@ def load_model(path: PathLike) -> Model:
 
 
 def _short(error: Exception) -> str:
-    # (the parser repeats keys of the file in its messages)
+    # (the parser's messages repeat keys of the file)
     return printable(str(error), 200)
 
 
 class _Invalid(Exception):
-    """What is wrong with the file, without its name."""
+    """The problem with the content, without the name of the file."""
 
 
 def _read(name: str) -> bytes:
@@ -190,12 +190,12 @@ def _read(name: str) -> bytes:
 
 
 def _parsed(data: bytes) -> Model:
-    """Check a file from the outside inwards, and build the model last."""
+    """Check the content from the outside inwards, and build the model last."""
     if not data.strip():
         raise _Invalid("is empty.")
-    other = what_else(data)
-    if other is not None:
-        raise _Invalid(other)
+    foreign = foreign_format(data)
+    if foreign is not None:
+        raise _Invalid(foreign)
     try:
         data.decode("utf-8")
         minified = msgspec.json.format(data, indent=-1)
@@ -205,7 +205,7 @@ def _parsed(data: bytes) -> Model:
         raise _Invalid("is nested too deeply to be a model file.") from error
     except msgspec.DecodeError as error:
         if "truncated" in str(error):
-            raise _Invalid("is cut short: the JSON ends too early. Copy it again.") from error
+            raise _Invalid("is truncated: the JSON ends too early. Copy it again.") from error
         raise _Invalid(f"is damaged or no model file: {_short(error)}.") from error
     _check_heading(minified)
     envelope = _decoded(minified, _Envelope)
@@ -220,7 +220,7 @@ def _parsed(data: bytes) -> Model:
     try:
         return payload.build()
     except ParameterError as error:
-        raise _Invalid(f"holds a model that cannot be: {error}") from error
+        raise _Invalid(f"holds an invalid model: {error}") from error
 
 
 def _payload(model: bytes) -> Payload:
@@ -264,7 +264,7 @@ def _decoded(minified: bytes, kind: Any) -> Any:
 
 
 def _check_keys(minified: bytes) -> None:
-    """Refuse a key that is given twice: readers would differ on which one counts."""
+    """Refuse a duplicate key: readers would differ on which one counts."""
 
     def unique(pairs: list[tuple[str, Any]]) -> None:
         seen = set()

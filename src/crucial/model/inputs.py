@@ -1,4 +1,4 @@
-"""What a model checks before it scores: columns, names, infinities."""
+"""The checks of rows before a model scores them: columns, names, infinities."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.kernels.threads import count_threads, over_ranges
-from crucial.types import TableLike
+from crucial.types import Numbers, TableLike
 
 __all__ = ["check_columns", "check_finite", "checked_rows"]
 
-_BLOCK = 1 << 19  # numbers looked at in one go: they and the answer stay in the cache
+_BLOCK = 1 << 19  # numbers checked at a time: they and the result stay in the cache
 
 
 class TrainedModel(Protocol):
-    """What a model says of the columns that it scores."""
+    """The columns that a model scores."""
 
     @property
     def n_features(self) -> int:
-        """How many there are."""
+        """Their number."""
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """What they are called, if they have names."""
+        """Their names, if they have any."""
 
     @property
     def training(self) -> Mapping[str, Any]:
-        """How the model was made."""
+        """Summary of the training."""
 
 
 def check_columns(
@@ -43,16 +42,16 @@ def check_columns(
 ) -> None:
     """Check that a table has the columns that a model was trained on, in scikit-learn's words.
 
-    A table without names, or a model without, is only held to the number of columns.
+    If the table or the model has no names, only the number of columns is checked.
 
     Parameters
     ----------
     instances : Instances
         The table.
     n_features : int
-        How many columns there must be.
+        The required number of columns.
     names : tuple of str, optional
-        What they must be called.
+        Their required names.
     owner : str
         The model or estimator, for messages.
     """
@@ -65,10 +64,11 @@ def check_columns(
         )
 
 
-def _check_names(given: tuple[str, ...], expected: tuple[str, ...]) -> None:
-    if given == expected:
+def _check_names(found: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    """Refuse other names, or another order, listing up to five differences of each kind."""
+    if found == expected:
         return
-    unseen, missing = sorted({*given} - {*expected}), sorted({*expected} - {*given})
+    unseen, missing = sorted({*found} - {*expected}), sorted({*expected} - {*found})
     lines = ["The feature names should match those that were passed during fit."]
     for title, names in (
         ("Feature names unseen at fit time:", unseen),
@@ -77,13 +77,13 @@ def _check_names(given: tuple[str, ...], expected: tuple[str, ...]) -> None:
         if names:
             lines += [title, *(f"- {name}" for name in names[:5])]
             lines += [f"- ... and {len(names) - 5} more"] if len(names) > 5 else []
-    if not unseen and not missing and len(given) != len(expected):
+    if not unseen and not missing and len(found) != len(expected):
         lines.append("X has columns of the same name; pass every feature once.")
     elif not unseen and not missing:
-        place = next(j for j, name in enumerate(given) if name != expected[j])
+        place = next(j for j, name in enumerate(found) if name != expected[j])
         lines.append(
             "Feature names must be in the same order as they were in fit.\n"
-            f"Column {place} is {given[place]!r}, expected {expected[place]!r}."
+            f"Column {place} is {found[place]!r}, expected {expected[place]!r}."
         )
     raise DataError("\n".join(lines) + "\n")
 
@@ -98,14 +98,14 @@ def checked_rows(model: TrainedModel, X: TableLike, n_jobs: int | None = 1) -> I
 
 
 def _refuse_infinity(row: int, column: int, value: float, names: tuple[str, ...] | None) -> None:
-    said = repr(names[column]) if names is not None else str(column)
+    shown = repr(names[column]) if names is not None else str(column)
     raise DataError(
-        f"Input X contains infinity: row {row}, column {said} is {value}. Use a finite number, "
+        f"Input X contains infinity: row {row}, column {shown} is {value}. Use a finite number, "
         "or NaN where the feature has no opinion."
     )
 
 
-def _check_rows(X: NDArray[Any], names: tuple[str, ...] | None, begin: int, end: int) -> None:
+def _check_rows(X: Numbers, names: tuple[str, ...] | None, begin: int, end: int) -> None:
     infinite = np.isinf(X[begin:end])
     if infinite.any():
         row, column = (int(at) for at in np.argwhere(infinite)[0])
@@ -113,7 +113,7 @@ def _check_rows(X: NDArray[Any], names: tuple[str, ...] | None, begin: int, end:
 
 
 def _check_sparse(table: Any, names: tuple[str, ...] | None) -> None:
-    """Look at the stored values of a scipy CSC table, column by column."""
+    """Check the stored values of a scipy CSC table, column by column."""
     infinite = np.flatnonzero(np.isinf(table.data))
     if len(infinite):
         rows = table.indices[infinite]
@@ -125,16 +125,16 @@ def _check_sparse(table: Any, names: tuple[str, ...] | None) -> None:
 def check_finite(
     instances: Instances, names: tuple[str, ...] | None = None, n_jobs: int | None = 1
 ) -> None:
-    """Refuse infinite values; the first in the order of rows is named. NaN is welcome.
+    """Refuse infinite values, naming the first in the order of rows. NaN is allowed.
 
     Parameters
     ----------
     instances : Instances
-        The table to look at.
+        The table to check.
     names : tuple of str, optional
-        What to call the columns where the instances have no names of their own.
+        Names of the columns, for instances without names.
     n_jobs : int, optional
-        Threads to look with, if the table is large.
+        Threads for large tables.
     """
     table = instances.table
     if table.dtype.kind != "f":

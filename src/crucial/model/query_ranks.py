@@ -1,4 +1,4 @@
-"""Ranks inside queries: of values as they are, or of values cut into regions."""
+"""Ranks inside queries, of values as they are or cut into regions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["UPWARD", "Regions", "middle_positions"]
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """The line of values, cut into regions that are ranked one above the other.
+    """The real line, cut into regions that are ranked one above the other.
 
     Attributes
     ----------
     cuts : ascending float64 array
-        Region ``g`` holds the values that are greater than exactly ``g`` of them.
+        Region ``g`` has the values that are greater than exactly ``g`` of them.
     by_interval : int64 array
         The regions, lowest ranked first.
     direction : float64 array over the regions
@@ -34,7 +34,7 @@ class Regions:
 
     @classmethod
     def around(cls, centres: Sequence[float | None]) -> Regions:
-        """Regions of the values nearest to each centre (Wang et al., equations 6 to 8).
+        """Return the regions of the values nearest to each centre (Wang et al., equations 6-8).
 
         The later a centre stands in the list, the higher its region ranks. Inside, values
         rank in the direction from the centre before to this one; for the first, from this
@@ -43,8 +43,8 @@ class Regions:
 
         Examples
         --------
-        >>> made = Regions.around([0.6, 0.3])
-        >>> made.by_interval.tolist(), made.direction.tolist()
+        >>> regions = Regions.around([0.6, 0.3])
+        >>> regions.by_interval.tolist(), regions.direction.tolist()
         ([1, 0], [-1.0, -1.0])
         """
         known = [(k, c) for k, c in enumerate(centres) if c is not None]
@@ -84,12 +84,12 @@ def middle_positions(
     weight: Floats | None = None,
     threads: int = 1,
 ) -> Floats:
-    """Middle of the positions of every row in its query; the lowest row has 0.5.
+    """Return the middle of the positions of every row in its query; 0.5 for the lowest.
 
     Parameters
     ----------
     values : float64 array, rows query after query
-        NaN where a row is not ranked: such rows stand at the middle of their query.
+        NaN where a row is not ranked: such rows are at the middle of their query.
     starts : int64 array of shape (n_queries + 1,)
         Query ``q`` is rows ``starts[q]:starts[q + 1]``.
     regions : Regions

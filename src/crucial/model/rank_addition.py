@@ -1,4 +1,4 @@
-"""The ranker that adds up rankings, and ranks the sum again after every step."""
+"""The model that adds rankings, and ranks the sum again after every step."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class RankAdditionRanker(RoundsModel):
     n_features : int
         Number of columns the model ranks by.
     rankers : sequence of QuasiKNN
-        One a step, in the order in which they were added.
+        One per step, in the order in which they were added.
     keeps : sequence of float
-        Factor on the ranking so far, one a step; 1 in FeatureRank.
+        Factor on the ranking so far, one per step; 1 in FeatureRank.
     weights : sequence of float
-        Factor on the new ranking, one a step.
+        Factor on the new ranking, one per step.
     feature_names : sequence of str, optional
-        One a feature.
+        One per feature.
     training : mapping, optional
-        How it was made: text, numbers, lists and mappings of them.
+        Summary of the training: text, numbers, lists and mappings of them.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class RankAdditionRanker(RoundsModel):
     def predict(
         self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
     ) -> Floats:
-        """Rank of every row in its query, the highest for the best.
+        """Return the rank of every row in its query, the highest for the best.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class RankAdditionRanker(RoundsModel):
         return out
 
     def staged_predict(self, X: TableLike, groups: Groups | None = None) -> Iterator[Floats]:
-        """Ranks after every step; those after step n equal ``truncate(n).predict(X)``.
+        """Yield the ranks after every step; those after step n equal ``truncate(n).predict(X)``.
 
         Yields
         ------
@@ -137,7 +137,7 @@ class RankAdditionRanker(RoundsModel):
             yield out
 
     def _stages(self, instances: Instances, rows: Ints, starts: Ints) -> Iterator[Floats]:
-        """Ranks of whole queries before the first step and after every one."""
+        """Yield the ranks of whole queries before the first step and after every step."""
         now = middle_positions(np.zeros(len(rows)), starts)
         yield now + 0.5
         known: dict[QuasiKNN, Floats] = {}
@@ -155,14 +155,14 @@ class RankAdditionRanker(RoundsModel):
             yield now + 0.5
 
     def weight_by_feature(self) -> dict[int, float]:
-        """Absolute weight of every used feature, ascending by feature, its steps summed."""
+        """Return the absolute weight of every used feature, ascending by feature."""
         out: dict[int, float] = {}
         for ranker, weight in zip(self.rankers, self.weights, strict=True):
             out[ranker.feature] = out.get(ranker.feature, 0.0) + abs(weight)
         return dict(sorted(out.items()))
 
     def shapes(self) -> dict[int, Shape]:
-        """No feature adds a step function: what it adds depends on the other rows."""
+        """Return nothing: what a feature adds depends on the other rows."""
         return {}
 
 
@@ -172,7 +172,7 @@ def _bounds(starts: Ints) -> list[int]:
 
 
 def _part(groups: Groups, first: int, last: int) -> tuple[Ints, Ints]:
-    """Rows of a range of queries, and where each begins among them."""
+    """Return the rows of a range of queries, and where each query begins among them."""
     begin, end = int(groups.starts[first]), int(groups.starts[last])
     rows = np.arange(begin, end) if groups.permutation is None else groups.order[begin:end]
     return rows, groups.starts[first : last + 1] - begin

@@ -1,8 +1,8 @@
-"""Say what a file is that is not a model file, from its first bytes."""
+"""Recognise a file that is no model file by its first bytes."""
 
 from __future__ import annotations
 
-__all__ = ["what_else"]
+__all__ = ["foreign_format"]
 
 _OPENINGS = (
     (b"\x1f\x8b", "gzip data"),
@@ -19,24 +19,21 @@ _OPENINGS = (
     (b"\xfe\xff", "UTF-16 text"),
     (b"tree\nversion", "a LightGBM model"),
 )
+_UNPACK = "Unpack it first; model files are plain JSON."
 _ADVICE = {
     "a pickle": "Pickles run code when they are read and are never opened here; "
     "save the model again with save().",
-    "gzip data": "Unpack it first; model files are plain JSON.",
-    "a zip archive": "Unpack it first; model files are plain JSON.",
-    "bzip2 data": "Unpack it first; model files are plain JSON.",
-    "xz data": "Unpack it first; model files are plain JSON.",
-    "zstd data": "Unpack it first; model files are plain JSON.",
+    **dict.fromkeys(("gzip data", "a zip archive", "bzip2 data", "xz data", "zstd data"), _UNPACK),
     "text with a byte-order mark": "Remove its first three bytes.",
 }
 
 
-def what_else(data: bytes) -> str | None:
-    """Name what the data are and what to do, or None if they may be JSON.
+def foreign_format(data: bytes) -> str | None:
+    """Return which other format the data are in and what to do; None if they may be JSON.
 
     Examples
     --------
-    >>> what_else(b"PK\\x03\\x04...")
+    >>> foreign_format(b"PK\\x03\\x04...")
     'this is a zip archive, not a model file. Unpack it first; model files are plain JSON.'
     """
     kind = None

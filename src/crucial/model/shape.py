@@ -1,4 +1,4 @@
-"""What a model learned about one feature, as data and as lines of text."""
+"""The step function of one feature, as data and as lines of text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Shape:
 
 
 def _levels(values: Sequence[float], low: float, high: float, top: int) -> list[int]:
-    """Height of every value, from 0 for ``low`` to ``top`` for ``high``."""
+    """Return the height of every value, from 0 for ``low`` to ``top`` for ``high``."""
     span = high / 2 - low / 2  # (half, so that it cannot overflow)
     if span <= 0:
         return [top // 2 for _ in values]
@@ -47,7 +47,7 @@ def _levels(values: Sequence[float], low: float, high: float, top: int) -> list[
 
 
 def _spread(n_cells: int, width: int) -> list[int]:
-    """Which cell every character shows: all equally wide, or a sample of them."""
+    """Return the cell that each character shows: all equally wide, or a sample of them."""
     if n_cells <= width:
         return [cell for cell in range(n_cells) for _ in range(width // n_cells)]
     return [round(at * (n_cells - 1) / (width - 1)) for at in range(width)]
@@ -72,12 +72,12 @@ def draw_shape(shape: Shape, width: int = 48, height: int = 3) -> list[str]:
     """Draw a step function as lines of text.
 
     Every cell is equally wide, whatever its extent; the numbers below are the first and
-    the last threshold, so that text of any width says where the steps are.
+    the last threshold.
 
     Parameters
     ----------
     shape : Shape
-        What to draw.
+        The step function.
     width, height : int
         Characters of the drawing, without its labels.
 

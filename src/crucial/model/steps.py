@@ -21,7 +21,7 @@ __all__ = ["Ladder", "StepFunctions"]
 
 @dataclass
 class Ladder:
-    """The step function of one feature while it is being added up.
+    """The step function of one feature while rounds are added.
 
     The score of a cell is the score of the cell below plus the summed weights of the
     stumps at the threshold between them. Adding in this order keeps a function whose
@@ -46,7 +46,7 @@ class Ladder:
             self.lowest += weight
 
     def thresholds(self) -> Floats:
-        """-inf, then the thresholds, ascending.
+        """Return -inf and the thresholds, ascending.
 
         Every value is greater than -inf and NaN is not, so the number of thresholds
         below a value is the number of its cell, and 0 where the feature abstains.
@@ -54,7 +54,7 @@ class Ladder:
         return np.array([-np.inf, *sorted(self.jumps)])
 
     def values(self) -> Floats:
-        """Score where the feature abstains, then the score of every cell, ascending."""
+        """Return the score where the feature abstains, then those of the cells, ascending."""
         steps = [self.lowest, *(self.jumps[threshold] for threshold in sorted(self.jumps))]
         return np.concatenate(([self.missing], np.add.accumulate(steps)))
 
@@ -70,19 +70,19 @@ class StepFunctions(StepTables):
     def compile(
         cls, rankers: Sequence[Stump | Presence | Vote], weights: Sequence[float]
     ) -> StepFunctions:
-        """Add up an ensemble; weights of the same threshold are added in the order given."""
+        """Add up an ensemble; weights of the same threshold are added in their order."""
         ladders: dict[int, Ladder] = {}
         for ranker, weight in zip(rankers, weights, strict=True):
             ladders.setdefault(ranker.feature, Ladder()).add(ranker, weight)
         used = sorted(ladders)
         thresholds = [ladders[feature].thresholds() for feature in used]
         values = [ladders[feature].values() for feature in used]
-        made = cls(
+        functions = cls(
             np.array(used, np.int64),
             np.concatenate([np.zeros(0), *thresholds]),
             np.cumsum([0, *map(len, thresholds)], dtype=np.int64),
             np.concatenate([np.zeros(0), *values]),
         )
-        for array in (made.features, made.thresholds, made.starts, made.values):
+        for array in (functions.features, functions.thresholds, functions.starts, functions.values):
             array.flags.writeable = False
-        return made
+        return functions

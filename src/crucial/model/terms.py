@@ -1,18 +1,17 @@
-"""The part of an ensemble that is not a step function: scaled features, users' rankers."""
+"""The weak rankers of an ensemble that are no step functions: scaled features, the user's own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import NotRankedError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.weak import QuasiKNN, ScaledFeature, WeakRankerLike
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, Numbers
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
@@ -20,15 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["Terms", "checked_scores"]
 
 
-_BLOCK = 1 << 18  # numbers of one block of (row, round)
+_BLOCK = 1 << 18  # cells (row, round) per block
 
 
-def checked_scores(ranker: WeakRankerLike, X: NDArray[Any], groups: Groups | None) -> Floats:
-    """Scores of a weak ranker that may be anybody's: one finite number a row."""
+def checked_scores(ranker: WeakRankerLike, X: Numbers, groups: Groups | None) -> Floats:
+    """Return the scores of a weak ranker; one of the user's must give one finite number per row."""
     scores = np.asarray(ranker.scores(X, groups), np.float64)
     if scores.shape != (len(X),):
         raise NotRankedError(
-            f"the weak ranker {type(ranker).__name__} must give one score a row, shape "
+            f"the weak ranker {type(ranker).__name__} must give one score per row, shape "
             f"({len(X)},). Got shape {scores.shape}."
         )
     if not np.isfinite(scores).all():
@@ -57,7 +56,7 @@ class Terms:
 
     @cached_property
     def _scaled(self) -> tuple[list[ScaledFeature], Ints]:
-        """The distinct rankers, and which of them every round uses."""
+        """The distinct rankers, and which of them each round uses."""
         slots: dict[ScaledFeature, int] = {}
         rounds = [slots.setdefault(r, len(slots)) for r in self.rankers]  # type: ignore[arg-type]
         return list(slots), np.array(rounds, np.int64)
@@ -79,10 +78,8 @@ class Terms:
             np.array(self.weights),
         )
 
-    def scores(
-        self, X: NDArray[Any], groups: Groups | None = None, n_jobs: int | None = 1
-    ) -> Floats:
-        """Sum of the weighted scores of every row, added in the order of rounds."""
+    def scores(self, X: Numbers, groups: Groups | None = None, n_jobs: int | None = 1) -> Floats:
+        """Return the weighted sum of scores of every row, added in the order of rounds."""
         if all(isinstance(ranker, QuasiKNN) for ranker in self.rankers):
             return self._ranked(X, groups, count_threads(n_jobs))
         if any(not isinstance(ranker, ScaledFeature) for ranker in self.rankers):
@@ -94,8 +91,8 @@ class Terms:
         parts = [self._fold(X[begin : begin + step]) for begin in range(0, len(X), step)]
         return np.concatenate([np.zeros(0), *parts])
 
-    def _ranked(self, X: NDArray[Any], groups: Groups | None, threads: int) -> Floats:
-        """Rankings inside queries: several sorted at a time, added one after the other."""
+    def _ranked(self, X: Numbers, groups: Groups | None, threads: int) -> Floats:
+        """Add rankings inside queries: several are sorted at a time, and added in order."""
         out = np.zeros(len(X))
         for begin in range(0, len(self.rankers), threads):
             some = self.rankers[begin : begin + threads]
@@ -104,8 +101,8 @@ class Terms:
                 out += weight * scores
         return out
 
-    def _fold(self, X: NDArray[Any]) -> Floats:
-        """All rounds of a block at once; the same operations as `ScaledFeature.scores`."""
+    def _fold(self, X: Numbers) -> Floats:
+        """Add all rounds of a block at once, by the same operations as `ScaledFeature.scores`."""
         features, low, high, unit, default, weights = self._parameters
         x = np.clip(X.take(features, axis=1).astype(np.float64), low, high)
         scaled = (x * unit - low * unit) / (high * unit - low * unit)

@@ -1,4 +1,4 @@
-"""Text that comes from a file, on its way to a terminal."""
+"""Text from files, made safe for a terminal."""
 
 from __future__ import annotations
 

@@ -1,25 +1,24 @@
 """Weak rankers, frozen: what one round of boosting learned.
 
-A weak ranker gives every instance a score in [0, 1] (a weak classifier, in {-1, 1}) and
-says what an instance gets on which its feature abstains (is missing, NaN). Those here can
-be written to a model file; any other object with a method ``scores(X, groups)`` can take
-part in a model too, but not be saved.
+A weak ranker scores every row in [0, 1] (a weak classifier, in {-1, 1}) and defines the
+score of rows on which its feature abstains (is missing, NaN). Those here can be written to
+a model file; any other object with a method ``scores(X, groups)`` can be part of a model
+too, but not be saved.
 """
 
 from __future__ import annotations
 
 import math
-import numbers
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-import msgspec
 import numpy as np
 from msgspec.structs import force_setattr
-from numpy.typing import NDArray
 
+from crucial.model.checks import plain_bit, plain_index, plain_number
+from crucial.model.frozen import FrozenRanker
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.parameters import refuse
-from crucial.types import Floats
+from crucial.types import Floats, Numbers
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
@@ -38,38 +37,17 @@ __all__ = [
 
 @runtime_checkable
 class WeakRankerLike(Protocol):
-    """What a model asks of a weak ranker.
+    """What a model needs of a weak ranker.
 
-    A ranker that must see whole queries (one that ranks inside a query, say) also has
-    an attribute ``needs_query = True``; prediction then asks for the queries.
+    A ranker that must see whole queries (because it ranks inside them) also has an
+    attribute ``needs_query = True``; prediction then requires the queries.
     """
 
-    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
-        """Score every row of ``X``."""
-        ...
+    def scores(self, X: Numbers, groups: Groups | None = None) -> Floats:
+        """Return the score of every row."""
 
 
-def _plain_index(owner: str, value: Any) -> int:
-    """Feature number as a plain int (NumPy's are taken, True is not)."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
-        raise refuse(owner, "feature", "the number of a feature, counted from 0", value)
-    return int(value)
-
-
-def _plain_number(owner: str, name: str, value: Any) -> float:
-    """Finite number as a plain float."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
-        raise refuse(owner, name, "a finite number", value)
-    return float(value)
-
-
-def _plain_bit(owner: str, value: Any) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value not in (0, 1):
-        raise refuse(owner, "default", "0 or 1", value)
-    return int(value)
-
-
-class Stump(msgspec.Struct, frozen=True, tag_field="kind", tag="stump", forbid_unknown_fields=True):
+class Stump(FrozenRanker, frozen=True, tag="stump"):
     """1 above a threshold, 0 up to it (Freund et al. 2003, equation 9).
 
     Parameters
@@ -90,34 +68,31 @@ class Stump(msgspec.Struct, frozen=True, tag_field="kind", tag="stump", forbid_u
     feature: int
     threshold: float
     default: int
-    needs_query: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        force_setattr(self, "feature", _plain_index("Stump", self.feature))
-        force_setattr(self, "threshold", _plain_number("Stump", "threshold", self.threshold))
-        force_setattr(self, "default", _plain_bit("Stump", self.default))
+        force_setattr(self, "feature", plain_index("Stump", self.feature))
+        force_setattr(self, "threshold", plain_number("Stump", "threshold", self.threshold))
+        force_setattr(self, "default", plain_bit("Stump", self.default))
 
-    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
-        """Score every row of ``X``."""
+    def scores(self, X: Numbers, groups: Groups | None = None) -> Floats:
+        """Return the score of every row."""
         x = X[:, self.feature].astype(np.float64)
         above = x > self.threshold
         return np.where(np.isnan(x), float(self.default), above)
 
 
-class Presence(
-    msgspec.Struct, frozen=True, tag_field="kind", tag="presence", forbid_unknown_fields=True
-):
-    """Whether the feature ranks the instance at all.
+class Presence(FrozenRanker, frozen=True, tag="presence"):
+    """Whether the feature ranks the row at all.
 
     This is the stump whose threshold lies below (``default=0``) or above (``default=1``)
-    every value: it separates what is ranked from what is abstained on.
+    every value: it separates the rows that are ranked from those that are not.
 
     Parameters
     ----------
     feature : int
         Number of the feature, from 0.
     default : int
-        Score where the feature abstains: 0 or 1. What is ranked scores ``1 - default``.
+        Score where the feature abstains: 0 or 1. All other rows score ``1 - default``.
 
     Examples
     --------
@@ -127,22 +102,19 @@ class Presence(
 
     feature: int
     default: int
-    needs_query: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        force_setattr(self, "feature", _plain_index("Presence", self.feature))
-        force_setattr(self, "default", _plain_bit("Presence", self.default))
+        force_setattr(self, "feature", plain_index("Presence", self.feature))
+        force_setattr(self, "default", plain_bit("Presence", self.default))
 
-    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
-        """Score every row of ``X``."""
+    def scores(self, X: Numbers, groups: Groups | None = None) -> Floats:
+        """Return the score of every row."""
         missing = np.isnan(X[:, self.feature].astype(np.float64))
         return np.where(missing, float(self.default), float(1 - self.default))
 
 
-class ScaledFeature(
-    msgspec.Struct, frozen=True, tag_field="kind", tag="scaled", forbid_unknown_fields=True
-):
-    """The feature itself, brought to [0, 1] and cut off there.
+class ScaledFeature(FrozenRanker, frozen=True, tag="scaled"):
+    """The feature itself, scaled to [0, 1] and clipped.
 
     Parameters
     ----------
@@ -164,12 +136,11 @@ class ScaledFeature(
     low: float
     high: float
     default: float
-    needs_query: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        force_setattr(self, "feature", _plain_index("ScaledFeature", self.feature))
+        force_setattr(self, "feature", plain_index("ScaledFeature", self.feature))
         for name in ("low", "high", "default"):
-            value = _plain_number("ScaledFeature", name, getattr(self, name))
+            value = plain_number("ScaledFeature", name, getattr(self, name))
             force_setattr(self, name, value)
         if not self.low < self.high:
             raise refuse("ScaledFeature", "high", f"greater than low ({self.low!r})", self.high)
@@ -178,20 +149,20 @@ class ScaledFeature(
 
     @property
     def unit(self) -> float:
-        """1, or 1/2 where ``high - low`` would overflow: half of everything scales alike."""
+        """1, or 1/2 where ``high - low`` would overflow: then everything is halved first."""
         return 1.0 if math.isfinite(self.high - self.low) else 0.5
 
-    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
-        """Score every row of ``X``."""
-        # Cut off first: then no difference exceeds high - low.
+    def scores(self, X: Numbers, groups: Groups | None = None) -> Floats:
+        """Return the score of every row."""
+        # Clip first: then no difference exceeds high - low.
         x = np.clip(X[:, self.feature].astype(np.float64), self.low, self.high)
         low, high = self.low * self.unit, self.high * self.unit
         scaled = (x * self.unit - low) / (high - low)
         return np.where(np.isnan(scaled), self.default, scaled)
 
 
-class Vote(msgspec.Struct, frozen=True, tag_field="kind", tag="vote", forbid_unknown_fields=True):
-    """A weak classifier: 1 where a stump says 1, -1 where it says 0.
+class Vote(FrozenRanker, frozen=True, tag="vote"):
+    """A weak classifier: 1 where a stump scores 1, -1 where it scores 0.
 
     Parameters
     ----------
@@ -204,7 +175,6 @@ class Vote(msgspec.Struct, frozen=True, tag_field="kind", tag="vote", forbid_unk
     """
 
     ranker: Stump | Presence
-    needs_query: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.ranker, Stump | Presence):
@@ -224,20 +194,18 @@ class Vote(msgspec.Struct, frozen=True, tag_field="kind", tag="vote", forbid_unk
 
     @property
     def default(self) -> int:
-        """What the stump says where the feature abstains, 0 or 1."""
+        """Score of the stump where the feature abstains, 0 or 1."""
         return self.ranker.default
 
-    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
-        """Score every row of ``X``."""
+    def scores(self, X: Numbers, groups: Groups | None = None) -> Floats:
+        """Return the score of every row."""
         return 2.0 * self.ranker.scores(X) - 1.0
 
 
-class Constant(
-    msgspec.Struct, frozen=True, tag_field="kind", tag="constant", forbid_unknown_fields=True
-):
-    """1 for every instance: its weight is an intercept, which moves no rank.
+class Constant(FrozenRanker, frozen=True, tag="constant"):
+    """1 for every row: its weight is an intercept, which changes no rank.
 
-    With it among the hypotheses, AdaBoost minimises what RankBoost does (Rudin & Schapire
+    With it among the hypotheses, AdaBoost minimises the objective of RankBoost (Rudin & Schapire
     2009, corollary 11).
 
     Examples
@@ -246,10 +214,8 @@ class Constant(
     array([1., 1.])
     """
 
-    needs_query: ClassVar[bool] = False
-
-    def scores(self, X: NDArray[Any], groups: Groups | None = None) -> Floats:
-        """Score every row of ``X``."""
+    def scores(self, X: Numbers, groups: Groups | None = None) -> Floats:
+        """Return the score of every row."""
         return np.ones(len(X))
 
 

@@ -158,7 +158,7 @@ def test_a_ranker_of_whole_queries_asks_for_them():
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (np.zeros((2, 1)), r"Odd must give one score a row, shape \(2,\). Got shape \(2, 1\)"),
+        (np.zeros((2, 1)), r"Odd must give one score per row, shape \(2,\). Got shape \(2, 1\)"),
         (np.array([0.0, np.nan]), "Odd must give finite scores. Got nan for row 1"),
     ],
 )

@@ -305,5 +305,5 @@ def test_cut_at_every_length_is_refused(path):
     original = path.read_bytes()
     for length in range(len(original)):
         refusal(path, original[:length])
-    assert "cut short" in refusal(path, original[: len(original) // 2])
-    assert "cut short" in refusal(path, original[:-1])
+    assert "is truncated" in refusal(path, original[: len(original) // 2])
+    assert "is truncated" in refusal(path, original[:-1])

@@ -115,7 +115,7 @@ def test_a_model_that_cannot_be_is_refused(change, words):
     ("centres", "words"),
     [
         ((1.0,), "2 to 65535 numbers"),
-        ((None, None), "one interval at least"),
+        ((None, None), "at least one interval"),
         ((1.0, np.nan), "finite numbers, or None"),
         ((1.0, "2"), "finite numbers, or None"),
         ((1.0, True), "finite numbers, or None"),
@@ -151,7 +151,7 @@ HOSTILE = [
     ('"keep":1.0', '"keep":1.0,"keep":1.0', "key 'keep' twice"),
     ('"keep":1.0', '"keep":1.0,"more":1', "unknown field `more`"),
     ("[0.5,null,0.25]", "[]", "2 to 65535 numbers"),
-    ("[0.5,null,0.25]", "[null,null]", "one interval at least"),
+    ("[0.5,null,0.25]", "[null,null]", "at least one interval"),
     ("[0.5,null,0.25]", "[0.5,1e999]", "out of range"),
     ("[0.5,null,0.25]", '[0.5,"a"]', "Expected `float | null`"),
     ("[0.5,null,0.25]", "null", "Expected `array`"),
