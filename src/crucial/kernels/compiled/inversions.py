@@ -30,8 +30,10 @@ def count_pairs(level, weight, block_starts, list_blocks, first, last, counts):
         for b in range(list_blocks[l], list_blocks[l + 1]):
             block = 0.0
             for i in range(block_starts[b], block_starts[b + 1]):
-                counts[l, 0] += weight[i] * tree_sum(upper, 0, top - level[i])
-                counts[l, 1] += weight[i] * tree_sum(lower, 0, level[i])
+                discordant = tree_sum(lower, 0, level[i])
+                concordant = tree_sum(upper, 0, top - level[i])
+                counts[l, 0] += weight[i] * concordant
+                counts[l, 1] += weight[i] * discordant
                 counts[l, 2] += weight[i] * (block - own[level[i]])
                 block += weight[i]
                 own[level[i]] += weight[i]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.kernels.compiled.logs import log_add, log_sum
+from crucial.kernels.compiled.logs import log_add
 from crucial.kernels.compiled.trees import tree_add, tree_sum
 from crucial.kernels.jit import kernel
 
@@ -69,31 +69,43 @@ def log_potentials(
         below = -np.inf
         cumulative = -np.inf
         for s in range(a, b):
-            begin, end = level_start[s], level_start[s + 1]
             if graded and s > a:
                 below = log_add(below, log_gap[s] + cumulative)
+            top = -np.inf
+            for i in range(level_start[s], level_start[s + 1]):
+                top = max(top, log_weight[i] + scores[i])
+            level = 0.0
             row_top = -np.inf
-            for i in range(begin, end):
+            for i in range(level_start[s], level_start[s + 1]):
                 positive[i] = log_weight[i] - scores[i] + below
                 row_top = max(row_top, positive[i])
+                if top > -np.inf:
+                    level += np.exp(log_weight[i] + scores[i] - top)
             if row_top > -np.inf:
                 rows = 0.0
-                for i in range(begin, end):
+                for i in range(level_start[s], level_start[s + 1]):
                     rows += np.exp(positive[i] - row_top)
                 total = log_add(total, row_top + np.log(rows))
-            cumulative = log_add(cumulative, log_sum(scores, log_weight, 1.0, begin, end))
+            if top > -np.inf:
+                cumulative = log_add(cumulative, top + np.log(level))
             if not graded:
                 below = cumulative
         log_loss[q] = total
         above = -np.inf
         cumulative = -np.inf
         for s in range(b - 1, a - 1, -1):
-            begin, end = level_start[s], level_start[s + 1]
             if graded and s < b - 1:
                 above = log_add(above, log_gap[s + 1] + cumulative)
-            for i in range(begin, end):
+            top = -np.inf
+            for i in range(level_start[s], level_start[s + 1]):
+                top = max(top, log_weight[i] - scores[i])
+            level = 0.0
+            for i in range(level_start[s], level_start[s + 1]):
                 negative[i] = log_weight[i] + scores[i] + above
-            cumulative = log_add(cumulative, log_sum(scores, log_weight, -1.0, begin, end))
+                if top > -np.inf:
+                    level += np.exp(log_weight[i] - scores[i] - top)
+            if top > -np.inf:
+                cumulative = log_add(cumulative, top + np.log(level))
             if not graded:
                 above = cumulative
 

@@ -1,6 +1,11 @@
-"""Fenwick trees: sums over a prefix that change one place at a time."""
+"""Fenwick trees: sums over a prefix that change one place at a time.
+
+Indices are unsigned numbers: a signed one makes Numba test it for its sign.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from crucial.kernels.jit import kernel
 
@@ -11,7 +16,7 @@ __all__ = ["tree_add", "tree_sum"]
 def tree_add(tree, base, size, place, amount):
     """Add to a place (from 1) of the tree of ``size`` places that begins at ``base``."""
     while place <= size:
-        tree[base + place - 1] += amount
+        tree[np.uint64(base + place - 1)] += amount
         place += place & -place
 
 
@@ -20,6 +25,6 @@ def tree_sum(tree, base, place):
     """Return the sum of the places 1 to ``place``."""
     total = 0.0
     while place > 0:
-        total += tree[base + place - 1]
+        total += tree[np.uint64(base + place - 1)]
         place -= place & -place
     return total

@@ -61,8 +61,9 @@ def _below(
 
 def _from_above(gap: Floats, query_first: Ints) -> tuple[Floats, Ints]:
     """Gaps and queries, as they are for segments in the opposite order."""
-    turned = np.concatenate((np.zeros_like(gap[:1]), gap[:0:-1]))
-    return turned, (query_first[-1] - query_first)[::-1]
+    if len(gap):
+        gap = np.concatenate(([0.0], gap[:0:-1]))
+    return gap, (query_first[-1] - query_first)[::-1]
 
 
 def sums_below(sums: NDArray[np.number], gap: Floats, query_first: Ints) -> Floats:
