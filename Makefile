@@ -37,7 +37,7 @@ test: $(READY)  ## the default suite, then the kernel tests with the JIT disable
 test-slow: $(READY)  ## the long sweeps
 	$(BIN)/python -m pytest -n auto -m slow
 
-test-browser: $(READY)  ## the pages in a headless Chromium, installed if need be
+test-browser: $(READY)  ## the pages in a headless Chromium, installed if needed
 	browser=$$(sh scripts/browser.sh) && CRUCIAL_BROWSER="$$browser" $(BIN)/python -m pytest -m browser tests/browser
 
 check: $(READY)  ## format, lint, types, import directions
@@ -46,19 +46,19 @@ check: $(READY)  ## format, lint, types, import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(READY)  ## put the code in the project's format
+format: $(READY)  ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(BENCH_READY)  ## peers side by side, ratios printed
+bench: $(BENCH_READY)  ## train peers in the same run, print the ratios
 	$(BIN)/python -m benchmarks
 
 docs: $(DOCS_READY)  ## the documentation site, examples run, in docs/_build/html
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-lock: $(READY)  ## compute the locked versions anew
+lock: $(READY)  ## compute the locked versions again
 	sh scripts/lock.sh
 
-clean:  ## remove what the other commands made
+clean:  ## remove what the other commands created
 	rm -rf $(VENV) .demo docs/_build docs/gallery docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
