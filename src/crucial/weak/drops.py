@@ -121,19 +121,9 @@ class DropSearch:
     def _renew_bounds(self, features: Ints) -> None:
         """Bound Z of some features from below, into ``_reach``."""
         slopes = self._slopes
-        slopes.sums.drop_bounds(
-            slopes.slope,
-            slopes.offered,
-            slopes.drift,
-            self.wrong,
-            self.right,
-            self._shrink,
-            self._grow,
-            self._move,
-            slopes.first,
-            features,
-            self._reach,
-        )
+        stumps = (slopes.slope, slopes.offered, slopes.drift, self.wrong, self.right)
+        limits = (self._shrink, self._grow, self._move)
+        slopes.sums.drop_bounds(*stumps, *limits, slopes.first, features, self._reach)
 
     def _promising(self) -> list[int]:
         """Return features that hold the best Z more often than not: they spare others a scan."""
@@ -166,18 +156,12 @@ class DropSearch:
         lowest = math.inf
         codes = slopes.bins.codes[feature]
         for default in (0, 1):
-            if not slopes.offered[default, a:b].any():
+            stumps = np.s_[default, a:b]
+            offered, wrong = slopes.offered[stumps], self.wrong[stumps]
+            if not offered.any():
                 continue
-            wrong = self.wrong[default, a:b]
             exponential_pairs(potentials).wrong_weights(codes, b - a - 1, default, wrong)
-            found = slopes.sums.drops(
-                slopes.slope[default, a:b],
-                slopes.offered[default, a:b],
-                SNAP,
-                wrong,
-                self.right[default, a:b],
-                self.z[default, a:b],
-            )
-            lowest = min(lowest, found)
+            out = (wrong, self.right[stumps], self.z[stumps])
+            lowest = min(lowest, slopes.sums.drops(slopes.slope[stumps], offered, SNAP, *out))
         self._lowest[feature] = lowest
         return lowest

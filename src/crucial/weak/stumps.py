@@ -144,11 +144,10 @@ class StumpLearner(WeakLearner):
         first = self.search.first
         criterion = np.zeros_like(self.search.slope)
         for f in scanned:
-            z = self.drops.z[:, first[f] : first[f + 1]]
+            cells = np.s_[:, first[f] : first[f + 1]]
+            z = self.drops.z[cells]
             # Larger is better for the tie rule, and what is equal in Z is equal here.
-            criterion[:, first[f] : first[f + 1]] = np.where(
-                z < 1.0 - SNAP, 1.0 / (z + _FLOOR), 0.0
-            )
+            criterion[cells] = np.where(z < 1.0 - SNAP, 1.0 / (z + _FLOOR), 0.0)
         if self._constraints.any:
             self._forbid(criterion, potentials)
         return self._best(scanned.tolist(), criterion)
