@@ -1,4 +1,4 @@
-"""Steps for losses that are no sum of exponentials over pairs: the push, the logistic loss."""
+"""Steps for losses that are not sums of exponentials over pairs: the push, the logistic loss."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Instances:
     def checked(
         self, values: NDArray[Any], feature: int, rows: NDArray[np.integer] | None
     ) -> NDArray[Any]:
-        """Values as floats; refuses infinite ones."""
+        """Return the values as floats; refuse infinite ones."""
         if values.dtype.kind != "f" or values.dtype.itemsize not in (4, 8):
             values = values.astype(np.float64)
         # The sum of finite numbers is rarely infinite: one cheap look, then a close one.
@@ -258,7 +258,7 @@ def _as_numbers(series: Any) -> NDArray[Any]:
 
 
 def _string_names(names: list[Any]) -> tuple[str, ...] | None:
-    """Names that are strings; numbers are no names, a mixture is refused as in scikit-learn."""
+    """Return names that are strings, None for numbers; refuse a mixture as scikit-learn does."""
     strings = [isinstance(name, str) for name in names]
     if any(strings) and not all(strings):
         kinds = sorted({type(name).__name__ for name in names})

@@ -57,19 +57,19 @@ class Ratings:
         *,
         duplicates: str = "refuse",
     ) -> Ratings:
-        """Put columns together and check them.
+        """Make ratings from columns, and check them.
 
         Parameters
         ----------
         user, item : sequences of ids
-            Whole numbers or anything with a text.
+            Whole numbers, or anything that ``str`` converts.
         rating : sequence of numbers
         duplicates : {"refuse", "last"}
-            Where a user rated an item twice: an error that names both rows, or the later one
-            counts.
+            Where a user rated an item twice: raise an error that names both rows, or use the
+            later one.
         """
-        made = cls(_ids(user), _ids(item), np.asarray(rating, np.float64))
-        return checked_ratings(made, None, None, duplicates)
+        ratings = cls(_ids(user), _ids(item), np.asarray(rating, np.float64))
+        return checked_ratings(ratings, None, None, duplicates)
 
     @classmethod
     def from_frame(
@@ -175,8 +175,8 @@ def checked_ratings(
         return FileError(path, text, int(lines[row]), remedy=remedy)
 
     if len(ratings) == 0:
-        said = "there is no rating."
-        raise DataError(said) if path is None else FileError(path, said)
+        text = "there is no rating."
+        raise DataError(text) if path is None else FileError(path, text)
     bad = np.flatnonzero(~np.isfinite(ratings.rating))
     if len(bad):
         value = ratings.rating[bad[0]]

@@ -21,7 +21,7 @@ class RankCosine(LinearRanker, StagedRanker[AdditiveRanker]):
     """Bring the scores of a query into line with its labels (Qin et al. 2008).
 
     The loss of a query is ``(1 - cos(labels, scores)) / 2``, between 0 and 1 for every query,
-    long or short. The score is a sum of features, added one a round: the one that, with its
+    long or short. The score is a sum of features, added one per round: the one that, with its
     weight in closed form, brings the mean loss over queries lowest.
 
     Attributes

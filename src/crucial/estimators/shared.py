@@ -106,7 +106,7 @@ class WeakRankers(Stumps):
     )
 
     def _weak_learner(self, choice: str, step: str) -> WeakLearner:
-        """Make the weak learner that ``weak`` names, with a rule of choice and one of steps."""
+        """Make the weak learner that ``weak`` names, with a choice rule and a step rule."""
         if isinstance(self.weak, str):
             if self.weak == "stump":
                 return self._stump_learner(choice)

@@ -225,7 +225,7 @@ class ExplicitState:
         return risks_of(*(float(weight[at].sum() / whole) for at in (margin < 0, margin == 0)))
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the pairs, at least one."""
+        """Use only a random share of the pairs, at least one."""
         n = len(self._log_weight)
         self._drawn = np.zeros(n, bool)
         self._drawn[draw_share(np.arange(n), fraction, random)] = True

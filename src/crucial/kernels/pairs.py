@@ -1,4 +1,4 @@
-"""Sums over the pairs that labels imply: the right kernel for the size, spread over threads."""
+"""Sums over the pairs that labels imply, by the kernel that suits the size, on several threads."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class PlusSums:
         net : array of shape (n_rows,)
             Weight d of the pairs that a row should win minus that of those it should lose.
         sums : array of shape (4,)
-            Of d, of e, and of d over the tied and over the right pairs.
+            The sums of d, of e, and of d over the tied and over the right pairs.
         """
         step = partial(self._kernels.pair_step, self._start, self._low, output, factors, d, e)
         out = zip(self._blocks, self._lose, self._sums)

@@ -76,7 +76,7 @@ class WordTable:
         return codes
 
     def _make_room(self, n_words: int, n_bytes: int) -> None:
-        """Grow, so that all words that come may be new."""
+        """Make room for the next words, even if all of them are new."""
         from crucial.kernels.compiled.run_text import place_words
 
         words = self._n + n_words

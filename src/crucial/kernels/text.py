@@ -1,7 +1,7 @@
 """Text to arrays: lines of ``label [qid:Q] index:value ... [# comment]``.
 
-The parser in Python, which small files are read with, is in `crucial.data.formats`: it finds
-the same and reports the same codes.
+The parser in Python, for small files, is in `crucial.data.formats`; it has the same results and
+codes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_INDEX = 2**31 - 2
 
 # What is wrong with a line.
 FINE = 0
-LABEL = 1  # the first token is no finite number
+LABEL = 1  # the first token is not a finite number
 QID_MISSING = 2  # no qid, and the file's first row has one
 QID_UNEXPECTED = 3  # a qid, and the file's first row has none
 QID_EMPTY = 4  # nothing after "qid:"

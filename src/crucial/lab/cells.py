@@ -108,7 +108,7 @@ def run_job_beside(job: Job, parent: int) -> Cell:
 
 
 def _end_with(parent: int) -> None:
-    """Exit when the parent is gone: a killed one cannot end its children."""
+    """Exit when the parent process is gone: if killed, it cannot end its children."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

@@ -52,7 +52,7 @@ class ExperimentResult:
 
     @cached_property
     def measures(self) -> dict[str, MeasureRecord]:
-        """By name of the measure: higher_is_better, aggregate, description."""
+        """Facts about each measure, by name: higher_is_better, aggregate, description."""
         return {one["name"]: one for one in self.settings["measures"]}
 
     @property

@@ -59,7 +59,7 @@ def write_report(
 def report_html(
     result: ExperimentResult, title: str = "Experiment", baseline: str | None = None
 ) -> str:
-    """Return the page as text.
+    """Return the HTML report as a string.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ Table: TypeAlias = Any
 
 
 def as_table(X: TableLike) -> Table:
-    """Return a table that rows can be taken of."""
+    """Return X as a table whose rows can be selected."""
     if isinstance(X, Instances):
         return X
     if hasattr(X, "tocsr"):
@@ -196,7 +196,7 @@ _RULE = (
 
 
 def as_tasks(tasks: object) -> list[TaskLike]:
-    """Return tasks given in any form, each under a name of its own."""
+    """Return tasks, which may come in any form, each under a unique name."""
     if _is_task(tasks) or _has_rows(tasks):
         tasks = [tasks]
     if isinstance(tasks, Mapping):

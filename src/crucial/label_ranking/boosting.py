@@ -72,7 +72,7 @@ def boost_labels(
     search : LabelStumpSearch
     objective : LabelObjective
     total : float
-        Weight of all (row, label), from which the smoothing of predictions follows.
+        Weight of all (row, label), which determines the smoothing of predictions.
     rounds : int
     rate : float
         Learning rate.

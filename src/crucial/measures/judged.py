@@ -205,7 +205,7 @@ class Ranking:
 
     @cached_property
     def all_blocks(self) -> TieBlocks:
-        """Blocks of equal scores of all items, those that were not retrieved tied at the end."""
+        """Blocks of equal scores of all items; items not retrieved are tied at the end."""
         if self.ties == "expected" and self.judged.retrieved is None:
             return self.blocks()
         return self.judged.sort(self._keys(self.scores), keep_hidden=True)

@@ -73,7 +73,7 @@ def _columns(
 
 
 def _codes(words: list[str], table: dict[str, int]) -> Ints:
-    """Number words, the same word alike; new ones are added to the table."""
+    """Return the number of each word; new words are added to the table."""
     return np.fromiter((table.setdefault(w, len(table)) for w in words), np.int64, len(words))
 
 

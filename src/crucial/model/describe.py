@@ -211,7 +211,7 @@ def drawing(summary: FeatureSummary, width: int = 48, height: int = 3) -> list[s
         known = [centre for centre in rung.centres if centre is not None]
         bars = sparkline(known, min(width, 2 * len(known)))
         lines.append(f"{'':>12}{bars} ranked by the nearest centre, weight {rung.weight:.4g}")
-        said = ["none" if centre is None else f"{centre:.4g}" for centre in rung.centres]
-        lines.append(f"{'':>12}centres, lowest rank first: {', '.join(said)}")
+        centres = ["none" if centre is None else f"{centre:.4g}" for centre in rung.centres]
+        lines.append(f"{'':>12}centres, lowest rank first: {', '.join(centres)}")
         lines.append(f"{'':>12}no opinion: the middle of the query")
     return lines

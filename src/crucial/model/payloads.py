@@ -1,4 +1,4 @@
-"""The kinds of models that a file can hold, and the form in which each is written."""
+"""The kinds of models that a file can contain, and the form in which each is written."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class WrappedModel(Protocol):
 
 #: A frozen ranker of rows.
 RowModel: TypeAlias = AdditiveRanker | RankAdditionRanker
-#: Everything that a model file can hold.
+#: Everything that a model file can contain.
 Model: TypeAlias = RowModel | WrappedModel
 
 
@@ -80,7 +80,7 @@ class Payload(Protocol):
 
     @classmethod
     def of(cls, model: Any) -> Payload:
-        """Return what to write for a model."""
+        """Return the payload of a model."""
 
     def build(self) -> Model:
         """Return the model, with everything checked."""

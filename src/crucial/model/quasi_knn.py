@@ -1,4 +1,4 @@
-"""The quasi-KNN weak ranker, frozen: interval centres of one feature."""
+"""The quasi-KNN weak ranker of a model: interval centres of one feature."""
 
 from __future__ import annotations
 

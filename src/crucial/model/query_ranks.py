@@ -36,9 +36,9 @@ class Regions:
     def around(cls, centres: Sequence[float | None]) -> Regions:
         """Return the regions of the values nearest to each centre (Wang et al., equations 6-8).
 
-        The later a centre stands in the list, the higher its region ranks. Inside, values
-        rank in the direction from the centre before to this one; for the first, from this
-        one to the next that differs. A value half way between two centres belongs to the
+        The later a centre is in the list, the higher its region ranks. Inside a region, values
+        rank in the direction from the previous centre to its own; in the first, from its own
+        to the next different one. A value halfway between two centres belongs to the
         earlier one, and so does everything where two centres are equal.
 
         Examples

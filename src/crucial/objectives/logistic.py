@@ -191,7 +191,7 @@ class PairLogistic(LogisticState):
         return float(d[gained > 0].sum()), float(d[gained < 0].sum()), bend
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the pairs, at least one."""
+        """Use only a random share of the pairs, at least one."""
         chosen = draw_share(np.arange(len(self._all)), fraction, random)
         self._drawn = np.zeros_like(self._all)
         self._drawn[chosen] = self._all[chosen]

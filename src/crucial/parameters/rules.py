@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Rule:
-    """Which values a parameter may take, and how to say so.
+    """The values that a parameter may take, and their wording in messages.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Rule:
     choices : tuple
         The values themselves, where they can be listed.
     remedy : str
-        What to do instead, to end the error message with.
+        What to do instead; ends the error message.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def _listed(words: tuple[str, ...]) -> str:
 
 
 def plain(value: object) -> object:
-    """Return a NumPy scalar as the Python value it stands for, and anything else as it is."""
+    """Return a NumPy scalar as the equal Python value, and anything else unchanged."""
     numpy = sys.modules.get("numpy")  # (not imported for its own sake: the command line is quick)
     return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
 
@@ -169,7 +169,7 @@ def none_or(rule: Rule) -> Rule:
 
 
 def anything(kind: str) -> Rule:
-    """Allow every value, where only the data can tell what is wrong with it."""
+    """Allow every value, where it can only be checked against the data."""
     return Rule((kind,), (kind,), lambda value: True)
 
 
@@ -179,7 +179,7 @@ function = Rule(("a function",), ("callable",), callable)
 
 
 def refuse(owner: str, name: str, rule: str, value: object, remedy: str = "") -> ParameterError:
-    """Make the error that says a parameter breaks its rule.
+    """Return the error for a parameter that breaks its rule.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def rankers(rounds: int) -> dict[str, Any]:
 def run(
     tasks: list[Task], rounds: int = 200, folder: str | None = None, n_jobs: int = -1, seed: int = 0
 ) -> ExperimentResult:
-    """Run five folds per task: three to train, one to choose the round by, one to test."""
+    """Run five folds per task: three to train, one to choose the round, one to test."""
     from crucial.lab.experiment import Experiment
 
     trial = Experiment(tasks, rankers(rounds), MEASURES, "five-folds", seed=seed)
@@ -100,7 +100,7 @@ def run(
 
 
 def print_tables(found: ExperimentResult, write: Write = write) -> None:
-    """Print tables 1 and 3 of the paper, its figures in brackets."""
+    """Print tables 1 and 3 of the paper, with its figures in brackets."""
     rounds: dict[tuple[str, str], list[int]] = {}
     for cell in found.cells:
         for measure in MEASURES:

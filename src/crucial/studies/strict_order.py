@@ -157,7 +157,7 @@ def run(
 
 
 def print_tables(found: ExperimentResult, write: Write = write) -> None:
-    """Print tables 1 and 2 of the paper, its figures in brackets."""
+    """Print tables 1 and 2 of the paper, with its figures in brackets."""
     wide = max(len(name) for name in found.rankers) + 1
     failed = {one["ranker"] for one in found.failures}
     names = [name for name in found.rankers if name not in failed]

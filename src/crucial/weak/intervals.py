@@ -88,7 +88,7 @@ def interval_codes(
 
 
 def _interval(middle: Floats, size: Floats, n_intervals: int) -> Ints:
-    """Return the interval, from 0, of positions by their middle."""
+    """Return the number of the interval, from 0, that each middle position falls into."""
     least = np.floor(size / n_intervals)
     odd = size - n_intervals * least  # (this many intervals, the lowest, have one row more)
     longer = np.ceil(middle / (least + 1.0))

@@ -14,7 +14,7 @@ __all__ = ["StumpGrid"]
 class StumpGrid:
     """The stumps of every feature, threshold and rank of abstentions.
 
-    A stump at ``position = first[f] + k`` is 1 for the codes of k and more of feature f; it
+    A stump at ``position = first[f] + k`` is 1 where the code of feature f is k or more; it
     ranks abstentions at ``default``. Its number is ``2 * position + default``, so that
     numbers rise by feature, threshold and default.
 

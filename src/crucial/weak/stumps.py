@@ -161,7 +161,7 @@ class StumpLearner(WeakLearner):
             self.drops.stepped(candidate.weights, alpha)
 
     def forget(self) -> None:
-        """Drop the bounds on W+ and W-: other pairs count from now on."""
+        """Drop the bounds on W+ and W-: the pairs in use have changed."""
         self.drops.forget()
 
     # -- constraints --------------------------------------------------------------

@@ -64,7 +64,7 @@ class VoteLearner(WeakLearner):
         return self._candidate(position, default, float(r[found]))
 
     def _scan_contenders(self, net: float) -> float:
-        """Scan every feature that can hold the largest ``|r|`` or tie with it; return that.
+        """Scan every feature that can attain the largest ``|r|`` or tie with it; return that.
 
         No r of a vote can change by more than the sum of the absolute changes of potentials,
         which is twice the drift of the slopes of stumps.
@@ -91,7 +91,7 @@ class VoteLearner(WeakLearner):
         return Candidate(Vote(stump.ranker), stump.output, slope, weights, stump.slot)
 
     def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
-        """Return the candidate that a ranker of an earlier call was."""
+        """Return the candidate for a ranker that an earlier call chose."""
         if isinstance(ranker, Constant):
             return self._candidate(-1, 0, slope)
         assert isinstance(ranker, Vote)

@@ -28,7 +28,7 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Trial(Setting, frozen=True, forbid_unknown_fields=True):
-    """A setting, and the mean of the measure on queries it was not learned from."""
+    """A setting and its mean of the measure on held-out queries."""
 
     value: float
 

@@ -86,7 +86,7 @@ class LearningOptions:
         return [one for one in FEATURES if one in chosen]
 
     def settings(self) -> list[Setting]:
-        """Return the settings of the simplest features: every open balance and sign."""
+        """Return the settings to try on the simplest features: every allowed balance and sign."""
         return [
             Setting(self.feature_sets[0], balance, positive, self.rounds)
             for balance in (["queries", "pairs"] if self.balance is None else [self.balance])

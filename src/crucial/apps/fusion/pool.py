@@ -149,7 +149,7 @@ class Pool:
     def codes_of(self, names: list[str]) -> tuple[Ints, int]:
         """Return the numbers of documents by name, and a number above all of them.
 
-        Names that no run has get numbers of their own, above those that are known.
+        Names that no run has get new numbers, above the known ones.
         """
         if isinstance(self.words, Words):
             codes = self.words.numbers_of(names).astype(np.int64)

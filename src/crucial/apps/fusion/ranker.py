@@ -1,4 +1,4 @@
-"""A learned fusion: fuses the runs of new queries, saves and loads."""
+"""A learned fusion, which can fuse the runs of new queries, be saved and be loaded."""
 
 from __future__ import annotations
 

@@ -34,10 +34,10 @@ class Standing:
     ----------
     item : str
     part : int
-        Part of the graph, from 1; ranks and strengths compare within a part.
+        Part of the graph, from 1; ranks and strengths are comparable within a part.
     rank : int
     rank_low, rank_high : int
-        The best and the worst rank that sure differences leave possible.
+        The best and the worst rank that the sure differences allow.
     strength, low, high : float
         Log-odds against an average item of the part, and the interval.
     tied_with : tuple of str
@@ -336,7 +336,7 @@ def _notes(
         some = ", ".join(str(size) for size in sizes[:8]) + (", ..." if n_parts > 8 else "")
         notes.append(
             f"the comparisons fall into {n_parts} parts (of {some} items) that nothing connects: "
-            "items of different parts cannot be compared, ranks and strengths hold inside a part"
+            "items of different parts cannot be compared; ranks and strengths apply within a part"
         )
     else:
         notes.append("the comparisons connect all items")

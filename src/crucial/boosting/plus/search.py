@@ -1,4 +1,4 @@
-"""Which weak ranker RankBoost+ takes next: the efficient search (algorithm 2).
+"""Choose the next weak ranker of RankBoost+: the efficient search (algorithm 2).
 
 Connamacher et al. (2019, section 4). Rankers in use are S, those never chosen R. Both are
 compared by ``|delta|``, the slope of ln F2; rankers of R have eta = 0, so theirs is
@@ -42,7 +42,7 @@ class Choice:
     place : int
         Its place among the rankers in use; -1 for a new one.
     beta : array over the rankers in use, or None
-        Its coefficients, if it is no ranker in use but in their span.
+        Its coefficients, if it is not in use but in the span of the rankers in use.
     """
 
     number: int

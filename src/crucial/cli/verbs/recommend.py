@@ -1,4 +1,4 @@
-"""``crucial recommend``: choose films, or anything that is rated, for somebody."""
+"""``crucial recommend``: choose films, or anything else with ratings, for a user."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def read_svmlight(
         dense array would take more than 64 MiB, and fewer than one cell in 4 is in the
         file.
     group_sizes : str or path, optional
-        A file with the number of rows of each query, one a line, in the order of the rows
+        A file with the number of rows of each query, one per line, in the order of the rows
         (LightGBM's ``.query``), where the lines themselves have no qid. Queries are then
         numbered from 0.
     n_jobs : int, optional
@@ -139,7 +139,7 @@ def read_svmlight(
 
 
 def _check_options(absent: str, index_base: Any, n_features: Any, dtype: Any, sparse: Any) -> Any:
-    """Refuse options that cannot be; gives the dtype."""
+    """Refuse invalid options; return the dtype."""
     owner = "read_svmlight"
     check(owner, "absent", absent, one_of("zero", "missing"))
     check(owner, "index_base", index_base, one_of("auto", 0, 1))
@@ -184,7 +184,7 @@ def _hint_of_sizes(path: PathLike) -> str:
 
 
 def _qid_from_sizes(path: PathLike, data: Dataset, sizes_path: PathLike) -> Ints:
-    """Number the queries whose sizes are in a file, one a line."""
+    """Number the queries whose sizes are in a file, one per line."""
     if data.qid is not None:
         raise FileError(path, "the lines have their own qid.",
                         remedy=Message("Leave out ", Argument("group_sizes"), "."))  # fmt: skip
@@ -282,7 +282,7 @@ def _rows(X: Any, absent: str, base: int) -> Iterator[list[str]]:
 
 
 def _token(qid: Any, row: int) -> str:
-    """Check that a qid can stand in a line."""
+    """Check that a qid can be written in a line."""
     text = str(qid)
     if not text or "#" in text or "\0" in text or text.encode().split() != [text.encode()]:
         raise DataError(

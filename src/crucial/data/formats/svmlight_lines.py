@@ -10,7 +10,7 @@
     index   = digits, ascending from token to token
     spaces  = blanks, tabs, carriage returns, vertical tabs, form feeds
 
-Lines that hold nothing or only a comment are skipped. The compiled twin of
+Lines that are empty or only a comment are skipped. The compiled twin of
 `parse_lines` is in `crucial.kernels.text`.
 """
 
@@ -58,11 +58,11 @@ class Rules:
     limit : float
         Values of this size or more are refused.
     with_qid : bool
-        Whether every row must have a qid, or none may; as the first row has it.
+        Whether every row must have a qid, as the first row does, or none may.
     first_line : int
         Line of that first row.
     n_features : int or None
-        The number of columns asked for, to say in messages.
+        The requested number of columns, for messages.
     """
 
     low_index: int = 0
@@ -75,7 +75,7 @@ class Rules:
 
 @dataclass
 class Piece:
-    """What some lines hold.
+    """The content of some lines.
 
     Attributes
     ----------
@@ -90,9 +90,9 @@ class Piece:
         The item ids, None if there is no comment in any row.
     code, position : int
         FINE, or what is wrong with the first bad line and where in the text; the arrays
-        then hold the rows before.
+        then contain the rows before it.
     lines : int
-        Number of lines, those without a row too.
+        Number of lines, including those without a row.
     """
 
     labels: Floats
@@ -119,7 +119,7 @@ def first_row(text: bytes) -> tuple[int, bool] | None:
 def item_of_comment(comment: bytes) -> bytes:
     """Take the item id from what follows ``#``.
 
-    ``docid = TOKEN ...`` (as LETOR writes it) gives TOKEN; else it is the whole comment,
+    This is TOKEN in ``docid = TOKEN ...`` (as LETOR writes it), else the whole comment,
     without the spaces around it.
     """
     comment = comment.strip()
@@ -128,7 +128,7 @@ def item_of_comment(comment: bytes) -> bytes:
 
 
 def _to_index(digits: bytes) -> int:
-    """Make an index of its digits; of endless digits just one that is too large."""
+    """Return the index that digits represent; if they are too many, one that is too large."""
     digits = digits.lstrip(b"0")
     return int(digits or b"0") if len(digits) < 12 else MAX_INDEX + 1
 
@@ -136,7 +136,7 @@ def _to_index(digits: bytes) -> int:
 def _parse_line(
     line: bytes, rules: Rules, indices: list[int], values: list[float]
 ) -> tuple[float, bytes]:
-    """Parse one row up to its comment; entries are appended; gives label and qid."""
+    """Parse one row up to its comment, append its entries, and return label and qid."""
     tokens = _TOKEN.finditer(line)
     first = next(tokens)
     label = to_number(first.group().decode("latin-1"))

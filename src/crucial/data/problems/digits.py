@@ -43,7 +43,7 @@ _QUERIES_A_BLOCK = 128  # 128 x 1,797 x 7 positions take 6 MB
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SearchProblem(Problem):
-    """A meta-search problem: ``X`` holds minus the position in each engine's list.
+    """A meta-search problem: ``X`` contains minus the position in each engine's list.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ def load_digits_search(
         item=item,
         fold=fold_of_query[number],
         queries=queries,
-        n_relevant=np.bincount(digit)[digit[queries]] - 1,  # the query is no document of its own
+        n_relevant=np.bincount(digit)[digit[queries]] - 1,  # a query is not its own document
         images=images,
         digit=digit,
     )

@@ -48,7 +48,7 @@ class Subject:
     item : object array of str or None
     scores : array of shape (n_rows,)
     measures : tuple of Measure
-        The first one leads: best and worst queries are chosen by it.
+        The first one chooses the best and the worst queries.
     pictures, query_pictures : mapping from the name of an item, a query, to grey values
     seed : int
     """

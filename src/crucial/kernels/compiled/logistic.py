@@ -34,7 +34,7 @@ def logistic_sums(
 ):
     """Write the weight that every row of a range wins and loses, its curvature and its loss.
 
-    ``grown`` is ``e^{H}``, each query around its middle; used if ``narrow``.
+    ``grown`` is ``e^{H}``, centred in each query; used if ``narrow``.
     """
     level_start, query_first, query_of_row, level_of_row = places
     positive, negative, curvature, loss = out

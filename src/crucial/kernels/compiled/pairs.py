@@ -60,7 +60,7 @@ def potentials(up, down, gap, coefficient, levels, first_query, last_query, pi, 
 def log_potentials(
     scores, log_weight, log_gap, levels, first_query, last_query, positive, negative, log_loss
 ):
-    """Write logarithms of both halves of the potentials, and of the loss of every query."""
+    """Write the logarithms of both halves of the potentials and of the loss of every query."""
     level_start, query_first = levels
     graded = len(log_gap) > 0
     for q in range(first_query, last_query):

@@ -40,7 +40,7 @@ def count_margins(
 
 
 def _reach(high: Floats, low: Floats, first: Ints, last: Ints, threshold: float) -> Ints:
-    """Return where the items end, from first to last, that are within the threshold of high."""
+    """Return where the items, from first to last, stop being within the threshold of high."""
     left, right = first.copy(), last.copy()
     while True:
         open_ = np.flatnonzero(left < right)
