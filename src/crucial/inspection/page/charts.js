@@ -31,15 +31,67 @@ function keys(node, move) {
   });
 }
 
+function canvas(width, height, label) {
+  const size = { viewBox: `0 0 ${width} ${height}`, height };
+  return svg('svg', { ...size, role: 'img', tabindex: 0, 'aria-label': label });
+}
+
+// Values read off a chart with the pointer or the arrow keys, one of `count` places at a time.
+// text(i) is what is shown of place i
+function reader(count, hint, text) {
+  const node = el('p', { class: 'readout', 'aria-live': 'polite', 'data-hint': hint });
+  const self = { node, at: -1, mark: () => {} };
+  const show = (i) => {
+    self.at = i;
+    node.textContent = text(i);
+    self.mark(i);
+  };
+  // find(x) is the place at a pixel, mark(i) marks it in the drawing
+  self.connect = (draw, find, mark) => {
+    self.mark = mark;
+    const pick = (event) => show(find(event.clientX - draw.getBoundingClientRect().left));
+    draw.addEventListener('pointermove', pick);
+    draw.addEventListener('pointerdown', pick);
+    keys(draw, (by) => {
+      const from = self.at < 0 ? (by > 0 ? -1 : count) : self.at;
+      show(Math.max(0, Math.min(count - 1, from + by)));
+    });
+    if (self.at >= 0) mark(self.at);
+    return draw;
+  };
+  return self;
+}
+
+// Vertical lines with names, which are to the left of their line from `turn` on.
+function markLines(draw, marks, px, top, floor, turn) {
+  for (const { x, name } of marks) {
+    const place = px(x);
+    const late = place > turn;
+    draw.append(
+      svg('line', { class: 'mark', x1: place, x2: place, y1: top - 16, y2: floor }),
+      svg(
+        'text',
+        { x: place + (late ? -5 : 5), y: top - 7, 'text-anchor': late ? 'end' : 'start' },
+        name,
+      ),
+    );
+  }
+}
+
 // Lines over x, with bands; hovering, touching or the arrow keys read values off.
 // options: label, x, xName, series [{name, y, low, high}], marks [{x, name}], from0, at (fixed cursor)
 function lineChart(options) {
   const { x, series } = options;
   const host = el('div', { class: 'chart' });
-  const readout = el('p', {
-    class: 'readout',
-    'aria-live': 'polite',
-    'data-hint': options.hint || 'Point at the chart, or use the arrow keys, to read values.',
+  const hint = options.hint || 'Point at the chart, or use the arrow keys, to read values.';
+  const values = reader(x.length, hint, (i) => {
+    const parts = series
+      .filter((s) => s.y[i] !== null && s.y[i] !== undefined)
+      .map((s) => {
+        const span = s.low && s.low[i] !== null ? ` (${fixed(s.low[i])} to ${fixed(s.high[i])})` : '';
+        return `${s.name} ${number(s.y[i])}${span}`;
+      });
+    return `${options.xName} ${number(x[i])}: ${parts.join(' \u00b7 ')}`;
   });
   const all = series.flatMap((s) => [...s.y, ...(s.low || []), ...(s.high || [])]).filter((v) => v !== null);
   let low = Math.min(...all),
@@ -52,19 +104,6 @@ function lineChart(options) {
   const pad = (high - low) * 0.05;
   if (!(options.from0 && low === 0)) low -= pad;
   high += pad;
-  let at = -1,
-    move = () => {};
-  const tell = (i) => {
-    at = i;
-    const parts = series
-      .filter((s) => s.y[i] !== null && s.y[i] !== undefined)
-      .map((s) => {
-        const span = s.low && s.low[i] !== null ? ` (${fixed(s.low[i])} to ${fixed(s.high[i])})` : '';
-        return `${s.name} ${number(s.y[i])}${span}`;
-      });
-    readout.textContent = `${options.xName} ${number(x[i])}: ${parts.join(' \u00b7 ')}`;
-    move(i);
-  };
   chart(host, options.height || 230, (width, height) => {
     const left = 46,
       right = 14,
@@ -74,13 +113,7 @@ function lineChart(options) {
       x1 = x[x.length - 1];
     const px = (v) => left + (x1 === x0 ? 0.5 : (v - x0) / (x1 - x0)) * (width - left - right);
     const py = (v) => top + ((high - v) / (high - low)) * (height - top - bottom);
-    const draw = svg('svg', {
-      viewBox: `0 0 ${width} ${height}`,
-      height,
-      role: 'img',
-      tabindex: 0,
-      'aria-label': options.label,
-    });
+    const draw = canvas(width, height, options.label);
     for (const t of ticks(low, high, 4)) {
       draw.append(
         svg('line', { class: 'grid', x1: left, x2: width - right, y1: py(t), y2: py(t) }),
@@ -96,18 +129,8 @@ function lineChart(options) {
       svg('line', { class: 'axis', x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
       svg('text', { x: width - right, y: height - 3, 'text-anchor': 'end' }, options.xName),
     );
-    for (const mark of options.marks || []) {
-      if (mark.x < x0 || mark.x > x1) continue;
-      const late = px(mark.x) > width * 0.7;
-      draw.append(
-        svg('line', { class: 'mark', x1: px(mark.x), x2: px(mark.x), y1: top - 16, y2: height - bottom }),
-        svg(
-          'text',
-          { x: px(mark.x) + (late ? -5 : 5), y: top - 7, 'text-anchor': late ? 'end' : 'start' },
-          mark.name,
-        ),
-      );
-    }
+    const inside = (options.marks || []).filter((mark) => mark.x >= x0 && mark.x <= x1);
+    markLines(draw, inside, px, top, height - bottom, width * 0.7);
     series.forEach((s, n) => {
       const there = s.y.map((_, i) => i).filter((i) => s.y[i] !== null && s.y[i] !== undefined);
       if (s.low && there.every((i) => s.low[i] !== null)) {
@@ -134,7 +157,7 @@ function lineChart(options) {
       svg('circle', { class: `s${(n % 5) + 1}`, r: 4, visibility: 'hidden' }),
     );
     draw.append(cursor, ...dots);
-    move = (i) => {
+    const mark = (i) => {
       fill(cursor, { x1: px(x[i]), x2: px(x[i]), visibility: 'visible' }, []);
       dots.forEach((dot, n) => {
         const v = series[n].y[i];
@@ -142,21 +165,14 @@ function lineChart(options) {
         else fill(dot, { cx: px(x[i]), cy: py(v), visibility: 'visible' }, []);
       });
     };
-    const nearest = (event) => {
-      const place = event.clientX - draw.getBoundingClientRect().left;
+    const nearest = (place) => {
       let best = 0;
       x.forEach((v, i) => {
         if (Math.abs(px(v) - place) < Math.abs(px(x[best]) - place)) best = i;
       });
-      tell(best);
+      return best;
     };
-    draw.addEventListener('pointermove', nearest);
-    draw.addEventListener('pointerdown', nearest);
-    keys(draw, (by) =>
-      tell(Math.max(0, Math.min(x.length - 1, (at < 0 ? (by > 0 ? -1 : x.length) : at) + by))),
-    );
-    if (at >= 0) move(at);
-    return draw;
+    return values.connect(draw, nearest, mark);
   });
   const legend = el(
     'ul',
@@ -180,12 +196,12 @@ function lineChart(options) {
     options.title ? el('figcaption', null, options.title) : null,
     host,
     legend,
-    readout,
+    values.node,
   );
   figure.point = (i) => {
-    at = i;
-    readout.textContent = '';
-    move(i);
+    values.at = i;
+    values.node.textContent = '';
+    values.mark(i);
   };
   return figure;
 }
@@ -194,35 +210,20 @@ function lineChart(options) {
 function histogram(options) {
   const { edges, counts } = options;
   const host = el('div', { class: 'chart' });
-  const readout = el('p', {
-    class: 'readout',
-    'aria-live': 'polite',
-    'data-hint': 'Point at a bar, or use the arrow keys.',
-  });
   const most = Math.max(...counts, 1e-300);
-  let at = -1,
-    light = () => {};
-  const tell = (i) => {
-    at = i;
+  const values = reader(counts.length, 'Point at a bar, or use the arrow keys.', (i) => {
     const what = options.share
       ? `${percent(counts[i], 1)} of the pairs`
       : counted(counts[i], 'query', 'queries');
-    readout.textContent = `${options.xName} from ${number(edges[i], 3)} to ${number(edges[i + 1], 3)}: ${what}`;
-    light(i);
-  };
+    return `${options.xName} from ${number(edges[i], 3)} to ${number(edges[i + 1], 3)}: ${what}`;
+  });
   chart(host, options.height || 230, (width, height) => {
     const left = 10,
       right = 10,
       top = 20,
       bottom = 34;
     const px = (v) => left + ((v - edges[0]) / (edges[edges.length - 1] - edges[0])) * (width - left - right);
-    const draw = svg('svg', {
-      viewBox: `0 0 ${width} ${height}`,
-      height,
-      role: 'img',
-      tabindex: 0,
-      'aria-label': options.label,
-    });
+    const draw = canvas(width, height, options.label);
     const bars = counts.map((count, i) =>
       svg('rect', {
         class: 'bar',
@@ -246,31 +247,14 @@ function histogram(options) {
       );
     }
     draw.append(svg('text', { x: width - right, y: height - 3, 'text-anchor': 'end' }, options.xName));
-    for (const mark of options.marks || []) {
-      const late = px(mark.x) > width * 0.6;
-      draw.append(
-        svg('line', { class: 'mark', x1: px(mark.x), x2: px(mark.x), y1: top - 16, y2: height - bottom }),
-        svg(
-          'text',
-          { x: px(mark.x) + (late ? -5 : 5), y: top - 7, 'text-anchor': late ? 'end' : 'start' },
-          mark.name,
-        ),
-      );
-    }
-    light = (i) => bars.forEach((bar, j) => bar.classList.toggle('on', i === j));
-    const find = (event) => {
-      const share = (event.clientX - draw.getBoundingClientRect().left - left) / (width - left - right);
-      tell(Math.max(0, Math.min(counts.length - 1, Math.floor(share * counts.length))));
+    markLines(draw, options.marks || [], px, top, height - bottom, width * 0.6);
+    const find = (place) => {
+      const share = (place - left) / (width - left - right);
+      return Math.max(0, Math.min(counts.length - 1, Math.floor(share * counts.length)));
     };
-    draw.addEventListener('pointermove', find);
-    draw.addEventListener('pointerdown', find);
-    keys(draw, (by) =>
-      tell(Math.max(0, Math.min(counts.length - 1, (at < 0 ? (by > 0 ? -1 : counts.length) : at) + by))),
-    );
-    if (at >= 0) light(at);
-    return draw;
+    return values.connect(draw, find, (i) => bars.forEach((bar, j) => bar.classList.toggle('on', i === j)));
   });
-  return el('figure', null, el('figcaption', null, options.title), host, readout);
+  return el('figure', null, el('figcaption', null, options.title), host, values.node);
 }
 
 // Names, bars and amounts, one below the other. rows: [{name, part in [0, 1], amount}]

@@ -2,9 +2,8 @@
 function shapeChart(shape) {
   const { edges, values, share } = shape;
   const host = el('div', { class: 'chart' });
-  const readout = el('p', { class: 'readout', 'aria-live': 'polite' });
   const cells = values.length + 1; // the first one is for missing values
-  const said = (i) => {
+  const text = (i) => {
     if (i === 0) return `missing: adds ${signed(shape.missing)}, ${percent(shape.missing_share, 1)} of rows`;
     const c = i - 1;
     const where =
@@ -17,21 +16,13 @@ function shapeChart(shape) {
             : `above ${number(edges[c - 1])} up to ${number(edges[c])}`;
     return `${where}: adds ${shape.even ? 'about ' : ''}${signed(values[c])}, ${percent(share[c], 1)} of rows`;
   };
-  let at = -1,
-    move = () => {};
   const range = edges.length
     ? `steps from ${number(edges[0])} to ${number(edges[edges.length - 1])}`
     : 'the same for every value';
-  readout.setAttribute(
-    'data-hint',
+  const hint =
     `${range}${shape.even ? ', rising evenly' : ''}; missing ${signed(shape.missing)}` +
-      (shape.thinned ? `; drawn at ${values.length} of ${shape.thinned} steps` : ''),
-  );
-  const tell = (i) => {
-    at = i;
-    readout.textContent = said(i);
-    move(i);
-  };
+    (shape.thinned ? `; drawn at ${values.length} of ${shape.thinned} steps` : '');
+  const readings = reader(cells, hint, text);
   chart(host, 120, (width, height) => {
     const left = 40,
       right = 4,
@@ -53,13 +44,7 @@ function shapeChart(shape) {
     const px = (c) => begin + c * wide;
     const most = Math.max(...share, shape.missing_share, 1e-9);
     const tall = (part) => (part / most) * (height - top - bottom) * 0.55;
-    const draw = svg('svg', {
-      viewBox: `0 0 ${width} ${height}`,
-      height,
-      role: 'img',
-      tabindex: 0,
-      'aria-label': `What ${shape.name} adds, step by step`,
-    });
+    const draw = canvas(width, height, `What ${shape.name} adds, step by step`);
     draw.append(
       svg('text', { x: left - 5, y: py(high) + 4, 'text-anchor': 'end' }, number(high, 2)),
       svg('text', { x: left - 5, y: py(low) + 4, 'text-anchor': 'end' }, number(low, 2)),
@@ -97,7 +82,7 @@ function shapeChart(shape) {
     draw.append(svg('polyline', { class: 'line s1', points: points.join(' ') }));
     const cursor = svg('circle', { class: 's2', r: 4, visibility: 'hidden' });
     draw.append(cursor);
-    move = (i) =>
+    const mark = (i) =>
       fill(
         cursor,
         {
@@ -107,19 +92,11 @@ function shapeChart(shape) {
         },
         [],
       );
-    const find = (event) => {
-      const place = event.clientX - draw.getBoundingClientRect().left;
-      tell(
-        place < begin - gap / 2
-          ? 0
-          : Math.max(1, Math.min(values.length, 1 + Math.floor((place - begin) / wide))),
-      );
-    };
-    draw.addEventListener('pointermove', find);
-    draw.addEventListener('pointerdown', find);
-    keys(draw, (by) => tell(Math.max(0, Math.min(cells - 1, (at < 0 ? (by > 0 ? -1 : cells) : at) + by))));
-    if (at >= 0) move(at);
-    return draw;
+    const find = (place) =>
+      place < begin - gap / 2
+        ? 0
+        : Math.max(1, Math.min(values.length, 1 + Math.floor((place - begin) / wide)));
+    return readings.connect(draw, find, mark);
   });
   return el(
     'figure',
@@ -131,7 +108,7 @@ function shapeChart(shape) {
       el('span', null, `${percent(shape.weight, 1)} \u00b7 ${shape.direction}`),
     ),
     host,
-    readout,
+    readings.node,
   );
 }
 
