@@ -71,7 +71,7 @@ class Verbs(click.Group):
 def app(ctx: click.Context) -> None:
     """Learn one ranking from many opinions.
 
-    Every feature is an opinion about what should stand above what; RankBoost weighs them.
+    Every feature is an opinion on how to order items; RankBoost learns how much each one counts.
 
     \b
     First steps:
@@ -80,8 +80,8 @@ def app(ctx: click.Context) -> None:
       crucial evaluate model.json test.txt -m ndcg@10 -m map
       crucial show model.json
 
-    Data are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV or parquet,
-    plain or gzip. An error is one line on standard error, and the exit code is not 0.
+    Data files are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV or
+    parquet, plain or gzipped. An error is one line on standard error, and the exit code is not 0.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -19,17 +19,17 @@ __all__ = ["InfinitePush"]
 
 @with_parameters
 class InfinitePush(RidgeRanker):
-    """Rank so that the single highest row that should not stand there stands low.
+    """Push down the highest irrelevant row of every query.
 
-    The limit of the p-norm push for large p (Agarwal 2011; Rudin 2009): what counts of the
-    irrelevant rows of a query is the highest one alone, and how many relevant rows it stands
-    above. The score is a weighted sum of the features themselves, each brought to [0, 1] by its
-    range in training (and cut off there in prediction), so that the problem is convex::
+    The limit of the p-norm push for large p (Agarwal 2011; Rudin 2009): of the irrelevant rows
+    of a query only the highest one counts, by the number of relevant rows that it ranks above. The
+    score is a weighted sum of the features themselves, each scaled to [0, 1] by its range in
+    training (and clipped there in prediction), so that the problem is convex::
 
         sum_q c_q sum_hi u_hi ln(1 + e^(max_lo s_lo - s_hi)) + (l2 / 2) |w|^2
 
     with s the scores, lo the irrelevant and hi the relevant rows of query q. It is solved to a
-    proven distance from the minimum, O(n) a pass over the data.
+    proven distance from the minimum, in O(n) per pass over the data.
 
     Attributes
     ----------

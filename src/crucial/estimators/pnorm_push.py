@@ -38,7 +38,7 @@ class _Exponent:
 
 @with_parameters
 class PNormPush(StumpRanker, _Exponent):
-    """Rank so that little stands wrongly at the very top (Rudin 2009).
+    """Rank with few mistakes at the very top of the list (Rudin 2009).
 
     RankBoost counts every misordered pair alike. The push raises what a row wrongly stands
     above to the power p before it adds up: ``sum_lo (sum_hi e^(H(lo) - H(hi)))^p`` over the

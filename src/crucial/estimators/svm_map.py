@@ -30,7 +30,7 @@ _GRADES = (
 
 @with_parameters
 class SVMMap(RidgeRanker):
-    """Rank by a margin that grows with what is lost in average precision (Yue et al. 2007).
+    """Rank by a margin that grows with the loss in average precision (Yue et al. 2007).
 
     In every query the right order should score above any other by at least the average precision
     that the other loses. The score is a weighted sum of the features::

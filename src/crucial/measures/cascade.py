@@ -166,7 +166,7 @@ class ExpectedReciprocalRank(Measure):
         """Cutoff and highest label, in words."""
         at = f" at {self.cutoff}" if self.cutoff else ""
         most = "the data's highest y" if self.highest is None else f"{self.highest:g}"
-        return f"expected reciprocal rank{at}, stops with (2^y - 1)/2^max, max = {most}"
+        return f"expected reciprocal rank{at}, stop probability (2^y - 1)/2^max, max = {most}"
 
     def bind(self, judged: Judged) -> BoundMeasure:
         """Compute the chance to stop at every row."""

@@ -139,7 +139,7 @@ MEASURES: dict[str, Family] = {
     "recall": Family(Recall, "share of the relevant items found in the first k", "must", _REL),
     "err": Family(
         ExpectedReciprocalRank,
-        "expected reciprocal rank, stops with (2^y - 1)/2^max",
+        "expected reciprocal rank, stop probability (2^y - 1)/2^max",
         "may",
         {"max": Option("highest", _LABEL, "a label in (0, 1000]")},
     ),
@@ -153,7 +153,7 @@ MEASURES: dict[str, Family] = {
         Persistence, "share of the k highest-labelled items found in the first k", "must"
     ),
     "weak_loss": Family(
-        TopLoss, "2/n times the best k items that are missed in the first k", "must", _STANDARD
+        TopLoss, "2/n times the number of best k items missed in the first k", "must", _STANDARD
     ),
     "localised_loss": Family(
         partial(TopLoss, ordered=True),

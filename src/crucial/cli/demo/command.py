@@ -40,14 +40,14 @@ def demo_command(options: DemoOptions) -> None:
 
     The meta-search task of Freund, Iyer, Schapire and Singer (2003) on real images:
     a query is an image of a digit, a document is relevant if it shows the same digit, and
-    every engine compares images by a part of them, returns 50 and abstains on the rest.
+    every engine compares one part of the images, returns 50 and abstains on the rest.
 
     \b
     Examples:
       crucial demo
       crucial demo --out digits
 
-    The demo needs no download and takes some seconds. It ends with a page to open in a browser.
+    The demo needs no download and takes a few seconds. It ends with a page to open in a browser.
     The other files it writes can be used with train, evaluate and rank.
     """
     from crucial.cli.demo.files import write_files, write_page

@@ -61,7 +61,7 @@ class EstimatorOptions(JobsOptions):
     )  # fmt: skip
     early_stopping: int | None = option(
         "Stop after N rounds without a better value of the first measure; 0: never. Without "
-        "--valid, a fifth of the queries is held out to measure on. "
+        "--valid, a fifth of the queries is held out for this. "
         "[default: never; the best round on --valid is kept]",
         low=0,
     )
@@ -81,7 +81,7 @@ class EstimatorOptions(JobsOptions):
         "The output of a stump where its feature abstains. [default: learned]"
     )
     balance: Literal["pairs", "queries"] | None = option(
-        "Whether all pairs weigh the same, or all queries do. [default: pairs]"
+        "Whether all pairs or all queries have the same weight. [default: pairs]"
     )
     max_bins: str | int | None = option(
         "Bins per feature; all: one per distinct value. [default: 255]",
@@ -100,7 +100,7 @@ class EstimatorOptions(JobsOptions):
         "--set",
         metavar="NAME=VALUE",
     )
-    seed: int | None = option("Seed of all random draws. [default: 0]", low=0)
+    seed: int | None = option("Seed for all random draws. [default: 0]", low=0)
 
     @property
     def ranker_name(self) -> str:

@@ -182,14 +182,14 @@ class MeasuringOptions:
     """How measures are computed and written."""
 
     ties: Literal["expected", "trec"] = option(
-        "How equal scores count: by expectation over their order, or as in trec_eval.",
+        "How equal scores count: by expectation over random order, or as in trec_eval.",
         default="expected",
     )
     empty: Literal["skip", 0, 1] = option(
         "What a query without a relevant item, or without a pair, counts as.", default="skip"
     )
-    json: bool = option("Write the result as JSON, for programs.")
-    seed: int = option("Seed of all random draws.", low=0, default=0)
+    json: bool = option("Write the result as JSON.")
+    seed: int = option("Seed for all random draws.", low=0, default=0)
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class RowOptions(JobsOptions):
         "svmlight: the value of a feature that a line does not mention. [default: zero]"
     )
     index_base: Literal["auto", 0, 1] | None = option(
-        "svmlight: index of the first feature. [default: auto, 0 if it occurs, else 1]"
+        "svmlight: index of the first feature. [default: auto: 0 if index 0 occurs, else 1]"
     )
     group_sizes: File | None = option(
         "svmlight without qid: rows per query, one number per line (LightGBM's .query)."

@@ -34,12 +34,14 @@ class CompareOptions(MeasuringOptions):
     )
     metrics: tuple[str, ...] = measures_option("ndcg@10")
     test: Literal["permutation", "t"] = option("The paired test.", default="permutation")
-    movers: int = option("Queries to list that gained most, and that lost most.", low=0, default=5)
+    movers: int = option(
+        "Length of the lists of queries that gained most and lost most.", low=0, default=5
+    )
     unjudged: Literal["not_relevant", "drop"] = option(
         "What a document without a judgement counts as.", default="not_relevant"
     )
     missing: Literal["count", "skip"] = option(
-        "Whether a judged query without a document counts as an empty list.", default="count"
+        "Whether a judged query that a run lacks counts as an empty list.", default="count"
     )
     output: File | None = option("File for --json. [default: standard output]", "-o")
 
@@ -57,10 +59,10 @@ def compare_command(options: CompareOptions) -> None:
     \b
     Conventions:
       Differences are run minus baseline over the queries that both have; intervals come from
-      resampling queries. p is two-sided: if the runs were alike, every query's difference could
-      as well have the other sign. p Holm is corrected for the number of runs.
-      A judged query for which a run has nothing counts as an empty list (--missing skip leaves
-      it out, as trec_eval does). Equal scores count by expectation (--ties trec changes that).
+      resampling queries. p is two-sided: if the runs were equally good, every query's difference
+      could just as well have the other sign. p Holm is corrected for the number of runs.
+      A judged query that a run lacks counts as an empty list (--missing skip leaves it out, as
+      trec_eval does). Equal scores count by expectation (--ties trec changes that).
     """
     from crucial.cli.tables.comparison import comparison_json, print_comparison
     from crucial.cli.tables.measures import print_heading, print_meanings

@@ -37,17 +37,17 @@ class EvaluateOptions(MeasuringOptions, RowOptions):
     model: File = argument()
     data: tuple[File, ...] = argument()
     qrels: File | None = option(
-        "Judgements; MODEL is then a run, or a model of 'crucial fuse' with its runs as DATA."
+        "Judgements; MODEL is then a run, or a model from 'crucial fuse' with its runs as DATA."
     )
     metrics: tuple[str, ...] = measures_option(DEFAULT_MEASURE)
     by_query: bool = option(
-        "Write every query's values, tab separated, to standard output (the table then goes to "
-        "standard error) or to the file of -o."
+        "Write every query's values, tab-separated, to standard output (the table then goes to "
+        "standard error) or to the file given by -o."
     )
     output: File | None = option("File for --by-query or --json. [default: standard output]", "-o")
     intervals: bool = option("Add 95% intervals, by bootstrap over queries.")
     worst: int = option(
-        "Also list the N queries with the worst first measure.",
+        "Also list the N queries that are worst by the first measure.",
         low=0,
         default=0,
         show_default=False,
@@ -56,7 +56,7 @@ class EvaluateOptions(MeasuringOptions, RowOptions):
 
 @verb("evaluate", EvaluateOptions)
 def evaluate_command(options: EvaluateOptions) -> None:
-    """Measure how well MODEL ranks rows with labels, or a run.
+    """Measure how well MODEL ranks labelled rows, or measure a run.
 
     \b
     Examples:
@@ -68,11 +68,11 @@ def evaluate_command(options: EvaluateOptions) -> None:
 
     \b
     Conventions:
-      ndcg has linear gain y (as trec_eval), ndcg_exp has gain 2^y - 1 (as LightGBM and LETOR).
-      Equal scores count by the exact expectation over their random order; --ties trec breaks
+      ndcg has linear gain y (trec_eval), ndcg_exp has gain 2^y - 1 (LightGBM and LETOR).
+      Equal scores count by the exact expectation over random order; --ties trec breaks
       ties by item name as trec_eval does.
-      A query without a relevant row has no value: it is left out of the mean and counted, or
-      counts as --empty states (0 as LETOR's scripts, 1 as LightGBM).
+      A query without a relevant row has no value: it is left out of the mean and reported,
+      or has the value of --empty (0 in LETOR's scripts, 1 in LightGBM).
     """
     from crucial.cli.tables.evaluation import by_query_tsv, evaluation_json, print_evaluation
 

@@ -34,22 +34,24 @@ class ExperimentOptions(RowOptions):
     metrics: tuple[str, ...] = measures_option("ndcg@10")
     folds: int | None = option("Number of folds. [default: 5]", low=2)
     protocol: Literal["three-way", "plain", "half"] | None = option(
-        "three-way: train, validate and test in turn; plain: no validation, the last round; "
-        "half: half of every query's rows. [default: three-way]"
+        "three-way: train, validate and test in turn; plain: no validation, use the last round; "
+        "half: train on half of every query's rows, test on the rest. [default: three-way]"
     )
-    choose_by: str | None = option("Measure to choose all rounds by. [default: each by its own]")
+    choose_by: str | None = option(
+        "Measure by which rounds are chosen. [default: each measure for itself]"
+    )
     tune: bool = option("Also choose parameters by validation, from small grids.")
     rounds: int | None = option(
-        "Rounds of every ranker that has rounds. [default: the ranker's]", low=1
+        "Number of rounds, for rankers that have rounds. [default: the ranker's]", low=1
     )
     baseline: str | None = option("Ranker to compare the others with. [default: the first]")
-    output: File | None = option("Folder that keeps every result once computed.", metavar="DIR")
-    save: File | None = option("Table of all cells to write: .csv, .tsv, .json or .parquet.")
-    report: File | None = option("Page with all results to write (.html).")
-    retry_failed: bool = option("With --output: compute again what failed.")
-    seed: int = option("Seed of the folds.", low=0, default=0)
+    output: File | None = option("Folder where every result is kept once computed.", metavar="DIR")
+    save: File | None = option("File for a table of all results: .csv, .tsv, .json or .parquet.")
+    report: File | None = option("File for a page with all results (.html).")
+    retry_failed: bool = option("With --output: retry what failed.")
+    seed: int = option("Seed for the folds.", low=0, default=0)
     jobs: int | None = option(
-        "Fits at the same time, each on one thread. [default: one after the other, on all cores]",
+        "Number of parallel fits, each on one thread. [default: one after the other, on all cores]",
         low=1,
     )
 
@@ -67,20 +69,20 @@ def experiment_command(options: ExperimentOptions) -> None:
 
     \b
     DATA is
-      a file: its queries are divided into folds (its rows, where it has no queries);
+      a file: its queries are divided into folds (its rows, if it has no queries);
       several files: each is a task, and rankers are ranked over tasks;
       a folder like LETOR's, with Fold1/train.txt, vali.txt, test.txt and so on: its own folds.
 
     \b
     Conventions:
-      Of five folds three train, one validates, one tests, in turn. The round of every ranker,
+      Of five folds, three train, one validates and one tests, in turn. The round of every ranker,
       and with --tune its parameters, are chosen by validation, for each measure separately
-      (--choose-by map: for all measures by map).
+      (--choose-by map: by map for all measures).
       Rankers: those of 'crucial train --ranker', the names of 'crucial presets', and peers:
       lightgbm, xgboost, catboost, ridge, logistic-regression, random-forest,
       hist-gradient-boosting, best-feature (by training pairs), random.
-      With --output an experiment that was killed continues where it stopped. A ranker that
-      fails on a fold is shown with its failures; the others go on.
+      With --output, an experiment that was killed continues where it stopped. A ranker that
+      fails on a fold is shown with its failures; the others continue.
     """
     from crucial.cli.tables.experiment import print_experiment
     from crucial.lab.experiment import Experiment

@@ -1,4 +1,4 @@
-"""``crucial fuse``: fuse the runs of several systems, by a rule or as judgements teach."""
+"""``crucial fuse``: fuse the runs of several systems, by a rule or learned from judgements."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class FuseOptions(JobsOptions):
         Literal["learned", "rrf", "combsum", "combmnz", "borda", "condorcet", "median"] | None
     ) = option("How to fuse. [default: learned, which needs --qrels]")
     k: float = option(
-        "rrf: the larger, the less the first positions stand out.", low=0, default=60.0
+        "rrf: the larger k is, the less the first positions stand out.", low=0, default=60.0
     )
     normalise: Literal["min-max", "z-score", "rank"] = option(
         "How the scores of different runs are made comparable.", default="min-max"
     )
     depth: int = option("Documents per query in a fused run.", low=1, default=1000)
-    tag: str | None = option("Last word of a fused run's lines. [default: METHOD]")
+    tag: str | None = option("Name of the fused run, in the last column. [default: METHOD]")
     metrics: tuple[str, ...] = measures_option(
         "map, ndcg@10", "learned: a measure; settings are chosen by the first"
     )
@@ -49,18 +49,18 @@ class FuseOptions(JobsOptions):
         "learned: share of the queries held out for the table; 0 for no table.",
         low=0, high=0.9, default=0.3, metavar="SHARE",
     )  # fmt: skip
-    seed: int = option("learned: seed of the split and the folds.", low=0, default=0)
+    seed: int = option("learned: seed for the split and the folds.", low=0, default=0)
     folds: int = option("learned: folds of cross-validation.", low=2, default=5)
-    rounds: int = option("learned: the most rounds to choose from.", low=1, default=100)
+    rounds: int = option("learned: maximum number of rounds.", low=1, default=100)
     features: tuple[str, ...] = option(
-        "learned: choose from these only: positions, reciprocal, positions+rrf, "
+        "learned: choose only from: positions, reciprocal, positions+rrf, "
         "positions+combsum, positions+scores, reciprocal+scores; may be repeated."
     )
     balance: Literal["pairs", "queries"] | None = option(
-        "learned: what weighs the same. [default: chosen]"
+        "learned: whether all pairs or all queries have the same weight. [default: chosen]"
     )
     positive: bool | None = option(
-        "learned: whether a better position may never lower the score. [default: chosen]",
+        "learned: require that a better position never lowers the score. [default: chosen]",
         "--positive/--any-sign",
         default=None,
     )
@@ -73,7 +73,7 @@ class FuseOptions(JobsOptions):
 
 @verb("fuse", FuseOptions)
 def fuse_command(options: FuseOptions) -> None:
-    """Fuse RUNS into one: learn how from judgements, or by a rule.
+    """Fuse RUNS into one: learn from judgements, or apply a rule.
 
     \b
     Examples:
@@ -83,23 +83,23 @@ def fuse_command(options: FuseOptions) -> None:
       crucial fuse bm25.run dense.run --method rrf --k 20 -o fused.run
 
     \b
-    With --qrels the fusion is learned, and -o is a model file:
-      Every run is a feature, minus the position of a document in it; a run abstains on a
-      document that it did not return. A part of the queries is held out (--holdout, --seed).
-      Cross-validation on the others chooses what the options leave open, k of rrf, and the
-      best run. The table reports the held-out queries. The model is then learned again from
-      all queries with the chosen settings; --keep-split writes the one of the table.
-    Without judgements --method names a rule, and -o is a fused run:
-      rrf        the sum of 1 / (k + position)
+    With --qrels, the fusion is learned, and -o is a model file:
+      Every run is a feature: minus the position of a document in it. A run abstains on a
+      document that it did not return. Some queries are held out (--holdout, --seed).
+      Cross-validation on the others chooses what the options leave open, the k of rrf, and
+      the best run. The table shows results on the held-out queries. The model is then learned
+      again from all queries with the chosen settings; --keep-split writes the one in the table.
+    Without judgements, --method names a rule, and -o is a fused run:
+      rrf        reciprocal rank fusion: the sum of 1 / (k + position)
       combsum    the sum of normalised scores
       combmnz    combsum times the number of runs that returned the document
       borda      points for positions
       condorcet  majorities of runs
       median     the median position
 
-    RUNS are lines 'qid Q0 doc rank score tag', separated by spaces or tabs, plain or gzip. Scores
-    give the order, and equal scores are ordered by document as in trec_eval; the rank is ignored.
-    Runs may cover different queries and return different numbers of documents.
+    RUNS are lines 'qid Q0 doc rank score tag', separated by spaces or tabs, plain or gzipped.
+    Scores define the order, and equal scores are ordered by document as in trec_eval; the rank
+    column is ignored. Runs may cover different queries and return different numbers of documents.
     """
     method = options.method or ("learned" if options.qrels else None)
     if method is None:

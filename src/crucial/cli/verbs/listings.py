@@ -22,15 +22,15 @@ class NoOptions:
 
 @verb("measures", NoOptions)
 def measures_command(options: NoOptions) -> None:
-    """List the measures and what may follow their names.
+    """List the measures and their options.
 
     \b
     Examples:
       crucial measures
       crucial evaluate model.json test.txt -m ndcg@10 -m ndcg_exp@10 -m 'map(rel=2)'
 
-    Unless stated otherwise, a label above 0 is relevant, a query without a value is left out and
-    counted, and equal scores count by the exact expectation over their random order.
+    Unless stated otherwise, a label above 0 is relevant, a query without a value is left out of
+    the mean and reported, and equal scores count by the exact expectation over random order.
     """
     from crucial.measures.names import MEASURES
 
@@ -58,7 +58,7 @@ class RankersOptions:
 def rankers_command(options: RankersOptions) -> None:
     """List the rankers, or all parameters of one.
 
-    Without RANKER, the list has the parameters that only few rankers have.
+    Without RANKER, parameters that most rankers share are left out.
 
     \b
     Examples:
@@ -79,7 +79,7 @@ def rankers_command(options: RankersOptions) -> None:
         for key in parameters["rankboost"]
         if sum(key in some for some in parameters.values()) > len(classes) / 2
     }
-    shown = table(label_column("ranker"), "what it is", "parameters of its own")
+    shown = table(label_column("ranker"), "what it is", "own parameters")
     for name, one in classes.items():
         first = (inspect.getdoc(one) or "").split("\n\n")[0].replace("\n", " ")
         own = [f"{key}={p.default}" for key, p in parameters[name].items() if key not in common]

@@ -37,20 +37,22 @@ class PairsOptions(JobsOptions):
     )
     item: str = option("--features: the column of item names.", default="item")
     ignore: tuple[str, ...] = option("--features: a column that is not a feature; may be repeated.")
-    model: File | None = option("--features: file for a ranker of items that nobody has compared.")
-    rounds: int = option("--features: the most rounds to choose from.", low=1, default=300)
-    consensus: bool = option("Also print the ranking nearest to all (Kemeny, Mallows).")
-    top: int = option("Items to print.", low=1, default=50)
-    prior: float = option(
-        "Draws against an average item that every item is given.", low=0, default=0.1
+    model: File | None = option(
+        "--features: file to write a ranker to, for items that nobody has compared."
     )
-    bootstrap: int = option("Resamples; 0 for no intervals.", low=0, high=100_000, default=200)
+    rounds: int = option("--features: maximum number of rounds.", low=1, default=300)
+    consensus: bool = option("Also print the consensus ranking (Kemeny, Mallows).")
+    top: int = option("Number of items to print.", low=1, default=50)
+    prior: float = option("Ties with an average item that every item is given.", low=0, default=0.1)
+    bootstrap: int = option(
+        "Number of resamples; 0 for no intervals.", low=0, high=100_000, default=200
+    )
     level: float = option("Level of the intervals.", low=0.5, high=0.9999, default=0.95)
     resample: Literal["observation", "judge", "context"] = option(
         "What is resampled: single comparisons, or all those of a judge or context.",
         default="observation",
     )
-    seed: int = option("Seed of the resampling and of the folds.", low=0, default=0)
+    seed: int = option("Seed for the resampling and the folds.", low=0, default=0)
     winner: str = option("Column of winners.", default="winner")
     loser: str = option("Column of losers.", default="loser")
     tie: str = option("Column of ties.", default="tie")
@@ -61,9 +63,9 @@ class PairsOptions(JobsOptions):
 
 @verb("pairs", PairsOptions)
 def pairs_command(options: PairsOptions) -> None:
-    """Rank items from COMPARISONS of two, or from many rankings.
+    """Rank items from pairwise COMPARISONS, or from many rankings.
 
-    The leaderboard has intervals and ties, and states what these comparisons leave open.
+    The leaderboard has intervals and ties, and reports what the comparisons cannot settle.
 
     \b
     Examples:

@@ -39,10 +39,10 @@ class PreferOptions:
 
     items: File = argument()
     answers: File | None = option(
-        "File of the answers; continued if it exists. [default: ITEMS.answers.jsonl]"
+        "File for the answers; extended if it exists. [default: ITEMS.answers.jsonl]"
     )
     export: File | None = option(
-        "Write the answers so far as a CSV for 'crucial pairs', and end; - is standard output."
+        "Write the answers so far as a CSV for 'crucial pairs', and exit; - is standard output."
     )
     name: str | None = option("Column of names.")
     text: str | None = option("Column of texts to show.")
@@ -51,12 +51,12 @@ class PreferOptions:
     judge: str | None = option("Name of the person who compares, for the exported comparisons.")
     title: str | None = option("Heading of the page. [default: the file's name]", metavar="TEXT")
     port: int = option(
-        "Port of the page. [default: one that is free]",
+        "Port of the page. [default: any free port]",
         low=0, high=65535, default=0, show_default=False,
     )  # fmt: skip
     open: bool = option("Open a browser. [default: open]", "--open/--no-open", default=True)
     seed: int = option(
-        "Seed of the sides, and of choices between equal questions.", low=0, default=0
+        "Seed for the sides and for choices between equally good questions.", low=0, default=0
     )
 
 
@@ -64,14 +64,14 @@ class PreferOptions:
 def prefer_command(options: PreferOptions) -> None:
     """Compare ITEMS two at a time, on a page in the browser.
 
-    The ranking settles as answers come in.
+    The ranking is updated after every answer.
 
     \b
     Examples:
       crucial prefer items.csv
       crucial prefer photos.csv --image file --answers ann.jsonl --judge ann
       crucial prefer drinks.txt --no-open --port 8123
-      crucial prefer items.csv --export answers.csv      (writes the answers so far, and ends)
+      crucial prefer items.csv --export answers.csv      (writes the answers so far and exits)
       crucial pairs answers.csv
 
     \b
@@ -81,10 +81,10 @@ def prefer_command(options: PreferOptions) -> None:
       image, picture or photo          a file in the table's folder to show; --image
       other columns                    shown as rows; --features: numbers to learn from
 
-    The page shows two items at a time: which is better? It asks the most informative pair next.
-    Every answer is on disk before it counts, so that the command can be ended or killed at any time
-    and continued later. The page is for this machine only; its address contains a token, so keep it
-    to yourself.
+    The page shows two items at a time: which is better? It asks about the most informative
+    pair next. Every answer is on disk before it counts, so the command can be stopped or killed at
+    any time and continued later. The page is for this machine only; its address contains a token,
+    so keep it to yourself.
     """
     from crucial.apps.preferences.items import read_items
     from crucial.apps.preferences.session import PreferenceSession

@@ -30,7 +30,7 @@ class RankOptions(RowOptions):
     format: Literal["scores", "tsv", "trec"] | None = option(
         "Format of the output. [default: scores; trec for fused runs]", "-f"
     )
-    tag: str = option("Name of the run, the last word of its lines.", default="crucial")
+    tag: str = option("Name of the run, in the last column.", default="crucial")
     depth: int | None = option("Fused runs: documents per query. [default: 1000]", low=1)
 
 
@@ -52,9 +52,9 @@ def rank_command(options: RankOptions) -> None:
       trec     qid Q0 item rank score tag, as trec_eval reads and orders it
 
     Scores are comparable within a query only. An item without a name is named by the number of its
-    row, from 1. DATA is read as the training data were (absent features, index base, columns).
+    row, from 1. DATA is read like the training data (absent features, index base, columns).
 
-    A model of 'crucial fuse' takes runs and writes one (trec). Runs are matched with those it
+    A model from 'crucial fuse' takes runs and writes one (trec). Runs are matched with those it
     learned from by their tags, else by order; a run that is not given abstains.
     """
     from crucial.apps.fusion.ranker import FusionRanker

@@ -28,14 +28,14 @@ class RecommendOptions(JobsOptions):
     ratings: File = argument()
     user: str | None = option("User to recommend to, one of those in RATINGS.", metavar="ID")
     everybody: bool = option("Recommend to every user; needs -o.", "--all")
-    rate: bool = option("Recommend to you: first rate some films here in the terminal.")
+    rate: bool = option("Recommend to yourself: first rate some films in the terminal.")
     questions: int = option("--rate: number of films to rate.", low=2, default=10)
     mine: File | None = option(
-        "Recommend to you: your ratings, lines of item and rating; --rate adds to them."
+        "Recommend to yourself: file of your ratings, lines of item and rating; --rate adds to it."
     )
     top: int = option("Number of items to recommend.", low=1, default=20)
     reasons: int | None = option(
-        "Reasons to give for each item; auto, rankboost, hybrid, vsim. "
+        "Reasons per item, for the methods auto, rankboost, hybrid and vsim. "
         "[default: 1 in the terminal]",
         low=0,
     )
@@ -45,12 +45,16 @@ class RecommendOptions(JobsOptions):
         "regression-normalised", "popularity", "mean",
     ] = option("How to learn.", default="auto")  # fmt: skip
     rounds: int | None = option(
-        "Rounds of boosting. [default: 40 and one per ten other users]", low=1
+        "Rounds of boosting. [default: 40 plus one per ten other users]", low=1
     )
     max_viewers: int = option(
-        "Learn from the N other users who share most with the user.", low=1, default=2000
+        "Learn from the N other users who share the most rated items with the user.",
+        low=1,
+        default=2000,
     )
-    min_raters: int = option("Recommend only items that N of them rated.", low=0, default=5)
+    min_raters: int = option(
+        "Recommend only items that at least N of them rated.", low=0, default=5
+    )
     columns: str | None = option(
         "Columns of user, item and rating: three names separated by commas.", metavar="NAMES"
     )
@@ -60,7 +64,9 @@ class RecommendOptions(JobsOptions):
     output: File | None = option(
         "Write a table of user, position, item, score and title; - is standard output.", "-o"
     )
-    model: File | None = option("Also write the model of the one user; rankboost and hybrid.")
+    model: File | None = option(
+        "Also write the user's model, for the methods rankboost and hybrid."
+    )
 
 
 @verb("recommend", RecommendOptions)
@@ -75,17 +81,17 @@ def recommend_command(options: RecommendOptions) -> None:
       crucial recommend ratings.csv --all -o lists.tsv
 
     \b
-    RATINGS are lines of user, item and rating, in this order or below a line of column names: CSV,
-    TSV, MovieLens' u.data and ratings.dat, plain or gzip.
-    --titles are lines of item and title: movies.csv, movies.dat, u.item.
+    RATINGS has lines of user, item and rating, in this order or under a header line: CSV, TSV,
+    MovieLens' u.data and ratings.dat, plain or gzipped.
+    The file of --titles has lines of item and title: movies.csv, movies.dat, u.item.
 
     \b
     Methods:
       auto        vsim for a user with fewer than 50 ratings, else rankboost
-      rankboost   weighs the other users so that your ratings come in order; they abstain on what
-                  they did not rate (Freund et al. 2003)
-      hybrid      rankboost with the score of vsim as one more opinion
-      vsim        weighs the other users by the cosine of their ratings with yours
+      rankboost   weights the other users to reproduce the order of your ratings; they abstain on
+                  what they did not rate (Freund et al. 2003)
+      hybrid      rankboost with the score of vsim as an additional feature
+      vsim        weights the other users by the cosine between their ratings and yours
       neighbour, neighbours             the nearest user, or the 20 nearest
       regression, regression-normalised least squares on the other users' ratings
       popularity, mean                  the same list for everybody

@@ -24,10 +24,10 @@ class ReportOptions(RowOptions):
     output: File = option("Page to write, usually .html.", "-o", required=True)
     metrics: tuple[str, ...] = measures_option(DEFAULT_MEASURE)
     trace: File | None = option(
-        "Trace that 'crucial train --trace' wrote, for bounds and risks by round."
+        "Trace written by 'crucial train --trace', to show bounds and risks by round."
     )
     title: str | None = option("Heading of the page. [default: the model's name]", metavar="TEXT")
-    seed: int = option("Seed of intervals and permutations.", low=0, default=0)
+    seed: int = option("Seed for intervals and permutations.", low=0, default=0)
 
 
 @verb("report", ReportOptions)
@@ -41,7 +41,7 @@ def report_command(options: ReportOptions) -> None:
       crucial train train.txt -o model.json --trace trace.tsv
       crucial report model.json test.txt --trace trace.tsv -o report.html
 
-    The page is one file that fetches nothing: open it from disk, or send it by mail. It shows
+    The page is one file that loads nothing else: open it from disk, or send it by mail. It shows
     measures with intervals, what every feature adds, the learning curve, and the best and worst
     queries with the reasons for their order.
     """

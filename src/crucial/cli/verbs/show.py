@@ -16,13 +16,15 @@ class ShowOptions:
     """The options of ``crucial show``."""
 
     model: File = argument()
-    features: int = option("Number of features to draw, heaviest first.", "-n", low=0, default=10)
-    json: bool = option("Print everything as JSON, for programs.")
+    features: int = option(
+        "Number of features to draw, largest weight first.", "-n", low=0, default=10
+    )
+    json: bool = option("Print everything as JSON.")
 
 
 @verb("show", ShowOptions)
 def show_command(options: ShowOptions) -> None:
-    """Show what MODEL learned: its heaviest features, drawn.
+    """Show what MODEL learned: draw its main features.
 
     \b
     Examples:
@@ -30,8 +32,8 @@ def show_command(options: ShowOptions) -> None:
       crucial show model.json --features 3
       crucial show model.json --json > learned.json
 
-    A picture shows what a feature adds to the score, from its lowest values at the left to its
-    highest at the right; every step has the same width. "no opinion" is what a missing value adds.
+    Each drawing shows what a feature adds to the score, from its lowest values on the left to its
+    highest on the right; every step has the same width. "no opinion" is what a missing value adds.
     Only differences between scores count.
     """
     from crucial.cli.tables.model import model_json, print_model

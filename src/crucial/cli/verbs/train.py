@@ -30,20 +30,20 @@ class TrainOptions(EstimatorOptions, RowOptions):
     data: File = argument()
     output: File = option("Model file to write (JSON).", "-o", required=True)
     valid: File | None = option(
-        "Rows to measure on after every round; the best round is kept. With --group-sizes, its "
-        "own sizes are in FILE.query."
+        "Rows to measure on after every round; the best round is kept. With --group-sizes, "
+        "its own sizes are read from FILE.query."
     )
     metrics: tuple[str, ...] = measures_option(DEFAULT_MEASURE)
     pairs: File | None = option(
         "Pairs, winner TAB loser [TAB weight], to learn from in addition to the labels."
     )
-    pairs_only: bool = option("Learn from the pairs, and not from the labels.")
+    pairs_only: bool = option("Learn from the pairs only, not from the labels.")
     pairs_by: Literal["auto", "row", "item"] = option(
         "Whether pairs name rows, counted from 0, or items. [default: items if DATA names them]",
         default="auto",
         show_default=False,
     )
-    trace: File | None = option("Also write a table with one line per round, tab separated.")
+    trace: File | None = option("Also write a table with one line per round, tab-separated.")
 
 
 @verb("train", TrainOptions)
@@ -51,9 +51,9 @@ def train_command(options: TrainOptions) -> None:
     """Learn to rank the rows of DATA and write the ranker to a file.
 
     DATA contains labelled rows in queries: svmlight / LETOR lines (label qid:Q index:value
-    ... # item), CSV, TSV or parquet; plain or gzip. RankBoost adds one stump
+    ... # item), CSV, TSV or parquet, plain or gzipped. RankBoost adds one stump
     [feature > threshold] per round, chosen to put more pairs in the right order; --ranker
-    names others.
+    selects another method.
 
     \b
     Examples:
@@ -70,9 +70,9 @@ def train_command(options: TrainOptions) -> None:
       rows are one query.
       A missing value (nan, an empty cell, or --absent missing) is no opinion: the feature
       abstains, and the value of an abstention is learned or set (--default-rank).
-      ndcg has linear gain y, ndcg_exp has gain 2^y - 1; ties count by their expectation.
+      ndcg has linear gain y, ndcg_exp has gain 2^y - 1; ties count by expectation.
 
-    The model is one JSON file, which is written whole at the end or not at all.
+    The model is one JSON file, written completely at the end or not at all.
     """
     from crucial.boosting.trace_file import write_trace
     from crucial.cli.tables.training import print_training
