@@ -139,7 +139,7 @@ def test_weights_as_far_apart_as_floats_go():
     X, y = np.array([[1.0], [0.0]]), [1, 0]
     model = RankBoost(50).fit_pairs(X, [(0, 1), (1, 0)], pair_weight=[1e300, 1e-300])
     assert_sane(model, X)
-    with pytest.raises(ValueError, match="too small to be told from 0"):
+    with pytest.raises(ValueError, match="too small to distinguish from 0"):
         RankBoost(50).fit(X, y, sample_weight=[1e300, 1e-300])
 
 

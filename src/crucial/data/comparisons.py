@@ -1,4 +1,4 @@
-"""Comparisons of two items: who won, whether it was a tie, who said so, and where."""
+"""Comparisons of two items: who won, whether it was a tie, who judged it, and where."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Comparisons:
     items : tuple of str
         Names of the items, sorted.
     winner, loser : int64 arrays
-        Places in ``items``; in a tie the order says nothing.
+        Places in ``items``; in a tie the order has no meaning.
     tie : bool array
     weight : float64 array
     judge, context : int64 arrays or None
@@ -49,10 +49,10 @@ class Comparisons:
         return len(self.winner)
 
     def __repr__(self) -> str:
-        said = [f"{len(self)} of {len(self.items)} items", f"{int(self.tie.sum())} ties"]
-        said += [f"{len(self.judges)} judges"] if self.judge is not None else []
-        said += [f"{len(self.contexts)} contexts"] if self.context is not None else []
-        return f"Comparisons({', '.join(said)})"
+        counts = [f"{len(self)} of {len(self.items)} items", f"{int(self.tie.sum())} ties"]
+        counts += [f"{len(self.judges)} judges"] if self.judge is not None else []
+        counts += [f"{len(self.contexts)} contexts"] if self.context is not None else []
+        return f"Comparisons({', '.join(counts)})"
 
     @classmethod
     def from_columns(

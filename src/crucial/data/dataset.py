@@ -1,4 +1,4 @@
-"""What a reader gives back: the columns of a ranking problem, and what was assumed."""
+"""What a reader returns: the columns of a ranking problem, and what was assumed."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ __all__ = ["Groups", "as_array"]
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """An array of what came as a list, an array or a column of a frame."""
+    """Return a list, an array or a column of a frame as an array."""
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
     try:
         return np.asarray(values)
-    except ValueError:  # (what NumPy says of it is about arrays)
+    except ValueError:  # (NumPy's message is about arrays)
         raise DataError(f"{name} is ragged: its rows are of different lengths.") from None
 
 

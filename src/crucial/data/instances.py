@@ -212,7 +212,7 @@ def _check_width(n_features: int) -> None:
 
 
 def _as_frame(X: Any) -> Any:
-    """The narwhals frame around X, or None if X is no frame."""
+    """The narwhals frame around X, or None if X is not a frame."""
     if not (hasattr(X, "columns") or hasattr(X, "column_names")):
         return None
     import narwhals as nw
@@ -253,7 +253,7 @@ def _as_numbers(series: Any) -> NDArray[Any]:
         return np.asarray(series.to_numpy())
     import narwhals as nw
 
-    # (as an array, pandas' True, False and NA are no numbers)
+    # (as an array, pandas' True, False and NA are not numbers)
     return np.asarray(series.cast(nw.Float64()).to_numpy())
 
 

@@ -8,7 +8,7 @@ __all__ = ["free_memory"]
 
 
 def free_memory() -> int | None:
-    """Bytes of memory that are free, where the system tells."""
+    """Return the bytes of free memory, or None if the system does not report them."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:

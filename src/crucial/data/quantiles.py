@@ -58,7 +58,7 @@ def cut_points(values: Reals, mass: Floats | None, max_bins: int | None) -> Floa
     """Return thresholds that cut sorted values into at most ``max_bins`` bins.
 
     Every distinct value gets a bin if there are few enough. Otherwise a value with a bin's
-    share of the mass or more gets one of its own (a feature that is mostly 0
+    share of the mass or more gets a bin to itself (a feature that is mostly 0
     keeps its bins for the rest), and the others share what is left by equal mass.
 
     Parameters

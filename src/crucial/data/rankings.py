@@ -20,15 +20,14 @@ Order = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rankings:
-    """Rankings of items, full or partial, with how often each was given.
+    """Rankings of items, full or partial, each with the number of its voters.
 
     Attributes
     ----------
     items : tuple of str
     orders : tuple of orders
         Each a tuple of groups, best first; a group is a tuple of places in ``items``,
-        tied where it has several. An item that is not in an order was not ranked in it:
-        nothing is said about it.
+        tied where it has several. An item that is not in an order was not ranked by it.
     count : float64 array
         How many voters gave each order.
     """

@@ -68,7 +68,7 @@ def log_lightest_pairs(layout: Layout, weight: Floats | None, gains: Floats) -> 
     if weight is not None:
         level = np.log(np.minimum(np.minimum.reduceat(weight, layout.level_start[:-1]), 1.0))
         lightest = np.minimum.reduceat(level, first)
-        # The partner stands on another level: leave the first level that attains it out.
+        # The partner is on another level: leave the first level that attains it out.
         query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_first))
         at = np.flatnonzero(level == lightest[query])
         _, once = np.unique(query[at], return_index=True)

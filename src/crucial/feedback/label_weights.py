@@ -99,7 +99,7 @@ def weighed(
     whole = float(np.dot(coefficient, per_query))
     if not whole > 0:
         raise DataError(
-            "the weights of all pairs are too small to be told from 0; use weights of a similar "
-            "size."
+            "the weights of all pairs are too small to distinguish from 0; use weights of a "
+            "similar size."
         )
     return LabelledRows(layout, scaled, gains, coefficient, balanced, math.log(whole)), total

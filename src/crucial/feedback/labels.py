@@ -266,7 +266,7 @@ def _no_pair(labels: Floats, groups: Groups, keep: Bools | None) -> str:
         )
     hint = ""
     if groups.n_groups == len(labels):
-        hint = " Every row has a qid of its own: are these row numbers?"
+        hint = " Every row has a different qid: are these row numbers?"
     return (
         f"No comparable pair: none of the {groups.n_groups} queries has two rows of different "
         f"labels.{hint}"

@@ -46,7 +46,7 @@ class Layout(Levels):
         labels = y if rows is None else y[rows]
         same = query[1:] == query[:-1]
         if np.any(same & (labels[1:] < labels[:-1])):
-            # The queries stand in order already, so sorting leaves them where they are.
+            # The queries are in order already, so sorting leaves them where they are.
             order = np.lexsort((labels, query))
             labels = labels[order]
             rows = order if rows is None else rows[order]
@@ -135,7 +135,7 @@ class LabelledRows:
     def pairs_at(self, numbers: Ints) -> ListedPairs:
         """Return the pairs with these numbers; see `Feedback.pairs_at`.
 
-        A row beats the rows that stand before its level in its query.
+        A row beats the rows before its level in its query.
         """
         layout = self.layout
         sizes = np.diff(layout.level_start)

@@ -21,7 +21,7 @@ neither needs a new version: a reader that does not know the kind reports it. A 
 is written for an existing kind does:
 
 1. add 1 to `VERSION`;
-2. keep the old payload class under a name of its own, and turn what it reads into the
+2. keep the old payload class under another name, and turn what it reads into the
    new one: `load_model` looks up the version and reads every version ever written;
 3. write a file with the new version into ``tests/golden`` beside the old ones, which
    stay and must keep giving the same scores, bit for bit;
@@ -152,7 +152,7 @@ def load_model(path: PathLike) -> Model:
     Raises
     ------
     ModelFileError
-        The file is missing, damaged, truncated, from a newer version, or no model file.
+        The file is missing, damaged, truncated, from a newer version, or not a model file.
     """
     name = os.fspath(path)
     try:
@@ -206,7 +206,7 @@ def _parsed(data: bytes) -> Model:
     except msgspec.DecodeError as error:
         if "truncated" in str(error):
             raise _Invalid("is truncated: the JSON ends too early. Copy it again.") from error
-        raise _Invalid(f"is damaged or no model file: {_short(error)}.") from error
+        raise _Invalid(f"is damaged or not a model file: {_short(error)}.") from error
     _check_heading(minified)
     envelope = _decoded(minified, _Envelope)
     model = bytes(envelope.model)
@@ -220,7 +220,7 @@ def _parsed(data: bytes) -> Model:
     try:
         return payload.build()
     except ParameterError as error:
-        raise _Invalid(f"holds an invalid model: {error}") from error
+        raise _Invalid(f"contains an invalid model: {error}") from error
 
 
 def _payload(model: bytes) -> Payload:
@@ -229,10 +229,12 @@ def _payload(model: bytes) -> Payload:
     payload_class = payload_of(kind)
     if payload_class is None:
         known = ", ".join(known_kinds())
-        raise _Invalid(f"holds a model of kind '{printable(kind)}'; this release knows: {known}.")
+        raise _Invalid(
+            f"contains a model of kind '{printable(kind)}'; this release knows: {known}."
+        )
     payload: Payload = _decoded(model, payload_class)
     if isinstance(payload, AdditivePayload) and isinstance(payload.training.get("fusion"), dict):
-        fusion = payload_of("fusion")  # (additive until fusions had a kind of their own)
+        fusion = payload_of("fusion")  # (additive until fusions became a separate kind)
         assert fusion is not None
         return fusion.of(payload)
     return payload
@@ -242,9 +244,11 @@ def _check_heading(minified: bytes) -> None:
     try:
         heading = msgspec.json.decode(minified, type=_Heading)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise _Invalid(f"is JSON, but no model file: {_short(error)}.") from error
+        raise _Invalid(f"is JSON, but not a model file: {_short(error)}.") from error
     if heading.format != FORMAT:
-        raise _Invalid(f"is JSON, but no model file: its format is '{printable(heading.format)}'.")
+        raise _Invalid(
+            f"is JSON, but not a model file: its format is '{printable(heading.format)}'."
+        )
     if heading.version > VERSION:
         raise _Invalid(
             f"is of version {heading.version} of the format, newer than version {VERSION}, the "
@@ -258,7 +262,7 @@ def _decoded(minified: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(minified, type=kind)
     except (msgspec.DecodeError, ValueError) as error:
-        raise _Invalid(f"does not hold what a model file must: {_short(error)}.") from error
+        raise _Invalid(f"does not contain what a model file must: {_short(error)}.") from error
     except RecursionError as error:
         raise _Invalid("is nested too deeply to be a model file.") from error
 
@@ -270,10 +274,10 @@ def _check_keys(minified: bytes) -> None:
         seen = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Invalid(f"gives the key '{printable(key)}' twice.")
+                raise _Invalid(f"has the key '{printable(key)}' twice.")
             seen.add(key)
 
     try:
         json.loads(minified, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
-        raise _Invalid(f"holds what JSON readers disagree on: {_short(error)}.") from error
+        raise _Invalid(f"contains JSON that readers disagree on: {_short(error)}.") from error

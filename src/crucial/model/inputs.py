@@ -89,7 +89,7 @@ def _check_names(found: tuple[str, ...], expected: tuple[str, ...]) -> None:
 
 
 def checked_rows(model: TrainedModel, X: TableLike, n_jobs: int | None = 1) -> Instances:
-    """Return the rows that a model is to score: its columns, and no infinite values."""
+    """Return the rows to score, checked to have the model's columns and no infinite values."""
     instances = Instances.from_input(X)
     owner = str(model.training.get("estimator", type(model).__name__))
     check_columns(instances, model.n_features, model.feature_names, owner)

@@ -1,4 +1,4 @@
-"""Recognise a file that is no model file by its first bytes."""
+"""Recognise a file that is not a model file by its first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weak rankers, frozen: what one round of boosting learned.
+"""Weak rankers of a model: what one round of boosting learned.
 
 A weak ranker scores every row in [0, 1] (a weak classifier, in {-1, 1}) and defines the
 score of rows on which its feature abstains (is missing, NaN). Those here can be written to

@@ -149,7 +149,7 @@ BAD = [
     ("label,a\n", None, None, "there is no row below the names"),
     ("label,qid\n1,2\n", 1, None, "no column is left for the features"),
     ("label,a,a\n1,2,3\n", 1, 3, "two columns are called 'a': the 2. and the 3"),
-    ("1,2,3\n4,5,6\n", 1, None, "the first line must name the columns; this one holds only num"),
+    ("1,2,3\n4,5,6\n", 1, None, "the first line must name the columns; this one has only num"),
     ("\n\nlabel\n1\n", 3, None, "no column is left for the features"),
     (",label,a\n0,1,2\n", 1, 1, "this column has no name. If it is a row number"),
 ]
@@ -249,10 +249,10 @@ class TestParquet:
     @pytest.mark.parametrize(
         ("columns", "match"),
         [
-            ({"a": ["x"]}, "feature 'a' must hold numbers. Got the type string. Leave it out"),
+            ({"a": ["x"]}, "feature 'a' must contain numbers. Got the type string. Leave it out"),
             ({"a": [np.inf]}, r"feature 'a' must be finite. Got inf in row 0 \(from 0\)"),
             ({"a": [1], "label": [nan]}, "label 'label' must be finite. Got nan in row 0"),
-            ({"a": [1], "label": ["x"]}, "label 'label' must hold numbers. Got the type string"),
+            ({"a": [1], "label": ["x"]}, "label 'label' must contain numbers. Got the type string"),
             ({"a": [1], "qid": [0.5]}, "query id 'qid' must be whole numbers or text"),
             ({"a": [1], "qid": [nan]}, "query id 'qid' must be whole numbers or text"),
             ({"a": [1, 2], "qid": ["x", None]}, "query id 'qid' is null in row 1"),
@@ -274,7 +274,7 @@ class TestParquet:
 
     def test_another_file_under_its_name(self, tmp_path):
         (tmp_path / "x.parquet").write_bytes(b"label,qid,a\n1,2,3\n")
-        with pytest.raises(FileError, match="this is no parquet file"):
+        with pytest.raises(FileError, match="this is not a parquet file"):
             read_table(tmp_path / "x.parquet")
 
     def test_without_pyarrow_it_says_what_to_install(self, tmp_path, monkeypatch):

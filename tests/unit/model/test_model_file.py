@@ -171,13 +171,13 @@ def test_other_files_are_recognised(path):
     assert "UTF-16" in refusal(path, FINE.encode("utf-16"))
     assert "is empty" in refusal(path, b"")
     assert "is empty" in refusal(path, b" \n")
-    assert "no model file" in refusal(path, b"1 qid:1 1:0.5\n")
+    assert "not a model file" in refusal(path, b"1 qid:1 1:0.5\n")
     assert "byte 13 is not UTF-8" in refusal(path, b'{"format": "a\xff"}')
 
 
 def test_other_json_is_recognised(path):
     for text in ("[]", "1", '"crucial-model"', "{}", '{"learner": {}}', '{"format": 1}', "null"):
-        assert "is JSON, but no model file" in refusal(path, text.encode())
+        assert "is JSON, but not a model file" in refusal(path, text.encode())
     assert "its format is 'x\\x1b'" in refusal(path, sealed(FINE, format='"x\\u001b"'))
 
 

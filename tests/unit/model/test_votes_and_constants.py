@@ -96,7 +96,7 @@ def test_broken_ones_in_files_are_refused(ranker: dict[str, object], tmp_path: P
         "model": body,
     }
     (tmp_path / "model.json").write_bytes(msgspec.json.encode(whole))
-    with pytest.raises(ModelFileError, match=r"does not hold what|holds an invalid model"):
+    with pytest.raises(ModelFileError, match=r"does not contain what|contains an invalid model"):
         load_model(tmp_path / "model.json")
 
 

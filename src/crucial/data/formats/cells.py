@@ -73,7 +73,7 @@ class CellReader:
     sep : str
         What separates cells; several characters only without quotes.
     quotes : {"strict", "lenient", "none"}
-        Whether cells may be quoted with ``"``, and then hold separators and line ends.
+        Whether cells may be quoted with ``"``, and then contain separators and line ends.
         "lenient" accepts misplaced quotes; with "none" they are ordinary characters.
     decode : callable, optional
         From the bytes of a line to its text; UTF-8 by default, all else is refused.

@@ -92,7 +92,7 @@ def _check_names(
     if names and all(to_number(name) is not None for name in names) and default_label:
         raise FileError(
             path,
-            "the first line must name the columns; this one holds only numbers. Add a line "
+            "the first line must name the columns; this one has only numbers. Add a line "
             "such as label,qid,feature_a,feature_b.",
             line,
         )

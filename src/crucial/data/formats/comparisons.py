@@ -39,7 +39,7 @@ def read_comparisons(
     ----------
     path : str or path
     winner, loser, tie, weight, judge, context : str
-        Names of the columns. ``tie`` holds 1, true, yes or tie; or 0, false, no or nothing.
+        Names of the columns. ``tie`` contains 1, true, yes or tie; or 0, false, no or nothing.
     sep : str, optional
         Sign between cells, seen from the file by default.
 
@@ -89,7 +89,7 @@ def read_comparisons(
 
 
 def _may_be_pairs(table: TextTable, sep: str | None) -> bool:
-    """Whether a file without the usual names may hold lines ``winner TAB loser [TAB weight]``."""
+    """Return whether an unnamed table may be lines ``winner TAB loser [TAB weight]``."""
     with open_bytes(table.path) as source:
         if b"\t" not in source.peek(4096):
             return False

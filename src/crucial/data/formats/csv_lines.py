@@ -160,7 +160,7 @@ def parse_compiled(plan: ColumnPlan, text: bytes, start: int, stop: int) -> Pars
         numbers[row, slot] = float(text[begin:end])
     for k in range(len(text_columns)):
         part.texts.append([text[a:b].decode() for a, b in places[:, k].tolist()])
-    # What must not be is told by the plain parser, which knows the lines.
+    # Invalid values are reported by the plain parser, which knows the lines.
     extra = part.numbers[:, len(plan.roles.features) :]
     bad = np.isinf(part.numbers).any() or np.isnan(extra).any()
     if bad or (plan.roles.qid is not None and "" in part.texts[0]):
@@ -194,7 +194,7 @@ def _header(path: str, line: bytes, number: int, sep: str | None, wanted: RoleNa
 
 
 def _take_header(path: str, blocks: Iterator[bytes]) -> tuple[bytes, bytes, int]:
-    """Find the first line that holds something; gives it, what follows, and its number."""
+    """Return the first line that is not blank, what follows it, and its number."""
     lines = 0
     for block in blocks:
         found = _NOT_BLANK.search(block)

@@ -51,7 +51,7 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
         or pa.types.is_decimal(kind)
         or pa.types.is_null(kind)
     ):
-        problem = f"{what} {name!a} must hold numbers. Got the type {kind}."
+        problem = f"{what} {name!a} must contain numbers. Got the type {kind}."
         remedy = Message("Leave it out with ", Argument("ignore", [name]), ".")
         raise FileError(path, problem, remedy=remedy if what == "feature" else "")
     values: Floats = column.cast(pa.float64(), safe=False).to_numpy()

@@ -159,9 +159,9 @@ def _order(
             if not 1 <= member <= n_items:
                 raise FileError(path, f"items go from 1 to {n_items}. Got {member}.", number)
             if member in seen:
-                raise FileError(path, f"item {member} stands twice in this order.", number)
+                raise FileError(path, f"item {member} occurs twice in this order.", number)
             seen.add(member)
-        if members:  # ("{}" says that nothing else is ranked)
+        if members:  # ("{}" means that nothing else is ranked)
             groups.append(tuple(sorted(member - 1 for member in members)))
     if not groups:
         raise FileError(path, "this order ranks nothing.", number)

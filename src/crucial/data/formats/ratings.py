@@ -162,16 +162,16 @@ def read_ratings(
             user, item = users[cells[at_user]], items[cells[at_item]]
             value = values[cells[at_rating]]
         except (IndexError, ValueError):
-            said = shown("\t".join(cells), 60)
+            line = shown("\t".join(cells), 60)
             raise FileError(
-                path, f"user, item and rating were expected. Got {said}.", number
+                path, f"user, item and rating were expected. Got {line}.", number
             ) from None
         user_codes.append(user)
         item_codes.append(item)
         ratings.append(value)
         lines.append(number)
-    made = Ratings(users.of(user_codes), items.of(item_codes), np.array(ratings, np.float64))
-    return checked_ratings(made, path, np.array(lines, np.int64), duplicates)
+    table = Ratings(users.of(user_codes), items.of(item_codes), np.array(ratings, np.float64))
+    return checked_ratings(table, path, np.array(lines, np.int64), duplicates)
 
 
 def read_titles(path: PathLike) -> dict[str, str]:
@@ -225,8 +225,8 @@ def read_own_ratings(path: PathLike) -> dict[str, float]:
         if header:
             continue
         if value is None or not np.isfinite(value) or not cells[0].strip():
-            said = shown("\t".join(cells), 60)
-            raise FileError(path, f"an item and a finite rating were expected. Got {said}.", number)
+            line = shown("\t".join(cells), 60)
+            raise FileError(path, f"an item and a finite rating were expected. Got {line}.", number)
         own[cells[0].strip()] = value
     return own
 

@@ -50,7 +50,7 @@ def parse_compiled(text: bytes, start: int, stop: int, rules: Rules) -> Piece:
     found = text_kernels.parse_lines(text, start, stop, rules.with_qid, bounds, rules.limit)
     labels, row_starts, indices, values, qids, places = found[:6]
     rows, entries, code = found.rows, found.entries, found.code
-    # The row that is bad may hold numbers to finish too, and the first of them to be bad.
+    # The bad row may have numbers to finish too, and one of those may be the first bad one.
     begun = rows + (code != FINE)
     piece = Piece(labels[:begun], row_starts[: rows + 1], indices[:entries], values[:entries])
     piece.lines = found.lines
@@ -66,14 +66,14 @@ def parse_compiled(text: bytes, start: int, stop: int, rules: Rules) -> Piece:
 
 
 def _check(path: str, block: bytes, piece: Piece, rules: Rules, lines_before: int) -> None:
-    """Raise what is wrong with a piece."""
+    """Raise the error of a piece, if it has one."""
     if piece.code == FINE:
         return
     line_start = block.rfind(b"\n", 0, piece.position) + 1
     line = block[line_start : block.find(b"\n", piece.position)]
     number, column = place_of(block, piece.position)
-    said = problem(piece.code, line, piece.position - line_start, rules)
-    raise FileError(path, said, lines_before + number, column)
+    text = problem(piece.code, line, piece.position - line_start, rules)
+    raise FileError(path, text, lines_before + number, column)
 
 
 def read_pieces(source: ByteSource, rules: Rules, n_jobs: int | None = None) -> list[Piece]:

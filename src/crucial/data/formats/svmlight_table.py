@@ -86,7 +86,7 @@ def make_table(
     sparse: bool | str,
     n_jobs: int | None,
 ) -> Any:
-    """Make ``X``, dense or compressed as `read_svmlight` says."""
+    """Make ``X``, dense or compressed as `read_svmlight` documents."""
     cells = shape[0] * shape[1]
     entries = sum(len(piece.indices) for piece in pieces)
     size = cells * dtype.itemsize

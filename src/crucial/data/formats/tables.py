@@ -93,7 +93,7 @@ def read_table(
     with open_bytes(path) as source:
         if source.peek(4) != b"PAR1":
             if os.fspath(path).lower().endswith(_PARQUET):
-                raise FileError(path, "this is no parquet file: it does not begin with PAR1.")
+                raise FileError(path, "this is not a parquet file: it does not begin with PAR1.")
             return read_csv(source, sep, roles, n_jobs)
     from crucial.data.formats.parquet import read_parquet
 
@@ -117,8 +117,8 @@ def _columns(data: Dataset) -> dict[str, NDArray[Any]]:
     }
     clash = (set(columns) & set(names)) | {one for one in names if names.count(one) > 1}
     if clash or len(names) != data.n_features:
-        said = f"{sorted(clash)[0]!a} names two columns" if clash else "their number is wrong"
-        raise DataError(f"the table cannot be written: give other feature names; {said}.")
+        reason = f"{sorted(clash)[0]!a} names two columns" if clash else "their number is wrong"
+        raise DataError(f"the table cannot be written: use other feature names; {reason}.")
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
     if np.isinf(X).any():
         row, column = np.argwhere(np.isinf(X))[0].tolist()

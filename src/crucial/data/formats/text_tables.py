@@ -1,4 +1,4 @@
-"""Tables of text: CSV and TSV whose cells are taken as they stand."""
+"""Tables of text: CSV and TSV whose cells are not converted."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def read_qrels(path: PathLike) -> Qrels:
 
 
 def _checked_words(values: Any, what: str) -> list[str]:
-    """Refuse ids that cannot stand between spaces; all at once where they are fine."""
+    """Return ids as text; refuse empty ones and any with white space or NUL."""
     texts = [str(value) for value in values]
     raw = " ".join(texts).encode()
     words = raw.split()

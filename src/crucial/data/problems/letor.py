@@ -39,8 +39,8 @@ def make_letor(
 
     Documents have hidden traits; usefulness is a weighted sum of them, of the query and of
     chance, and is cut into levels of which the lowest is by far the most frequent. A column
-    shows one trait through noise, shifted by the query, in one of these ways, which its name
-    tells: ``rising`` and ``falling`` with the trait, ``count`` (whole numbers, many zeros),
+    shows one trait through noise, shifted by the query, in one of these ways, named in
+    its name: ``rising`` and ``falling`` with the trait, ``count`` (whole numbers, many zeros),
     ``heavy`` (a long tail), ``middle`` (documents in the middle are best), ``noise`` and
     ``constant`` (no information).
 

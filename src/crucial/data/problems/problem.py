@@ -1,4 +1,4 @@
-"""What every built-in problem gives: the arguments of a ``fit``, and names."""
+"""What every built-in problem has: the arguments of a ``fit``, and names."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Problem:
     Attributes
     ----------
     X : float array of shape (n_rows, n_features)
-        What the features say; NaN where a feature abstains.
+        Values of the features; NaN where a feature abstains.
     y : int array of shape (n_rows,)
         What the ranking should follow: more is better.
     qid : int array of shape (n_rows,) or None
         The query of every row, ascending; None where all rows make one ranking.
     feature_names : tuple of str
-        One name a column.
+        One name per column.
     item : int array of shape (n_rows,) or None
         Number of the document, image or film in the row.
     """
@@ -46,7 +46,7 @@ class Problem:
 
 
 def check_float_type(owner: str, dtype: DTypeLike) -> np.dtype[Any]:
-    """Refuse what is no floating-point type."""
+    """Refuse what is not a floating-point type."""
     try:
         kept = np.dtype(dtype)
     except TypeError:

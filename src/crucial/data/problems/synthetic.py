@@ -51,7 +51,7 @@ def make_film_club(
     Returns
     -------
     Problem
-        One ranking (``qid`` is None); ``X`` and ``y`` hold ratings 0, ..., 5, ``X`` NaN where
+        One ranking (``qid`` is None); ``X`` and ``y`` are ratings 0, ..., 5, ``X`` NaN where
         the viewer did not rate the film; ``item`` is the film's number, 0 the most popular.
 
     Examples
