@@ -45,7 +45,7 @@ def read_trace(path: PathLike) -> dict[str, list[str]]:
     Raises
     ------
     FileError
-        The file is no such table; the line is named.
+        The file is not such a table; the error names the line.
     """
     with open_bytes(path) as source:
         lines = [line.decode("utf-8", "replace").rstrip("\r\n") for line in source.lines()]

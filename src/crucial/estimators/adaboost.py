@@ -93,7 +93,7 @@ class AdaBoostRanker(Stumps, BoostedRanker):
 
 
 def _check_classes(feedback: Feedback) -> None:
-    """Refuse what is no classification into two."""
+    """Refuse what is not a classification into two."""
     rows, n_queries = feedback.labelled(), feedback.n_queries + feedback.n_skipped
     if rows is None:
         raise DataError(

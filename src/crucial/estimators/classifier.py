@@ -195,7 +195,7 @@ def make_classifier(
     if ranker.fitted_with_qid_:
         raise NotRankedError(
             f"this {owner} was fitted with queries, and scores of different queries have no "
-            "common zero to tell two classes by. Fit it without qid."
+            "common zero to separate two classes. Fit it without qid."
         )
     if (X is None) != (y is None):
         raise DataError("to_classifier needs both X and y, or neither.")
@@ -207,8 +207,8 @@ def make_classifier(
             )
         if sums is None:
             raise NotRankedError(
-                f"this {owner} was not fitted to labels of two values, so nothing says where its "
-                "scores part two classes. Give rows of two classes: to_classifier(X=X, y=y)."
+                f"this {owner} was not fitted to labels of two values, so it has no threshold "
+                "between two classes. Pass rows of two classes: to_classifier(X=X, y=y)."
             )
         return RankingClassifier(clone(ranker))._set_fitted(ranker, sums.intercept, sums.classes)
     classes, codes = _two_classes(y, "to_classifier")

@@ -175,7 +175,7 @@ class BLFeatureRank(FeatureRank):
     and with a mixture h'' of both; the best of the three is added. Nobody knows the best
     at prediction. Each choice is a mixture ``a H + (1 - a) h``, so the mean of a over the
     training queries is kept, and ``H <- ranks((1 + lambda a) H + lambda (1 - a) h)`` is
-    what both training and prediction do. That is our reading: the paper does not say.
+    what both training and prediction do. That is our reading: the paper leaves it open.
     It need not be better than FeatureRank on every data set.
 
     Attributes
@@ -196,7 +196,7 @@ class BLFeatureRank(FeatureRank):
 
     balance_control: str = parameter(
         one_of("mean", "figure"),
-        '"mean": as said. "figure": figure 3 as it is printed. The weights are learned with the '
+        '"mean": as above. "figure": figure 3 as it is printed. The weights are learned with the '
         "best of the three in every query, and predict adds the rankings h themselves; ``r2`` of "
         "the trace then is of a ranking that has seen the labels, and ``model_r2`` what the model "
         "reaches.",

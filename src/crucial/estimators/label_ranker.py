@@ -230,7 +230,9 @@ def _read_known(y: VectorLike, classes: NDArray[Any], multilabel: bool, n_rows: 
 def _check_contrast(right: Bools, multilabel: bool) -> None:
     """Refuse labels that are the same for all rows."""
     if multilabel and (right.all() or not right.any()):
-        raise DataError("y gives every row the same labels, all or none: nothing to tell apart.")
+        raise DataError(
+            "y gives every row the same labels, all or none: there is nothing to learn."
+        )
     if not multilabel and len(np.flatnonzero(right.any(axis=0))) < 2:
         raise DataError(
             "LabelRanker needs rows of two classes at least (with a sample_weight above 0). Got "

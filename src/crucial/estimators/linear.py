@@ -55,7 +55,7 @@ class LinearRanker(Ranker[AdditiveRanker]):
     n_jobs: int | None = parameter(text="Threads of `predict`; None for all cores.", default=None)
 
     def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
-        """Find the weights, and set the attributes that say how."""
+        """Find the weights, and set the attributes that report how."""
         raise NotImplementedError
 
     def _labels(self, data: RankingInput) -> Floats:
@@ -92,7 +92,7 @@ class LinearRanker(Ranker[AdditiveRanker]):
         )
         learned = self._learn(data.instances, feedback)
         if not len(learned.rankers):
-            warn_caller("no feature tells any rows apart; all scores are 0.", NoProgressWarning)
+            warn_caller("no feature distinguishes any rows; all scores are 0.", NoProgressWarning)
         model = AdditiveRanker(
             data.instances.n_features,
             learned.rankers,

@@ -22,8 +22,8 @@ class LogisticRanker(StumpRanker):
     helped draw less attention than in RankBoost.
 
     The price is time: this loss cannot be summed up without looking at every pair, so a round
-    costs O(pairs) and not O(n): nothing to speak of for queries of some hundred rows, and
-    much for a million rows in one query. Pairs are never kept.
+    costs O(pairs) and not O(n): little for queries of some hundred rows, and much for a
+    million rows in one query. Pairs are never stored.
 
     Attributes
     ----------

@@ -40,11 +40,12 @@ class _Exponent:
 class PNormPush(StumpRanker, _Exponent):
     """Rank with few mistakes at the very top of the list (Rudin 2009).
 
-    RankBoost counts every misordered pair alike. The push raises what a row wrongly stands
-    above to the power p before it adds up: ``sum_lo (sum_hi e^(H(lo) - H(hi)))^p`` over the
-    rows lo and those hi of their query that should stand above them. A row that should stand
-    low and stands above many costs far more than many that stand above one each, so a large
-    p pays for the top of the list with its lower part. ``p=1`` is RankBoost.
+    RankBoost counts every misordered pair alike. The push sums, for each row, the cost of
+    the rows that it is wrongly above, and raises that sum to the power p:
+    ``sum_lo (sum_hi e^(H(lo) - H(hi)))^p`` over the rows lo and the rows hi of their query that
+    should rank above them. One row that is wrongly above many costs far more than many that
+    are above one each, so a large p improves the top of the list at the expense of the rest.
+    ``p=1`` is RankBoost.
 
     Labels may be graded: a row is pushed down by all rows of its query with higher labels.
     A round costs O(n), as in RankBoost.

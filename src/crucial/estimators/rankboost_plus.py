@@ -21,8 +21,8 @@ __all__ = ["RankBoostPlus"]
 class RankBoostPlus(Stumps, BoostedRanker):
     """RankBoost on a loss that counts a tie half (Connamacher, Pancha, Liu & Ray 2019).
 
-    RankBoost minimises E1, to which a pair that a weak ranker ties is worth 1 whatever the
-    ranker's weight. RankBoost+ minimises E2, to which it is worth the mean of a right and a
+    RankBoost minimises E1, in which a pair that a weak ranker ties counts 1 whatever the
+    ranker's weight. RankBoost+ minimises E2, in which it counts as the mean of a right and a
     wrong pair. E2 bounds R2, the share of wrong pairs plus half of the ties, and orders
     single weak rankers as R2 does. It needs weak rankers of 0 and 1 that are linearly
     independent as vectors over pairs, and one weight for every pair: pairs are listed.

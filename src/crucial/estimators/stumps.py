@@ -31,7 +31,7 @@ class StumpRanker(Stumps, BoostedRanker):
     monotone_constraints: Any = parameter(
         anything("sequence or mapping"),
         "1, -1 or 0 per feature (or feature name: 1): the score never falls (never rises) where "
-        "the feature grows. What an abstention is worth stays free.",
+        "the feature grows. The score of an abstention is not constrained.",
         default=None,
     )
 

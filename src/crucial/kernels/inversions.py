@@ -2,7 +2,7 @@
 
 Both ways count, list by list, the weight of the pairs whose levels differ: *concordant* where
 the item of the higher level is ranked first, *discordant* where it is ranked last, *tied* where
-both stand in one block of equal scores. Equivalent to, and much faster than::
+both are in one block of equal scores. Equivalent to, and much faster than::
 
     for a, b in pairs of one list, a ranked no later than b, level[a] != level[b]:
         kind = tied if block[a] == block[b] else (level[a] > level[b] ? concordant : discordant)

@@ -1,6 +1,6 @@
 """Rankers that are one weighted sum of the features themselves.
 
-`Design` turns the features into columns, and says which weak ranker each column is in a model. A
+`Design` turns the features into columns, and each column into a weak ranker of a model. A
 loss is a function of the scores of the rows. A solver takes a loss, the columns and a ridge, and
 returns a `Solution`:
 

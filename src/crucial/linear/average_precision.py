@@ -2,7 +2,7 @@
 
 With C relevant rows of scores ``s_1 >= s_2 >= ...`` and N others ``t_1 >= t_2 >= ...`` of a
 query, it is the order with the largest ``1 - AP + w.Psi``, where w.Psi is the mean
-over relevant i and other j of ``s_i - t_j``, with its sign turned where j stands above i. Among
+over relevant i and other j of ``s_i - t_j``, with its sign turned where j is above i. Among
 the relevant rows, and among the others, the best order is by score; moving other j above relevant
 i changes the sum by ::
 
@@ -27,7 +27,7 @@ _CELLS = 1 << 21
 
 
 def relevant_above(relevant: Floats, other: Floats) -> Ints:
-    """Return how many relevant rows stand above every other row in the worst order.
+    """Return how many relevant rows are above each other row in the worst order.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def relevant_above(relevant: Floats, other: Floats) -> Ints:
 
 
 def average_precision(above: Ints, n_relevant: int) -> float:
-    """Return the AP of an order, given how many relevant rows stand above each other row.
+    """Return the AP of an order, given how many relevant rows are above each other row.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class Design:
     """Columns to be weighted, and the weak rankers that they are in a model.
 
     A feature is scaled to a range of 1, by its values on the training rows; features that are
-    constant there are left out. ``abstentions`` says what happens where a feature is NaN:
+    constant there are left out. ``abstentions`` determines what happens where a feature is NaN:
 
     "mean"
         The feature counts as its mean, which is 0 in a standard column: an abstention moves a row

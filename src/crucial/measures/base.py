@@ -285,7 +285,7 @@ class Relevance:
         full = np.flatnonzero(groups.sizes)
         inside, first = y[groups.order], groups.starts[full]
         highest[full] = np.maximum.reduceat(inside, first)
-        # A run stands in a collection of other items, which are not relevant.
+        # A run is part of a collection of other items, which are not relevant.
         lowest[full] = 0.0 if judged.retrieved is not None else np.minimum.reduceat(inside, first)
         bar = np.where(highest > lowest, highest, np.inf)
         return np.asarray(y >= bar[judged.codes])

@@ -33,8 +33,8 @@ class MeasureResult:
     n_queries : int
         Queries that count in it.
     n_empty : int
-        Queries without a value of their own (no relevant item, no pair): left out, or
-        filled in as ``empty`` says.
+        Queries without a value (no relevant item, no pair): left out, or filled in
+        according to ``empty``.
     interval : (float, float) or None
         Bootstrap interval over queries, if requested.
     unjudged : float or None

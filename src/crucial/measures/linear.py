@@ -1,6 +1,6 @@
 """Measures that sum gains of items times weights of their positions.
 
-``sum over positions p of weight(p) * gain(item at p)``: a tied item stands at each
+``sum over positions p of weight(p) * gain(item at p)``: a tied item is at each
 position of its block equally often, so the exact expectation over random tie order is
 the block's mean gain times the sum of its positions' weights (McSherry & Najork 2008).
 """

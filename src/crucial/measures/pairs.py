@@ -1,8 +1,8 @@
 """Measures over the pairs of a query that have a right order.
 
-Every pair of items with different labels counts once, graded labels too. With the
-weight of concordant, discordant and tied pairs kept apart, each of these measures says
-what a tie counts. They do so by definition: how ties are broken elsewhere is not asked.
+Every pair of items with different labels counts once, graded labels too. The weights of
+concordant, discordant and tied pairs are kept apart, and the definition of each measure
+determines what a tie counts: the rule for ties of other measures has no effect.
 """
 
 from __future__ import annotations

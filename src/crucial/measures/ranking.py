@@ -1,8 +1,8 @@
 """Lists in ranked order, cut into blocks of tied items.
 
-Every measure reads a ranking through its blocks: the items of a block may stand in any
+Every measure reads a ranking through its blocks: the items of a block may be in any
 order, each as likely as the others, so a measure's exact expectation over random tie
-order is a sum over blocks. Where ties are broken, every item is a block of its own.
+order is a sum over blocks. Where ties are broken, every item is a separate block.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TieBlocks:
     starts : int array of shape (n_blocks + 1,)
         Block ``b`` is ``items[starts[b]:starts[b + 1]]``.
     query : int array of shape (n_blocks,)
-        Number of its query. Blocks of one query stand together, best first.
+        Number of its query. Blocks of one query are adjacent, best first.
     """
 
     items: Ints

@@ -1,10 +1,10 @@
-"""The p-norm push: the higher a negative stands, the more it costs (Rudin 2009).
+"""The p-norm push: the higher a negative ranks, the more it costs (Rudin 2009).
 
-With ``S_lo = sum_hi u_hi e^(H(lo) - H(hi))`` over the rows that should stand above row lo, the
-loss is ``F = sum_q c_q sum_lo u_lo S_lo^p``. Here its p-norm form ``F^(1/p)`` is followed, by
-its logarithm: the same minimum, and for p = 1 RankBoost's. Instance weights of what should
-lose stand outside of the power and of what should win inside, so that a row of weight 2 is a
-row twice on both sides.
+With ``S_lo = sum_hi u_hi e^(H(lo) - H(hi))`` over the rows that should rank above row lo, the
+loss is ``F = sum_q c_q sum_lo u_lo S_lo^p``. The code minimises the logarithm of its p-norm form
+``F^(1/p)``, which has the same minimum and is RankBoost's for p = 1. Instance weights of losers
+are outside the power and those of winners inside, so that a row of weight 2 counts as two rows
+on both sides.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class DropSearch:
         slopes.sums.drop_bounds(*stumps, *limits, slopes.first, features, self._reach)
 
     def _promising(self) -> list[int]:
-        """Return features that hold the best Z more often than not: they spare others a scan."""
+        """Return features that usually have the best Z: scanning them first saves other scans."""
         slopes = self._slopes
         # Features by the Z they had when last scanned; at the start none was.
         known = np.isfinite(self._lowest).any()

@@ -219,13 +219,13 @@ def _product(a: Floats, b: Floats) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def best_first(worth: Sequence[float]) -> list[int]:
-    """Return numbers by falling worth; rounding does not order what is equally good.
+def best_first(values: Sequence[float]) -> list[int]:
+    """Return positions by falling value; rounding errors do not order equal values.
 
     Examples
     --------
     >>> best_first([0.1, 0.3, 0.3 + 1e-15])
     [1, 2, 0]
     """
-    top = max((abs(one) for one in worth), default=0.0) or 1.0
-    return sorted(range(len(worth)), key=lambda j: -round(worth[j] / top, 10))
+    top = max((abs(one) for one in values), default=0.0) or 1.0
+    return sorted(range(len(values)), key=lambda j: -round(values[j] / top, 10))

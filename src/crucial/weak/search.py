@@ -78,7 +78,7 @@ class SlopeSearch:
         self.scan(self._everything)
 
     def scan_contenders(self) -> float:
-        """Scan every feature that can hold the best slope or tie with it; return the best."""
+        """Scan every feature that can have the best slope or tie with it; return the best."""
         if self.sums.at_once:
             self.scan_all()
             return float(self.peak.max(initial=0.0))
@@ -91,7 +91,7 @@ class SlopeSearch:
         scan: Callable[[Ints], None],
         floor: float = 0.0,
     ) -> float:
-        """Scan features by falling reach while one can still hold the best peak or tie with it.
+        """Scan features by falling reach while one can still have the best peak or tie with it.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ class StumpLearner(WeakLearner):
         Parameters
         ----------
         criterion : array like the slopes
-            By default the slope or its magnitude, as ``choice`` says.
+            By default the slope or its magnitude, according to ``choice``.
         """
         first, slope = self.search.first, self.search.slope
         cells = [np.s_[:, first[f] : first[f + 1]] for f in features]

@@ -64,7 +64,7 @@ class VoteLearner(WeakLearner):
         return self._candidate(position, default, float(r[found]))
 
     def _scan_contenders(self, net: float) -> float:
-        """Scan every feature that can attain the largest ``|r|`` or tie with it; return that.
+        """Scan every feature that can have the largest ``|r|`` or tie with it; return that.
 
         No r of a vote can change by more than the sum of the absolute changes of potentials,
         which is twice the drift of the slopes of stumps.

@@ -59,7 +59,7 @@ BAD_FITS = [
         "row numbers as qid",
         {"qid": [1, 2, 3, 4]},
         DataError,
-        "Every row has a qid of its own: are these row numbers",
+        "Every row has a different qid: are these row numbers",
     ),
     ("one row", {"X": X[:1], "y": [1]}, DataError, r"n_samples = 1"),
     # queries

@@ -176,6 +176,6 @@ def test_grades_are_refused_and_the_alternative_named() -> None:
 
 
 def test_features_that_say_nothing() -> None:
-    with pytest.warns(NoProgressWarning, match="no feature tells any rows apart"):
+    with pytest.warns(NoProgressWarning, match="no feature distinguishes any rows"):
         ranker = InfinitePush().fit(np.ones((4, 2)), [0, 1, 0, 1])
     assert ranker.predict(np.ones((4, 2))).tolist() == [0.0] * 4

@@ -102,7 +102,7 @@ def test_a_query_of_one_row_is_left_out(ranker: Any) -> None:
 
 @every
 def test_constant_features_tell_nothing(ranker: Any) -> None:
-    with pytest.warns(NoProgressWarning, match="no feature tells any rows apart"):
+    with pytest.warns(NoProgressWarning, match="no feature distinguishes any rows"):
         ranker.fit(np.ones((N, 2)), ORDER, qid=QID)
     assert not ranker.predict(np.ones((3, 2))).any()
     assert not ranker.feature_importances_.any()

@@ -137,7 +137,7 @@ class Candidates:
         return ScaledFeature(int(self.bins.features[feature]), 0.0, 1.0, shown)
 
     def row_patterns(self, component: NDArray[np.integer]) -> int:
-        """Return the number of rows that some candidate, or their component, tells apart."""
+        """Return the number of rows that some candidate, or their component, distinguishes."""
         table = self.bins.codes[:, : self.n_rows].T
         owner = component.astype(np.int64).view(np.uint8).reshape(self.n_rows, 8)
         rows = np.concatenate((owner, np.ascontiguousarray(table).view(np.uint8)), axis=1)

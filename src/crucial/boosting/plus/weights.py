@@ -114,7 +114,7 @@ class PairWeights:
             return self.log_e2 - log_e2
         grow = math.exp(alpha)
         factors = self._factors
-        # Divided by the mass so far, so that weights need no pass of their own to sum to 1.
+        # Divided by the mass so far, so that weights need no extra pass to sum to 1.
         factors[0, 1], factors[0, 2] = grow / self._mass, 1.0 / grow / self._mass
         factors[0, 0] = math.exp(_log_cosh(before + alpha) - _log_cosh(before)) / self._mass
         factors[1, 1], factors[1, 2] = grow / self._other_mass, 1.0 / grow / self._other_mass
