@@ -44,7 +44,7 @@ for row in found.to_rows():
 
 # 4. Many small tasks: what each of 20 people thinks of films, from what others think. Rankers
 #    are ranked task by task; average ranks that differ by less than the critical difference
-#    are not told apart.
+#    do not differ significantly.
 random = np.random.default_rng(0)
 quality = random.normal(size=60)
 tastes = quality + random.normal(size=(20, 60)) * random.uniform(0.5, 2.0, (20, 1))

@@ -36,7 +36,7 @@ def progress_bar(
 
 @contextmanager
 def status_line(label: str, verb: str) -> Iterator[ShowText | None]:
-    """Show a line that says what is going on; yields the function that changes it, or None.
+    """Show a status line; yield the function that changes it, or None without a terminal.
 
     The line shows ``label`` first, then ``verb`` and the text that the function is called with.
     """

@@ -129,9 +129,9 @@ def _training_of(source: object) -> tuple[str, int, float, float | None]:
     known = model.training.get("bound")
     if not isinstance(known, dict) or known.get("rounds") != model.n_rounds or not _sound(known):
         raise NotRankedError(
-            "this model does not say how its training went: it was made by hand, cut to other "
-            "rounds, by an older version, or with a loss that bounds no share of pairs. Give the "
-            "trace_ of its estimator."
+            "this model has no record of its training: it was made by hand, cut to other rounds, "
+            "by an older version, or with a loss that bounds no share of pairs. Pass the trace_ "
+            "of its estimator."
         )
     return known["risk"], known["rounds"], known["log_loss"], known["squares"]
 

@@ -106,7 +106,7 @@ class PairExplanation:
         side = "above" if self.margin > 0 else "below" if self.margin < 0 else "level with"
         by = f" by {abs(self.margin):.6g}" if self.margin else ""
         lines = [
-            f"row {self.a} (score {self.score_a:.6g}) stands {side} row {self.b} "
+            f"row {self.a} (score {self.score_a:.6g}) ranks {side} row {self.b} "
             f"(score {self.score_b:.6g}){by}:"
         ]
         for name, a, b, part in zip(self.names, self.values_a, self.values_b, self.added):
@@ -217,7 +217,7 @@ def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
     >>> from crucial.model.weak import Stump
     >>> model = AdditiveRanker(2, [Stump(0, 0.5, 0), Stump(1, 2.0, 1)], [1.0, 0.25])
     >>> print(why(model, np.array([[1.0, 0.0], [0.0, 3.0]]), 0, 1))
-    row 0 (score 1) stands above row 1 (score 0.25) by 0.75:
+    row 0 (score 1) ranks above row 1 (score 0.25) by 0.75:
             +1  feature 0                1 against 0
          -0.25  feature 1                0 against 3
     """

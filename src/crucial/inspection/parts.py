@@ -42,7 +42,7 @@ def additive_model(ranker: object, what: str) -> AdditiveRanker:
     Raises
     ------
     NotRankedError
-        The ranker is no such sum: its score cannot be split exactly.
+        The ranker is not such a sum: its score cannot be split exactly.
     """
     model = model_of(ranker)
     if not isinstance(model, AdditiveRanker):

@@ -30,7 +30,7 @@ Axes: TypeAlias = "matplotlib.axes.Axes"
 
 
 def feature_name(names: Sequence[str] | None, feature: int) -> str:
-    """Return the name of a feature, or what to call one without.
+    """Return the name of a feature, or a substitute if it has none.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def as_frame(columns: Mapping[str, Sequence[object]]) -> Frame:
 
 
 def _new_figure(rows: int, columns: int, size: tuple[float, float] | None) -> list[Axes]:
-    """Return the axes of a new figure, or say how to get matplotlib."""
+    """Return the axes of a new figure; without matplotlib, raise how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -90,7 +90,7 @@ def _new_figure(rows: int, columns: int, size: tuple[float, float] | None) -> li
 
 
 def new_axes(ax: Axes | None = None, size: tuple[float, float] | None = None) -> Axes:
-    """Return the axes to draw on: those given, or those of a new figure."""
+    """Return ``ax``, or the axes of a new figure if it is None."""
     return _new_figure(1, 1, size)[0] if ax is None else ax
 
 

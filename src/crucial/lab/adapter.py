@@ -65,14 +65,14 @@ class Adapter:
 
     @classmethod
     def of(cls, estimator: Estimator, has_qid: bool, has_weight: bool) -> Adapter:
-        """Find out which of the data there are the estimator takes."""
+        """Return an adapter that passes the estimator those of the data that it accepts."""
         if isinstance(estimator, type) or not all(
             callable(getattr(estimator, name, None)) for name in ("fit", "predict")
         ):
             rule = "an object with fit and predict"
             raise refuse("cross_validate", "estimator", rule, estimator)
-        there = {"qid": has_qid, "sample_weight": has_weight}
-        offered = frozenset(name for name, given in there.items() if given)
+        available = {"qid": has_qid, "sample_weight": has_weight}
+        offered = frozenset(name for name, present in available.items() if present)
         router = _router_of(estimator)
         if router is None:
             to_fit, to_predict = (
@@ -136,12 +136,12 @@ class Adapter:
 
 
 def is_scorer(estimator: object) -> bool:
-    """Return whether ``predict`` gives scores: it does not for a classifier of scikit-learn."""
+    """Return whether ``predict`` returns scores, as scikit-learn's classifiers do not."""
     return not (hasattr(estimator, "__sklearn_tags__") and is_classifier(estimator))
 
 
 def _router_of(estimator: Estimator) -> MetadataRouter | None:
-    """Return how a pipeline or search passes metadata on; None for what keeps them itself."""
+    """Return how a pipeline or search passes metadata on; None for other estimators."""
     if "qid" in inspect.signature(estimator.fit).parameters:
         return None
     if not hasattr(estimator, "get_metadata_routing"):
@@ -159,7 +159,7 @@ def _grades(classifier: _Classifier, X: TableLike) -> Floats:
         chances = np.asarray(classifier.predict_proba(X), np.float64)
         return np.asarray(chances @ np.asarray(classifier.classes_, np.float64))
     raise DataError(
-        f"{type(classifier).__name__} gives no score to rank by: it has no predict_proba, and "
+        f"{type(classifier).__name__} has no score to rank by: it has no predict_proba, and "
         f"its decision_function, if it has one, is not one number for "
         f"{len(classifier.classes_)} labels. Use a regressor, or a classifier with "
         "probabilities."

@@ -124,7 +124,9 @@ class RankSummary:
             lines.append(f"{name:<{wide}} {rank:6.3f} " + " " * at(float(rank)) + "*")
         for first, last in self.groups:
             begin, end = at(float(self.ranks[first])), at(float(self.ranks[last]))
-            lines.append(margin + " " * begin + "=" * (end - begin + 1) + " not told apart")
+            lines.append(
+                margin + " " * begin + "=" * (end - begin + 1) + " not significantly different"
+            )
         return "\n".join([*lines, str(self.friedman)])
 
     def to_svg(self) -> str:

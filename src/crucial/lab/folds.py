@@ -145,8 +145,8 @@ def _deal_queries(n_folds: int, y: Floats, groups: Groups, random: np.random.Gen
 def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:
     """Deal out single rows, such that each fold has its share of every label.
 
-    Rows are sorted by label and dealt out in that order, one to each fold per round, each round in
-    an order of its own. This works for two labels and for real numbers alike.
+    Rows are sorted by label and dealt out in that order, one to each fold per round, with a new
+    order of the folds in each round. This works for two labels and for real numbers alike.
     """
     rounds = -(-len(y) // n_folds)
     dealt = np.concatenate([random.permutation(n_folds) for _ in range(rounds)])

@@ -1,4 +1,4 @@
-"""Tasks with folds of their own: a folder per fold with files to train, validate and test."""
+"""Tasks with their own folds: a folder per fold with files to train, validate and test."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _stem(name: str) -> str:
 
 
 def _by_part(folder: str) -> dict[str, list[str]]:
-    """Return the files of a folder by the part that their names stand for."""
+    """Return the files of a folder by the part that their names indicate."""
     found: dict[str, list[str]] = {part: [] for part in _PARTS}
     for one in sorted(os.scandir(folder), key=lambda one: one.name):
         for part, names in _PARTS.items():

@@ -66,10 +66,10 @@ class Protocol:
         return measure if self.choose_by == "each" else get_measure(self.choose_by).name
 
     def _in_memory(self, task: TaskLike) -> Task:
-        """Refuse a task that has folds of its own."""
+        """Return the task; refuse one that has its own folds."""
         if not isinstance(task, Task):
             raise ParameterError(
-                f"task {task.name!r} brings its own folds; use protocol='given-folds' instead of "
+                f"task {task.name!r} has its own folds; use protocol='given-folds' instead of "
                 f"{type(self).__name__}."
             )
         return task
@@ -80,7 +80,7 @@ class Protocol:
 
     @property
     def text(self) -> str:
-        """The protocol in one line."""
+        """Description of the protocol in one line."""
         return f"{self._division}; {self._choice}"
 
     @property
@@ -249,7 +249,7 @@ class GivenFolds(Protocol):
         folds: list[Split] | None = getattr(task, "splits", None)
         if folds is None:
             raise ParameterError(
-                f"task {task.name!r} brings no folds of its own; read it with "
+                f"task {task.name!r} has no folds; read it with "
                 "crucial.read_folds, or choose another protocol."
             )
         return list(folds)

@@ -83,13 +83,13 @@ def _by_name(name: str) -> tuple[Any, Grid]:
 def as_contenders(
     rankers: Any, grids: Any = None, changes: Mapping[str, Any] | None = None
 ) -> list[Contender]:
-    """Return rankers in any form as contenders, each under a name of its own.
+    """Return rankers in any form as contenders, each under a unique name.
 
     Parameters
     ----------
     rankers : str, estimator, list of them, or mapping from name to either
     grids : None, "small" or mapping from name to grid
-        What to tune: nothing, the small grids that come with the names, or those given.
+        What to tune: nothing, the small grids that come with the names, or these grids.
     changes : mapping, optional
         Parameters set in every ranker that has them, such as n_estimators.
 

@@ -74,7 +74,7 @@ class ResultFolder:
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise FileError(
                 self._settings_path,
-                f"is no experiment of format {FORMAT}; it may come from another version.",
+                f"is not an experiment of format {FORMAT}; it may come from another version.",
             )
         return cast(Settings, found)
 

@@ -94,8 +94,8 @@ def test_nothing_said_is_an_error(club):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say for whom"),
-        (("--user", 0, "--all", "-o", "x"), "say for whom"),
+        ((), "choose for whom"),
+        (("--user", 0, "--all", "-o", "x"), "choose for whom"),
         (("--user", 300), "there is no user '300'; close are '30'"),
         (("--all",), "--all needs -o"),
         (("--all", "-o", "-", "--model", "m.json"), "--model is for one user"),

@@ -211,7 +211,7 @@ def test_the_bound_is_that_of_the_rounds_kept():
 )
 def test_a_model_that_does_not_say_how_its_training_went(known):
     model = AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0], None, {"bound": known})
-    with pytest.raises(NotRankedError, match="does not say how its training went"):
+    with pytest.raises(NotRankedError, match="has no record of its training"):
         bounds.training_bound(model)
 
 

@@ -65,9 +65,9 @@ def test_words(ranker, frame) -> None:
     best, worst = int(scores.argmax()), int(scores.argmin())
     text = str(inspection.why(ranker, frame, best, worst))
     assert text.startswith(f"row {best} ")
-    assert f"stands above row {worst}" in text
-    assert "stands below" in str(inspection.why(ranker, frame, worst, best))
-    assert "stands level with" in str(inspection.why(ranker, frame, best, best))
+    assert f"ranks above row {worst}" in text
+    assert "ranks below" in str(inspection.why(ranker, frame, worst, best))
+    assert "ranks level with" in str(inspection.why(ranker, frame, best, best))
     table = inspection.why(ranker, frame, best, worst).to_frame()
     assert list(table.columns) == ["feature", "name", "value_a", "value_b", "adds"]
     assert table["adds"].sum() == pytest.approx(scores[best] - scores[worst])

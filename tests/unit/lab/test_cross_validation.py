@@ -212,7 +212,7 @@ def test_classifiers_rank_by_decision_or_expected_label(data):
     assert cross_validate(forest, data.X, data.y, **given)["auc"] == expected["auc"]
 
     assert np.isfinite(cross_validate(RidgeClassifier(), data.X, two, **given)["auc"])
-    with pytest.raises(DataError, match="RidgeClassifier gives no score to rank by"):
+    with pytest.raises(DataError, match="RidgeClassifier has no score to rank by"):
         cross_validate(RidgeClassifier(), data.X, data.y, **given)
 
 

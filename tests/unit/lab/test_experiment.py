@@ -362,7 +362,7 @@ def test_no_experiment_here(tmp_path):
     with pytest.raises(FileError, match="there is no experiment in this folder"):
         load_experiment(tmp_path)
     (tmp_path / "experiment.json").write_text('{"format": 99}')
-    with pytest.raises(FileError, match="is no experiment of format 1"):
+    with pytest.raises(FileError, match="is not an experiment of format 1"):
         load_experiment(tmp_path)
 
 

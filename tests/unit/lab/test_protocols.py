@@ -125,7 +125,7 @@ def test_texts_say_what_is_done():
             DataError,
             "leaves none to learn from or none to choose by",
         ),
-        (lambda: GivenFolds().splits(make_task(), 0), ParameterError, "brings no folds of its own"),
+        (lambda: GivenFolds().splits(make_task(), 0), ParameterError, "has no folds"),
     ],
 )
 def test_refusals(call, kind, said):

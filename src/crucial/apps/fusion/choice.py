@@ -64,6 +64,6 @@ class FusionChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trials: tuple[Trial, ...]
 
     def to_plain(self) -> dict[str, object]:
-        """Return the choice as a model file holds it."""
+        """Return the choice as stored in a model file."""
         plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self))
         return plain

@@ -141,7 +141,7 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return replace(pool, names=self.runs, tags=self.tags, lists=lists)
 
     def to_plain(self) -> dict[str, object]:
-        """Return the plan as a model file holds it."""
+        """Return the plan as stored in a model file."""
         plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self))
         return plain
 

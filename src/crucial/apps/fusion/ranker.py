@@ -87,7 +87,7 @@ class FusionRanker:
             raise ParameterError(f"the description of its fusion is malformed: {error}.") from error
 
     def summary(self) -> dict[str, object]:
-        """Return plan and choice as a model file and the training summary hold them."""
+        """Return plan and choice as stored in a model file and in the training summary."""
         choice = {} if self.choice is None else self.choice.to_plain()
         return {"plan": self.plan.to_plain(), **choice}
 
@@ -98,7 +98,7 @@ class FusionRanker:
         Raises
         ------
         ModelFileError
-            The file is damaged, or holds another kind of model.
+            The file is damaged, or contains another kind of model.
         """
         model = load_model(path)
         if not isinstance(model, cls):
@@ -207,10 +207,10 @@ class FusionRanker:
 class FusionPayload(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="fusion"
 ):
-    """A `FusionRanker` in a model file: an additive model, and plan and choice beside it.
+    """A `FusionRanker` in a model file: an additive model with its plan and choice.
 
-    Fusions had no kind of their own at first: they were written as additive models with plan and
-    choice in the training summary.
+    The first fusions were written as additive models with plan and choice in the training
+    summary.
     """
 
     n_features: int

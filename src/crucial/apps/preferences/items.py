@@ -185,7 +185,7 @@ def _picture(table: TextTable, row: int, place: int, root: str) -> Picture:
     if kind is None:
         raise problem(f"expected a picture ({', '.join(KINDS)}). Got {shown(name)}.")
     if "\0" in name:
-        raise problem(f"{shown(name)} is no file.")
+        raise problem(f"{shown(name)} is not a file.")
     path = os.path.realpath(os.path.join(root, name))
     if os.path.commonpath((path, root)) != root:
         raise problem(f"{shown(name)} is not in the folder of the table; pictures must be.")

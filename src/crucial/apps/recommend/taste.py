@@ -130,7 +130,7 @@ class Taste:
     scores: Floats
 
     def score_parts(self, row: int) -> ScoreParts | None:
-        """Return what makes up the score of a film; None if it is no sum over viewers."""
+        """Return the parts of a film's score; None if it is not a sum over viewers."""
         return None
 
 

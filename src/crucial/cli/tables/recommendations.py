@@ -42,7 +42,7 @@ def print_recommendations(recommender: Recommender, found: Recommendations, reas
         cells = [str(one.position), printable(one.title), f"{one.score:.3f}", str(one.raters)]
         if reasons:
             lines = [_in_words(recommender, reason) for reason in found.why(one, reasons)]
-            cells.append("\n".join(lines) or "those who know it are no reason; the others abstain")
+            cells.append("\n".join(lines) or "no reason among its raters; the others abstain")
         shown.add_row(*cells)
     console().print(shown)
 

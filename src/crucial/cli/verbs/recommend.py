@@ -132,7 +132,9 @@ def _check(options: RecommendOptions) -> None:
     """Refuse options that contradict each other."""
     whom = (options.user is not None, options.everybody, options.rate or options.mine is not None)
     if sum(whom) != 1:
-        raise click.UsageError("say for whom: --user ID, --all, or --rate and --mine for yourself.")
+        raise click.UsageError(
+            "choose for whom: --user ID, --all, or --rate and --mine for yourself."
+        )
     if options.everybody and options.output is None:
         raise click.UsageError("--all needs -o FILE.")
     if options.everybody and options.model is not None:

@@ -130,7 +130,7 @@ def measure_table(subject: Subject, found: Evaluation) -> list[MeasureRow]:
 
 
 def by_cutoff(subject: Subject) -> PageData | None:
-    """Return NDCG, precision and recall at every cut-off; None if labels are no gains."""
+    """Return NDCG, precision and recall at every cut-off; None if labels are not gains."""
     longest = int(subject.groups.sizes.max(initial=0))
     ks = [k for k in _CUTOFFS if k <= longest]
     if not ks or float(subject.y.min()) < 0 or float(subject.y.max()) <= 0:
