@@ -39,8 +39,8 @@ Reals: TypeAlias = NDArray[np.floating]
 Codes: TypeAlias = NDArray[np.unsignedinteger]
 #: A table of numbers of any type.
 Numbers: TypeAlias = NDArray[np.number | np.bool_]
-#: Ids of rows: int64 where all are whole numbers, else text.
-Ids: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
+#: Ids of queries, items, users or judges: whole numbers, or text.
+Ids: TypeAlias = NDArray[np.generic]
 #: Ids and names: one long string does not widen the others, as it would in a text array.
 Objects: TypeAlias = NDArray[np.object_]
 

@@ -1,11 +1,11 @@
-"""What a reader returns: the columns of a ranking problem, and what was assumed."""
+"""What a reader returns: the columns of a ranking problem, and the assumptions made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from crucial.types import Floats, Ids, Objects
 
 if TYPE_CHECKING:
     from crucial.data.instances import Instances
@@ -21,7 +21,7 @@ class Dataset:
     ----------
     X : float array of shape (n_rows, n_features), or scipy CSR matrix
         Feature values; NaN where a feature abstains. CSR (absent = 0) only where the
-        reader says so.
+        reader documents it.
     y : float64 array or None
         Labels: the higher, the better.
     qid : array or None
@@ -33,16 +33,16 @@ class Dataset:
     feature_names : list of str or None
         Names of the columns of ``X``.
     notes : list of str
-        What was assumed in reading; to be shown to the user.
+        Assumptions made in reading, to be displayed to the user.
     index_base : int or None
         Index of the first column in the file, where features are known by number.
     """
 
     X: Any
-    y: NDArray[Any] | None = None
-    qid: NDArray[Any] | None = None
-    item: NDArray[Any] | None = None
-    weight: NDArray[Any] | None = None
+    y: Floats | None = None
+    qid: Ids | None = None
+    item: Objects | None = None
+    weight: Floats | None = None
     feature_names: list[str] | None = None
     notes: list[str] = field(default_factory=list)
     index_base: int | None = None

@@ -1,4 +1,4 @@
-"""Queries: which rows belong together, mapped once to contiguous slices and back."""
+"""Queries: rows grouped by an id, mapped once to contiguous slices and back."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Floats, Ids, Ints, VectorLike
 
 __all__ = ["Groups", "as_array"]
 
 
-def as_array(values: Any, name: str) -> NDArray[Any]:
+def as_array(values: VectorLike, name: str) -> NDArray[Any]:
     """Return a list, an array or a column of a frame as an array."""
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
@@ -25,20 +25,17 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         raise DataError(f"{name} is ragged: its rows are of different lengths.") from None
 
 
-def _missing(name: str, row: int, what: str = "missing") -> DataError:
-    problem = f"{name} is {what} in row {row}; every row must belong to a query."
-    return DataError(problem, parameter=name)
+def _refused(name: str, problem: str) -> DataError:
+    return DataError(f"{name} {problem}", parameter=name)
 
 
-def _as_ids(qid: Any, n_rows: int, name: str) -> NDArray[Any]:
-    """Query ids as a flat array of one sortable kind."""
+def _as_ids(qid: VectorLike, n_rows: int, name: str) -> Ids:
+    """Return query ids as a flat array of one sortable type."""
     ids = as_array(qid, name)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
     if ids.ndim != 1:
-        raise DataError(
-            f"{name} must be one id a row (1 dimension). Got an array of shape {ids.shape}."
-        )
+        raise _refused(name, f"must be one id per row (1 dimension). Got shape {ids.shape}.")
     if len(ids) != n_rows:
         hint = ""
         if ids.dtype.kind in "iu" and len(ids) and int(ids.sum()) == n_rows:
@@ -46,36 +43,42 @@ def _as_ids(qid: Any, n_rows: int, name: str) -> NDArray[Any]:
                 " These look like group sizes, since they add up to the number of rows: "
                 f"pass np.repeat(np.arange(len(sizes)), sizes) as {name} instead."
             )
-        raise DataError(
-            f"{name} must have one id for each of the {n_rows} rows. Got {len(ids)}.{hint}"
+        raise _refused(
+            name, f"must have one id for each of the {n_rows} rows. Got {len(ids)}.{hint}"
         )
-    if ids.dtype.kind == "f" and np.isnan(ids).any():
-        row = int(np.flatnonzero(np.isnan(ids))[0])
-        raise _missing(name, row, "NaN")
-    if ids.dtype.kind in "mM" and np.isnat(ids).any():
-        row = int(np.flatnonzero(np.isnat(ids))[0])
-        raise _missing(name, row)
-    if ids.dtype.kind == "O" or type(ids.dtype).__name__ == "StringDType":
-        for row, one in enumerate(ids):
-            # (pandas' NA cannot be asked whether it differs from itself)
-            if one is None or type(one).__name__ == "NAType" or one != one:
-                raise DataError(
-                    f"{name} is missing in row {row}; every row must belong to a query."
-                )
+    missing = _first_missing(ids)
+    if missing is not None:
+        what = "NaN" if ids.dtype.kind == "f" else "missing"
+        raise _refused(name, f"is {what} in row {missing}; every row must belong to a query.")
+    if ids.dtype.kind in "OT":
         kinds = {type(one) for one in ids}
         if len(kinds) > 1:
-            names = sorted(k.__name__ for k in kinds)
-            raise DataError(f"{name} mixes {' and '.join(names)}; use ids of one type.")
+            names = sorted(kind.__name__ for kind in kinds)
+            raise _refused(name, f"mixes {' and '.join(names)}; use ids of one type.")
         if kinds == {str}:
             ids = ids.astype(str)
     if ids.dtype.kind == "c":
-        raise DataError(f"{name} must not be complex numbers.")
+        raise _refused(name, "must not be complex numbers.")
     return ids
+
+
+def _first_missing(ids: NDArray[Any]) -> int | None:
+    """Return the first row without an id: NaN, NaT, None or pandas' NA."""
+    if ids.dtype.kind in "fmM":
+        rows = np.flatnonzero(np.isnan(ids))
+        return int(rows[0]) if len(rows) else None
+    if ids.dtype.kind not in "OT":  # (T is NumPy's StringDType)
+        return None
+    for row, one in enumerate(ids):
+        # (pandas' NA cannot be compared with itself)
+        if one is None or type(one).__name__ == "NAType" or one != one:
+            return row
+    return None
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows sorted into queries.
+    """Rows grouped into queries.
 
     Attributes
     ----------
@@ -84,7 +87,7 @@ class Groups:
     starts : int64 array of shape (n_groups + 1,)
         Query ``g`` is ``order[starts[g]:starts[g + 1]]``.
     permutation : int array of shape (n_rows,), or None
-        The order, where it is not that of the rows.
+        The order, unless it is that of the rows.
 
     Examples
     --------
@@ -93,24 +96,24 @@ class Groups:
     (['a', 'b'], [1, 0, 2], [0, 1, 3])
     """
 
-    ids: NDArray[Any]
+    ids: Ids
     starts: Ints
     permutation: Ints | None = None
 
     @classmethod
     def single(cls, n_rows: int) -> Groups:
-        """All rows in one query: what no ``qid`` means."""
+        """Return one query of all rows, as for no ``qid``."""
         return cls(np.zeros(1, np.int64), np.array([0, n_rows]))
 
     @classmethod
-    def from_qid(cls, qid: Any, n_rows: int, name: str = "qid") -> Groups:
-        """Sort rows into queries by an id of any type, in any order; errors call it ``name``."""
+    def from_qid(cls, qid: VectorLike | None, n_rows: int, name: str = "qid") -> Groups:
+        """Group rows by an id of any type, in any order; errors call it ``name``."""
         if qid is None:
             return cls.single(n_rows)
         ids = _as_ids(qid, n_rows, name)
         if n_rows == 0:
             return cls(ids, np.zeros(1, np.int64))
-        # Files come with their queries in runs: only one id a run needs sorting.
+        # Rows of a query mostly follow each other: only one id per run needs sorting.
         runs = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
         distinct, run_codes = np.unique(ids[runs], return_inverse=True)
         lengths = np.diff(np.append(runs, n_rows))
@@ -122,7 +125,7 @@ class Groups:
 
     @property
     def order(self) -> Ints:
-        """Row numbers, query after query; inside a query in the order they came."""
+        """Row numbers, query after query; inside a query in the order of the rows."""
         return np.arange(self.n_rows) if self.permutation is None else self.permutation
 
     @property
@@ -136,7 +139,7 @@ class Groups:
         return np.asarray(np.maximum.reduceat(values, first) == np.minimum.reduceat(values, first))
 
     @property
-    def labels(self) -> NDArray[Any]:
+    def labels(self) -> Ids:
         """The old name of `ids`."""
         warnings.warn("Groups.labels is now Groups.ids.", DeprecationWarning, stacklevel=2)
         return self.ids
@@ -148,12 +151,12 @@ class Groups:
 
     @property
     def sizes(self) -> Ints:
-        """Rows in each query."""
+        """Number of rows of each query."""
         return np.diff(self.starts)
 
     @property
     def codes(self) -> Ints:
-        """Number of the query of every row, in the order the rows came."""
+        """Number of the query of every row, in the order of the rows."""
         codes = np.empty(self.n_rows, np.int64)
         codes[self.order] = np.repeat(np.arange(self.n_groups), self.sizes)
         return codes

@@ -1,4 +1,4 @@
-"""How much memory there is to use."""
+"""The free memory of the machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["free_memory"]
 
 
 def free_memory() -> int | None:
-    """Return the bytes of free memory, or None if the system does not report them."""
+    """Return the bytes of free memory; None where the system does not report them."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crucial.data.groups import as_array
 from crucial.data.words import shown
 from crucial.errors import Argument, DataError, Message
 from crucial.parameters import check, one_of
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ids, Ints, VectorLike
 
 __all__ = ["PairTable"]
 
 
 @dataclass
 class PairTable:
-    """What should rank above what.
+    """Which row or item should rank above which.
 
     Attributes
     ----------
@@ -28,14 +28,18 @@ class PairTable:
         Importance of each pair.
     """
 
-    winner: NDArray[Any]
-    loser: NDArray[Any]
+    winner: Ids
+    loser: Ids
     weight: Floats | None = None
 
     def rows(
-        self, n_rows: int, item: Any = None, *, by: Literal["auto", "row", "item"] = "auto"
+        self,
+        n_rows: int,
+        item: VectorLike | None = None,
+        *,
+        by: Literal["auto", "row", "item"] = "auto",
     ) -> Ints:
-        """Give the pairs as row numbers of a table.
+        """Return the pairs as row numbers of a table.
 
         Parameters
         ----------
@@ -59,18 +63,19 @@ class PairTable:
         """
         check("rows", "by", by, one_of("auto", "row", "item"))
         if by == "item" and item is None:
-            raise DataError("pairs by item need the item ids of the rows.")
+            raise DataError("pairs by item need the item ids of the rows; pass them as item.")
         if by == "row" or item is None:
             return self._by_number(n_rows)
-        return self._by_item(n_rows, item)
+        return self._by_item(n_rows, as_array(item, "item"))
 
     def _by_number(self, n_rows: int) -> Ints:
-        table = np.column_stack([self.winner, self.loser])
-        if table.dtype.kind not in "iu":
-            text = next(name for name in table.ravel() if isinstance(name, str))
+        ids = np.column_stack([self.winner, self.loser])
+        if ids.dtype.kind not in "iu":
+            text = next(name for name in ids.ravel() if isinstance(name, str))
             raise DataError(
                 f"pairs must name row numbers where rows have no item ids. Got {shown(text)}."
             )
+        table = ids.astype(np.int64)
         outside = (table < 0) | (table >= n_rows)
         if outside.any():
             pair, side = np.argwhere(outside)[0].tolist()
@@ -78,9 +83,9 @@ class PairTable:
                 f"pair {pair} (from 0) names row {table[pair, side]}, but rows go from 0 to "
                 f"{n_rows - 1}."
             )
-        return table.astype(np.int64)
+        return table
 
-    def _by_item(self, n_rows: int, item: Any) -> Ints:
+    def _by_item(self, n_rows: int, item: Ids) -> Ints:
         if len(item) != n_rows:
             raise DataError(f"item must have an id for each of the {n_rows} rows. Got {len(item)}.")
         places: dict[str, list[int]] = {}

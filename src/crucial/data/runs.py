@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from numpy.typing import NDArray
-
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ids, Ints
 
 __all__ = ["Qrels", "Run"]
 
 
 @dataclass
 class Run:
-    """What a system returned.
+    """The documents that a system returned, with scores.
 
     Attributes
     ----------
@@ -26,24 +23,24 @@ class Run:
         Name of the system.
     """
 
-    qid: NDArray[Any]
-    doc: NDArray[Any]
+    qid: Ids
+    doc: Ids
     score: Floats
-    tag: NDArray[Any] | str = "crucial"
+    tag: Ids | str = "crucial"
 
 
 @dataclass
 class Qrels:
-    """What was judged.
+    """Judgements of documents.
 
     Attributes
     ----------
     qid, doc : object arrays of str
         Query and document of each row.
     relevance : int64 array
-        The higher, the better; below 0 for what TREC marks as spam or junk.
+        The higher, the better; below 0 for documents that TREC marks as spam or junk.
     """
 
-    qid: NDArray[Any]
-    doc: NDArray[Any]
+    qid: Ids
+    doc: Ids
     relevance: Ints

@@ -1,16 +1,15 @@
-"""Small rules that all text readers share: numbers, ids, tokens in messages."""
+"""Numbers, ids and tokens in text: the rules that all readers share."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.errors import FileError
+from crucial.types import Ids, Ints, Objects
 
 __all__ = [
     "BOM",
@@ -26,17 +25,17 @@ __all__ = [
 
 BOM = b"\xef\xbb\xbf"
 
-# (no digit can belong to two parts of it: a long token that is no number must not take long)
+# (no digit can match two parts: a long token that is no number must not take long)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = re.compile(r"[+-]?(?:nan|null)", re.IGNORECASE | re.ASCII)
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def to_number(text: str) -> float | None:
-    """Read a number as it is written in a file: NaN for ``nan`` or ``null``, None if it is none.
+    """Return the number that a text is: NaN for ``nan`` or ``null``, None if it is none.
 
-    Narrower than ``float()``, which also takes ``1_000``, ``infinity`` and digits of
-    every script; infinite only where the number is too large.
+    Stricter than ``float()``, which also accepts ``1_000``, ``infinity`` and digits of every
+    script; infinite only where the number is too large.
 
     Examples
     --------
@@ -58,35 +57,33 @@ def finite_number(field: bytes) -> float | None:
 
 
 def decode(raw: bytes) -> str:
-    r"""Make text of an id; a byte that is not UTF-8 becomes ``\xNN``, so that ids stay apart."""
+    r"""Decode an id; a byte that is not UTF-8 becomes ``\xNN``, so that ids stay distinct."""
     return raw.decode("utf-8", "backslashreplace")
 
 
 def shown(token: str | bytes, width: int = 40) -> str:
-    """Quote a token for a message, shortened and with nothing that acts on a terminal."""
+    """Quote a token for a message, shortened and without control characters."""
     text = token.decode("utf-8", "replace") if isinstance(token, bytes) else token
     return f"{text!a}" if len(text) <= width else f"{text[:width]!a}..."
 
 
-def as_objects(texts: Sequence[str]) -> NDArray[Any]:
-    """Put strings into an object array: one long string must not widen all the others."""
+def as_objects(texts: Sequence[str]) -> Objects:
+    """Return strings as an object array: one long string must not widen all the others."""
     array = np.empty(len(texts), object)
     array[:] = texts
     return array
 
 
-def as_ids(
-    texts: Sequence[str], lengths: Sequence[int] | NDArray[Any] | None = None
-) -> NDArray[Any]:
-    """Ids of rows: int64 if every one is a whole number as Python writes it, else str.
+def as_ids(texts: Sequence[str], lengths: Sequence[int] | Ints | None = None) -> Ids:
+    """Return ids of rows: int64 if all are whole numbers as Python writes them, else str.
 
-    ``007`` and ``+7`` are not: they would come back as another id.
+    ``007`` and ``+7`` are not: they would become another id.
 
     Parameters
     ----------
     texts : sequence of str
     lengths : sequence of int, optional
-        How many rows in a row have that id; one each by default.
+        Number of consecutive rows with each id; one each by default.
 
     Examples
     --------
@@ -94,21 +91,21 @@ def as_ids(
     ([7, 7, 10], ['007', '10'])
     """
     if all(map(_PLAIN_INTEGER.fullmatch, texts)):
-        ids: NDArray[Any] = np.array([int(text) for text in texts], np.int64)
+        ids: Ids = np.array([int(text) for text in texts], np.int64)
     else:
         ids = as_objects(texts)
     return ids if lengths is None else np.repeat(ids, lengths)
 
 
 def place_of(text: bytes, position: int) -> tuple[int, int]:
-    """Line and column of a position, both from 1, columns counted in characters."""
+    """Return line and column of a position, both from 1, columns counted in characters."""
     line_start = text.rfind(b"\n", 0, position) + 1
     column = len(text[line_start:position].decode("utf-8", "replace")) + 1
     return text.count(b"\n", 0, position) + 1, column
 
 
 def nul_error(path: str, text: bytes, position: int, lines_before: int = 0) -> FileError:
-    """Make the error for a NUL byte."""
+    """Return the error for a NUL byte."""
     line, column = place_of(text, position)
     return FileError(
         path,

@@ -15,7 +15,7 @@ from crucial.data.formats.trec import read_qrels, read_run
 from crucial.data.runs import Qrels, Run
 from crucial.data.words import as_objects
 from crucial.errors import DataError, DataTypeError
-from crucial.types import Floats, Ints, Objects, PathLike
+from crucial.types import Floats, Ids, Ints, Objects, PathLike
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -191,7 +191,7 @@ def coded_runs(runs: Runs) -> CodedRuns:
     return CodedRuns(tuple(names), coded, as_objects(list(queries)), as_objects(list(docs)))
 
 
-def _numbers(words: Objects, known: dict[str, int]) -> Ints:
+def _numbers(words: Ids, known: dict[str, int]) -> Ints:
     """Return the numbers of words; new words are added to the known ones."""
     numbers = (known.setdefault(word, len(known)) for word in words.tolist())
     return np.fromiter(numbers, np.int64, len(words))

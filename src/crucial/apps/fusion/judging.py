@@ -16,7 +16,7 @@ from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import measure_ranking
 from crucial.measures.judged import Judged, Ranking, as_numbers
 from crucial.measures.names import get_measure
-from crucial.types import Bools, Floats, Ints, Objects
+from crucial.types import Bools, Floats, Ids, Ints
 
 __all__ = ["Judging"]
 
@@ -159,7 +159,7 @@ class Judging:
         return replace(judged, retrieved=retrieved), scores
 
 
-def _refuse_twice(keys: Ints, docs: Objects) -> None:
+def _refuse_twice(keys: Ints, docs: Ids) -> None:
     """Raise an error if two judgements have the same key of query and document."""
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
