@@ -1,17 +1,16 @@
-"""Comparisons of two items: who won, whether it was a tie, who judged it, and where."""
+"""Comparisons of two items by judges: winner, loser, ties, weights, contexts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from crucial.data.frames import frame_columns
 from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Floats, FrameLike, Ints
 
 __all__ = ["Comparisons"]
 
@@ -49,24 +48,24 @@ class Comparisons:
         return len(self.winner)
 
     def __repr__(self) -> str:
-        counts = [f"{len(self)} of {len(self.items)} items", f"{int(self.tie.sum())} ties"]
-        counts += [f"{len(self.judges)} judges"] if self.judge is not None else []
-        counts += [f"{len(self.contexts)} contexts"] if self.context is not None else []
-        return f"Comparisons({', '.join(counts)})"
+        parts = [f"{len(self)} of {len(self.items)} items", f"{int(self.tie.sum())} ties"]
+        parts += [f"{len(self.judges)} judges"] if self.judge is not None else []
+        parts += [f"{len(self.contexts)} contexts"] if self.context is not None else []
+        return f"Comparisons({', '.join(parts)})"
 
     @classmethod
     def from_columns(
         cls,
-        winner: Sequence[Any],
-        loser: Sequence[Any],
+        winner: Sequence[object],
+        loser: Sequence[object],
         *,
-        tie: Sequence[Any] | None = None,
+        tie: Sequence[object] | None = None,
         weight: Sequence[float] | None = None,
-        judge: Sequence[Any] | None = None,
-        context: Sequence[Any] | None = None,
-        items: Sequence[Any] = (),
+        judge: Sequence[object] | None = None,
+        context: Sequence[object] | None = None,
+        items: Sequence[object] = (),
     ) -> Comparisons:
-        """Put columns together.
+        """Return the comparisons of columns, checked.
 
         Parameters
         ----------
@@ -76,9 +75,9 @@ class Comparisons:
         weight : sequence of float, optional
             Finite, at least 0; 1 by default.
         judge, context : sequences of names, optional
-            Who compared, and on what occasion (a prompt, a day).
+            Who compared, and in which context (a prompt, a day).
         items : sequence of names, optional
-            Items that belong to the table even if nobody compared them.
+            Items of the table that need not be compared at all.
 
         Examples
         --------
@@ -86,10 +85,11 @@ class Comparisons:
         Comparisons(2 of 3 items, 1 ties)
         """
         n = len(winner)
-        for name, column in (("loser", loser), ("tie", tie), ("weight", weight)):
-            _check_length(name, column, n)
-        for name, column in (("judge", judge), ("context", context)):
-            _check_length(name, column, n)
+        others = {"loser": loser, "tie": tie, "weight": weight, "judge": judge, "context": context}
+        for name, column in others.items():
+            if column is not None and len(column) != n:
+                rule = f"{name} must have a value for each of the {n} comparisons."
+                raise DataError(f"{rule} Got {len(column)}.", parameter=name)
         if n == 0:
             raise DataError("there is no comparison.")
         high, low = [str(one) for one in winner], [str(one) for one in loser]
@@ -98,16 +98,15 @@ class Comparisons:
                 raise DataError(f"comparison {row} (from 0) is of {shown(one)} with itself.")
             if not one or not other:
                 raise DataError(f"comparison {row} (from 0) lacks the name of an item.")
-        names = sorted({*high, *low, *(str(one) for one in items)})
-        place = {name: k for k, name in enumerate(names)}
+        names, places = _places([*high, *low, *map(str, items)])
         weights = np.ones(n) if weight is None else np.array(weight, np.float64)
         _check_weights(weights)
-        judges, judge_codes = _codes(judge)
-        contexts, context_codes = _codes(context)
+        judges, judge_codes = ((), None) if judge is None else _places([*map(str, judge)])
+        contexts, context_codes = ((), None) if context is None else _places([*map(str, context)])
         return cls(
-            tuple(names),
-            np.array([place[one] for one in high], np.int64),
-            np.array([place[one] for one in low], np.int64),
+            names,
+            places[:n],
+            places[n : 2 * n],
             np.zeros(n, bool) if tie is None else np.array(tie, bool),
             weights,
             judge_codes,
@@ -119,7 +118,7 @@ class Comparisons:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: FrameLike | Mapping[str, Sequence[object]],
         *,
         winner: str = "winner",
         loser: str = "loser",
@@ -128,7 +127,7 @@ class Comparisons:
         judge: str = "judge",
         context: str = "context",
     ) -> Comparisons:
-        """Take the columns of a frame or of a mapping; only winner and loser must be there."""
+        """Return the comparisons in a frame or a mapping; only winner and loser are needed."""
         columns = frame_columns(frame, (winner, loser), (tie, weight, judge, context))
         return cls.from_columns(
             columns[winner],
@@ -139,8 +138,8 @@ class Comparisons:
             context=columns.get(context),
         )
 
-    def take(self, rows: Any) -> Comparisons:
-        """Some of the comparisons, of the same items and judges; a mask or row numbers."""
+    def take(self, rows: Bools | Ints) -> Comparisons:
+        """Return some of the comparisons, by a mask or row numbers; items and judges stay."""
         return replace(
             self,
             winner=self.winner[rows],
@@ -152,7 +151,7 @@ class Comparisons:
         )
 
     def directed(self) -> tuple[Ints, Ints, Floats, Ints]:
-        """Every comparison as wins: high, low, weight, row; a tie is half a win each way."""
+        """Return comparisons as wins: high, low, weight, row; a tie is half a win each way."""
         rows = np.arange(len(self))
         ties = np.flatnonzero(self.tie)
         half = np.where(self.tie, 0.5, 1.0) * self.weight
@@ -162,12 +161,6 @@ class Comparisons:
             np.concatenate((half, half[ties])),
             np.concatenate((rows, ties)),
         )
-
-
-def _check_length(name: str, column: Sequence[Any] | None, n: int) -> None:
-    if column is not None and len(column) != n:
-        raise DataError(f"{name} must have a value for each of the {n} comparisons. "
-                        f"Got {len(column)}.")  # fmt: skip
 
 
 def _check_weights(weights: Floats) -> None:
@@ -182,10 +175,8 @@ def _check_weights(weights: Floats) -> None:
         raise DataError("the weights of the comparisons must add up to a finite number above 0.")
 
 
-def _codes(column: Sequence[Any] | None) -> tuple[tuple[str, ...], Ints | None]:
-    if column is None:
-        return (), None
-    texts = [str(one) for one in column]
+def _places(texts: list[str]) -> tuple[tuple[str, ...], Ints]:
+    """Return the distinct texts, sorted, and the place of each text among them."""
     names = sorted(set(texts))
     place = {name: k for k, name in enumerate(names)}
-    return tuple(names), np.array([place[one] for one in texts], np.int64)
+    return tuple(names), np.array([place[text] for text in texts], np.int64)

@@ -7,12 +7,15 @@ from typing import Any
 
 from crucial.data.words import shown
 from crucial.errors import DataError
+from crucial.types import FrameLike
 
 __all__ = ["frame_columns"]
 
 
 def frame_columns(
-    frame: Any, needed: Sequence[str], extra: Sequence[str] = ()
+    frame: FrameLike | Mapping[str, Sequence[object]],
+    needed: Sequence[str],
+    extra: Sequence[str] = (),
 ) -> dict[str, list[Any]]:
     """Return columns of a frame (pandas, polars, pyarrow) or of a mapping, as lists.
 
@@ -30,7 +33,7 @@ def frame_columns(
     else:
         import narwhals as nw
 
-        data = nw.from_native(frame, eager_only=True)
+        data: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True, pass_through=False)
         names = data.columns
         columns = {name: data[name].to_list() for name in (*needed, *extra) if name in names}
     for name in needed:

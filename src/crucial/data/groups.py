@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.types import Bools, Floats, Ids, Ints, VectorLike
+from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 
 __all__ = ["Groups", "as_array"]
 
 
-def as_array(values: VectorLike, name: str) -> NDArray[Any]:
+def as_array(values: TableLike, name: str) -> NDArray[Any]:
     """Return a list, an array or a column of a frame as an array."""
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())

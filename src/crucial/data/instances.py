@@ -1,4 +1,4 @@
-"""Instances: the rows to be ranked and the features that rank them.
+"""Instances: the rows to rank and their features.
 
 A feature that is NaN for a row abstains on it. In sparse input an entry that is not
 stored is the number 0, not an abstention.
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from crucial.data.groups import as_array
 from crucial.data.memory import free_memory
 from crucial.errors import DataError, DataTypeError
-from crucial.types import Floats, Ints
+from crucial.types import Floats, Ints, Numbers, Reals, TableLike
 
 __all__ = ["Instances"]
 
 _NUMBERS = "fiub"
 
-# What a feature of sparse input costs that has no entry at all.
-_BYTES_A_FEATURE = 64
+# Memory of a feature of sparse input without any entry.
+_BYTES_PER_FEATURE = 64
 
 
 @dataclass(frozen=True)
@@ -33,26 +33,26 @@ class Instances:
     Attributes
     ----------
     table : array of shape (n_rows, n_features), or scipy CSC array of that shape
-        Kept in the number type it came in; nothing is copied that need not be.
+        In the number type of the input; nothing is copied that need not be.
     names : tuple of str, or None
-        Feature names, where the input had them.
+        Feature names, if the input had them.
     """
 
     table: Any
     names: tuple[str, ...] | None = None
 
     @classmethod
-    def from_input(cls, X: Any) -> Instances:
+    def from_input(cls, X: TableLike) -> Instances:
         """Check an array, a scipy sparse matrix or a pandas / polars / pyarrow frame."""
         if isinstance(X, cls):
             return X
-        if isinstance(X, np.ma.MaskedArray):  # what is masked has no value: the feature abstains
+        if isinstance(X, np.ma.MaskedArray):  # (a masked value is missing)
             X = np.ma.filled(X.astype(np.float64), np.nan)
         if isinstance(X, np.ndarray):
             return cls(_checked_array(X))
         if hasattr(X, "tocsc") and hasattr(X, "nnz"):
             return cls(_checked_sparse(X))
-        if hasattr(X, "collect"):  # (to ask it for its columns would already be work)
+        if hasattr(X, "collect"):  # (its columns are not computed yet)
             raise DataTypeError(f"Input X is a {type(X).__name__}; call its collect() first.")
         frame = _as_frame(X)
         if frame is not None:
@@ -81,18 +81,18 @@ class Instances:
         return not isinstance(self.table, np.ndarray)
 
     def name(self, feature: int) -> str:
-        """How to call a feature in messages."""
+        """Return a feature as messages name it."""
         return repr(self.names[feature]) if self.names is not None else str(feature)
 
-    def column(self, feature: int, rows: NDArray[np.integer] | None = None) -> NDArray[Any]:
-        """Values of a feature for the given rows, as a fresh array of floats.
+    def column(self, feature: int, rows: NDArray[np.integer] | None = None) -> Reals:
+        """Return the values of a feature for the given rows, as a fresh array of floats.
 
         Raises
         ------
         DataError
             If a value is infinite; row and column are named.
         """
-        whole: NDArray[Any]
+        whole: Numbers
         if self.is_sparse:
             a, b = self.table.indptr[feature], self.table.indptr[feature + 1]
             whole = np.zeros(self.n_rows, self.table.dtype)
@@ -109,11 +109,11 @@ class Instances:
 
     def checked(
         self, values: NDArray[Any], feature: int, rows: NDArray[np.integer] | None
-    ) -> NDArray[Any]:
-        """Return the values as floats; refuse infinite ones."""
+    ) -> Reals:
+        """Return values as floats; infinite ones are refused."""
         if values.dtype.kind != "f" or values.dtype.itemsize not in (4, 8):
             values = values.astype(np.float64)
-        # The sum of finite numbers is rarely infinite: one cheap look, then a close one.
+        # The sum of finite numbers is rarely infinite: a cheap test, then a thorough one.
         with np.errstate(over="ignore", invalid="ignore"):
             suspicious = not np.isfinite(values.sum())
         if suspicious and np.isinf(values).any():
@@ -127,7 +127,7 @@ class Instances:
         return values
 
     def columns_of(self, names: Sequence[str]) -> list[int]:
-        """Numbers of the named features."""
+        """Return the numbers of the named features."""
         if self.names is None:
             raise DataError("these instances have no feature names")
         where = {name: j for j, name in enumerate(self.names)}
@@ -152,7 +152,8 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         )
 
 
-def _checked_array(X: NDArray[Any]) -> NDArray[Any]:
+def _checked_array(X: NDArray[Any]) -> Numbers:
+    """Refuse a wrong shape or type; convert to numbers of native byte order."""
     if X.dtype.kind == "c":
         raise DataError("Complex data not supported: features must be real numbers.")
     _check_shape(X.shape)
@@ -166,6 +167,7 @@ def _checked_array(X: NDArray[Any]) -> NDArray[Any]:
 
 
 def _numbers_from_objects(X: NDArray[Any]) -> Floats:
+    """Convert objects or text to floats; the first cell that is no number is named."""
     if X.dtype.kind in "mM":  # (NumPy would count ticks, and take NaT for a large number)
         raise DataTypeError(f"Input X of dtype {X.dtype} cannot be read as numbers.")
     try:
@@ -186,6 +188,7 @@ def _numbers_from_objects(X: NDArray[Any]) -> Floats:
 
 
 def _checked_sparse(X: Any) -> Any:
+    """Convert to compressed sparse columns without duplicates."""
     from scipy.sparse import csc_array
 
     if X.dtype.kind == "c":
@@ -200,19 +203,19 @@ def _checked_sparse(X: Any) -> Any:
 
 
 def _check_width(n_features: int) -> None:
-    """Refuse what one mistyped index makes of a file, before memory is taken for it."""
-    needed = n_features * _BYTES_A_FEATURE
-    there = free_memory()
-    if there is not None and needed > there // 2:
+    """Refuse the width that one mistyped index gives a file, before memory is allocated."""
+    needed = n_features * _BYTES_PER_FEATURE
+    free = free_memory()
+    if free is not None and needed > free // 2:
         raise DataError(
             f"Sparse input of {n_features:,} features would take {needed / 2**30:.1f} GiB even if "
-            f"they were empty, more than half of the {there / 2**30:.1f} GiB of free memory. Is an "
+            f"they were empty, more than half of the {free / 2**30:.1f} GiB of free memory. Is an "
             "index mistyped? Otherwise number the features without gaps."
         )
 
 
 def _as_frame(X: Any) -> Any:
-    """The narwhals frame around X, or None if X is not a frame."""
+    """Return the narwhals frame around X, or None if X is no frame."""
     if not (hasattr(X, "columns") or hasattr(X, "column_names")):
         return None
     import narwhals as nw
@@ -225,10 +228,11 @@ def _as_frame(X: Any) -> Any:
 
 
 def _from_frame(frame: Any) -> Instances:
+    """Convert a narwhals frame; a column that is not numeric is refused by name."""
     names = list(frame.columns)
     _check_shape(frame.shape)
     kinds = {str(kind) for kind in frame.schema.dtypes()}
-    if kinds in ({"Float64"}, {"Float32"}):  # nothing to look at column by column
+    if kinds in ({"Float64"}, {"Float32"}):  # (no column needs a check of its own)
         whole = np.asarray(frame.to_numpy())
         if whole.dtype.kind == "f":
             return Instances(_checked_array(whole), _string_names(names))
@@ -248,7 +252,7 @@ def _from_frame(frame: Any) -> Instances:
     return Instances(table, _string_names(names))
 
 
-def _as_numbers(series: Any) -> NDArray[Any]:
+def _as_numbers(series: Any) -> Reals:
     if str(series.dtype) != "Boolean":
         return np.asarray(series.to_numpy())
     import narwhals as nw

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,16 +19,16 @@ Order = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rankings:
-    """Rankings of items, full or partial, each with the number of its voters.
+    """Rankings of items, full or partial, and the number of voters of each.
 
     Attributes
     ----------
     items : tuple of str
     orders : tuple of orders
         Each a tuple of groups, best first; a group is a tuple of places in ``items``,
-        tied where it has several. An item that is not in an order was not ranked by it.
+        tied where it has several. An item that is not in an order is not ranked in it.
     count : float64 array
-        How many voters gave each order.
+        Number of voters of each order.
     """
 
     items: tuple[str, ...]
@@ -54,9 +53,9 @@ class Rankings:
 
     @classmethod
     def from_orders(
-        cls, orders: Sequence[Sequence[Any]], count: Sequence[float] | None = None
+        cls, orders: Sequence[Sequence[object]], count: Sequence[float] | None = None
     ) -> Rankings:
-        """Take rankings of names, best first; a set, list or tuple inside one is a tie.
+        """Return rankings of names, best first; a set, list or tuple inside one is a tie.
 
         Examples
         --------
@@ -74,17 +73,17 @@ class Rankings:
         ]
         names = sorted({name for order in groups for group in order for name in group})
         place = {name: k for k, name in enumerate(names)}
-        made = [
+        placed = [
             tuple(tuple(sorted(place[name] for name in group)) for group in order)
             for order in groups
         ]
-        return cls.from_places(tuple(names), made, count)
+        return cls.from_places(tuple(names), placed, count)
 
     @classmethod
     def from_places(
         cls, items: tuple[str, ...], orders: Sequence[Order], count: Sequence[float] | None
     ) -> Rankings:
-        """Take rankings of places in ``items`` and check them."""
+        """Return rankings of places in ``items``, checked."""
         if not orders:
             raise DataError("there is no ranking.")
         counts = np.ones(len(orders)) if count is None else np.array(count, np.float64)
@@ -103,7 +102,7 @@ class Rankings:
         return cls(items, tuple(orders), counts)
 
     def above(self) -> Floats:
-        """Voters who put item i above item j, as a matrix."""
+        """Return a matrix of the numbers of voters who rank item i above item j."""
         n = len(self.items)
         matrix = np.zeros((n, n))
         for order, count in zip(self.orders, self.count.tolist()):

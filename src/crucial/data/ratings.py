@@ -1,29 +1,29 @@
-"""Who rated what, and how: tables of user, item and rating."""
+"""Tables of user, item and rating."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.files import PathLike
 from crucial.data.frames import frame_columns
 from crucial.data.words import as_ids
 from crucial.errors import Argument, DataError, FileError, Message
 from crucial.parameters import check, one_of
-from crucial.types import Floats, Ints
+from crucial.types import Floats, FrameLike, Ids, Ints
 
-__all__ = ["Ratings", "checked_ratings"]
+__all__ = ["NO_RATING", "Ratings", "checked_ratings"]
+
+NO_RATING = "there is no rating."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ratings:
-    """Ratings of items by users, at most one of each by each.
+    """Ratings of items by users, at most one per user and item.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class Ratings:
     Ratings(3 by 2 users of 2 items)
     """
 
-    user: NDArray[Any]
-    item: NDArray[Any]
+    user: Ids
+    item: Ids
     rating: Floats
 
     def __len__(self) -> int:
@@ -51,9 +51,9 @@ class Ratings:
     @classmethod
     def from_columns(
         cls,
-        user: Sequence[Any],
-        item: Sequence[Any],
-        rating: Sequence[Any],
+        user: Sequence[object],
+        item: Sequence[object],
+        rating: Sequence[float] | Floats,
         *,
         duplicates: str = "refuse",
     ) -> Ratings:
@@ -74,34 +74,34 @@ class Ratings:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: FrameLike | Mapping[str, Sequence[object]],
         *,
         user: str = "user",
         item: str = "item",
         rating: str = "rating",
         duplicates: str = "refuse",
     ) -> Ratings:
-        """Take three columns of a pandas, polars or pyarrow frame."""
+        """Return the ratings in three columns of a frame (pandas, polars, pyarrow) or a mapping."""
         columns = frame_columns(frame, (user, item, rating))
         return cls.from_columns(
             columns[user], columns[item], columns[rating], duplicates=duplicates
         )
 
     @cached_property
-    def _user_codes(self) -> tuple[NDArray[Any], Ints]:
+    def _user_codes(self) -> tuple[Ids, Ints]:
         return np.unique(self.user, return_inverse=True)
 
     @cached_property
-    def _item_codes(self) -> tuple[NDArray[Any], Ints]:
+    def _item_codes(self) -> tuple[Ids, Ints]:
         return np.unique(self.item, return_inverse=True)
 
     @property
-    def users(self) -> NDArray[Any]:
+    def users(self) -> Ids:
         """The users, ascending."""
         return self._user_codes[0]
 
     @property
-    def items(self) -> NDArray[Any]:
+    def items(self) -> Ids:
         """The items, ascending."""
         return self._item_codes[0]
 
@@ -116,40 +116,36 @@ class Ratings:
         return self._item_codes[1]
 
     @cached_property
-    def _places(self) -> dict[str, dict[str, int]]:
-        both = (("user", self.users), ("item", self.items))
-        return {what: {str(one): k for k, one in enumerate(ids)} for what, ids in both}
+    def _place_of_user(self) -> dict[str, int]:
+        return {str(user): place for place, user in enumerate(self.users)}
 
-    def place_of_user(self, user: Any) -> int:
-        """Place of a user in ``users``; an unknown one is answered with the close ones."""
-        return self._place("user", user)
+    @cached_property
+    def _place_of_item(self) -> dict[str, int]:
+        return {str(item): place for place, item in enumerate(self.items)}
 
-    def place_of_item(self, item: Any) -> int:
-        """Place of an item in ``items``; an unknown one is answered with the close ones."""
-        return self._place("item", item)
+    def place_of_user(self, user: object) -> int:
+        """Return the place of a user in ``users``; errors name similar users."""
+        return _place("user", str(user), self._place_of_user)
 
-    def has_item(self, item: Any) -> bool:
-        """Whether anybody rated an item."""
-        return str(item) in self._places["item"]
+    def place_of_item(self, item: object) -> int:
+        """Return the place of an item in ``items``; errors name similar items."""
+        return _place("item", str(item), self._place_of_item)
 
-    def _place(self, what: str, wanted: Any) -> int:
-        places = self._places[what]
-        found = places.get(str(wanted))
-        if found is not None:
-            return found
-        close = difflib.get_close_matches(str(wanted), list(places), n=5)
-        if not close:
-            close = list(places)[:5]
-            raise DataError(
-                f"there is no {what} {str(wanted)!r}; the first of {len(places)} are "
-                f"{', '.join(map(repr, close))}."
-            )
-        raise DataError(
-            f"there is no {what} {str(wanted)!r}; close are {', '.join(map(repr, close))}."
-        )
+    def has_item(self, item: object) -> bool:
+        """Return whether an item has a rating."""
+        return str(item) in self._place_of_item
 
 
-def _ids(column: Sequence[Any]) -> NDArray[Any]:
+def _place(what: str, wanted: str, places: dict[str, int]) -> int:
+    if wanted in places:
+        return places[wanted]
+    close = difflib.get_close_matches(wanted, list(places), n=5)
+    which = "close are" if close else f"the first of {len(places)} are"
+    listed = ", ".join(map(repr, close or list(places)[:5]))
+    raise DataError(f"there is no {what} {wanted!r}; {which} {listed}.", value=wanted)
+
+
+def _ids(column: Sequence[object]) -> Ids:
     array = np.asarray(column)
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
@@ -163,7 +159,7 @@ def _ids(column: Sequence[Any]) -> NDArray[Any]:
 def checked_ratings(
     ratings: Ratings, path: PathLike | None, lines: Ints | None, rule: str
 ) -> Ratings:
-    """Refuse what cannot be learned from; ``lines`` are those of a file."""
+    """Refuse ratings that cannot be learned from; ``lines`` are those of a file."""
     check("read_ratings", "duplicates", rule, one_of("refuse", "last"))
     sizes = {len(ratings.user), len(ratings.item), len(ratings.rating)}
     if len(sizes) > 1:
@@ -175,8 +171,7 @@ def checked_ratings(
         return FileError(path, text, int(lines[row]), remedy=remedy)
 
     if len(ratings) == 0:
-        text = "there is no rating."
-        raise DataError(text) if path is None else FileError(path, text)
+        raise DataError(NO_RATING) if path is None else FileError(path, NO_RATING)
     bad = np.flatnonzero(~np.isfinite(ratings.rating))
     if len(bad):
         value = ratings.rating[bad[0]]

@@ -65,9 +65,9 @@ def test_names_and_chosen_columns(tmp_path):
     [
         ("", r"ratings: is empty"),
         ("user,item,rating\n", r"ratings: there is no rating"),
-        ("1\t2\t3\n1\t2\n", r"line 2: user, item and rating were expected. Got '1\\t2'"),
-        ("1,2,3\n1,3,four\n", r"line 2: user, item and rating were expected. Got '1\\t3\\tfour'"),
-        ("1,2,3\n\n,3,4\n", r"line 3: user, item and rating were expected"),
+        ("1\t2\t3\n1\t2\n", r"line 2: expected user, item and rating. Got '1\\t2'"),
+        ("1,2,3\n1,3,four\n", r"line 2: expected user, item and rating. Got '1\\t3\\tfour'"),
+        ("1,2,3\n\n,3,4\n", r"line 3: expected user, item and rating"),
         ("1,2,3\n1,3,nan\n", r"line 2: a rating must be a finite number. Got nan"),
         ("1,2,3\n1,3,1e999\n", r"line 2: a rating must be a finite number. Got inf"),
         ("1,2,3\n2,2,4\n1,2,5\n", r"line 3: user '1' rated item '2' in line 1 already"),
@@ -132,7 +132,7 @@ def test_titles(tmp_path):
     path.write_text("1::Heat::Action\n")
     assert read_titles(path) == {"1": "Heat"}
     path.write_text("1\n")
-    with pytest.raises(FileError, match="line 1: an item and its title were expected"):
+    with pytest.raises(FileError, match="line 1: expected an item and its title"):
         read_titles(path)
 
 
@@ -142,7 +142,7 @@ def test_own_ratings_come_back(tmp_path):
     write_own_ratings(path, own)
     assert read_own_ratings(path) == own
     path.write_text("alien,5\nalien,four\n")
-    with pytest.raises(FileError, match="line 2: an item and a finite rating were expected"):
+    with pytest.raises(FileError, match="line 2: expected an item and a finite rating"):
         read_own_ratings(path)
 
 

@@ -1,13 +1,12 @@
-"""Files of ratings, of items' titles, and of one person's own ratings."""
+"""Files of ratings, of titles of items, and of one user's own ratings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, Literal
+from itertools import chain, repeat
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.files import PathLike, atomic_write, open_bytes
 from crucial.data.formats.cells import (
@@ -17,13 +16,14 @@ from crucial.data.formats.cells import (
     missing_column,
     text_lines,
 )
-from crucial.data.ratings import Ratings, checked_ratings
+from crucial.data.ratings import NO_RATING, Ratings, checked_ratings
 from crucial.data.words import as_ids, shown, to_number
 from crucial.errors import FileError
+from crucial.types import Ids
 
 __all__ = ["read_own_ratings", "read_ratings", "read_titles", "write_own_ratings"]
 
-# What headers call them, in small letters without "_" and without what follows ":".
+# Names in headers, in lower case, without "_" and without what follows ":".
 _USUAL_NAMES = {
     "user": ("user", "userid", "viewer", "person", "member"),
     "item": ("item", "itemid", "movie", "movieid", "film", "filmid", "product", "book"),
@@ -75,7 +75,7 @@ def _records(path: PathLike) -> Iterator[tuple[int, list[str]]]:
 
 
 class _Codes(dict[str, int]):
-    """Numbers the texts of ids that it is asked for, in their order."""
+    """Number ids by their text, in the order they are looked up."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,13 +90,13 @@ class _Codes(dict[str, int]):
         self[text] = self[plain] if plain != text else len(self.names) - 1
         return self[text]
 
-    def of(self, codes: list[int]) -> NDArray[Any]:
-        """The ids of codes."""
+    def of(self, codes: list[int]) -> Ids:
+        """Return the ids of codes."""
         return as_ids(self.names)[np.array(codes, np.int64)]
 
 
 class _Numbers(dict[str, float]):
-    """Numbers of the texts that it is asked for."""
+    """The numbers of texts, each read once."""
 
     def __missing__(self, text: str) -> float:
         value = to_number(text.strip())
@@ -116,7 +116,7 @@ def read_ratings(
 
     Cells are separated by a tab, ``::``, ``|``, comma or semicolon. A first line without any
     number names the columns; they are found by the usual names (user, userId, user_id:token;
-    item, movieId, film; rating, stars), else the first three are taken, as in ``u.data``.
+    item, movieId, film; rating, stars); otherwise the first three are used, as in ``u.data``.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def read_ratings(
     columns : three str, optional
         Names of the columns of user, item and rating.
     duplicates : {"refuse", "last"}
-        Where a user rated an item twice: an error that names both lines, or the later one
+        Where a user rated an item twice: an error that names both lines, or the later rating
         counts.
 
     Raises
@@ -142,7 +142,7 @@ def read_ratings(
     ...     read_ratings(name)
     Ratings(2 by 2 users of 1 items)
     """
-    # Ids and ratings come again and again: each is looked at once.
+    # Ids and ratings repeat: each text is read once.
     users, items, values = _Codes(), _Codes(), _Numbers()
     user_codes: list[int] = []
     item_codes: list[int] = []
@@ -151,7 +151,7 @@ def read_ratings(
     rows = _records(path)
     first = next(rows, None)
     if first is None:
-        raise FileError(path, "there is no rating.")
+        raise FileError(path, NO_RATING)
     names = [cell.strip() for cell in first[1]]
     named = all(to_number(name) is None for name in names)
     if columns is not None and not named:
@@ -162,10 +162,9 @@ def read_ratings(
             user, item = users[cells[at_user]], items[cells[at_item]]
             value = values[cells[at_rating]]
         except (IndexError, ValueError):
-            line = shown("\t".join(cells), 60)
-            raise FileError(
-                path, f"user, item and rating were expected. Got {line}.", number
-            ) from None
+            got = shown("\t".join(cells), 60)
+            problem = f"expected user, item and rating. Got {got}."
+            raise FileError(path, problem, number) from None
         user_codes.append(user)
         item_codes.append(item)
         ratings.append(value)
@@ -175,7 +174,7 @@ def read_ratings(
 
 
 def read_titles(path: PathLike) -> dict[str, str]:
-    """Read what items are called: the first column is the item, the second its title.
+    """Read the titles of items: the first column is the item, the second its title.
 
     A CSV, TSV, or MovieLens' ``u.item``, ``movies.dat`` or ``movies.csv``. A first line whose
     first cell is an item's usual name (item, movieId, ...) is left out.
@@ -191,20 +190,17 @@ def read_titles(path: PathLike) -> dict[str, str]:
     {'11': 'American President, The (1995)'}
     """
     titles: dict[str, str] = {}
-    first = True
-    for number, cells in _records(path):
+    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path)):
         if len(cells) < 2:
-            raise FileError(path, f"an item and its title were expected. Got {shown(cells[0])}.",
-                            number)  # fmt: skip
-        header = first and _plain_name(cells[0]) in _USUAL_NAMES["item"]
-        first = False
-        if not header:
+            problem = f"expected an item and its title. Got {shown(cells[0])}."
+            raise FileError(path, problem, line)
+        if not (first and _plain_name(cells[0]) in _USUAL_NAMES["item"]):
             titles[cells[0].strip()] = cells[1].strip()
     return titles
 
 
 def read_own_ratings(path: PathLike) -> dict[str, float]:
-    """Read one person's ratings: lines of item and rating; a later line counts.
+    """Read one user's ratings: lines of item and rating; the last line of an item counts.
 
     Examples
     --------
@@ -217,16 +213,13 @@ def read_own_ratings(path: PathLike) -> dict[str, float]:
     {'alien': 5.0, 'antz': 2.0}
     """
     own: dict[str, float] = {}
-    first = True
-    for number, cells in _records(path):
+    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path)):
         value = to_number(cells[1].strip()) if len(cells) > 1 else None
-        header = first and value is None and _plain_name(cells[0]) in _USUAL_NAMES["item"]
-        first = False
-        if header:
+        if first and value is None and _plain_name(cells[0]) in _USUAL_NAMES["item"]:
             continue
         if value is None or not np.isfinite(value) or not cells[0].strip():
-            line = shown("\t".join(cells), 60)
-            raise FileError(path, f"an item and a finite rating were expected. Got {line}.", number)
+            got = shown("\t".join(cells), 60)
+            raise FileError(path, f"expected an item and a finite rating. Got {got}.", line)
         own[cells[0].strip()] = value
     return own
 
