@@ -23,9 +23,11 @@ message is made of in fields, so that a caller can add a place (`DataError.in_fi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any, Self
 
 __all__ = [
     "Argument",
@@ -80,19 +82,13 @@ class Message(str):
     def __new__(cls, *parts: str | Argument) -> Message:
         """Join the parts to one text."""
         message = super().__new__(cls, "".join(map(str, parts)))
-        message.parts = parts
+        flat = (part.parts if isinstance(part, Message) else (part,) for part in parts)
+        message.parts = tuple(chain.from_iterable(flat))
         return message
 
     def spelled(self, spell: Callable[[Argument], str]) -> str:
         """Return the text with every argument as ``spell`` writes it."""
-        return "".join(
-            spell(part)
-            if isinstance(part, Argument)
-            else part.spelled(spell)
-            if isinstance(part, Message)
-            else part
-            for part in self.parts
-        )
+        return "".join(spell(part) if isinstance(part, Argument) else part for part in self.parts)
 
 
 class CrucialError(Exception):
@@ -142,10 +138,9 @@ class CrucialError(Exception):
         return _restore, (type(self), self.args, self.__dict__)
 
 
-_AnError = TypeVar("_AnError", bound=CrucialError)
-
-
-def _restore(kind: type[_AnError], args: tuple[object, ...], fields: dict[str, object]) -> _AnError:
+def _restore(
+    kind: type[CrucialError], args: tuple[object, ...], fields: dict[str, object]
+) -> CrucialError:
     """Make an unpickled error without calling its constructor."""
     error = kind.__new__(kind, *args)
     error.__dict__.update(fields)
@@ -187,23 +182,17 @@ class DataError(CrucialError, ValueError):
     """Rows, labels, ids or ratings cannot be learned from or ranked."""
 
     def in_file(self, path: object) -> FileError:
-        """Return the same error as one about a file; an error that names a file stays as it is."""
+        """Return the same error as one about a file."""
         return FileError(
-            path,
-            self.problem,
-            remedy=self.remedy,
-            parameter=self.parameter,
-            value=self.value,
+            path, self.problem, remedy=self.remedy, parameter=self.parameter, value=self.value
         )
 
-    def about(self, subject: str) -> DataError:
+    def about(self, subject: str) -> Self:
         """Return the same error with its subject in front: a task, a run, an eval set."""
-        return type(self)(
-            Message(f"{subject}: ", self.problem),
-            remedy=self.remedy,
-            parameter=self.parameter,
-            value=self.value,
-        )
+        changed = copy(self)
+        changed.problem = Message(f"{subject}: ", self.problem)
+        changed.args = (str(changed.message),)
+        return changed
 
 
 class DataTypeError(DataError, TypeError):
@@ -242,14 +231,6 @@ class FileError(DataError):
         line = "" if self.line is None else f", line {self.line}"
         column = "" if self.column is None else f", column {self.column}"
         return self.path + line + column
-
-    def in_file(self, path: object) -> FileError:
-        """Return the error itself: the file it names is the one."""
-        return self
-
-    def about(self, subject: str) -> FileError:
-        """Return the error itself: its file says what it is about."""
-        return self
 
 
 class ModelFileError(CrucialError, ValueError):
@@ -294,22 +275,21 @@ class DataWarning(UserWarning):
 
 
 @contextmanager
-def in_file(path: object) -> Iterator[None]:
+def _restated(restate: Callable[[DataError], DataError]) -> Iterator[None]:
+    """Restate every `DataError` raised inside that does not name a file."""
+    try:
+        yield
+    except FileError:
+        raise
+    except DataError as error:
+        raise restate(error) from error
+
+
+def in_file(path: object) -> AbstractContextManager[None]:
     """Name the file in every `DataError` raised inside that does not name one."""
-    try:
-        yield
-    except DataError as error:
-        if isinstance(error, FileError):
-            raise
-        raise error.in_file(path) from error
+    return _restated(lambda error: error.in_file(path))
 
 
-@contextmanager
-def about(subject: str) -> Iterator[None]:
+def about(subject: str) -> AbstractContextManager[None]:
     """Put the subject in front of every `DataError` raised inside that does not name a file."""
-    try:
-        yield
-    except DataError as error:
-        if isinstance(error, FileError):
-            raise
-        raise error.about(subject) from error
+    return _restated(lambda error: error.about(subject))

@@ -12,14 +12,13 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import BinaryIO, TypeVar, cast
 
 from crucial.errors import FileError
+from crucial.types import PathLike
 
-__all__ = ["ByteSource", "PathLike", "atomic_write", "open_bytes", "os_reason", "sync_folder"]
+__all__ = ["ByteSource", "atomic_write", "open_bytes", "os_reason", "sync_folder"]
 
-PathLike = str | os.PathLike[str]
 T = TypeVar("T")
 
 _GZIP = b"\x1f\x8b"
@@ -66,9 +65,8 @@ class ByteSource:
             start = self._guarded(raw.peek, 6)
             for magic, packing in _OTHER_PACKINGS.items():
                 if start.startswith(magic):
-                    raise FileError(
-                        self.path, f"is packed with {packing}; only gzip is read. Unpack it first."
-                    )
+                    problem = f"is packed with {packing}; only gzip is read. Unpack it first."
+                    raise FileError(self.path, problem)
             if start.startswith(_GZIP):
                 self._stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw, mode="rb"))
         except FileError:
@@ -79,9 +77,8 @@ class ByteSource:
         try:
             return action(*arguments)
         except EOFError as error:
-            raise FileError(
-                self.path, "the gzip data end too early: the file is cut short. Fetch it again."
-            ) from error
+            problem = "the gzip data end too early: the file is cut short. Fetch it again."
+            raise FileError(self.path, problem) from error
         except (gzip.BadGzipFile, zlib.error) as error:
             raise FileError(self.path, f"the gzip data are damaged ({error}).") from error
         except OSError as error:
@@ -103,7 +100,7 @@ class ByteSource:
         return self._guarded(stream.peek, size)[:size]
 
     def lines(self) -> Iterator[bytes]:
-        """Give line after line, each with its end."""
+        """Yield the lines, each with its end."""
         buffered = io.BufferedReader(cast(io.RawIOBase, _Raw(self)), 1 << 16)
         return iter(buffered.readline, b"")
 
@@ -115,17 +112,12 @@ class ByteSource:
     def __enter__(self) -> ByteSource:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
 
 class _Raw(io.RawIOBase):
-    """A `ByteSource` in the form the standard library's buffers want."""
+    """A `ByteSource` in the form that the buffers of the standard library need."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -176,7 +168,7 @@ def sync_folder(folder: str) -> None:
 
 @contextmanager
 def _packed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
-    """Pack with gzip where the name asks for it; no time stamp, so same data, same bytes."""
+    """Pack with gzip if the name ends in .gz; without time stamp: same data, same bytes."""
     if path.lower().endswith(".gz"):
         with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as packed:
             yield cast(BinaryIO, packed)
@@ -185,7 +177,7 @@ def _packed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
 
 
 def _old_mode(path: str) -> int | None:
-    """Mode of what is there now, None where nothing is; refuse what cannot be written."""
+    """Return the mode of the present file, None if there is none; refuse one that is read-only."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:

@@ -138,6 +138,7 @@ class Instances:
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse a shape that is no table, in scikit-learn's words."""
     if len(shape) != 2:
         raise DataError(
             f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. "

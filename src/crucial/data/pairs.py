@@ -69,6 +69,7 @@ class PairTable:
         return self._by_item(n_rows, as_array(item, "item"))
 
     def _by_number(self, n_rows: int) -> Ints:
+        """Return pairs that name row numbers."""
         ids = np.column_stack([self.winner, self.loser])
         if ids.dtype.kind not in "iu":
             text = next(name for name in ids.ravel() if isinstance(name, str))
@@ -86,6 +87,7 @@ class PairTable:
         return table
 
     def _by_item(self, n_rows: int, item: Ids) -> Ints:
+        """Return the rows of pairs that name items, each of exactly one row."""
         if len(item) != n_rows:
             raise DataError(f"item must have an id for each of the {n_rows} rows. Got {len(item)}.")
         places: dict[str, list[int]] = {}

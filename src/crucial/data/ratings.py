@@ -9,12 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
-from crucial.data.files import PathLike
 from crucial.data.frames import frame_columns
 from crucial.data.words import as_ids
 from crucial.errors import Argument, DataError, FileError, Message
 from crucial.parameters import check, one_of
-from crucial.types import Floats, FrameLike, Ids, Ints
+from crucial.types import Floats, FrameLike, Ids, Ints, PathLike
 
 __all__ = ["NO_RATING", "Ratings", "checked_ratings"]
 

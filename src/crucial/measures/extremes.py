@@ -54,6 +54,7 @@ class _FirstRelevant(Measure):
         return 0.0
 
     def _expected(self, blocks: TieBlocks, good: Floats, n_queries: int) -> Floats:
+        """Return the expected worth per query, from the first block with a relevant item."""
         out = np.full(n_queries, self.never)
         inside = blocks.sums(good)
         some = np.flatnonzero(inside > 0)

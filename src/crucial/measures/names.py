@@ -66,6 +66,7 @@ def _read_options(typed: str, family: Family, text: str) -> tuple[dict[str, Any]
 
 
 def _parse(typed: str) -> Measure:
+    """Return the measure that a name in the grammar stands for."""
     text = "".join(typed.split()).lower()
     match = _FORM.fullmatch(text)
     if match is None:

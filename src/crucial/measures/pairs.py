@@ -93,6 +93,7 @@ class PairMeasure(Measure):
             scale = most / most.max() if most.max() > 0 else most
 
         def count(blocks: TieBlocks) -> Floats:
+            """Count right, wrong and tied pairs per query."""
             first = runs(blocks.query)
             lists = np.append(first, len(blocks.query)).astype(np.int64)
             items = blocks.items

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
@@ -26,7 +25,7 @@ from crucial.model.weak import (
     Vote,
     WeakRankerLike,
 )
-from crucial.types import Floats, Ints, TableLike
+from crucial.types import Floats, Ints, Reals, TableLike
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
@@ -139,7 +138,7 @@ class AdditiveRanker(RoundsModel):
         # (blocks cut through queries, and no ranker here needs them)
         return np.concatenate([compact._dense_scores(block, None, n_jobs) for block in blocks])
 
-    def _dense_scores(self, X: NDArray[Any], groups: Groups | None, n_jobs: int | None) -> Floats:
+    def _dense_scores(self, X: Reals, groups: Groups | None, n_jobs: int | None) -> Floats:
         out = self._steps.scores(X, n_jobs)
         if self._terms is not None:
             out += self._terms.scores(X, groups, n_jobs)
@@ -172,7 +171,8 @@ class AdditiveRanker(RoundsModel):
             return compact._staged(instances.table[:, columns].toarray(), groups)
         return self._staged(instances.table, groups)
 
-    def _staged(self, X: NDArray[Any], groups: Groups | None) -> Iterator[Floats]:
+    def _staged(self, X: Reals, groups: Groups | None) -> Iterator[Floats]:
+        """Yield the scores of a dense table after every round."""
         ladders: dict[int, Ladder] = {}
         parts: dict[int, Floats] = {}
         rest = np.zeros(len(X))

@@ -185,6 +185,7 @@ def _ramps(model: RowModel) -> dict[int, tuple[Ramp, ...]]:
 
 
 def _direction(shape: Shape | None, ramps: tuple[Ramp, ...], rungs: tuple[Rung, ...]) -> str:
+    """Return which way the scores move as the feature rises."""
     moves = [ramp.weight for ramp in ramps]
     for rung in rungs:
         known = [centre for centre in rung.centres if centre is not None]

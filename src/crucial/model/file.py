@@ -38,7 +38,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from crucial.data.files import PathLike, atomic_write
+from crucial.data.files import atomic_write
 from crucial.errors import FileError, ModelFileError, ParameterError
 from crucial.model.payloads import (
     AdditivePayload,
@@ -52,6 +52,7 @@ from crucial.model.recognise import foreign_format
 from crucial.model.rounds import RoundsModel
 from crucial.model.text import printable
 from crucial.parameters import refuse
+from crucial.types import PathLike
 
 __all__ = ["FORMAT", "MAX_BYTES", "VERSION", "load_model", "save_model"]
 
@@ -171,6 +172,7 @@ class _Invalid(Exception):
 
 
 def _read(name: str) -> bytes:
+    """Return the content of a regular file of at most `MAX_BYTES`."""
     try:
         kind = os.stat(name).st_mode
         if stat.S_ISDIR(kind):
@@ -241,6 +243,7 @@ def _payload(model: bytes) -> Payload:
 
 
 def _check_heading(minified: bytes) -> None:
+    """Refuse another format and versions that this release cannot read."""
     try:
         heading = msgspec.json.decode(minified, type=_Heading)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:

@@ -63,6 +63,7 @@ class Terms:
 
     @cached_property
     def _parameters(self) -> tuple[Ints, Floats, Floats, Floats, Floats, Floats]:
+        """Feature, low, high, unit and default of the distinct rankers, and all weights."""
         distinct, _ = self._scaled
         low, high, default = (
             np.array([getattr(ranker, name) for ranker in distinct])

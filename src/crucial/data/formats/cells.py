@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Literal
 
-from crucial.data.files import ByteSource, PathLike, open_bytes
+from crucial.data.files import ByteSource, open_bytes
 from crucial.data.words import BOM, nul_error, shown
 from crucial.errors import DataError, FileError
+from crucial.types import PathLike
 
 __all__ = [
     "CellReader",
@@ -104,6 +105,7 @@ class CellReader:
         self.line, self.unusual = lines_before, False
 
     def _texts(self) -> Iterator[str]:
+        """Yield decoded lines; count them and note what needs a careful reader of numbers."""
         decode = self._decode
         try:
             for raw in self._lines:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crucial.data.files import PathLike
 from crucial.data.formats.cells import missing_column
 from crucial.data.words import shown, to_number
 from crucial.errors import Argument, FileError, Message, ParameterError
+from crucial.types import PathLike
 
 __all__ = ["RoleNames", "Roles", "assign_roles", "cell_error", "to_cell"]
+
+#: Roles whose usual names a file may lack, and what is then assumed.
+_MAY_BE_ABSENT = {"label": "rows have no labels", "qid": "all rows are one query"}
 
 _WORDS = {"": float("nan"), "NA": float("nan"), "true": 1.0, "false": 0.0}
 _WORDS |= {"True": 1.0, "False": 0.0}
@@ -54,25 +57,12 @@ class RoleNames:
 class Roles:
     """Number of the column of each role, None where there is none."""
 
-    label: int | None
-    qid: int | None
-    item: int | None
-    weight: int | None
     features: list[int]
     notes: list[str]
-
-
-def _find(
-    path: PathLike, line: int | None, names: Sequence[str], role: str, name: str | None
-) -> int | None:
-    """Find the column of a role. The usual names may be absent, others not."""
-    if name is None:
-        return None
-    if name in names:
-        return names.index(name)
-    if name == role and role in ("label", "qid"):
-        return None
-    raise missing_column(path, line, names, name, role)
+    label: int | None = None
+    qid: int | None = None
+    item: int | None = None
+    weight: int | None = None
 
 
 def _check_names(
@@ -107,50 +97,45 @@ def assign_roles(
     """
     default_label = wanted.label == "label" and wanted.features is None
     _check_names(path, line, names, default_label)
-    asked = {role: getattr(wanted, role) for role in ("label", "qid", "item", "weight")}
-    places = {role: _find(path, line, names, role, name) for role, name in asked.items()}
-    taken: dict[int, str] = {}
-    for role, place in places.items():
-        if place is not None:
-            if place in taken:
-                raise ParameterError(
-                    f"column {names[place]!r} cannot be both {taken[place]} and {role}."
-                )
-            taken[place] = role
-    for one in wanted.ignore:
-        place = _find(path, line, names, "ignore", one)
-        assert place is not None
-        taken.setdefault(place, "ignore")
-    notes = [
-        f"there is no column {role!r}: {what}"
-        for role, what in (("label", "rows have no labels"), ("qid", "all rows are one query"))
-        if asked[role] is not None and places[role] is None
-    ]
+
+    def place_of(role: str, name: str) -> int:
+        if name not in names:
+            raise missing_column(path, line, names, name, role)
+        return names.index(name)
+
+    places: dict[str, int] = {}
+    notes = []
+    for role in ("label", "qid", "item", "weight"):
+        name = getattr(wanted, role)
+        if name == role and role in _MAY_BE_ABSENT and name not in names:
+            notes.append(f"there is no column {role!r}: {_MAY_BE_ABSENT[role]}")
+        elif name is not None:
+            place = place_of(role, name)
+            for other, taken in places.items():
+                if taken == place:
+                    raise ParameterError(f"column {name!r} cannot be both {other} and {role}.")
+            places[role] = place
+    role_of = {place_of("ignore", name): "ignore" for name in wanted.ignore}
+    role_of |= {place: role for role, place in places.items()}
     if wanted.features is None:
-        chosen = [place for place in range(len(names)) if place not in taken]
+        features = [place for place in range(len(names)) if place not in role_of]
     else:
-        chosen = []
-        for one in wanted.features:
-            place = _find(path, line, names, "features", one)
-            assert place is not None
-            if place in taken or place in chosen:
-                as_what = taken.get(place, "feature")
-                raise ParameterError(f"features names {one!r}, which is already the {as_what}.")
-            chosen.append(place)
-    for place in chosen:
-        if not names[place]:
-            raise FileError(
-                path,
-                "this column has no name.",
-                line,
-                place + 1,
-                remedy=Message(
-                    "If it is a row number written by another program, write the file without "
-                    "it, or leave it out with ",
-                    Argument("ignore", [""]),
-                    ".",
-                ),
-            )
-    if not chosen:
+        features = []
+        for name in wanted.features:
+            place = place_of("features", name)
+            if place in role_of or place in features:
+                role = role_of.get(place, "feature")
+                raise ParameterError(f"features names {name!r}, which is already the {role}.")
+            features.append(place)
+    if not features:
         raise FileError(path, "no column is left for the features.", line)
-    return Roles(places["label"], places["qid"], places["item"], places["weight"], chosen, notes)
+    unnamed = next((place for place in features if not names[place]), None)
+    if unnamed is not None:
+        remedy = Message(
+            "If it is a row number written by another program, write the file without it, or "
+            "leave it out with ",
+            Argument("ignore", [""]),
+            ".",
+        )
+        raise FileError(path, "this column has no name.", line, unnamed + 1, remedy=remedy)
+    return Roles(features, notes, **places)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from crucial.data.comparisons import Comparisons
-from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import cell_line
 from crucial.data.formats.pairs import read_pairs
 from crucial.data.formats.text_tables import NO_ROW, TextTable, read_text_table
 from crucial.data.words import shown
 from crucial.errors import FileError, in_file
+from crucial.types import PathLike
 
 __all__ = ["comparisons_csv", "read_comparisons", "write_comparisons"]
 

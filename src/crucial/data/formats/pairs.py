@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import CellReader, text_lines
 from crucial.data.pairs import PairTable
 from crucial.data.words import as_ids, decode, finite_number, shown
 from crucial.errors import DataError, FileError
+from crucial.types import PathLike
 
 __all__ = ["read_pairs", "write_pairs"]
 

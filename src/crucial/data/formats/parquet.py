@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import PathLike, atomic_write
+from crucial.data.files import atomic_write
 from crucial.data.formats.columns import RoleNames, assign_roles
 from crucial.data.words import as_objects
 from crucial.errors import Argument, FileError, Message
-from crucial.types import Floats
+from crucial.types import Floats, PathLike
 
 __all__ = ["read_parquet", "write_parquet"]
 

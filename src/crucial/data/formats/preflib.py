@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crucial.data.files import PathLike
 from crucial.data.formats.cells import filled_lines
 from crucial.data.rankings import Order, Rankings
 from crucial.data.words import decode, shown
 from crucial.errors import FileError, in_file
+from crucial.types import PathLike
 
 __all__ = ["read_preflib"]
 
@@ -144,6 +144,7 @@ def _whole(path: PathLike, number: int, text: str, what: str) -> int:
 def _order(
     path: PathLike, number: int, text: str, n_items: int, colon: bool
 ) -> tuple[float, Order]:
+    """Read a line ``count: order`` (``count,order`` without colon)."""
     sign = ":" if colon else ","
     count, found, rest = text.partition(sign)
     if not found or not re.fullmatch(r"[0-9]{1,15}\s*", count):

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import (
     CellReader,
     cell_line,
@@ -19,7 +19,7 @@ from crucial.data.formats.cells import (
 from crucial.data.ratings import NO_RATING, Ratings, checked_ratings
 from crucial.data.words import as_ids, shown, to_number
 from crucial.errors import FileError
-from crucial.types import Ids
+from crucial.types import Ids, PathLike
 
 __all__ = ["read_own_ratings", "read_ratings", "read_titles", "write_own_ratings"]
 

@@ -8,12 +8,13 @@ import re
 from typing import Any, Literal
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import PathLike, open_bytes
+from crucial.data.files import open_bytes
 from crucial.data.formats.svmlight import read_svmlight
 from crucial.data.formats.tables import read_table
 from crucial.data.words import BOM
 from crucial.errors import Argument, FileError, Message, ParameterError
 from crucial.parameters import check, one_of
+from crucial.types import PathLike
 
 __all__ = ["find_format", "read_data"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.files import PathLike, open_bytes
+from crucial.data.files import open_bytes
 from crucial.data.words import BOM, as_objects
 from crucial.kernels.run_text import WordTable, split_lines
-from crucial.types import Bytes, Floats, Ints
+from crucial.types import Bytes, Floats, Ints, PathLike
 
 __all__ = ["CodedRun", "Words", "read_coded_runs"]
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.dtypes import float_type
+from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.svmlight_blocks import read_pieces
 from crucial.data.formats.svmlight_lines import Rules, item_of_comment
 from crucial.data.formats.svmlight_table import index_range, join_ids, join_items, make_table
@@ -19,7 +20,7 @@ from crucial.data.words import shown
 from crucial.errors import Argument, DataError, FileError, Message
 from crucial.kernels.text import MAX_INDEX
 from crucial.parameters import check, int_between, none_or, one_of, refuse
-from crucial.types import Ints
+from crucial.types import Ints, PathLike
 
 __all__ = ["read_svmlight", "write_svmlight"]
 
@@ -33,7 +34,7 @@ def read_svmlight(
     absent: Literal["zero", "missing"] = "zero",
     index_base: Literal["auto", 0, 1] = "auto",
     n_features: int | None = None,
-    dtype: Any = np.float64,
+    dtype: DTypeLike = np.float64,
     sparse: Literal["auto"] | bool = "auto",
     group_sizes: PathLike | None = None,
     n_jobs: int | None = None,
@@ -100,9 +101,16 @@ def read_svmlight(
     >>> data.y.tolist(), data.qid.tolist(), data.item.tolist(), data.feature_names
     ([2.0, 0.0], [7, 7], ['A', 'B'], ['1', '2', '3'])
     """
-    dtype = _check_options(absent, index_base, n_features, dtype, sparse)
+    owner = "read_svmlight"
+    check(owner, "absent", absent, one_of("zero", "missing"))
+    check(owner, "index_base", index_base, one_of("auto", 0, 1))
+    check(owner, "sparse", sparse, one_of("auto", True, False))
+    check(owner, "n_features", n_features, none_or(int_between(1, MAX_INDEX)))
+    if sparse is True and absent == "missing":
+        raise refuse(owner, "sparse", "'auto' or False when absent='missing'", sparse)
+    kind = float_type(owner, dtype)
     rules = Rules(low_index=1 if index_base == 1 else 0, n_features=n_features)
-    rules.limit = math.inf if dtype == np.float64 else _FLOAT32_LIMIT
+    rules.limit = math.inf if kind == np.float64 else _FLOAT32_LIMIT
     if n_features is not None:
         rules.high_index = n_features - (1 if index_base == 0 else 0)
     with open_bytes(path) as source:
@@ -113,7 +121,7 @@ def read_svmlight(
     lowest, highest = index_range(pieces)
     base = int(lowest != 0) if index_base == "auto" else index_base
     if n_features is not None and highest - base >= n_features:
-        # Only now is it known that the file counts from 0: find the line to complain about.
+        # Only now is it known that the file counts from 0: find the line to name.
         return read_svmlight(path, index_base=0, n_features=n_features, n_jobs=n_jobs)
     n_columns = highest - base + 1 if n_features is None else n_features
     if n_columns <= 0:
@@ -125,7 +133,7 @@ def read_svmlight(
     qid = join_ids(pieces) if rules.with_qid else None
     item = join_items(pieces)
     shape = (n_rows, n_columns)
-    X = make_table(path, pieces, base, shape, absent, dtype, sparse, n_jobs)
+    X = make_table(path, pieces, base, shape, absent, kind, sparse, n_jobs)
     data = Dataset(X, y, qid, item, index_base=base)
     if n_columns <= _MOST_NAMES:
         data.feature_names = [str(base + column) for column in range(n_columns)]
@@ -138,28 +146,10 @@ def read_svmlight(
     return data
 
 
-def _check_options(absent: str, index_base: Any, n_features: Any, dtype: Any, sparse: Any) -> Any:
-    """Refuse invalid options; return the dtype."""
-    owner = "read_svmlight"
-    check(owner, "absent", absent, one_of("zero", "missing"))
-    check(owner, "index_base", index_base, one_of("auto", 0, 1))
-    check(owner, "sparse", sparse, one_of("auto", True, False))
-    check(owner, "n_features", n_features, none_or(int_between(1, MAX_INDEX)))
-    if sparse is True and absent == "missing":
-        raise refuse(owner, "sparse", "'auto' or False when absent='missing'", sparse)
-    try:
-        known = np.dtype(dtype)
-    except TypeError:
-        known = np.dtype(object)
-    if known not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise refuse(owner, "dtype", "float64 or float32", dtype)
-    return known
-
-
 def _notes(
     path: PathLike, data: Dataset, base: int, absent: str, entries: int, n_missing: int
 ) -> list[str]:
-    """Say what was assumed."""
+    """Return the assumptions made in reading."""
     notes = [f"feature indices begin at {base}: column 0 is feature {base}"]
     cells = data.n_rows * data.n_features
     if entries < cells:
@@ -176,7 +166,7 @@ def _notes(
 
 
 def _hint_of_sizes(path: PathLike) -> str:
-    """Point to a file of group sizes that lies beside."""
+    """Return a hint at the file of group sizes beside the file, if there is one."""
     beside = f"{os.fspath(path)}.query"
     if not os.path.exists(beside):
         return ""
@@ -195,18 +185,12 @@ def _qid_from_sizes(path: PathLike, data: Dataset, sizes_path: PathLike) -> Ints
             if token.isdigit() and len(token) < 18 and int(token) > 0:
                 sizes.append(int(token))
             elif token:
-                raise FileError(
-                    sizes_path,
-                    f"a group size must be a whole number of at least 1. Got {shown(token)}.",
-                    number,
-                    1,
-                )
+                problem = f"a group size must be a whole number of at least 1. Got {shown(token)}."
+                raise FileError(sizes_path, problem, number, 1)
     if sum(sizes) != data.n_rows:
-        raise FileError(
-            sizes_path,
-            f"the {len(sizes)} group sizes add up to {sum(sizes)}, but {os.fspath(path)} "
-            f"has {data.n_rows} rows.",
-        )
+        problem = f"the {len(sizes)} group sizes add up to {sum(sizes)}"
+        rows = f"{os.fspath(path)} has {data.n_rows} rows"
+        raise FileError(sizes_path, f"{problem}, but {rows}.")
     return np.repeat(np.arange(len(sizes)), sizes)
 
 

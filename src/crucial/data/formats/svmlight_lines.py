@@ -261,6 +261,7 @@ def _feature_problem(token: bytes) -> str:
 
 
 def _index_problem(token: bytes, rules: Rules) -> str:
+    """Return the problem with an index that is out of range."""
     index = _to_index(token.partition(b":")[0])
     if index < rules.low_index:
         return Message(

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.files import PathLike
+from crucial.data.dtypes import FloatType
 from crucial.data.formats.svmlight_lines import Piece
 from crucial.data.words import as_ids, as_objects, decode
 from crucial.errors import Argument, FileError, Message
 from crucial.kernels.text import fill_dense
+from crucial.types import PathLike
 
 __all__ = ["index_range", "join_ids", "join_items", "make_table"]
 
@@ -58,7 +59,7 @@ def join_items(pieces: list[Piece]) -> NDArray[Any] | None:
     return as_objects(items)
 
 
-def _compressed(pieces: list[Piece], base: int, shape: tuple[int, int], dtype: Any) -> Any:
+def _compressed(pieces: list[Piece], base: int, shape: tuple[int, int], dtype: FloatType) -> Any:
     """Make the CSR array; pieces give up their arrays on the way."""
     from scipy.sparse import csr_array
 
@@ -82,7 +83,7 @@ def make_table(
     base: int,
     shape: tuple[int, int],
     absent: str,
-    dtype: Any,
+    dtype: FloatType,
     sparse: bool | str,
     n_jobs: int | None,
 ) -> Any:

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import cell_line, separator_of
 from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.csv_lines import read_csv
 from crucial.data.words import as_objects
 from crucial.errors import DataError, FileError
 from crucial.parameters import refuse
+from crucial.types import PathLike
 
 __all__ = ["read_table", "write_table"]
 

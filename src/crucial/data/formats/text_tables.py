@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from crucial.data.files import PathLike, open_bytes
+from crucial.data.files import open_bytes
 from crucial.data.formats.cells import (
     CellReader,
     first_line,
@@ -15,6 +15,7 @@ from crucial.data.formats.cells import (
 )
 from crucial.data.words import shown, to_number
 from crucial.errors import FileError
+from crucial.types import PathLike
 
 __all__ = ["NO_ROW", "TextTable", "read_text_table"]
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from crucial.data.files import PathLike, atomic_write, open_bytes
+from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import text_lines
 from crucial.data.runs import Qrels, Run
 from crucial.data.words import as_objects, decode, finite_number, shown
 from crucial.errors import DataError, FileError
+from crucial.types import PathLike
 
 __all__ = ["read_qrels", "read_run", "run_lines", "write_qrels", "write_run"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from crucial.data.problems.problem import Problem, check_float_type
+from crucial.data.dtypes import float_type
+from crucial.data.problems.problem import Problem
 from crucial.parameters import at_least, between, check
 from crucial.types import Ints, Singles
 
@@ -83,7 +84,7 @@ def make_letor(
     check(owner, "n_levels", n_levels, at_least(2))
     check(owner, "missing", missing, between(0, 1))
     check(owner, "seed", seed, at_least(0))
-    kept = check_float_type(owner, dtype)
+    kept = float_type(owner, dtype)
 
     rng = np.random.default_rng(seed)
     qid = np.repeat(np.arange(n_queries), _query_sizes(rng, n_queries, docs_per_query))

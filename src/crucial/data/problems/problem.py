@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
-from crucial.parameters import refuse
-from crucial.types import Ints
+from crucial.types import Ints, Reals
 
-__all__ = ["Problem", "check_float_type"]
+__all__ = ["Problem"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -32,7 +29,7 @@ class Problem:
         Number of the document, image or film in the row.
     """
 
-    X: NDArray[np.floating[Any]]
+    X: Reals
     y: Ints
     qid: Ints | None
     feature_names: tuple[str, ...]
@@ -43,14 +40,3 @@ class Problem:
         queries = "1 query" if n_queries == 1 else f"{n_queries} queries"
         rows, features = self.X.shape
         return f"{type(self).__name__}({rows} rows x {features} features, {queries})"
-
-
-def check_float_type(owner: str, dtype: DTypeLike) -> np.dtype[Any]:
-    """Refuse what is not a floating-point type."""
-    try:
-        kept = np.dtype(dtype)
-    except TypeError:
-        kept = None
-    if kept is None or kept not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise refuse(owner, "dtype", "float32 or float64", dtype)
-    return kept

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike
 
+from crucial.data.dtypes import float_type
 from crucial.data.problems.letor import make_letor
-from crucial.data.problems.problem import Problem, check_float_type
+from crucial.data.problems.problem import Problem
 from crucial.parameters import at_least, between, check, int_between
 from crucial.types import Bools, Floats, Ints, Singles
 
@@ -64,7 +65,7 @@ def make_film_club(
     check(owner, "n_films", n_films, at_least(2))
     check(owner, "n_rated", n_rated, int_between(2, n_films))
     check(owner, "seed", seed, at_least(0))
-    kept = check_float_type(owner, dtype)
+    kept = float_type(owner, dtype)
 
     rng = np.random.default_rng(seed)
     n_tastes = 4
@@ -162,7 +163,7 @@ def make_bipartite(
     check(owner, "n_features", n_features, at_least(1))
     check(owner, "positives", positives, between(0, 1))
     check(owner, "seed", seed, at_least(0))
-    kept = check_float_type(owner, dtype)
+    kept = float_type(owner, dtype)
 
     rng = np.random.default_rng(seed)
     y = (rng.permutation(n) < min(max(round(n * positives), 1), n - 1)).astype(np.int64)
