@@ -182,7 +182,7 @@ class DataError(CrucialError, ValueError):
     """Rows, labels, ids or ratings cannot be learned from or ranked."""
 
     def in_file(self, path: object) -> FileError:
-        """Return the same error as one about a file."""
+        """Return the same error as one about a file; an error that names a file stays as it is."""
         return FileError(
             path, self.problem, remedy=self.remedy, parameter=self.parameter, value=self.value
         )
@@ -231,6 +231,14 @@ class FileError(DataError):
         line = "" if self.line is None else f", line {self.line}"
         column = "" if self.column is None else f", column {self.column}"
         return self.path + line + column
+
+    def in_file(self, path: object) -> FileError:
+        """Return the error itself: it already names its file."""
+        return self
+
+    def about(self, subject: str) -> Self:
+        """Return the error itself: its file is the subject."""
+        return self
 
 
 class ModelFileError(CrucialError, ValueError):
