@@ -12,10 +12,13 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from crucial.errors import FileError
-from crucial.types import PathLike
+
+if TYPE_CHECKING:
+    # NumPy's import would slow down `crucial --help`, which needs this module.
+    from crucial.types import PathLike
 
 __all__ = ["ByteSource", "atomic_write", "open_bytes", "os_reason", "sync_folder"]
 
