@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,6 +19,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
+from crucial.model.base import FrozenModel
 from crucial.model.inputs import check_columns
 from crucial.parameters import (
     check,
@@ -36,42 +37,12 @@ from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 __all__ = [
     "Ranker",
     "RankingInput",
-    "RankingModel",
     "TableEstimator",
     "positions",
 ]
 
 
-class RankingModel(Protocol):
-    """What predict needs of a fitted model."""
-
-    @property
-    def needs_query(self) -> bool:
-        """Whether it ranks whole queries."""
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of weak rankers."""
-
-    def predict(
-        self, X: Instances, groups: Groups | None = None, *, n_jobs: int | None = None
-    ) -> Floats:
-        """Score every row."""
-
-    def staged_predict(self, X: Instances, groups: Groups | None = None) -> Iterator[Floats]:
-        """Scores after every round."""
-
-    def truncate(self, n_rounds: int) -> Self:
-        """Make the model of the first rounds."""
-
-    def feature_importances(self) -> Floats:
-        """Share of every feature in the absolute weight."""
-
-    def save(self, path: PathLike) -> None:
-        """Write the model to a file."""
-
-
-Model = TypeVar("Model", bound=RankingModel)
+Model = TypeVar("Model", bound=FrozenModel)
 
 
 @dataclass(frozen=True)

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Self
+from typing import Self, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.trace import Trace
-from crucial.estimators.base import Model, Ranker, RankingInput
+from crucial.estimators.base import Ranker, RankingInput
 from crucial.estimators.eval_set import EvalSet, Evaluated
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import QueryWeight
+from crucial.model.rounds import RoundsModel
 from crucial.parameters import with_parameters
 from crucial.types import Floats, TableLike, VectorLike
 
 __all__ = ["EvaluatedRanker", "StagedRanker"]
 
+StagedModel = TypeVar("StagedModel", bound=RoundsModel)
+
 
 @with_parameters
-class StagedRanker(Ranker[Model]):
+class StagedRanker(Ranker[StagedModel]):
     """Base of rankers that are made round by round; ``fit`` ends with `_set_ensemble`."""
 
-    def _set_ensemble(self, ensemble: Model, n_rounds: int, with_qid: bool) -> None:
+    def _set_ensemble(self, ensemble: StagedModel, n_rounds: int, with_qid: bool) -> None:
         """Keep all rounds as the ensemble, and the first ``n_rounds`` as the model."""
-        self.ensemble_: Model = ensemble
+        self.ensemble_: StagedModel = ensemble
         whole = n_rounds == ensemble.n_rounds
         self._set_model(ensemble if whole else ensemble.truncate(n_rounds), with_qid)
 
@@ -35,14 +38,14 @@ class StagedRanker(Ranker[Model]):
         groups = self._queries(self.ensemble_, qid, instances.n_rows)
         return self.ensemble_.staged_predict(instances, groups)
 
-    def truncate(self, n_rounds: int) -> Model:
+    def truncate(self, n_rounds: int) -> StagedModel:
         """Return the ranker as it was after ``n_rounds`` rounds."""
         check_is_fitted(self, "model_")
         return self.ensemble_.truncate(n_rounds)
 
 
 @with_parameters
-class EvaluatedRanker(Evaluated, StagedRanker[Model]):
+class EvaluatedRanker(Evaluated, StagedRanker[StagedModel]):
     """Base of rankers whose number of rounds an eval set may choose, fitted by `_fit`.
 
     Attributes

@@ -17,9 +17,8 @@ from crucial.inspection.parts import model_of
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import Measures, get_measures
-from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
-from crucial.model.rank_addition import RankAdditionRanker
+from crucial.model.rounds import RoundsModel
 from crucial.model.shape import sparkline
 from crucial.parameters import at_least, check
 from crucial.types import Floats, Ints, TableLike, VectorLike
@@ -187,7 +186,7 @@ def learning_curve(
     check("learning_curve", "margin_stages", margin_stages, at_least(0))
     trace = getattr(ranker, "trace_", None)
     model = model_of(ranker) if trace is None else getattr(ranker, "model_", ranker)
-    if trace is None and not isinstance(model, AdditiveRanker | RankAdditionRanker):
+    if trace is None and not isinstance(model, RoundsModel):
         raise NotRankedError(
             f"{type(ranker).__name__} has no rounds: neither a trace nor an additive model."
         )
@@ -203,7 +202,7 @@ def learning_curve(
     directions: dict[str, bool] = {}
     if X is not None:
         whole = getattr(ranker, "ensemble_", model)
-        if not isinstance(whole, AdditiveRanker | RankAdditionRanker):
+        if not isinstance(whole, RoundsModel):
             raise NotRankedError(f"{type(ranker).__name__} cannot be cut to its first rounds.")
         if y is None:
             raise DataError("learning_curve needs the labels of the rows: y.")
@@ -229,7 +228,7 @@ def _of_trace(trace: Trace | None) -> tuple[Ints, dict[str, Floats], tuple[str, 
 
 
 def _staged(
-    model: AdditiveRanker | RankAdditionRanker,
+    model: RoundsModel,
     X: TableLike,
     y: VectorLike,
     qid: VectorLike | None,
@@ -255,7 +254,7 @@ def _staged(
 
 
 def _margins_by_round(
-    model: AdditiveRanker | RankAdditionRanker,
+    model: RoundsModel,
     X: TableLike,
     y: VectorLike,
     qid: VectorLike | None,

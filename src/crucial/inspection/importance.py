@@ -16,9 +16,9 @@ from crucial.inspection.parts import model_of
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, listed, new_axes, shown
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure
-from crucial.model.additive import AdditiveRanker
+from crucial.model.base import FrozenModel
 from crucial.model.inputs import checked_rows
-from crucial.model.rank_addition import RankAdditionRanker
+from crucial.model.rounds import RoundsModel
 from crucial.parameters import at_least, check, int_between, one_of
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -26,10 +26,7 @@ __all__ = ["Importances", "default_measure", "importances", "in_form_of", "predi
 
 
 KINDS = ("weight", "drop", "permutation")
-_MEANINGS = {
-    "weight": "share of the absolute weight",
-    "drop": "share of the drop in the logarithm of the training loss",
-}
+_DROP = "share of the drop in the logarithm of the training loss"
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +140,10 @@ def importances(
     X, y, qid : rows, labels and queries
         For "permutation" only.
     kind : {"weight", "drop", "permutation"}
-        "weight": share of the absolute weight of the ranker. "drop": share of the drop in the
-        logarithm of the training loss, over the rounds that chose the feature; needs an
-        estimator, which has the trace. "permutation": how much worse a measure gets when the
-        values of the feature are shuffled; works for every ranker.
+        "weight": share of the absolute weight of the ranker, or of the gains of a tree.
+        "drop": share of the drop in the logarithm of the training loss, over the rounds that
+        chose the feature; needs an estimator, which has the trace. "permutation": how much
+        worse a measure gets when the values of the feature are shuffled; works for every ranker.
     metric : str or Measure, optional
         For "permutation". Default: ndcg@10, or auc without queries or with labels below 0.
     shuffle : {"within", "over"}
@@ -172,21 +169,21 @@ def importances(
     if kind == "permutation":
         return _permuted(ranker, X, y, qid, metric, shuffle, repeats, random_state, features)
     model = model_of(ranker)
-    if not isinstance(model, AdditiveRanker | RankAdditionRanker):
+    if not isinstance(model, FrozenModel):
         raise NotRankedError(
-            f"importances of kind {kind!r} are those of additive rankers, and "
-            f"{type(ranker).__name__} is none; kind='permutation' works for every ranker."
+            f"importances of kind {kind!r} are read from a model of crucial, and "
+            f"{type(ranker).__name__} has none; kind='permutation' works for every ranker."
         )
     names = tuple(feature_name(model.feature_names, f) for f in range(model.n_features))
     if kind == "weight":
-        return Importances(kind, _MEANINGS[kind], names, model.feature_importances())
-    return Importances(kind, _MEANINGS[kind], names, _drops(ranker, model))
+        return Importances(kind, model.importance_of, names, model.feature_importances())
+    return Importances(kind, _DROP, names, _drops(ranker, model))
 
 
-def _drops(ranker: object, model: AdditiveRanker | RankAdditionRanker) -> Floats:
+def _drops(ranker: object, model: FrozenModel) -> Floats:
     """Return the share of each feature in what the rounds of the model took off the loss."""
     trace = getattr(ranker, "trace_", None)
-    if trace is None:
+    if trace is None or not isinstance(model, RoundsModel):
         raise NotRankedError(
             "importances of kind 'drop' need the trace of the training (trace_), and "
             f"{type(ranker).__name__} has none: only an estimator that learns round by round has. "
@@ -221,7 +218,7 @@ def _permuted(
     if X is None or y is None:
         raise DataError("importances of kind 'permutation' need rows and labels: X and y.")
     model = getattr(ranker, "model_", ranker)
-    own = model if isinstance(model, AdditiveRanker | RankAdditionRanker) else None
+    own = model if isinstance(model, FrozenModel) else None
     instances = Instances.from_input(X) if own is None else checked_rows(own, X)
     groups = Groups.from_qid(qid, instances.n_rows)
     labels = np.asarray(y, np.float64)
@@ -250,8 +247,10 @@ def _permuted(
     return Importances("permutation", meaning, names, out.mean(axis=0), out, float(before))
 
 
-def _used_features(model: AdditiveRanker | RankAdditionRanker) -> list[int]:
+def _used_features(model: FrozenModel) -> list[int]:
     """Return the features that can make a difference; all if a weak ranker does not name its."""
+    if not isinstance(model, RoundsModel):
+        return list(range(model.n_features))
     named = [getattr(weak, "feature", None) for weak in model.rankers]
     if any(feature is None for feature in named):
         return list(range(model.n_features))
@@ -266,7 +265,7 @@ def predictor(
     X: TableLike,
 ) -> Callable[[Instances], Floats]:
     """Return the function that scores rows, whatever the ranker is."""
-    if isinstance(model, AdditiveRanker | RankAdditionRanker):
+    if isinstance(model, FrozenModel):
         return lambda rows: model.predict(rows, groups)
     predict = getattr(ranker, "predict", None)
     if predict is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
 from crucial.model.additive import AdditiveRanker
-from crucial.model.rank_addition import RankAdditionRanker
+from crucial.model.base import FrozenModel
 from crucial.model.shape import Shape
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 from crucial.types import Floats, Ints
@@ -23,7 +23,7 @@ _ALTERNATIVE = "importances(ranker, X, y, kind='permutation') works for every ra
 
 def model_of(ranker: object) -> object:
     """Return the model of a fitted estimator; anything else as it is."""
-    if not isinstance(ranker, AdditiveRanker | RankAdditionRanker) and hasattr(ranker, "fit"):
+    if not isinstance(ranker, FrozenModel) and hasattr(ranker, "fit"):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(ranker)

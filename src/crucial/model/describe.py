@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 
-from crucial.model.payloads import RowModel
+from crucial.model.base import FrozenModel
+from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape, draw_shape, sparkline
 from crucial.model.text import printable
 from crucial.model.weak import Constant, Presence, QuasiKNN, ScaledFeature, Stump, Vote
@@ -52,7 +54,8 @@ class FeatureSummary:
     share : float
         Share of the total absolute weight, in [0, 1].
     direction : str
-        "rising", "falling", "both ways", or "flat" where only presence counts.
+        "rising", "falling", "both ways", or "flat" where only presence counts; empty for a
+        model that is not made of rounds.
     shape : Shape or None
         The sum of its stumps, if it has any.
     ramps : tuple of Ramp
@@ -89,6 +92,12 @@ class Description:
         The training summary.
     intercept : float
         Summed weight of the constants.
+    size : str
+        The size of the model in words.
+    lines : tuple of str
+        What else was learned, as text.
+    importance_of : str
+        What the shares of the features count.
     """
 
     n_features: int
@@ -98,14 +107,17 @@ class Description:
     features: tuple[FeatureSummary, ...]
     training: dict[str, Any]
     intercept: float = 0.0
+    size: str = ""
+    lines: tuple[str, ...] = ()
+    importance_of: str = ""
 
 
-def describe(model: RowModel, top: int = 10) -> Description:
+def describe(model: FrozenModel, top: int = 10) -> Description:
     """Summarise a model.
 
     Parameters
     ----------
-    model : AdditiveRanker or RankAdditionRanker
+    model : FrozenModel
         The model.
     top : int
         Number of features to describe.
@@ -115,37 +127,54 @@ def describe(model: RowModel, top: int = 10) -> Description:
     Description
         Plain data; `drawing` draws a feature as lines of text.
     """
-    weights = {f: w for f, w in model.weight_by_feature().items() if w > 0}
+    common = (model.size, tuple(model.explain(top)), model.importance_of)
+    if not isinstance(model, RoundsModel):
+        shares = dict(enumerate(model.feature_importances().tolist()))
+        n_used, features = _features(model, shares, top, {}, {}, {})
+        training = dict(model.training)
+        return Description(model.n_features, 0, {}, n_used, features, training, 0.0, *common)
+    n_used, features = _features(
+        model, model.weight_by_feature(), top, model.shapes(), _ramps(model), _rungs(model)
+    )
+    kinds = Counter(_kind(ranker) for ranker in model.rankers)
+    return Description(
+        model.n_features,
+        model.n_rounds,
+        dict(kinds.most_common()),
+        n_used,
+        features,
+        dict(model.training),
+        model.intercept,
+        *common,
+    )
+
+
+def _features(
+    model: FrozenModel,
+    by_feature: Mapping[int, float],
+    top: int,
+    shapes: Mapping[int, Shape],
+    ramps: Mapping[int, tuple[Ramp, ...]],
+    rungs: Mapping[int, tuple[Rung, ...]],
+) -> tuple[int, tuple[FeatureSummary, ...]]:
+    """Return the number of used features, and the heaviest of them."""
+    weights = {f: w for f, w in by_feature.items() if w > 0}
     total = sum(weights.values())
-    heaviest = sorted(weights, key=lambda feature: (-weights[feature], feature))[:top]
-    shapes, ramps, rungs = model.shapes(), _ramps(model), _rungs(model)
     features = []
-    for feature in heaviest:
+    for feature in sorted(weights, key=lambda feature: (-weights[feature], feature))[:top]:
         name = model.feature_names[feature] if model.feature_names is not None else None
-        shape, slopes = shapes.get(feature), ramps.get(feature, ())
-        ladder = rungs.get(feature, ())
+        learned = shapes.get(feature), ramps.get(feature, ()), rungs.get(feature, ())
         features.append(
             FeatureSummary(
                 feature,
                 printable(name) if name is not None else f"feature {feature}",
                 weights[feature],
                 weights[feature] / total,
-                _direction(shape, slopes, ladder),
-                shape,
-                slopes,
-                ladder,
+                _direction(*learned) if isinstance(model, RoundsModel) else "",
+                *learned,
             )
         )
-    kinds = Counter(_kind(ranker) for ranker in model.rankers)
-    return Description(
-        model.n_features,
-        model.n_rounds,
-        dict(kinds.most_common()),
-        len(weights),
-        tuple(features),
-        dict(model.training),
-        model.intercept,
-    )
+    return len(weights), tuple(features)
 
 
 def _kind(ranker: object) -> str:
@@ -160,7 +189,7 @@ def _kind(ranker: object) -> str:
     return own.get(type(ranker), type(ranker).__name__)
 
 
-def _weights_of(model: RowModel, kind: type[T]) -> dict[T, float]:
+def _weights_of(model: RoundsModel, kind: type[T]) -> dict[T, float]:
     """Return the distinct weak rankers of a kind, with their summed weights."""
     total: dict[T, float] = {}
     for ranker, weight in zip(model.rankers, model.weights, strict=True):
@@ -169,14 +198,14 @@ def _weights_of(model: RowModel, kind: type[T]) -> dict[T, float]:
     return total
 
 
-def _rungs(model: RowModel) -> dict[int, tuple[Rung, ...]]:
+def _rungs(model: RoundsModel) -> dict[int, tuple[Rung, ...]]:
     out: dict[int, tuple[Rung, ...]] = {}
     for ranker, weight in _weights_of(model, QuasiKNN).items():
         out[ranker.feature] = (*out.get(ranker.feature, ()), Rung(ranker.centres, weight))
     return out
 
 
-def _ramps(model: RowModel) -> dict[int, tuple[Ramp, ...]]:
+def _ramps(model: RoundsModel) -> dict[int, tuple[Ramp, ...]]:
     out: dict[int, tuple[Ramp, ...]] = {}
     for ranker, weight in _weights_of(model, ScaledFeature).items():
         ramp = Ramp(ranker.low, ranker.high, weight * ranker.default, weight)

@@ -49,7 +49,6 @@ from crucial.model.payloads import (
     payload_of,
 )
 from crucial.model.recognise import foreign_format
-from crucial.model.rounds import RoundsModel
 from crucial.model.text import printable
 from crucial.parameters import refuse
 from crucial.types import PathLike
@@ -79,13 +78,13 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
     model: msgspec.Raw
 
 
-def save_model(model: Model | RoundsModel, path: PathLike) -> None:
+def save_model(model: Model, path: PathLike) -> None:
     """Write a model to a file, whole or not at all.
 
     Parameters
     ----------
-    model : AdditiveRanker, RankAdditionRanker or crucial.apps.fusion.FusionRanker
-        The model. All its weak rankers must be of a kind the file knows.
+    model : FrozenModel or crucial.apps.fusion.FusionRanker
+        The model. All its parts must be of a kind the file knows.
     path : str or path
         The file to make or replace; by custom its name ends in ``.json``.
 
@@ -98,7 +97,7 @@ def save_model(model: Model | RoundsModel, path: PathLike) -> None:
     """
     payload = payload_for(model)
     if payload is None:
-        raise refuse("save_model", "model", "an AdditiveRanker or a RankAdditionRanker", model)
+        raise refuse("save_model", "model", "a fitted model of crucial", model)
     if os.fspath(path).lower().endswith(".gz"):
         raise FileError(path, "model files are plain JSON; choose a name without .gz.")
     data = _written(payload)
@@ -147,7 +146,7 @@ def load_model(path: PathLike) -> Model:
 
     Returns
     -------
-    AdditiveRanker, RankAdditionRanker or crucial.apps.fusion.FusionRanker
+    FrozenModel or crucial.apps.fusion.FusionRanker
         The model, equal to the one that was saved.
 
     Raises

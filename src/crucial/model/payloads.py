@@ -10,6 +10,7 @@ import msgspec
 
 from crucial.errors import NotRankedError
 from crucial.model.additive import AdditiveRanker
+from crucial.model.base import FrozenModel
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.weak import WeakRanker
@@ -23,7 +24,6 @@ __all__ = [
     "Model",
     "Payload",
     "RankAdditionPayload",
-    "RowModel",
     "WeightedRanker",
     "WrappedModel",
     "known_kinds",
@@ -64,15 +64,13 @@ class WrappedModel(Protocol):
         """Write the model to a file."""
 
 
-#: A frozen ranker of rows.
-RowModel: TypeAlias = AdditiveRanker | RankAdditionRanker
 #: Everything that a model file can contain.
-Model: TypeAlias = RowModel | WrappedModel
+Model: TypeAlias = FrozenModel | WrappedModel
 
 
-def row_model(model: Model) -> RowModel:
+def row_model(model: Model) -> FrozenModel:
     """Return the model that scores rows: the one inside a wrapped model, or the model itself."""
-    return model if isinstance(model, AdditiveRanker | RankAdditionRanker) else model.model
+    return model if isinstance(model, FrozenModel) else model.model
 
 
 class Payload(Protocol):

@@ -63,7 +63,7 @@ class RankAdditionRanker(RoundsModel):
     """
 
     rankers: tuple[QuasiKNN, ...]
-    keeps: tuple[float, ...] = ()
+    keeps: tuple[float, ...]
 
     needs_query: ClassVar[bool] = True
     intercept: ClassVar[float] = 0.0

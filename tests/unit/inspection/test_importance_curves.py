@@ -67,7 +67,7 @@ def test_any_ranker_can_be_permuted_and_nothing_else(rows, form) -> None:
     found = inspection.importances(Black(), form(X), y, qid=qid, kind="permutation", repeats=2)
     assert found.never == ("feature 2", "feature 3")
     assert found["feature 1"] > found["feature 0"]
-    with pytest.raises(NotRankedError, match=r"Black is none; kind='permutation' works"):
+    with pytest.raises(NotRankedError, match=r"Black has none; kind='permutation' works"):
         inspection.importances(Black(), kind="weight")
 
 

@@ -44,11 +44,16 @@ def print_model(path: str, learned: Description, bound: Bound | None) -> None:
         The bound on the training error, if the model has one.
     """
     screen = console()
-    rounds, features = counted(learned.n_rounds, "round"), counted(learned.n_features, "feature")
-    screen.print(f"{path}: {rounds} over {features}, {learned.n_used:,} used", style="bold")
+    features = counted(learned.n_features, "feature")
+    screen.print(f"{path}: {learned.size} over {features}, {learned.n_used:,} used", style="bold")
     screen.print(_training(learned, bound))
     for one in learned.features:
-        _draw(screen, one)
+        if one.direction:
+            _draw(screen, one)
+        else:
+            screen.print(f"{_label(one)}  {one.share:.1%}: {learned.importance_of}")
+    for line in learned.lines:
+        screen.print(line, overflow="ellipsis", no_wrap=True)
     hidden = learned.n_used - len(learned.features)
     if hidden:
         screen.print(f"\n{hidden} lighter features are not shown (--features N)", style="dim")
@@ -83,12 +88,15 @@ def _short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def _label(one: FeatureSummary) -> str:
+    # (svmlight files know features by their number only)
+    return f"feature {one.label}" if one.label.isdigit() else one.label
+
+
 def _draw(screen: Console, one: FeatureSummary) -> None:
     """Draw what one feature adds to the score."""
     screen.print()
-    # (svmlight files know features by their number only)
-    label = f"feature {one.label}" if one.label.isdigit() else one.label
-    head = f"{label}  {one.share:.1%} of the weight, {one.direction}"
+    head = f"{_label(one)}  {one.share:.1%} of the weight, {one.direction}"
     screen.print(head, style="bold", overflow="ellipsis", no_wrap=True)
     if one.shape is not None and len(one.shape.values) == 1:
         screen.print(
@@ -104,10 +112,12 @@ def model_json(learned: Description, bound: Bound | None) -> str:
     result: dict[str, object] = {
         "n_features": learned.n_features,
         "n_rounds": learned.n_rounds,
+        "size": learned.size,
         "n_used": learned.n_used,
         "kinds": learned.kinds,
         "intercept": learned.intercept,
         "features": [_plain_feature(one) for one in learned.features],
+        "lines": list(learned.lines),
         "training": learned.training,
         "training_bound": None,
     }

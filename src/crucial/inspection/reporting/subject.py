@@ -21,8 +21,8 @@ from crucial.measures.base import Measure
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.model.additive import AdditiveRanker
+from crucial.model.base import FrozenModel
 from crucial.model.inputs import checked_rows
-from crucial.model.rank_addition import RankAdditionRanker
 from crucial.types import Bytes, Floats, Ints, Objects, TableLike, VectorLike
 
 __all__ = ["PageData", "Subject"]
@@ -90,7 +90,7 @@ class Subject:
             model = additive_model(ranker, "the report")
         except NotRankedError as error:
             reason = str(error)
-        frozen = whole if isinstance(whole, AdditiveRanker | RankAdditionRanker) else None
+        frozen = whole if isinstance(whole, FrozenModel) else None
         instances = Instances.from_input(X) if frozen is None else checked_rows(frozen, X)
         groups = Groups.from_qid(qid, instances.n_rows)
         if qid is None and getattr(whole, "training", {}).get("with_qid") is True:

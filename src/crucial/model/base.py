@@ -1,0 +1,131 @@
+"""What all fitted models of rows have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from crucial.data.instances import Instances
+from crucial.errors import DataError, NotRankedError
+from crucial.model.checks import plain_names, plain_summary
+from crucial.model.inputs import checked_rows
+from crucial.parameters import check, int_between
+from crucial.types import Floats, PathLike, TableLike
+
+if TYPE_CHECKING:
+    from crucial.data.groups import Groups
+
+__all__ = ["FrozenModel", "check_width"]
+
+_MAX_FEATURES = 2**31 - 1
+
+
+def check_width(n_features: int, owner: str) -> None:
+    """Refuse a number of features that no table has."""
+    check(owner, "n_features", n_features, int_between(1, _MAX_FEATURES))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class FrozenModel:
+    """Base of the models that score rows.
+
+    A model made of rounds is a `RoundsModel`. Any other, such as a tree, a kernel expansion or a
+    net, sets its columns with `_set_columns`, its own fields with `_set`, and defines `predict`,
+    `feature_importances` and `size`; `explain` adds what ``crucial show`` prints of it.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of columns the model scores.
+    feature_names : tuple of str, or None
+        One per feature.
+    training : mapping
+        Summary of the training: text, numbers, lists and mappings of them.
+    """
+
+    #: What `feature_importances` counts.
+    importance_of: ClassVar[str] = "share of the absolute weight"
+
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    training: Mapping[str, Any] = field(hash=False)
+
+    def _set(self, **values: object) -> None:
+        """Set fields of the frozen instance."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _set_columns(
+        self,
+        n_features: int,
+        feature_names: Sequence[str] | None,
+        training: Mapping[str, Any] | None,
+    ) -> None:
+        """Set the fields of every model, checked."""
+        owner = type(self).__name__
+        check_width(n_features, owner)
+        self._set(
+            n_features=int(n_features),
+            feature_names=plain_names(feature_names, n_features, owner),
+            training=plain_summary(training or {}, owner),
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_features={self.n_features}, {self.size})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is cached is computed again where it is needed.
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def needs_query(self) -> bool:
+        """Whether the score of a row depends on the other rows of its query."""
+        return False
+
+    @property
+    def size(self) -> str:
+        """The size of the model in words, such as "tree of 12 leaves"."""
+        raise NotImplementedError
+
+    def predict(
+        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
+    ) -> Floats:
+        """Return the score of every row."""
+        raise NotImplementedError
+
+    def feature_importances(self) -> Floats:
+        """Return the share of every feature; all 0 if there is none."""
+        raise NotImplementedError
+
+    def explain(self, top: int = 10) -> list[str]:
+        """Return lines of text on what was learned, beyond the importances.
+
+        Parameters
+        ----------
+        top : int
+            About how many details, such as features or leaves, to describe.
+        """
+        del top
+        return []
+
+    def _check_rows(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Instances:
+        """Return the rows to score; refuse queries that are missing or of other rows."""
+        instances = checked_rows(self, X, n_jobs)
+        if self.needs_query and groups is None:
+            raise NotRankedError(
+                "this model ranks every row against the others of its query: pass the query of "
+                "every row (groups; an estimator's predict takes qid)"
+            )
+        if groups is not None and groups.n_rows != instances.n_rows:
+            raise DataError(
+                f"groups must be made for the {instances.n_rows} rows of X. "
+                f"Got groups of {groups.n_rows} rows."
+            )
+        return instances
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to one JSON file, whole or not at all; see `load_model`."""
+        from crucial.model.file import save_model
+
+        save_model(self, path)
