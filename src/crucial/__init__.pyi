@@ -36,6 +36,7 @@ from crucial.estimators.pnorm_push import PNormPush as PNormPush
 from crucial.estimators.rank_cosine import RankCosine as RankCosine
 from crucial.estimators.rankboost import RankBoost as RankBoost
 from crucial.estimators.rankboost_plus import RankBoostPlus as RankBoostPlus
+from crucial.estimators.select import SelectByRanking as SelectByRanking
 from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginRanker
 from crucial.estimators.svm_map import SVMMap as SVMMap
 from crucial.feedback.combined import SumFeedback as SumFeedback
@@ -49,10 +50,14 @@ from crucial.lab.comparison import Comparison as Comparison
 from crucial.lab.comparison import compare_runs as compare_runs
 from crucial.lab.cross_validation import cross_validate as cross_validate
 from crucial.lab.cross_validation_result import CrossValidation as CrossValidation
+from crucial.lab.elimination import FeatureElimination as FeatureElimination
+from crucial.lab.elimination import eliminate_features as eliminate_features
 from crucial.lab.experiment import Experiment as Experiment
 from crucial.lab.experiment_result import ExperimentResult as ExperimentResult
 from crucial.lab.experiment_result import load_experiment as load_experiment
 from crucial.lab.given_folds import read_folds as read_folds
+from crucial.lab.stability import StabilitySelection as StabilitySelection
+from crucial.lab.stability import stability_selection as stability_selection
 from crucial.lab.tasks import Task as Task
 from crucial.measures.base import Measure as Measure
 from crucial.measures.evaluation import Evaluation as Evaluation

@@ -1,4 +1,4 @@
-"""Importances of features: by weight, by drop in loss, by permutation."""
+"""Importances of features: by weight, by what the rounds improved, by permutation."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ from crucial.types import Floats, TableLike, VectorLike
 __all__ = ["Importances", "default_measure", "importances", "in_form_of", "predictor"]
 
 
-KINDS = ("weight", "drop", "permutation")
-_DROP = "share of the drop in the logarithm of the training loss"
+KINDS = ("weight", "drop", "r_squared", "permutation")
+_MEANINGS = {
+    "drop": "share of the drop in the logarithm of the training loss",
+    "r_squared": "share of the sum of r^2 over the rounds",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ class Importances:
     Attributes
     ----------
     kind : str
-        "weight", "drop" or "permutation".
+        "weight", "drop", "r_squared" or "permutation".
     meaning : str
         What the numbers are.
     names : tuple of str
@@ -139,11 +142,13 @@ def importances(
     ranker : AdditiveRanker, fitted estimator, or anything with ``predict(X)``
     X, y, qid : rows, labels and queries
         For "permutation" only.
-    kind : {"weight", "drop", "permutation"}
-        "weight": share of the absolute weight of the ranker, or of the gains of a tree.
-        "drop": share of the drop in the logarithm of the training loss, over the rounds that
-        chose the feature; needs an estimator, which has the trace. "permutation": how much
-        worse a measure gets when the values of the feature are shuffled; works for every ranker.
+    kind : {"weight", "drop", "r_squared", "permutation"}
+        "weight": share of the absolute weight of the ranker, or of the gains of a tree. "drop"
+        and "r_squared": share of what the rounds that chose the feature improved (Pan et al.
+        2009), as the drop in the logarithm of the training loss, which is the sum of ``-ln Z``,
+        or as the sum of ``r^2``; they need an estimator, which has the trace. "permutation": how
+        much worse a measure gets when the values of the feature are shuffled; works for every
+        ranker.
     metric : str or Measure, optional
         For "permutation". Default: ndcg@10, or auc without queries or with labels below 0.
     shuffle : {"within", "over"}
@@ -177,15 +182,15 @@ def importances(
     names = tuple(feature_name(model.feature_names, f) for f in range(model.n_features))
     if kind == "weight":
         return Importances(kind, model.importance_of, names, model.feature_importances())
-    return Importances(kind, _DROP, names, _drops(ranker, model))
+    return Importances(kind, _MEANINGS[kind], names, _improvements(ranker, model, kind))
 
 
-def _drops(ranker: object, model: FrozenModel) -> Floats:
-    """Return the share of each feature in what the rounds of the model took off the loss."""
+def _improvements(ranker: object, model: FrozenModel, kind: str) -> Floats:
+    """Return the share of each feature in what the rounds of the model improved."""
     trace = getattr(ranker, "trace_", None)
     if trace is None or not isinstance(model, RoundsModel):
         raise NotRankedError(
-            "importances of kind 'drop' need the trace of the training (trace_), and "
+            f"importances of kind {kind!r} need the trace of the training (trace_), and "
             f"{type(ranker).__name__} has none: only an estimator that learns round by round has. "
             "Use kind='weight' or kind='permutation'."
         )
@@ -194,7 +199,7 @@ def _drops(ranker: object, model: FrozenModel) -> Floats:
     for entry in list(trace)[: model.n_rounds]:
         feature = getattr(entry.ranker, "feature", None)
         if feature is not None:
-            out[feature] += before - entry.log_loss
+            out[feature] += before - entry.log_loss if kind == "drop" else entry.r**2
         before = entry.log_loss
     total = out.sum()
     return out / total if total > 0 else out

@@ -13,7 +13,7 @@ import numpy as np
 
 from crucial.types import Floats
 
-__all__ = ["NOISE", "TIE", "first_best", "first_best_of", "worst_tied"]
+__all__ = ["NOISE", "TIE", "first_best", "first_best_of", "first_largest", "worst_tied"]
 
 TIE = 1e-10
 # Criteria at or below this are treated as zero.
@@ -57,6 +57,18 @@ def first_best(criterion: Floats, slope: Floats, best: float | None = None) -> i
     tied = np.flatnonzero(criterion >= worst_tied(top))
     rising = tied[slope[tied] > 0.0]
     return int(rising[0] if len(rising) else tied[0])
+
+
+def first_largest(values: Floats) -> int:
+    """Return the position of the largest value by the tie rule, whatever its sign.
+
+    Examples
+    --------
+    >>> first_largest(np.array([-0.7, -0.5 - 1e-12, -0.5]))
+    1
+    """
+    top = float(values.max())
+    return int(np.flatnonzero(values >= top - TIE * (abs(top) + _SMALL))[0])
 
 
 def first_best_of(parts: Iterable[tuple[Floats, Floats]], best: float) -> tuple[int, int] | None:
