@@ -115,6 +115,45 @@ def test_dense_and_sparse_are_one():
         assert ranker.fit(some, y).predict(some).tolist() == dense.tolist()
 
 
+def test_vsim_left_out_does_not_divide_rounding_by_rounding():
+    # Viewer 0 shares film 0 alone with the user: without it there is nobody similar.
+    nan = np.nan
+    club, y = np.array([[0.2], [nan], [nan], [0.4]]), np.array([0.4, 0.2, 0.6])
+    left = VectorSimilarity().fit(club[:3], y, club=club).scores_left_out(club[:3], y)
+    np.testing.assert_allclose(left, [0.4, 0.4, 0.4], atol=1e-12)
+
+
+@given(clubs(), st.sampled_from([0.1, 0.2, 0.3, 1 / 3]), st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_vsim_depends_on_the_ratings_and_not_on_the_rounding_of_their_scale(case, scale, down):
+    # Tenths are not exact, and with negative ratings products of both signs may add up to 0.
+    table, rated = case
+    table = [[None if cell is None else cell - down for cell in row] for row in table]
+    club, films, y = arrays(table, rated)
+    y = y - down
+    whole = VectorSimilarity().fit(club[films], y, club=club)
+    tenths = VectorSimilarity().fit(scale * club[films], scale * y, club=scale * club)
+    for one, other in (
+        (whole.predict(club), tenths.predict(scale * club)),
+        (
+            whole.scores_left_out(club[films], y),
+            tenths.scores_left_out(scale * club[films], scale * y),
+        ),
+    ):
+        np.testing.assert_allclose(other, scale * one, atol=1e-11)
+
+
+@given(clubs())
+@settings(max_examples=30, deadline=None)
+def test_sums_over_others(case):
+    some = Opinions.from_dense(arrays(*case)[0])
+    of_column = some.sums(some.value)[some.column]
+    assert some.other_sums(some.value).tolist() == (of_column - some.value).tolist()
+    filled = np.where(np.isnan(some.to_dense()), 0.5, some.to_dense())
+    found = some.filled_row_sums(some.value, np.full(some.n_columns, 0.5))
+    assert found.tolist() == filled.sum(axis=1).tolist()
+
+
 def test_other_viewers_are_refused():
     X = np.array([[1.0, 2.0], [2.0, 1.0]])
     ranker = VectorSimilarity().fit(X, [1, 2])

@@ -24,10 +24,12 @@ PRESETS: dict[str, dict[str, Any]] = {
         "positive_weights": "cumulative",
     },
     "rankboost.3.cum": {"choice": "steepest", "step": "bound", "positive_weights": "cumulative"},
-    # Its meta-search task: documents an engine did not return rank below those it did.
+    # Its meta-search task (section 6.1): WeakLearn.3.cum, 50 rounds; documents an engine did not
+    # return rank below those it did.
     "meta_search": {
         "choice": "steepest",
         "step": "bound",
+        "positive_weights": "cumulative",
         "default_rank": 0,
         "n_estimators": 50,
     },

@@ -31,10 +31,24 @@ from crucial.types import Floats, TableLike, VectorLike
 
 __all__ = ["NearestNeighbours", "Popularity", "Regression", "VectorSimilarity", "ViewerRanker"]
 
+# Sums smaller than this share of their terms are rounding errors.
+_ROUNDING = 1e-13
+
 
 def _opinions(X: Opinions | TableLike) -> Opinions:
     """Return opinions unchanged, or those of an array or frame with NaN."""
     return X if isinstance(X, Opinions) else Opinions.from_dense(X)
+
+
+def _without_rounding(sums: Floats, sizes: Floats) -> Floats:
+    """Return sums with 0 for those that are rounding errors of terms of these summed sizes."""
+    return np.where(np.abs(sums) <= _ROUNDING * sizes, 0.0, sums)
+
+
+def _deviations(opinions: Opinions, mean: Floats) -> Floats:
+    """Return how far every opinion is from the mean of its column; a rounding error is 0."""
+    of_column = mean[opinions.column]
+    return _without_rounding(opinions.value - of_column, np.abs(of_column))
 
 
 class ViewerRanker(BaseEstimator):
@@ -116,17 +130,16 @@ class Regression(ViewerRanker):
             deviation = labels.std()
             labels = (labels - labels.mean()) / (deviation if deviation > 0.0 else 1.0)
         table = np.tile(self._centre, (opinions.n_rows, 1))
-        table[opinions.row, opinions.column] += self._deviations(opinions)
+        table[opinions.row, opinions.column] += self._scaled(opinions)
         # One thread: for tables of this size, more threads wait longer than they work.
         with threadpool_limits(1):
             self.weight_ = np.linalg.lstsq(table, labels, rcond=None)[0]
 
-    def _deviations(self, opinions: Opinions) -> Floats:
-        column = opinions.column
-        return (opinions.value - self._mean[column]) * self._scale[column]
+    def _scaled(self, opinions: Opinions) -> Floats:
+        return _deviations(opinions, self._mean) * self._scale[opinions.column]
 
     def _scores(self, opinions: Opinions) -> Floats:
-        added = self.weight_[opinions.column] * self._deviations(opinions)
+        added = self.weight_[opinions.column] * self._scaled(opinions)
         return float(self.weight_ @ self._centre) + opinions.row_sums(added)
 
 
@@ -185,7 +198,8 @@ class VectorSimilarity(ViewerRanker):
         self._mean = club.mean
         self._length = np.sqrt(club.sums(club.value * club.value))
         self._user_mean = float(labels.mean())
-        product = opinions.sums(opinions.value * labels[opinions.row])
+        terms = opinions.value * labels[opinions.row]
+        product = _without_rounding(opinions.sums(terms), opinions.sums(np.abs(terms)))
         length = np.sqrt(labels @ labels)
         self.similarity_ = self._per_length(product) / (length if length > 0.0 else 1.0)
 
@@ -198,16 +212,17 @@ class VectorSimilarity(ViewerRanker):
 
     def added(self, opinions: Opinions) -> Floats:
         """Return what every opinion adds to the score of its film."""
-        column = opinions.column
         total = np.abs(self.similarity_).sum()
-        apart = opinions.value - self._mean[column]
-        return np.asarray(self.similarity_[column] * apart / (total if total > 0.0 else 1.0))
+        apart = _deviations(opinions, self._mean)
+        weight = self.similarity_[opinions.column]
+        return np.asarray(weight * apart / (total if total > 0.0 else 1.0))
 
     def scores_left_out(self, X: Opinions | TableLike, y: VectorLike) -> Floats:
-        """Score each film of the user as if the user had not rated it.
+        """Score each film of the user as if it were not among those that make the similarities.
 
         In the scores of `predict`, a film's own rating is part of every similarity. These scores
-        are free of that, so that another ranker may learn from them.
+        are free of that, so that another ranker may learn from them. (The user's mean, which is
+        the same for all films, is still that of all ratings.)
 
         Parameters
         ----------
@@ -215,15 +230,18 @@ class VectorSimilarity(ViewerRanker):
         """
         opinions = _opinions(X)
         labels = check_labels(y, opinions.n_rows)
-        column, row, value = opinions.column, opinions.row, opinions.value
-        product = opinions.sums(value * labels[row])
-        near = self._per_length(product)
-        less = self._per_length(np.ones_like(product))[column] * value * labels[row]
-        added = (near[column] - less) * (value - self._mean[column])
+        terms = opinions.value * labels[opinions.row]
         # The user's own length is a factor of every weight, and cancels.
-        changes = np.abs(near[column] - less) - np.abs(near[column])
-        total = np.abs(near).sum() + opinions.row_sums(changes)
-        sums = opinions.row_sums(added)
+        near = self._per_length(
+            _without_rounding(opinions.sums(terms), opinions.sums(np.abs(terms)))
+        )
+        # Sums over the other films, and not differences: of a viewer who shares one film with the
+        # user, nothing is left, where a difference would leave rounding to be divided by.
+        others = _without_rounding(opinions.other_sums(terms), opinions.other_sums(np.abs(terms)))
+        length = self._length[opinions.column]
+        weight = np.divide(others, length, out=np.zeros_like(others), where=length > 0.0)
+        sums = opinions.row_sums(weight * _deviations(opinions, self._mean))
+        total = opinions.filled_row_sums(np.abs(weight), np.abs(near))
         scores = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0.0)
         return np.asarray(self._user_mean + scores)
 
@@ -253,5 +271,5 @@ class Popularity(ViewerRanker):
         count = opinions.row_count.astype(np.float64)
         if self.by == "count":
             return count
-        above_mean = opinions.row_sums(opinions.value - self._mean[opinions.column])
+        above_mean = opinions.row_sums(_deviations(opinions, self._mean))
         return np.asarray(above_mean / (count + self.damping))

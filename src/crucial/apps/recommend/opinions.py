@@ -13,6 +13,9 @@ from crucial.types import Floats, Ints, TableLike
 
 __all__ = ["DistinctValues", "Opinions"]
 
+# Cells of a dense table that are in memory at once.
+_CELLS = 1 << 21
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Opinions:
@@ -121,6 +124,35 @@ class Opinions:
         sums: Floats = np.bincount(self.column, value, self.n_columns).astype(np.float64)
         return sums
 
+    def other_sums(self, value: Floats) -> Floats:
+        """Return for every entry the sum over the other entries of its column, without subtracting.
+
+        Examples
+        --------
+        >>> some = Opinions.from_dense([[4.0, np.nan], [np.nan, 2.0], [5.0, 1.0]])
+        >>> some.other_sums(some.value).tolist()
+        [5.0, 4.0, 1.0, 2.0]
+        """
+        place = np.arange(len(value)) - self.start[self.column]
+        before = _sums_before(value, place)
+        after = _sums_before(value[::-1], (self.count[self.column] - 1 - place)[::-1])[::-1]
+        return np.asarray(before + after)
+
+    def filled_row_sums(self, value: Floats, empty: Floats) -> Floats:
+        """Return the sum by row of one number per entry, and of its column's for a missing one."""
+        at = np.argsort(self.row, kind="stable")
+        row, column, value = self.row[at], self.column[at], value[at]
+        first = np.searchsorted(row, np.arange(self.n_rows + 1))
+        step = max(1, _CELLS // max(self.n_columns, 1))
+        sums = np.empty(self.n_rows)
+        for begin in range(0, self.n_rows, step):
+            end = min(begin + step, self.n_rows)
+            table = np.tile(empty, (end - begin, 1))
+            own = slice(first[begin], first[end])
+            table[row[own] - begin, column[own]] = value[own]
+            sums[begin:end] = table.sum(axis=1)
+        return sums
+
     def row_sums(self, value: Floats) -> Floats:
         """Return the sum by row of one number per entry."""
         sums: Floats = np.bincount(self.row, value, self.n_rows).astype(np.float64)
@@ -166,6 +198,20 @@ class Opinions:
         table = np.full((self.n_rows, self.n_columns), np.nan)
         table[self.row, self.column] = self.value
         return table
+
+
+def _sums_before(value: Floats, place: Ints) -> Floats:
+    """Return the sum of the entries before each one in its column; ``place`` counts them.
+
+    Sums of 1, 2, 4, ... entries are added up, so that no sum reaches into another column.
+    """
+    sums = np.where(place > 0, np.concatenate(([0.0], value[:-1])), 0.0) if len(value) else value
+    step, longest = 1, int(place.max(initial=0))
+    while step <= longest:
+        earlier = np.concatenate((np.zeros(step), sums[:-step]))
+        sums = sums + np.where(place >= step, earlier, 0.0)
+        step *= 2
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
