@@ -60,6 +60,8 @@ class RankingInput:
         None where all rows weigh the same.
     with_qid : bool
         Whether qid was passed.
+    judge_weight : array of shape (n_judges,), or None
+        None where ``labels`` are one judge's; else it has one column per judge.
     """
 
     instances: Instances
@@ -67,6 +69,7 @@ class RankingInput:
     groups: Groups
     weight: Floats | None
     with_qid: bool
+    judge_weight: Floats | None = None
 
     @property
     def known_labels(self) -> Floats:

@@ -18,13 +18,13 @@ from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.base import RankingInput
 from crucial.estimators.classifier import ClassSums, make_classifier
 from crucial.estimators.eval_set import EarlyStopping, EvalSet
+from crucial.estimators.judged import Judged
 from crucial.estimators.rounds import EvaluatedRanker
 from crucial.estimators.shared import RandomState, Seeded, Verbose
 from crucial.estimators.warm_start import WarmStart
 from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.base import Feedback, smoothing_of
-from crucial.feedback.combined import SumFeedback
-from crucial.feedback.labels import LabelFeedback, QueryWeight
+from crucial.feedback.labels import QueryWeight
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
@@ -39,7 +39,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.types import Floats, TableLike, VectorLike
+from crucial.types import TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 
 __all__ = ["Algorithm", "BoostedRanker"]
@@ -49,7 +49,14 @@ Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
 
 
 @with_parameters
-class BoostedRanker(EarlyStopping, Seeded, WarmStart, Verbose, EvaluatedRanker[AdditiveRanker]):
+class BoostedRanker(
+    Judged[AdditiveRanker],
+    EarlyStopping,
+    Seeded,
+    WarmStart,
+    Verbose,
+    EvaluatedRanker[AdditiveRanker],
+):
     """Base of the boosting estimators: a subclass names its parts in `_parts`.
 
     Attributes
@@ -95,7 +102,8 @@ class BoostedRanker(EarlyStopping, Seeded, WarmStart, Verbose, EvaluatedRanker[A
     )
     contradictions: str = parameter(
         one_of("keep", "net"),
-        "For pairs given in both directions: keep both, or their difference.",
+        "For pairs given in both directions, by labels, judges or explicitly: keep both, or their "
+        "difference.",
         default="keep",
     )
     record_risks: bool = parameter(
@@ -119,6 +127,45 @@ class BoostedRanker(EarlyStopping, Seeded, WarmStart, Verbose, EvaluatedRanker[A
 
     # -- fitting ------------------------------------------------------------------
 
+    def fit(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        query_weight: QueryWeight | None = None,
+        judge_weight: VectorLike | None = None,
+        eval_set: EvalSet | None = None,
+        eval_qid: VectorLike | None = None,
+    ) -> Self:
+        """Learn from labels: within a query, a higher label should rank higher.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+            NaN: the feature abstains. Absent entries of sparse input are 0.
+        y : array of shape (n_rows,), or (n_rows, n_judges)
+            Labels: two values, grades, real numbers, or a strict order. `RankBoost`,
+            `RankBoostPlus` and `SmoothMarginRanker` also take one column per judge, and learn
+            from the sum of all judges' pairs; NaN where a judge did not label a row. Labels of
+            different judges are never compared.
+        qid : array of shape (n_rows,), optional
+            Query of every row, of any type, in any order. Without, all rows are compared.
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 counts as two rows, of weight 0 as none.
+        query_weight : array of shape (n_rows,) or mapping from query id, optional
+            Factor on all pairs of a query.
+        judge_weight : array of shape (n_judges,), optional
+            Factor on all pairs of a judge, where y has several columns; 1 by default.
+        eval_set : (X, y), optional
+            Rows to measure ``eval_metric`` on after every round.
+        eval_qid : array, optional
+            Queries of the eval set.
+        """
+        data = self._judged_input(X, y, qid, sample_weight, judge_weight)
+        return self._fit(data, query_weight, eval_set, eval_qid)
+
     def fit_pairs(
         self,
         X: TableLike,
@@ -129,6 +176,7 @@ class BoostedRanker(EarlyStopping, Seeded, WarmStart, Verbose, EvaluatedRanker[A
         sample_weight: VectorLike | None = None,
         qid: VectorLike | None = None,
         query_weight: QueryWeight | None = None,
+        judge_weight: VectorLike | None = None,
         eval_set: EvalSet | None = None,
         eval_qid: VectorLike | None = None,
     ) -> Self:
@@ -141,7 +189,7 @@ class BoostedRanker(EarlyStopping, Seeded, WarmStart, Verbose, EvaluatedRanker[A
             Row numbers (winner, loser); contradictions and cycles are fine.
         pair_weight : array of shape (n_pairs,), optional
             Importance of each pair; a pair that labels imply weighs 1.
-        y, sample_weight, qid, query_weight, eval_set, eval_qid
+        y, sample_weight, qid, query_weight, judge_weight, eval_set, eval_qid
             As in `fit`.
         """
         if y is None and not (sample_weight is None and query_weight is None):
@@ -149,7 +197,7 @@ class BoostedRanker(EarlyStopping, Seeded, WarmStart, Verbose, EvaluatedRanker[A
                 "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
                 "y; use pair_weight."
             )
-        data = self._input(X, y, qid, sample_weight, needs_y=False)
+        data = self._judged_input(X, y, qid, sample_weight, judge_weight, needs_y=False)
         explicit = PairFeedback(
             pairs, data.instances.n_rows, weight=pair_weight, contradictions=self.contradictions
         )
@@ -175,12 +223,9 @@ class BoostedRanker(EarlyStopping, Seeded, WarmStart, Verbose, EvaluatedRanker[A
         if held_out is not None:
             weight = np.ones(data.instances.n_rows) if weight is None else weight.copy()
             weight[held_out] = 0.0
-        parts: list[Feedback] = [] if explicit is None else [explicit]
-        if data.labels is not None:
-            parts.insert(0, self._label_feedback(data, weight, query_weight))
-        feedback = parts[0] if len(parts) == 1 else SumFeedback(parts)
+        feedback = self._feedback(data, weight, query_weight, explicit)
         instances, groups, with_qid = data.instances, data.groups, data.with_qid
-        del data, weight, parts  # the feedback has what it needs; memory counts from here
+        del data, weight, explicit  # the feedback has what it needs; memory counts from here
         earlier = self._earlier_rounds(instances, feedback, self.n_estimators)
         training = TrainingRows(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
@@ -189,19 +234,6 @@ class BoostedRanker(EarlyStopping, Seeded, WarmStart, Verbose, EvaluatedRanker[A
             ensemble = self._boost(training, feedback, watch, seed, progress, earlier)
         self._set_fitted(ensemble, instances, feedback, watch, with_qid)
         return self
-
-    def _label_feedback(
-        self, data: RankingInput, weight: Floats | None, query_weight: QueryWeight | None
-    ) -> LabelFeedback:
-        """Return the pairs that labels imply; an algorithm that leaves some out replaces this."""
-        return LabelFeedback(
-            data.known_labels,
-            data.groups,
-            weight=weight,
-            balance=self.balance,
-            query_weight=query_weight,
-            gain=self.gain,
-        )
 
     def _boost(
         self,

@@ -115,6 +115,11 @@ class EarlyStopping(Evaluated):
             return self._watch(rows, patience), None
         if patience is None:
             return None, None
+        if data.judge_weight is not None:
+            raise DataError(
+                "early_stopping_rounds with several judges needs eval_set=(X, y): rows that are "
+                "set aside would have several labels each."
+            )
         held = _held_out(data, self.validation_fraction, seed)
         return self._watch(_take(data, held), patience), held
 

@@ -37,6 +37,7 @@ class RankBoost(WeakRankers, StumpRanker):
     """
 
     bounded_risk = "R1"
+    takes_judges = True
 
     choice: str = parameter(
         one_of("steepest", "steepest_positive", "largest_drop"),

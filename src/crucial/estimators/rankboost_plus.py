@@ -59,6 +59,7 @@ class RankBoostPlus(Stumps, BoostedRanker):
     """
 
     bounded_risk = "R2"
+    takes_judges = True
 
     learning_rate: float = parameter(
         text="Factor on every weight, in (0, 1]. With 1, as in the paper, every round makes E2 "

@@ -52,6 +52,7 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
     """
 
     bounded_risk = "R1"
+    takes_judges = True
 
     choice: str = parameter(
         one_of("steepest_positive", "steepest"),

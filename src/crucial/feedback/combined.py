@@ -27,6 +27,8 @@ class SumFeedback(Feedback):
     shares : sequence of numbers, optional
         Share of the whole that each part weighs. By default its own weight, so that all
         pairs of all parts keep their weights.
+    factors : sequence of numbers, optional
+        Instead of shares: a factor on the weights of the pairs of each part.
 
     Examples
     --------
@@ -37,7 +39,12 @@ class SumFeedback(Feedback):
     (3, 3.0)
     """
 
-    def __init__(self, parts: Sequence[Feedback], shares: Sequence[float] | None = None) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Feedback],
+        shares: Sequence[float] | None = None,
+        factors: Sequence[float] | Floats | None = None,
+    ) -> None:
         if not parts:
             raise DataError("a sum of feedbacks needs at least one part.")
         sizes = {part.n_rows for part in parts}
@@ -45,9 +52,9 @@ class SumFeedback(Feedback):
             raise DataError(
                 f"feedbacks to be added have different numbers of rows: {sorted(sizes)}."
             )
-        own = np.array([p.total for p in parts] if shares is None else shares, np.float64)
-        if own.shape != (len(parts),) or not ((own > 0) & np.isfinite(own)).all():
-            raise DataError(f"shares must be one positive finite number per part. Got {shares!r}.")
+        self.factors = _positive(factors, len(parts), "factors")
+        totals = [finite_total(p.total * f) for p, f in zip(parts, self.factors.tolist())]
+        own = _positive(totals if shares is None else shares, len(parts), "shares")
         self.parts = tuple(parts)
         own = own / own.max()  # (first: the sum of large ones overflows)
         self.shares = own / own.sum()
@@ -64,7 +71,7 @@ class SumFeedback(Feedback):
                     per_row[part.rows] = part.weight
             self.weight = per_row[self.rows]
         self.n_pairs = sum(p.n_pairs for p in parts)
-        self.total = finite_total(sum(p.total for p in parts))
+        self.total = finite_total(sum(totals))
         self.n_queries = sum(p.n_queries for p in parts)
         self.n_skipped = sum(p.n_skipped for p in parts)
 
@@ -102,13 +109,26 @@ class SumFeedback(Feedback):
     def margin_counts(self, scores: Floats, threads: int = 1) -> SumMargins:
         """Return the distribution of the margins; a part weighs what its own pairs do."""
         parted = self._parted(scores)
-        return SumMargins([(part.margin_counts(own, threads), part.total) for part, own in parted])
+        return SumMargins(
+            [
+                (part.margin_counts(own, threads), finite_total(part.total * factor))
+                for (part, own), factor in zip(parted, self.factors.tolist())
+            ]
+        )
 
     def _parted(self, scores: Floats) -> list[tuple[Feedback, Floats]]:
         """Return every part with the scores of its rows."""
         everywhere = np.zeros(self.n_rows)
         everywhere[self.rows] = scores
         return [(part, everywhere[part.rows]) for part in self.parts]
+
+
+def _positive(values: Sequence[float] | Floats | None, n: int, name: str) -> Floats:
+    """Return one positive number per part, 1 by default."""
+    numbers = np.ones(n) if values is None else np.asarray(values, np.float64)
+    if numbers.shape != (n,) or not ((numbers > 0) & np.isfinite(numbers)).all():
+        raise DataError(f"{name} must be one positive finite number per part. Got {values!r}.")
+    return numbers
 
 
 class SumState:

@@ -6,6 +6,8 @@ pairs are never listed: sums over them become prefix sums over the levels of a q
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from crucial.data.groups import Groups, as_array
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, TwoClasses
+from crucial.feedback.base import Feedback, TwoClasses, finite_total
 from crucial.feedback.extremes import log_lightest_pairs, margin_range
 from crucial.feedback.label_state import LabelState
 from crucial.feedback.label_weights import gains_of, weighed
@@ -194,6 +196,31 @@ class LabelFeedback(Feedback):
         [0.333, 0.333, 0.333]
         """
         return self._labelled.pairs_at(numbers)
+
+    def without(self, places: Ints) -> LabelFeedback | None:
+        """Return the pairs in which none of these places occurs, with their weights.
+
+        None if there are none. ``total`` is what the pairs weigh here.
+        """
+        rows, layout = self._labelled, self._labelled.layout
+        kept = np.ones(len(self.rows), bool)
+        kept[places] = False
+        labels, keep = np.zeros(self.n_rows), np.zeros(self.n_rows, bool)
+        labels[self.rows], keep[self.rows] = layout.values[layout.segment_of_row], kept
+        fewer = Layout.of(labels, self.groups, keep)
+        place = np.empty(self.n_rows, np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        left = place[fewer.rows]
+        labelled = rows.taken(fewer, left) if len(left) else None
+        if labelled is None:
+            return None
+        other = copy.copy(self)
+        other._labelled, other.rows = labelled, fewer.rows
+        other.weight = None if self.weight is None else self.weight[left]
+        other.n_pairs, other.n_queries = fewer.n_pairs, fewer.n_queries
+        other.n_skipped = self.groups.n_groups - fewer.n_queries
+        other.total = finite_total(self.total * math.exp(labelled.log_total - rows.log_total))
+        return other
 
     def log_lightest(self) -> float:
         """Return the logarithm of the weight of the lightest pair, as a share of all weight."""

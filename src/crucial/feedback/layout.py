@@ -10,6 +10,7 @@ import numpy as np
 from crucial.data.groups import Groups
 from crucial.feedback.listed import ListedPairs
 from crucial.kernels.levels import Levels
+from crucial.kernels.pairs import sums_below
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["LabelledRows", "Layout"]
@@ -139,17 +140,90 @@ class LabelledRows:
         """
         layout = self.layout
         sizes = np.diff(layout.level_start)
-        segment = np.repeat(np.arange(len(sizes)), sizes)
-        query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_first))
-        first = layout.row_start[:-1][query]  # of the query, for every segment
+        first = layout.row_start[:-1][layout.query_of_segment]  # for every segment
         wins = np.repeat(layout.level_start[:-1] - first, sizes)
         start = np.concatenate(([0], np.cumsum(wins)))
         high = np.searchsorted(start, numbers, "right") - 1
-        above = segment[high]
-        low = numbers - start[high] + first[above]
-        weight = self.coefficient[query[above]] / math.exp(self.log_total)
+        low = numbers - start[high] + first[layout.segment_of_row[high]]
+        return ListedPairs(high, low, self.pair_weights(high, low))
+
+    def taken(self, layout: Layout, places: Ints) -> LabelledRows | None:
+        """Return some of the rows; None if their pairs weigh nothing.
+
+        Parameters
+        ----------
+        layout : Layout
+            Of these rows.
+        places : int array
+            Their places here, in the order of the layout.
+        """
+        segment = self.layout.segment_of_row[places[layout.level_start[:-1]]]
+        query = np.searchsorted(self.layout.queries, layout.queries)
+        gains = self.gains[segment] if len(self.gains) else self.gains
+        weight = None if self.weight is None else self.weight[places]
+        coefficient = self.coefficient[query]
+        mass = np.diff(layout.level_start).astype(np.float64)
+        if weight is not None:
+            mass = np.add.reduceat(weight, layout.level_start[:-1])
+        pairs = mass * sums_below(mass, layout.gaps(gains), layout.query_first)
+        per_query = np.add.reduceat(pairs, layout.query_first[:-1])
+        whole = float(np.dot(coefficient, per_query))
+        if not whole > 0.0:
+            return None
+        uncut = None if self.uncut_labels is None else self.uncut_labels[places]
+        return LabelledRows(
+            layout, weight, gains, coefficient, self.balanced, math.log(whole), uncut
+        )
+
+    def pair_weights(self, high: Ints, low: Ints) -> Floats:
+        """Return the weights of pairs of places, as shares of the weight of all pairs."""
+        above, below = self.layout.segment_of_row[high], self.layout.segment_of_row[low]
+        query = self.layout.query_of_segment[above]
+        weight: Floats = self.coefficient[query] / math.exp(self.log_total)
         if self.weight is not None:
             weight = weight * self.weight[high] * self.weight[low]
         if len(self.gains):
-            weight = weight * (self.gains[above] - self.gains[segment[low]])
-        return ListedPairs(high, low, weight)
+            weight = weight * (self.gains[above] - self.gains[below])
+        return weight
+
+    def are_pairs(self, high: Ints, low: Ints) -> Bools:
+        """Return which pairs of places the labels imply; a place of -1 is no row of any."""
+        above, below = self.layout.segment_of_row[high], self.layout.segment_of_row[low]
+        query = self.layout.query_of_segment
+        return np.asarray(
+            (high >= 0) & (low >= 0) & (query[above] == query[below]) & (above > below)
+        )
+
+    def count_pairs_of(self, chosen: Ints) -> int:
+        """Return the number of `pairs_of` at most."""
+        return int(sum(part.sum() for part in self._opponents(chosen)))
+
+    def pairs_of(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """Return winner and loser of all pairs in which a chosen place occurs, each once."""
+        layout = self.layout
+        segment = layout.segment_of_row[chosen]
+        query = layout.query_of_segment[segment]
+        below, above = self._opponents(chosen)
+        first, after = layout.row_start[query], layout.level_start[segment + 1]
+        wins = np.repeat(chosen, below), _counted_from(first, below)
+        losses = _counted_from(after, above), np.repeat(chosen, above)
+        # A pair of two chosen places is listed with the winner.
+        is_chosen = np.zeros(layout.n_rows, bool)
+        is_chosen[chosen] = True
+        once = ~is_chosen[losses[0]]
+        high = np.concatenate((wins[0], losses[0][once]))
+        return high, np.concatenate((wins[1], losses[1][once]))
+
+    def _opponents(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """Return how many rows of its query are below, and above, each place."""
+        layout = self.layout
+        segment = layout.segment_of_row[chosen]
+        query = layout.query_of_segment[segment]
+        below = layout.level_start[segment] - layout.row_start[query]
+        return below, layout.row_start[query + 1] - layout.level_start[segment + 1]
+
+
+def _counted_from(first: Ints, counts: Ints) -> Ints:
+    """Return ``first[i], first[i] + 1, ...``, so many for every i."""
+    ends = np.cumsum(counts)
+    return np.asarray(np.arange(int(counts.sum())) + np.repeat(first - (ends - counts), counts))

@@ -18,7 +18,10 @@ from crucial.feedback.states import Output, PairState, draw_share, risks_of
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Codes, Floats, Ints, VectorLike
 
-__all__ = ["PairFeedback"]
+__all__ = ["PairFeedback", "add_up"]
+
+# Weights of opposite pairs that differ by less than this share are equal.
+_ROUNDING = 1e-12
 
 
 class PairFeedback(Feedback):
@@ -55,7 +58,7 @@ class PairFeedback(Feedback):
         table = _checked_pairs(pairs, n_rows)
         weights = check_weights(weight, len(table), "pair_weight")
         w = np.ones(len(table)) if weights is None else weights
-        high, low, w = _added_up(table, w, n_rows, contradictions)
+        high, low, w = add_up(table, w, n_rows, contradictions)
         if not len(w):
             raise DataError(
                 "No comparable pair: every pair is contradicted with the same weight, or has "
@@ -136,10 +139,18 @@ def _checked_pairs(pairs: ArrayLike, n_rows: int) -> Ints:
     return table.astype(np.int64)
 
 
-def _added_up(
+def add_up(
     table: Ints, weight: Floats, n_rows: int, contradictions: str
 ) -> tuple[Ints, Ints, Floats]:
-    """Return the distinct pairs with the sum of their weights, contradictions resolved."""
+    """Return winner, loser and summed weight of the distinct pairs, contradictions resolved.
+
+    Parameters
+    ----------
+    table : int array of shape (n_pairs, 2)
+    weight : array of shape (n_pairs,)
+    n_rows : int
+    contradictions : {"keep", "net"}
+    """
     key, inverse = np.unique(table[:, 0] * n_rows + table[:, 1], return_inverse=True)
     with np.errstate(over="ignore"):
         summed = np.bincount(inverse, weight, len(key)).astype(np.float64)
@@ -150,7 +161,8 @@ def _added_up(
         reverse = low * n_rows + high
         at = np.minimum(np.searchsorted(key, reverse), len(key) - 1)
         against = np.where(key[at] == reverse, summed[at], 0.0)
-        summed = summed - against
+        # Weights that differ by rounding are equal: .1 + .2 against .3 leaves nothing.
+        summed = np.where(summed - against > _ROUNDING * against, summed - against, 0.0)
     kept = summed > 0
     return high[kept], low[kept], summed[kept]
 

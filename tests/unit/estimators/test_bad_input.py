@@ -11,7 +11,16 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from crucial import Groups, LabelFeedback, PairFeedback, RankBoost
+from crucial import (
+    AdaBoostRanker,
+    DiffRank,
+    Groups,
+    LabelFeedback,
+    LogisticRanker,
+    PairFeedback,
+    PNormPush,
+    RankBoost,
+)
 from crucial.errors import (
     DataError,
     DataTypeError,
@@ -45,7 +54,50 @@ BAD_FITS = [
     ),
     ("a missing label", {"y": [0, 1, None, 2]}, DataError, r"row 2|Row 2"),
     ("complex labels", {"y": [0, 1, 2, 1j]}, DataError, "Complex data not supported"),
-    ("labels of two columns", {"y": np.zeros((4, 2))}, DataError, r"shape \(4, 2\)"),
+    ("labels of three axes", {"y": np.zeros((4, 2, 2))}, DataError, r"shape \(4, 2, 2\)"),
+    (
+        "a judge without preferences",
+        {"y": [[0, 0], [1, 0], [2, 0], [1, 0]]},
+        DataError,
+        r"judge 1 \(column 1 of y\): No comparable pair: all 4 labels are 0",
+    ),
+    (
+        "a judge without labels",
+        {"y": [[0, nan], [1, nan], [2, nan], [1, nan]]},
+        DataError,
+        r"judge 1 \(column 1 of y\) labels no row; leave the column out",
+    ),
+    (
+        "an infinite label of a judge",
+        {"y": [[0, inf], [1, 1], [2, 0], [1, 0]]},
+        DataError,
+        r"judge 1 \(column 1 of y\): Input y contains NaN or infinity: row 0 is inf",
+    ),
+    ("too few rows of judges", {"y": [[0, 1], [1, 0]]}, DataError, "X has 4 rows, y has 2"),
+    (
+        "weights of judges without judges",
+        {"judge_weight": [1, 2]},
+        DataError,
+        "weighs the columns of y, one per judge, and y has no second one",
+    ),
+    (
+        "too few weights of judges",
+        {"y": [[0, 1], [1, 0], [1, 1], [0, 2]], "judge_weight": [1]},
+        DataError,
+        r"one number for each of the 2 judges.*shape \(1,\)",
+    ),
+    (
+        "a judge of weight 0",
+        {"y": [[0, 1], [1, 0], [1, 1], [0, 2]], "judge_weight": [1, 0]},
+        DataError,
+        r"positive and finite\. Judge 1 has 0\.0; leave the columns of judges out",
+    ),
+    (
+        "weights of judges in words",
+        {"y": [[0, 1], [1, 0], [1, 1], [0, 2]], "judge_weight": ["much", 1]},
+        DataError,
+        "judge_weight must be numbers",
+    ),
     ("too few labels", {"y": [0, 1, 2]}, DataError, "X has 4 rows, y has 3"),
     ("no labels", {"y": None}, DataError, "requires y to be passed"),
     ("one label for all", {"y": [1, 1, 1, 1]}, DataError, r"all 4 labels are 1 \(one class\)"),
@@ -265,6 +317,43 @@ def test_bad_pairs(pairs, weight, match):
 def test_pairs_that_cancel_out():
     with pytest.raises(DataError, match="every pair is contradicted with the same weight"):
         RankBoost(3, contradictions="net").fit_pairs(X, [(0, 1), (1, 0)])
+
+
+def test_pairs_that_cancel_labels_out():
+    net = RankBoost(3, 1.0, contradictions="net")
+    match = "every pair is contradicted with the same weight, by labels or by other pairs"
+    with pytest.raises(DataError, match=match):
+        net.fit_pairs(X[:2], [(1, 0)], y=[1, 0])
+    with pytest.raises(DataError, match=match):
+        net.fit(X[:2], [[1, 0], [0, 1]])
+    with pytest.raises(DataError, match=match):  # (0.1 + 0.2 is not 0.3 in floating point)
+        net.fit_pairs(X[:2], [(1, 0), (1, 0)], pair_weight=[0.1, 0.2], y=[1, 0],
+                      sample_weight=[0.3, 1.0])  # fmt: skip
+
+
+def test_a_net_of_too_many_pairs(monkeypatch):
+    monkeypatch.setattr("crucial.feedback.netting.free_memory", lambda: 1000)
+    with pytest.raises(DataError, match=r"has to list 6 pairs.*Use contradictions='keep'"):
+        RankBoost(3, contradictions="net").fit(X[:3], [[1, 0], [2, 1], [0, 2]])
+    X_many, y = np.arange(100.0)[:, None], np.arange(100)
+    with pytest.raises(DataError, match=r"has to list 99 pairs.*Use contradictions='keep'"):
+        RankBoost(3, contradictions="net").fit_pairs(X_many, [(0, 1), (0, 7), (0, 99)], y=y)
+
+
+def test_several_judges_with_nothing_to_judge_by():
+    judges = np.column_stack((Y, [0, 1, 2, 2]))
+    with pytest.raises(DataError, match=r"with several judges needs eval_set=\(X, y\)"):
+        RankBoost(3, early_stopping_rounds=2).fit(X, judges)
+    ranker = RankBoost(3, early_stopping_rounds=2).fit(X, judges, eval_set=(X, Y))
+    assert ranker.best_round_ >= 1
+
+
+@pytest.mark.parametrize("ranker", [AdaBoostRanker(3), PNormPush(), LogisticRanker(3), DiffRank()])
+def test_rankers_of_one_judge(ranker):
+    name = type(ranker).__name__
+    match = f"{name} learns from the labels of one judge, and y has 2 columns. RankBoost, "
+    with pytest.raises(DataError, match=match):
+        ranker.fit(X, np.column_stack((Y, Y[::-1])))
 
 
 def test_weights_of_labels_without_labels():
