@@ -262,3 +262,23 @@ def test_method_1_refuses_what_it_cannot_order():
         warnings.simplefilter("error")
         with pytest.raises(NoProgressWarning, match="no weak ranker helps"):
             RankBoost.preset("rankboost.1").fit([[1.0], [2.0], [2.0], [1.0]], [0, 0, 1, 1])
+
+
+# -- Freund et al. 2003, section 6.1 ------------------------------------------------------
+
+
+def test_section_6_1_meta_search_is_weak_learn_3_cum():
+    """Fifty rounds of WeakLearn.3.cum; what an engine did not return ranks below the rest."""
+    ranker = RankBoost.preset("meta_search")
+    assert (ranker.step, ranker.choice, ranker.default_rank) == ("bound", "steepest", 0)
+    assert (ranker.n_estimators, ranker.learning_rate) == (50, 1.0)
+    random = np.random.default_rng(0)
+    X = np.where(random.random((80, 4)) < 0.3, nan, random.integers(-8, 0, (80, 4)))
+    y = (random.random(80) < 0.5).astype(int)  # (no engine knows anything: weights would turn)
+    fitted = ranker.fit(X, y)
+    total: dict[object, float] = {}
+    for weak, weight in zip(fitted.model_.rankers, fitted.model_.weights):
+        total[weak] = total.get(weak, 0.0) + weight
+        assert total[weak] > 0.0
+    free = RankBoost.preset("meta_search", positive_weights=None).fit(X, y)
+    assert min(free.model_.weights) < 0.0
