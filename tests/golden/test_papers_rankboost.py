@@ -112,7 +112,7 @@ LEMMA_3 = np.array([[1, 0], [1, 1], [1, 0], [0, 0], [0, 0], [1, 0]], float)
 def test_connamacher_2019_lemma_3():
     """With positive weights only, RB-D ends above the minimum of its own span."""
     feedback = LabelFeedback([6, 5, 4, 3, 2, 1])
-    ranker = RankBoost.preset("rb_d", weak="column", n_estimators=50)
+    ranker = RankBoost.preset("rb_d.eq13", weak="column", n_estimators=50)
     ranker.fit(LEMMA_3, [6, 5, 4, 3, 2, 1])
     assert [one.feature for one in ranker.model_.rankers] == [0, 1]
     assert ranker.model_.weights == pytest.approx([0.54931, 0.57445], abs=5e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crucial.boosting.parts import check_needs, check_parts
+from crucial.boosting.perfect import Settled
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
@@ -96,6 +98,7 @@ def boost(
     check_needs(objective, learner, step, potentials.pairs)
     if watch is not None:
         watch.prepare(ensemble.bins, training.threads)
+    settled = Settled(step.alone)
     for number in range(rounds):
         began = time.perf_counter()
         if subsample < 1.0:
@@ -111,10 +114,17 @@ def boost(
             ensemble.trace.stopped = found
             break
         candidate, alpha = found
-        potentials.advance(candidate.output, alpha)
+        left, infinite = True, math.isinf(alpha)
+        if infinite:
+            left = potentials.settle(candidate.output, step.alone)
+            settled.add(number, candidate.output)
+        else:
+            potentials.advance(candidate.output, alpha)
         learner.accept(candidate, alpha)
         step.accept(candidate, alpha)
-        r1, r2 = potentials.pairs.risks() if record_risks else (None, None)
+        r1, r2 = None, None
+        if record_risks:
+            r1, r2 = potentials.pairs.risks() if left else (0.0, 0.0)
         ensemble.add(
             Round(
                 candidate.ranker,
@@ -124,7 +134,7 @@ def boost(
                 potentials.log_loss,
                 r1,
                 r2,
-                measures={} if watch is None else watch.advance(candidate.ranker, alpha),
+                measures=_measured(watch, candidate, alpha, step.alone),
                 extras={**objective.notes(potentials), **step.notes(potentials)},
                 seconds=time.perf_counter() - began,
             ),
@@ -133,8 +143,24 @@ def boost(
         if watch is not None and watch.done:
             ensemble.trace.stopped = "early stopping"
             break
-    ensemble.scores = potentials.pairs.scores
+        if infinite and (step.alone or not left):
+            ensemble.trace.stopped = "perfect weak ranker" if left else "every pair is ordered"
+            break
+    best = len(ensemble.trace) if watch is None else watch.best_round
+    ensemble.weights = settled.weights(ensemble.weights, best)
+    ensemble.scores = settled.scores(potentials.pairs.scores, ensemble.weights)
     return ensemble
+
+
+def _measured(
+    watch: Watch | None, candidate: Candidate, alpha: float, alone: bool
+) -> dict[str, float]:
+    """Return the measures on the eval set after a round; none without an eval set."""
+    if watch is None:
+        return {}
+    if math.isinf(alpha):
+        return watch.settle(candidate.ranker, math.copysign(1.0, alpha), alone)
+    return watch.advance(candidate.ranker, alpha)
 
 
 def _next(

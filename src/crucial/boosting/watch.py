@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from crucial.boosting.perfect import power_above
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
@@ -42,6 +43,8 @@ class Watch:
         self._best = -np.inf
         self._seen = 0
         self._bins: Bins | None = None
+        # Weak rankers with an infinite weight: the first of them counts most.
+        self._settled: Floats | None = None
 
     def prepare(self, bins: Bins | None, threads: int) -> None:
         """Code the eval set as the training set was, so that stumps cost one comparison."""
@@ -55,6 +58,26 @@ class Watch:
         """Add a weak ranker to the scores and measure them."""
         self.scores += alpha * self._output(ranker)
         return self.look()
+
+    def settle(self, ranker: WeakRankerLike, sign: float, afresh: bool) -> dict[str, float]:
+        """Add a weak ranker with an infinite weight of that sign, and measure the scores.
+
+        Parameters
+        ----------
+        afresh : bool
+            Drop all rankers before it.
+        """
+        before = np.zeros_like(self.scores) if self._settled is None else self._settled
+        if afresh:
+            self.scores[:] = before[:] = 0.0
+        self._settled = 2.0 * before + sign * self._output(ranker)
+        return self.look()
+
+    def _combined(self) -> Floats:
+        """Return scores in which no finite weight outweighs an infinite one."""
+        if self._settled is None:
+            return self.scores
+        return self._settled * power_above(float(np.ptp(self.scores))) + self.scores
 
     def _output(self, ranker: WeakRankerLike) -> Output:
         """Return the scores of a weak ranker, by the codes of its feature where there are some."""
@@ -76,7 +99,8 @@ class Watch:
     def look(self) -> dict[str, float]:
         """Measure the current scores; record the round if it is the best so far."""
         self._seen += 1
-        values = {name: function(self.scores) for name, function, _ in self._measures}
+        scores = self._combined()
+        values = {name: function(scores) for name, function, _ in self._measures}
         name, _, more = self._measures[0]
         value = values[name] if more else -values[name]
         if value > self._best:  # the first of equal rounds stays

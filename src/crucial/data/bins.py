@@ -66,6 +66,7 @@ class Bins:
         weight: Floats | None = None,
         max_bins: int | None = 255,
         threads: int = 1,
+        drawn_by: int | None = None,
     ) -> Bins:
         """Cut and code some rows of every feature.
 
@@ -75,6 +76,9 @@ class Bins:
             Rows to code, in the order in which they are wanted.
         weight : array of the same length, optional
             Positive weights: a row of weight 2 cuts as two rows do.
+        drawn_by : int, optional
+            Seed to draw thresholds at random, where a feature has more than fit in
+            ``max_bins``; by default they are quantiles.
         """
         n, n_features = len(rows), instances.n_features
         if weight is not None and n:  # by a power of two, so that no sum overflows
@@ -86,7 +90,10 @@ class Bins:
         codes = np.zeros((len(live) if bytes_fit else 0, -(-n // 8) * 8), np.uint8)
 
         def cut_and_code(place: int, cutter: Cutter) -> tuple[Floats, int]:
-            cuts, missing = cutter.cut(int(live[place]), weight, max_bins)
+            feature = int(live[place])
+            # Seeded by feature, so that the draw does not depend on the threads.
+            random = None if drawn_by is None else np.random.default_rng([drawn_by, feature])
+            cuts, missing = cutter.cut(feature, weight, max_bins, random)
             if bytes_fit and (len(cuts) or 0 < missing < n):
                 cutter.code(cuts, codes[place])
             return cuts, missing

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
-from crucial.data.quantiles import cut_points
+from crucial.data.quantiles import cut_points, drawn_cut_points
 from crucial.kernels.binning import Columns
 from crucial.kernels.threads import run_all
 from crucial.types import Codes, Floats, Ints, Reals
@@ -90,13 +90,29 @@ class Cutter:
         self._values = self._block[feature - self._fetched.start]
         return self._values
 
-    def cut(self, feature: int, weight: Floats | None, max_bins: int | None) -> tuple[Floats, int]:
-        """Return the thresholds of a feature and the number of its abstentions."""
+    def cut(
+        self,
+        feature: int,
+        weight: Floats | None,
+        max_bins: int | None,
+        random: np.random.Generator | None = None,
+    ) -> tuple[Floats, int]:
+        """Return the thresholds of a feature and the number of its abstentions.
+
+        Parameters
+        ----------
+        weight : array over the rows, or None
+            Not used where thresholds are drawn.
+        random : Generator, optional
+            Draws thresholds; without it they are quantiles.
+        """
         values = self.fetch(feature)
-        if weight is None:
+        if weight is None or random is not None:
             ranked, finite = self._columns.ranked(values)
             if not finite:
                 self._instances.checked(values, feature, self._rows)  # raises, naming the row
+            if random is not None:
+                return drawn_cut_points(ranked, max_bins, random), len(values) - len(ranked)
             return cut_points(ranked, None, max_bins), len(values) - len(ranked)
         self._instances.checked(values, feature, self._rows)
         missing = int(np.count_nonzero(np.isnan(values)))

@@ -1,4 +1,4 @@
-"""Thresholds of a feature: weighted quantiles over its distinct values."""
+"""Thresholds of a feature: weighted quantiles over its distinct values, or a random draw."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from crucial.types import Floats, Ints, Reals
 
-__all__ = ["between", "cut_points"]
+__all__ = ["between", "cut_points", "drawn_cut_points"]
 
 # Masses that should be equal may differ by rounding; a cut must not depend on that.
 _SLACK = 1e-12
@@ -78,6 +78,32 @@ def cut_points(values: Reals, mass: Floats | None, max_bins: int | None) -> Floa
     after = np.searchsorted(values, last_values, "right")
     after = np.unique(after[(after > 0) & (after < len(values))])
     return between(values[after - 1], values[after])
+
+
+def drawn_cut_points(values: Reals, max_bins: int | None, random: np.random.Generator) -> Floats:
+    """Return all thresholds between distinct values or, if they are too many, a random draw.
+
+    Every threshold has the same chance, so that the draw does not depend on weights, on
+    repeated rows or on the scale of the feature (Connamacher et al. 2019, section 5).
+
+    Parameters
+    ----------
+    values : sorted array without NaN
+    max_bins : at least 2, or None for a bin per distinct value
+        At most ``max_bins - 1`` thresholds are drawn.
+    random : Generator
+
+    Examples
+    --------
+    >>> drawn_cut_points(np.array([0.0, 0.0, 1.0, 3.0]), 3, np.random.default_rng(0)).tolist()
+    [0.5, 2.0]
+    >>> len(drawn_cut_points(np.arange(1000.0), 256, np.random.default_rng(0)))
+    255
+    """
+    last = np.flatnonzero(values[1:] != values[:-1])
+    if max_bins is not None and len(last) >= max_bins:
+        last = np.sort(random.choice(last, max_bins - 1, replace=False))
+    return between(values[last], values[last + 1])
 
 
 def _coarse_cuts(ranked: _Ranked, max_bins: int) -> Reals:

@@ -110,7 +110,7 @@ class BoostedRanker(
         flag, "Record R1 and R2 on the training pairs in the trace, every round.", default=False
     )
     random_state: RandomState = parameter(
-        text="Seeds subsample and validation_fraction.", default=0
+        text="Seeds subsample, random thresholds and validation_fraction.", default=0
     )
 
     def _parts(self, feedback: Feedback) -> Algorithm:

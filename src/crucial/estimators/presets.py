@@ -12,6 +12,13 @@ __all__ = ["PRESETS"]
 
 _PAPER = {"learning_rate": 1.0, "early_stopping_rounds": None}
 
+_EXPERIMENTS = {
+    "choice": "steepest",
+    "default_rank": 0,
+    "max_bins": 256,
+    "thresholds": "random",
+}
+
 PRESETS: dict[str, dict[str, Any]] = {
     # Freund, Iyer, Schapire & Singer 2003, section 3.2: three methods for alpha.
     "rankboost.1": {"weak": "feature", "choice": "steepest", "step": "numeric"},
@@ -33,9 +40,13 @@ PRESETS: dict[str, dict[str, Any]] = {
         "default_rank": 0,
         "n_estimators": 50,
     },
-    # Connamacher et al. 2019: discrete and continuous RankBoost, equation 13 signed.
-    "rb_d": {"choice": "steepest_positive", "step": "exact"},
-    "rb_c": {"choice": "steepest_positive", "step": "bound"},
+    # Connamacher et al. 2019, discrete and continuous RankBoost as their experiments ran them
+    # (section 5): stumps of either sign, abstentions below all values, 255 thresholds drawn.
+    "rb_d": _EXPERIMENTS | {"step": "exact"},
+    "rb_c": _EXPERIMENTS | {"step": "bound"},
+    # The same to the letter of equation 13, which takes the largest signed r.
+    "rb_d.eq13": {"choice": "steepest_positive", "step": "exact"},
+    "rb_c.eq13": {"choice": "steepest_positive", "step": "bound"},
     # Rudin & Schapire 2009: RankBoost as described there, and coordinate descent.
     "rudin_schapire": {"choice": "largest_drop", "step": "exact"},
     "coordinate_descent": {"choice": "steepest_positive", "step": "exact"},

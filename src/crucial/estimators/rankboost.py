@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from crucial.boosting.perfect import PerfectStep
 from crucial.boosting.steps import STEPS
 from crucial.errors import ParameterError
 from crucial.estimators.boosted import Algorithm
@@ -13,6 +14,7 @@ from crucial.estimators.stumps import StumpRanker
 from crucial.feedback.base import Feedback
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import lookup, one_of, parameter, with_parameters
+from crucial.weak.base import StepRule
 
 __all__ = ["RankBoost"]
 
@@ -55,20 +57,36 @@ class RankBoost(WeakRankers, StumpRanker):
         default=None,
     )
 
+    on_perfect: str = parameter(
+        one_of("smooth", "stop", "limit", "infinite", "constant"),
+        "What to do in a round whose weak ranker misorders nothing, so that its best weight is "
+        "infinite: smooth the weights by half a pair; stop before it; let it outweigh all finite "
+        "weights and go on with the pairs that it ties (the limit of equation 49 of Connamacher "
+        "et al. 2019); or, for their counterexamples, stop with this ranker alone "
+        '(``"infinite"``) or go on with a large weight (``"constant"``).',
+        default="smooth",
+    )
+
     @classmethod
     def preset(cls, name: str, **changes: Any) -> RankBoost:
         """Return a paper's RankBoost by name; ``changes`` override its parameters.
 
         Examples
         --------
-        >>> RankBoost.preset("rb_c", n_estimators=200)
+        >>> RankBoost.preset("rb_c.eq13", n_estimators=200)
         RankBoost(choice='steepest_positive', learning_rate=1.0, n_estimators=200)
         """
         return cls(**{**lookup(PRESETS, name, "preset"), **changes})
 
     def _parts(self, feedback: Feedback) -> Algorithm:
-        step = STEPS[self.step](*self._perfect(feedback))
+        step: StepRule = STEPS[self.step](*self._perfect(feedback))
+        if self.on_perfect not in ("smooth", "stop"):
+            step = PerfectStep(step, self.on_perfect)
         return ExponentialLoss(), self._weak_learner(self.choice, self.step), step
+
+    def _perfect(self, feedback: Feedback) -> tuple[float, bool]:
+        smoothing, _ = super()._perfect(feedback)
+        return smoothing, self.on_perfect != "smooth"
 
     def _check_combinations(self) -> None:
         if self.weak == "feature" and self.step == "exact":
@@ -78,3 +96,14 @@ class RankBoost(WeakRankers, StumpRanker):
             )
         if self.weak != "stump" and self.choice == "largest_drop":
             raise ParameterError("choice='largest_drop' needs weak='stump'.")
+        if self.on_perfect in ("limit", "infinite"):
+            if self.weak == "feature":
+                raise ParameterError(
+                    f"on_perfect={self.on_perfect!r} needs weak rankers of 0 and 1; with "
+                    "weak='feature' use 'smooth', 'stop' or 'constant'."
+                )
+            if self.subsample < 1.0:
+                raise ParameterError(
+                    f"on_perfect={self.on_perfect!r} needs subsample=1: a ranker that misorders "
+                    "nothing in a part of the queries may do so in the others."
+                )

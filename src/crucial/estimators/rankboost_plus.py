@@ -99,7 +99,8 @@ class RankBoostPlus(Stumps, BoostedRanker):
         text="Score of a weak ranker where its feature abstains (NaN).", default="learned"
     )
     random_state: RandomState = parameter(
-        text="Seeds max_pairs, the order in which a set becomes static, and validation_fraction.",
+        text="Seeds max_pairs, the order in which a set becomes static, random thresholds and "
+        "validation_fraction.",
         default=0,
     )
     # All pairs count in every round, and a run is not continued.
@@ -125,6 +126,7 @@ class RankBoostPlus(Stumps, BoostedRanker):
             self.max_static,
             self.learning_rate,
             self.on_perfect == "stop",
+            self._drawn_by(),
         )
         ensemble = boost_plus(
             training,

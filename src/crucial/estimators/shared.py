@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.utils import check_random_state
 
+from crucial.errors import ParameterError
 from crucial.parameters import (
     Rule,
     at_least,
@@ -80,8 +81,16 @@ class Binned:
 
 
 @with_parameters
-class Stumps(Binned):
+class Stumps(Binned, Seeded):
     """Estimators whose weak rankers are stumps."""
+
+    thresholds: str = parameter(
+        one_of("quantiles", "random"),
+        "Which thresholds a feature keeps that has more than fit in ``max_bins``: weighted "
+        "quantiles, or ``max_bins - 1`` of them drawn at random (Connamacher et al. 2019, who "
+        "draw 255), seeded by random_state.",
+        default="quantiles",
+    )
 
     default_rank: str | int = parameter(
         one_of("learned", 0, 1),
@@ -91,7 +100,18 @@ class Stumps(Binned):
 
     def _stump_learner(self, choice: str = "steepest") -> StumpLearner:
         """Make the learner of stumps, with a rule of choice."""
-        return StumpLearner(choice, self.default_rank, self.max_bins)
+        return StumpLearner(choice, self.default_rank, self.max_bins, self._drawn_by())
+
+    def _drawn_by(self) -> int | None:
+        """Return the seed of thresholds that are drawn; None for quantiles."""
+        if self.thresholds == "quantiles":
+            return None
+        if getattr(self, "warm_start", False) and not isinstance(self.random_state, int):
+            raise ParameterError(
+                "warm_start continues with the thresholds of the last fit: thresholds='random' "
+                f"then needs an integer as random_state. Got {self.random_state!r}."
+            )
+        return self._seed()
 
 
 @with_parameters

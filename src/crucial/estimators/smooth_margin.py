@@ -71,7 +71,9 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
         default=1.0,
         kw_only=False,
     )
-    random_state: RandomState = parameter(text="Seeds validation_fraction.", default=0)
+    random_state: RandomState = parameter(
+        text="Seeds random thresholds and validation_fraction.", default=0
+    )
     positive_weights: str | None = fixed(default=None)
     subsample: float = fixed(default=1.0)  # (G is about all pairs: on a draw of them it could fall)
 

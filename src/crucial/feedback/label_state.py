@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 
+from crucial.feedback.gather import GatheredState
 from crucial.feedback.layout import LabelledRows
-from crucial.feedback.states import Output, draw_share, padded, risks_of
+from crucial.feedback.states import Output, PairState, draw_share, padded, risks_of
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
 from crucial.types import Codes, Floats
 
@@ -37,6 +38,7 @@ class LabelState:
 
     def __init__(self, rows: LabelledRows, threads: int) -> None:
         n = len(rows.layout.rows)
+        self._labelled = rows
         self.layout, self._start, self._threads = rows.layout, rows.log_total, threads
         self.scores = np.zeros(n)
         self.up, self.down = np.zeros(padded(n)), np.zeros(padded(n))
@@ -172,3 +174,11 @@ class LabelState:
         other._all = self._coefficient
         other.scores, other.up, other.down = self.scores.copy(), self.up.copy(), self.down.copy()
         return other
+
+    def tied(self, output: Output) -> PairState | None:
+        """Return the pairs that a {0, 1} ranker ties, at scores of 0; None if there is none."""
+        left = self._labelled.tied_by(output[: len(self.scores)])
+        if left is None:
+            return None
+        inner = LabelState(left, self._threads)
+        return GatheredState(inner, left.layout.rows, self.layout.rows)

@@ -176,7 +176,8 @@ class ExplicitState:
         with np.errstate(divide="ignore"):  # (far smaller than the largest: 0)
             self._log_weight = np.log(weight)
         self._drawn: Bools | None = None
-        self._start = math.log(float(weight.sum()))
+        self._whole = float(weight.sum())
+        self._start = math.log(self._whole)
         self._d = weight / weight.sum()
 
     def _update(self) -> float:
@@ -233,8 +234,8 @@ class ExplicitState:
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
         margin, weight = self._pairs.margins(self.scores), self._pairs.weight
-        whole = weight.sum()
-        return risks_of(*(float(weight[at].sum() / whole) for at in (margin < 0, margin == 0)))
+        shares = (float(weight[at].sum() / self._whole) for at in (margin < 0, margin == 0))
+        return risks_of(*shares)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""
@@ -250,4 +251,13 @@ class ExplicitState:
         if self._drawn is not None:
             other._log_weight = np.where(self._drawn, self._log_weight, -np.inf)
             other._drawn = None
+        return other
+
+    def tied(self, output: Output) -> ExplicitState | None:
+        """Return the pairs that a {0, 1} ranker ties, at scores of 0; None if there is none."""
+        left = np.flatnonzero(output[self._pairs.high] == output[self._pairs.low])
+        if not len(left):
+            return None
+        other = ExplicitState(self._pairs.take(left), len(self.scores))
+        other._whole, other._start = self._whole, self._start
         return other

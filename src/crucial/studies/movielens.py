@@ -84,8 +84,8 @@ def rankers(rounds: int) -> dict[str, Any]:
 
     return {
         "RB+": RankBoostPlus(rounds),
-        "RB-C": RankBoost.preset("rb_c", choice="steepest", n_estimators=rounds),
-        "RB-D": RankBoost.preset("rb_d", choice="steepest", n_estimators=rounds),
+        "RB-C": RankBoost.preset("rb_c", n_estimators=rounds),
+        "RB-D": RankBoost.preset("rb_d", n_estimators=rounds),
     }
 
 

@@ -7,6 +7,7 @@ reaches (``largest_drop``), their ``.cum`` forms obey `Constraints`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,6 +40,8 @@ class StumpLearner(WeakLearner):
         Score of abstentions: the better of 0 and 1, or always the same.
     max_bins : int or None
         Bins per feature; None for one per distinct value.
+    drawn_by : int or None
+        Seed to draw thresholds at random; None for quantiles.
     """
 
     def __init__(
@@ -46,16 +49,17 @@ class StumpLearner(WeakLearner):
         choice: str = "steepest",
         default_rank: str | int = "learned",
         max_bins: int | None = 255,
+        drawn_by: int | None = None,
     ) -> None:
-        self.choice, self.default_rank, self.max_bins = choice, default_rank, max_bins
+        self.choice, self.default_rank = choice, default_rank
+        self.max_bins, self.drawn_by = max_bins, drawn_by
         if choice == "largest_drop":
             self.needs = ("prepare_scan", "wrong_weights")
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
-        self.bins = Bins.build(
-            training.instances, training.rows, training.weight, self.max_bins, training.threads
-        )
+        rows = (training.instances, training.rows, training.weight)
+        self.bins = Bins.build(*rows, self.max_bins, training.threads, self.drawn_by)
         self._step, self._constraints = step, constraints
         self._grid = StumpGrid(self.bins, self.default_rank)
         signed = self.choice == "steepest_positive"
@@ -157,7 +161,9 @@ class StumpLearner(WeakLearner):
         self._weight[candidate.slot] = self._weight.get(candidate.slot, 0.0) + alpha
         position = candidate.slot // 2
         self._jump[position] = self._jump.get(position, 0.0) + alpha
-        if candidate.weights is not None:
+        if math.isinf(alpha):
+            self.drops.forget()
+        elif candidate.weights is not None:
             self.drops.stepped(candidate.weights, alpha)
 
     def forget(self) -> None:

@@ -51,6 +51,8 @@ class PlusRules:
         Factor on every weight.
     stop_when_perfect : bool
         End at a round whose best weight is infinite, instead of smoothing it.
+    drawn_by : int or None
+        Seed to draw thresholds at random; None for quantiles.
     """
 
     search: str = "efficient"
@@ -62,6 +64,7 @@ class PlusRules:
     max_static: int | None = None
     rate: float = 1.0
     stop_when_perfect: bool = False
+    drawn_by: int | None = None
 
 
 @dataclass
@@ -156,9 +159,8 @@ class _Run:
         if rules.columns:
             check_columns(training.instances, training.rows)
         self.pairs: PairList = list_pairs(feedback, rules.max_pairs, seed)
-        self.bins = Bins.build(
-            training.instances, training.rows, training.weight, rules.max_bins, training.threads
-        )
+        rows = (training.instances, training.rows, training.weight)
+        self.bins = Bins.build(*rows, rules.max_bins, training.threads, rules.drawn_by)
         kernels = PlusSums(self.pairs.start, self.pairs.low, rounds, training.threads)
         component = self.pairs.component
         self.candidates = Candidates(
