@@ -11,6 +11,7 @@ ALL = [
     "cold_start",
     "predict",
     "measures",
+    "losses",
     "readers",
     "growth",
     "feature_rank",

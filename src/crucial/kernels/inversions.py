@@ -1,8 +1,8 @@
 """Counting ordered pairs without making them: concordant, discordant, tied.
 
-Both ways count, list by list, the weight of the pairs whose levels differ: *concordant* where
-the item of the higher level is ranked first, *discordant* where it is ranked last, *tied* where
-both are in one block of equal scores. Equivalent to, and much faster than::
+Both ways of `count_pairs` count, list by list, the weight of the pairs whose levels differ:
+*concordant* where the item of the higher level is ranked first, *discordant* where it is ranked
+last, *tied* where both are in one block of equal scores. Equivalent to, and much faster than::
 
     for a, b in pairs of one list, a ranked no later than b, level[a] != level[b]:
         kind = tied if block[a] == block[b] else (level[a] > level[b] ? concordant : discordant)
@@ -17,10 +17,12 @@ import numpy as np
 
 from crucial.kernels import sizes
 from crucial.kernels.plain.inversions import count_pairs as plain
+from crucial.kernels.plain.inversions import running
+from crucial.kernels.plain.inversions import sum_higher as plain_sums
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
-__all__ = ["count_pairs"]
+__all__ = ["count_pairs", "running", "sum_higher"]
 
 
 def count_pairs(
@@ -56,3 +58,38 @@ def count_pairs(
     bounds = cut_lists(block_starts[list_blocks], threads)
     over_ranges(bounds, threads, lambda a, b: compiled(*inputs, a, b, counts))
     return counts
+
+
+def sum_higher(
+    level: Ints, values: Floats, block_starts: Ints, list_blocks: Ints, threads: int = 1
+) -> Floats:
+    """Return per item the sums of values over items of higher level that rank before it.
+
+    An item of the same block counts half. Equivalent to, and much faster than::
+
+        for a, b in pairs of one list, level[a] > level[b]:
+            out[b] += values[a] * (1 if a ranks before b, 1/2 if both are in one block)
+
+    Parameters
+    ----------
+    level, block_starts, list_blocks, threads
+        As in `count_pairs`.
+    values : array of shape (n_items, n_values)
+
+    Returns
+    -------
+    array of shape (n_items, n_values)
+    """
+    if len(level) < sizes.COUNT_COMPILED:
+        return plain_sums(level, values, block_starts, list_blocks)
+    from crucial.kernels.compiled.inversions import sum_higher as compiled
+
+    out = np.zeros(values.shape)
+    values = np.ascontiguousarray(values)
+    bounds = cut_lists(block_starts[list_blocks], threads)
+    over_ranges(
+        bounds,
+        threads,
+        lambda a, b: compiled(level, values, block_starts, list_blocks, a, b, out),
+    )
+    return out

@@ -225,7 +225,8 @@ class Prepared:
         if judged.weight is not None and not measure.takes_weights:
             raise ParameterError(
                 f"{measure.name} has no meaning for weights of rows (sample_weight); "
-                "only measures over pairs have: r1, r2, auc, kendall, disagreement."
+                "only measures over pairs have: r1, r2, auc, kendall, disagreement, hard_loss, "
+                "weak_loss@k, localised_loss@k, vus, iauc, neighbour_auc."
             )
         self.measure, self.judged, self.ties, self.empty = measure, judged, ties, empty
         self.bound = measure.bind(judged)

@@ -12,10 +12,13 @@ from crucial.errors import ParameterError
 from crucial.measures.base import Measure, Relevance
 from crucial.measures.cascade import ExpectedReciprocalRank
 from crucial.measures.extremes import AverageRank, Coverage, ReciprocalRank, TopHits
+from crucial.measures.label_pairs import IntegratedAUC, NeighbourAUC
 from crucial.measures.linear import NDCG, Persistence, Precision, RankBiasedPrecision, Recall
 from crucial.measures.pairs import PairMeasure
 from crucial.measures.precision import AveragePrecision
+from crucial.measures.profit import Profit
 from crucial.measures.top_losses import TopLoss
+from crucial.measures.volume import VolumeUnderSurface
 
 __all__ = ["MEASURES", "Family", "Option", "whole_number"]
 
@@ -32,11 +35,25 @@ class Option:
         Converts the text to the value; raises ValueError where the text breaks the rule.
     rule : str
         What the text must be; empty for an option without a value.
+    bare : bool
+        Whether an option with a rule may also be without a value; its text is then empty.
     """
 
     sets: str
     read: Callable[[str], object]
     rule: str = ""
+    bare: bool = False
+
+    def form(self, key: str) -> str:
+        """Return how it is typed.
+
+        Examples
+        --------
+        >>> Option("standard", str, "attained", bare=True).form("standard")
+        'standard[=attained]'
+        """
+        value = f"={self.rule}" if self.rule else ""
+        return key + (f"[{value}]" if self.bare else value)
 
 
 @dataclass(frozen=True)
@@ -63,9 +80,7 @@ class Family:
     def form(self, name: str) -> str:
         """Return how it is typed, options included."""
         at = {"no": "", "may": "[@k]", "must": "@k"}[self.cutoff]
-        options = [
-            key + (f"={option.rule}" if option.rule else "") for key, option in self.options.items()
-        ]
+        options = [option.form(key) for key, option in self.options.items()]
         return name + at + (f"({', '.join(options)})" if options else "")
 
 
@@ -99,6 +114,21 @@ def _share(text: str) -> float:
     return value
 
 
+def _standard(text: str) -> str:
+    if text not in ("", "attained"):
+        raise ValueError
+    return text or "paper"
+
+
+def _one_of(*known: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in known:
+            raise ValueError
+        return text
+
+    return read
+
+
 def _flag(field_name: str, value: object) -> Option:
     return Option(field_name, lambda text: value)
 
@@ -110,13 +140,13 @@ _LABEL = partial(_number, low=0.0, high=1000.0, low_open=True, high_open=False)
 _REL = {"rel": Option("relevance", _relevance, "a label or 'top'")}
 _PAIRS = {"pool": _flag("aggregate_as", "pool"), **_REL}
 _DISCOUNT = {"b": Option("base", _ABOVE_1, "a number above 1"), "letor": _flag("base", 2.0)}
-_STANDARD = {"standard": _flag("standard", True)}
+_STANDARD = {"standard": Option("standard", _standard, "attained", bare=True)}
 _TOP = Relevance(top=True)
 _WRONG = partial(PairMeasure, title="share of pairs in the wrong order")
-_KENDALL = {
-    "tau": _flag("kind", "balance"),
-    "tied": Option("tied", _share, "0, 0.5 or 1"),
-}
+_TIED = {"tied": Option("tied", _share, "0, 0.5 or 1")}
+_KENDALL = {"tau": _flag("kind", "balance"), **_TIED}
+_AMONG = {"pairs": Option("among", _one_of("all", "comparable"), "all or comparable")}
+_ANY = partial(_number, low=-1e300, high=1e300, low_open=False, high_open=False)
 
 
 def _kendall(name: str, **fields: Any) -> Measure:
@@ -152,6 +182,11 @@ MEASURES: dict[str, Family] = {
     "persistence": Family(
         Persistence, "share of the k highest-labelled items found in the first k", "must"
     ),
+    "hard_loss": Family(
+        partial(PairMeasure, among="all", title="hard ranking loss, share of discordant pairs"),
+        "share of all pairs that are in the wrong order, a tie counts half",
+        options={**_TIED, **_AMONG, "pool": _PAIRS["pool"]},
+    ),
     "weak_loss": Family(
         TopLoss, "2/n times the number of best k items missed in the first k", "must", _STANDARD
     ),
@@ -175,6 +210,22 @@ MEASURES: dict[str, Family] = {
     "disagreement": Family(_WRONG, "r2, by its name in Freund et al. (2003)", options=_PAIRS),
     "kendall": Family(
         _kendall, "Kendall distance: share of discordant pairs", options={**_KENDALL, **_PAIRS}
+    ),
+    "vus": Family(
+        VolumeUnderSurface,
+        "chance that one random item per label is ranked in the order of the labels",
+    ),
+    "neighbour_auc": Family(NeighbourAUC, "mean AUC of neighbouring labels, a tie counts half"),
+    "iauc": Family(
+        IntegratedAUC,
+        "AUC of the items above a label against those below, averaged over labels",
+        options={"triples": _flag("triples", True)},
+    ),
+    "profit": Family(
+        Profit,
+        "sum of the first k labels less the cost of each",
+        "must",
+        {"cost": Option("cost", _ANY, "a number")},
     ),
     "ap": Family(
         partial(AveragePrecision, relevance=_TOP),

@@ -13,7 +13,11 @@
     kendall(tied=0)          a pair with equal scores counts 0, 0.5 or 1 as discordant
     kendall(tau)             the coefficient, concordant minus discordant, in [-1, 1]
     persistence@10           share of the true first 10 found in the first 10
-    weak_loss@10(standard)   divided by its largest value, in [0, 1]
+    hard_loss(pairs=comparable)  share of the pairs with different labels (else: of all pairs)
+    weak_loss@10(standard)   divided by the largest value that Werner (2019) gives
+    weak_loss@10(standard=attained)  divided by the largest value that a ranking attains
+    iauc(triples)            every triple of labels weighs the same (else: every threshold)
+    profit@100(cost=2)       sum of the first 100 labels, less 2 for each of them
     top@5(count)             number of queries (else: share)
     avg_rank(cap=31)         no rank is worse than this
 
@@ -51,7 +55,7 @@ def _read_options(typed: str, family: Family, text: str) -> tuple[dict[str, Any]
         if not family.options:
             raise ParameterError(f"measure {typed!r}: it takes no options. Got {part!r}.")
         option = lookup(family.options, key, f"option of measure {typed!r}:")
-        if bool(equals) != bool(option.rule):
+        if bool(equals) != bool(option.rule) and not (option.bare and not equals):
             needs = f"needs a value, {key}={option.rule}" if option.rule else "takes no value"
             raise ParameterError(f"measure {typed!r}: option {key!r} {needs}. Got {part!r}.")
         if option.sets in fields:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from crucial.kernels.inversions import count_pairs
+from crucial.kernels.inversions import count_pairs, running
 from crucial.kernels.threads import count_threads
 from crucial.measures.base import Aggregate, BoundMeasure, Measure, Relevance
 from crucial.measures.judged import Judged, Ranking
@@ -20,7 +20,7 @@ from crucial.measures.ragged import runs
 from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats, Ints
 
-__all__ = ["PairMeasure", "levels_of"]
+__all__ = ["PairMeasure", "count_all_pairs", "levels_of", "weighted_levels"]
 
 _TIED = {0.0: "not at all", 0.5: "half", 1.0: "in full"}
 
@@ -34,6 +34,25 @@ def levels_of(judged: Judged, y: Floats) -> Ints:
     out = np.empty(len(y), np.int64)
     out[blocks.items] = np.repeat(level, blocks.sizes)
     return out
+
+
+def weighted_levels(judged: Judged) -> tuple[Ints, Ints]:
+    """Return the labels as 0, 1, 2, ... and how many there are in each query.
+
+    Labels that only rows of weight 0 have are not counted.
+    """
+    level, n_levels = levels_of(judged, judged.y), np.zeros(judged.n_queries, np.int64)
+    np.maximum.at(n_levels, judged.codes, level + 1)
+    if judged.weight is None or judged.weight.min() > 0:
+        return level, n_levels
+    starts = np.append(0, np.cumsum(n_levels))
+    mass = np.bincount(starts[judged.codes] + level, judged.weight, minlength=starts[-1])
+    place = running((mass > 0).astype(np.float64), starts, True).astype(np.int64)
+    query = np.repeat(np.arange(judged.n_queries), n_levels)
+    kept = np.bincount(query[mass > 0], minlength=judged.n_queries)
+    # Rows of weight 0 need a place that exists.
+    at = np.minimum(place, np.maximum(kept - 1, 0)[query])
+    return at[starts[judged.codes] + level], kept
 
 
 @dataclass(frozen=True)
@@ -50,6 +69,10 @@ class PairMeasure(Measure):
         Average of queries, or all pairs together.
     relevance : Relevance or None
         Compare relevant items with the others only, instead of all labels.
+    among : {"comparable", "all"}
+        Pairs that a share is of: those with different labels, or all pairs of the query, those
+        with equal labels included (they are never wrong). A pair of rows weighs the product of
+        their weights in either case.
     title : str
         The measure in words.
     """
@@ -58,13 +81,15 @@ class PairMeasure(Measure):
     tied: float = 0.5
     aggregate_as: Aggregate = "mean"
     relevance: Relevance | None = None
+    among: Literal["comparable", "all"] = "comparable"
     title: str = ""
 
     @property
     def meaning(self) -> str:
         """Which pairs count, in words."""
         which = "y_hi > y_lo" if self.relevance is None else f"{self.relevance.text} above others"
-        return f"{self.title}, pairs {which}, ties count {_TIED[self.tied]}"
+        of = ", of all pairs" if self.among == "all" else ""
+        return f"{self.title}, pairs {which}{of}, ties count {_TIED[self.tied]}"
 
     @property
     def aggregate(self) -> Aggregate:
@@ -107,12 +132,12 @@ class PairMeasure(Measure):
             )
             return found
 
-        # Ranked by the labels themselves, every pair is concordant.
-        total = count(judged.sort(-y))[:, 0]
+        total = _count_comparable(judged, level, weight)
+        all_pairs = count_all_pairs(judged, weight) if self.among == "all" else None
 
         def values(ranking: Ranking) -> Floats:
             right, wrong, tied = count(ranking.all_blocks).T
-            pairs = right + wrong + tied
+            pairs = right + wrong + tied if all_pairs is None else all_pairs.copy()
             pairs[total == 0] = np.nan
             if self.kind == "wrong":
                 return np.asarray((wrong + self.tied * tied) / pairs)
@@ -120,4 +145,34 @@ class PairMeasure(Measure):
                 return np.asarray((right + (1.0 - self.tied) * tied) / pairs)
             return np.asarray((right - wrong) / pairs)
 
-        return BoundMeasure(values, total * scale**2)
+        return BoundMeasure(values, (total if all_pairs is None else all_pairs) * scale**2)
+
+
+def _count_comparable(judged: Judged, level: Ints, weight: Floats | None) -> Floats:
+    """Return the weight of the pairs with different levels, per query."""
+    n_levels = np.zeros(judged.n_queries, np.int64)
+    np.maximum.at(n_levels, judged.codes, level + 1)
+    starts = np.append(0, np.cumsum(n_levels))
+    sums = np.bincount(starts[judged.codes] + level, weight, minlength=starts[-1])
+    # Sums of products, and not the difference of two squares: 0 stays 0.
+    query = np.repeat(np.arange(judged.n_queries), n_levels)
+    lower = running(sums.astype(np.float64, copy=False), starts, weight is None)
+    pairs = np.bincount(query, sums * lower, minlength=judged.n_queries)
+    return pairs.astype(np.float64, copy=False)
+
+
+def count_all_pairs(judged: Judged, weight: Floats | None) -> Floats:
+    """Return the weight of all pairs of rows, per query."""
+    if weight is None:
+        size = judged.groups.sizes.astype(np.float64)
+        return np.asarray(size * (size - 1.0) / 2.0)
+    inside = weight[judged.groups.order]
+    starts = judged.groups.starts
+    return judged.per_query(_scattered(inside * running(inside, starts, False), judged))
+
+
+def _scattered(values: Floats, judged: Judged) -> Floats:
+    """Return values in the order of the lists as values of rows."""
+    out = np.empty_like(values)
+    out[judged.groups.order] = values
+    return out

@@ -7,20 +7,25 @@ too. Both count the items of the true best K that the ranking misses there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from crucial.errors import ParameterError
 from crucial.kernels.inversions import count_pairs
 from crucial.kernels.threads import count_threads
 from crucial.measures.base import BoundMeasure, Measure
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.linear import weighted_sum
-from crucial.measures.pairs import levels_of
+from crucial.measures.pairs import count_all_pairs, levels_of
 from crucial.measures.ragged import runs
 from crucial.measures.ranking import TieBlocks
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["TopLoss"]
+
+_NOTHING = 1e-12
+"""Largest losses at or below this are treated as zero."""
 
 
 @dataclass(frozen=True)
@@ -33,75 +38,189 @@ class TopLoss(Measure):
     are each as likely to be of the true best K as the others. In a list of K items or fewer
     nothing can be missed. A query whose labels are all equal has no value.
 
+    With weights of rows, K remains a number of rows; a missed row counts its weight, a pair the
+    product of two, and n and n_- are sums of weights.
+
     Attributes
     ----------
     cutoff : int
         K.
     ordered : bool
         Localised: the order inside the best K counts too.
-    standard : bool
+    standard : {None, "paper", "attained"}
         Divide by the largest value that the paper gives: ``2K/n``, or ``K(K-1)/(n(n-1)) +
-        (n-K)/n 2K/n`` (which is not attained for K > n/2).
+        (n-K)/n 2K/n`` (which is not attained for K > n/2, nor with equal labels); or by the
+        largest value that any ranking of these labels attains.
     """
 
     cutoff: int = 10
     ordered: bool = False
-    standard: bool = False
+    standard: Literal["paper", "attained"] | None = None
 
     @property
     def meaning(self) -> str:
         """Kind and cutoff, in words."""
         kind = "localised" if self.ordered else "weak"
-        much = ", standardised" if self.standard else ""
+        by = {None: "", "paper": ", standardised", "attained": ", of its attained maximum"}
         order = ", and their order" if self.ordered else ""
-        return f"{kind} loss of the best {self.cutoff}{much}: who is among them{order}"
+        return f"{kind} loss of the best {self.cutoff}{by[self.standard]}: " + (
+            f"who is among them{order}"
+        )
 
     @property
     def higher_is_better(self) -> bool:
         """Lower is better."""
         return False
 
+    @property
+    def takes_weights(self) -> bool:
+        """A missed row counts its weight, a pair in the wrong order the product of two."""
+        return True
+
     def bind(self, judged: Judged) -> BoundMeasure:
         """Compute each item's chance to be of the true best K, and the sizes of the lists."""
-        n_queries, threads = judged.n_queries, count_threads(None)
-        size = judged.groups.sizes.astype(np.float64)
-        k = np.minimum(size, self.cutoff)
+        if judged.weight is not None and self.ordered and self.standard == "attained":
+            raise ParameterError(
+                f"{self.name} has no closed form with weights of rows (sample_weight): use "
+                f"localised_loss@{self.cutoff}(standard), or no weights."
+            )
+        n, threads = judged.n_queries, count_threads(None)
         truth = judged.sort(-judged.y)
-        chance = np.clip((self.cutoff - truth.before) / truth.sizes, 0.0, 1.0)
-        gains = np.zeros(len(judged.y))
-        gains[truth.items] = np.repeat(chance, truth.sizes)
+        lists = _Lists.of(judged, truth, self.cutoff)
+        most = _largest(lists, judged, self.ordered, self.standard)
         ones = np.ones(min(self.cutoff, judged.longest))
-        n_levels = np.bincount(truth.query, minlength=n_queries)
-        lowest = np.zeros(n_queries)
-        lowest[truth.query] = truth.sizes  # (the last block of a query stays)
-        negatives = np.where(n_levels == 2, lowest, size - k)
-        pairs = np.maximum(size * (size - 1.0), 1.0)
-        most = 2.0 * k / size
-        if self.ordered:
-            most = k * (k - 1.0) / pairs + (size - k) / size * most
-        undefined = n_levels < 2
         level = levels_of(judged, judged.y)
+        due = lists.weight * lists.chance
 
         def values(ranking: Ranking) -> Floats:
             blocks = ranking.blocks(self.cutoff)
-            loss = 2.0 * (k - weighted_sum(blocks, gains, ones, n_queries)) / size
+            missed = lists.due - weighted_sum(blocks, due, ones, n)
+            loss = 2.0 * missed / lists.size
             if self.ordered:
-                inside = _discordant(blocks, level, self.cutoff, n_queries, threads)
-                loss = negatives / size * loss + 2.0 * inside / pairs
+                inside = _discordant(blocks, level, judged.weight, self.cutoff, n, threads)
+                loss = lists.negatives / lists.size * loss + inside / lists.pairs
             if self.standard:
-                loss = loss / most
-            loss[undefined] = np.nan
+                # Where nothing can be lost, nothing is.
+                loss = np.divide(loss, most, out=np.zeros(n), where=most > 0)
+            loss[lists.undefined] = np.nan
             return np.maximum(loss, 0.0)  # (below 0 by rounding only)
 
         return BoundMeasure(values)
 
 
-def _discordant(blocks: TieBlocks, level: Ints, k: int, n_queries: int, threads: int) -> Floats:
-    """Return the expected number of discordant pairs among the first k of every query."""
+@dataclass(frozen=True)
+class _Lists:
+    """What the labels of every list determine.
+
+    Attributes
+    ----------
+    weight, chance : arrays of shape (n_rows,)
+        Weight of a row (1 without weights) and its chance to be of the true best K.
+    k, size, due, outside, negatives, pairs : arrays of shape (n_queries,)
+        Rows among the best K; weights of all rows, of the true best K, of the others, of the
+        negatives and of all pairs of rows.
+    undefined : bool array of shape (n_queries,)
+        Whether all labels are equal.
+    """
+
+    weight: Floats
+    chance: Floats
+    k: Floats
+    size: Floats
+    due: Floats
+    outside: Floats
+    negatives: Floats
+    pairs: Floats
+    undefined: Bools
+
+    @classmethod
+    def of(cls, judged: Judged, truth: TieBlocks, cutoff: int) -> _Lists:
+        """Compute them from the labels in falling order."""
+        n = judged.n_queries
+        weight = np.ones(len(judged.y)) if judged.weight is None else judged.weight
+        chance = np.zeros(len(judged.y))
+        share = np.clip((cutoff - truth.before) / truth.sizes, 0.0, 1.0)
+        chance[truth.items] = np.repeat(share, truth.sizes)
+        size, due = judged.per_query(weight), judged.per_query(weight * chance)
+        lowest = np.zeros(n)
+        lowest[truth.query] = truth.sums(weight)  # (the last block of a query stays)
+        n_levels = np.bincount(truth.query, minlength=n)
+        outside = judged.per_query(weight * (1.0 - chance))
+        pairs = count_all_pairs(judged, judged.weight)
+        undefined = (n_levels < 2) | (size <= 0)
+        return cls(
+            weight,
+            chance,
+            np.minimum(judged.groups.sizes, cutoff).astype(np.float64),
+            np.where(undefined, 1.0, size),
+            due,
+            outside,
+            np.where(n_levels == 2, lowest, outside),
+            np.where(pairs > 0, pairs, 1.0),
+            undefined,
+        )
+
+
+def _largest(
+    lists: _Lists, judged: Judged, ordered: bool, standard: Literal["paper", "attained"] | None
+) -> Floats:
+    """Return the value of each list that a standardised loss is divided by."""
+    if standard == "attained":
+        return _attained(lists, judged, ordered)
+    most = 2.0 * lists.due / lists.size
+    if not ordered:
+        return most
+    # The K heaviest rows have the heaviest pairs.
+    heaviest = judged.sort_by_name(-lists.weight)
+    first = heaviest.position <= lists.k[heaviest.query]
+    weight = np.zeros(len(lists.weight))
+    weight[heaviest.items[first]] = lists.weight[heaviest.items[first]]
+    order = count_all_pairs(judged, weight) / lists.pairs
+    return np.asarray(order + lists.outside / lists.size * most)
+
+
+def _attained(lists: _Lists, judged: Judged, ordered: bool) -> Floats:
+    """Return the largest loss over all choices and orders of the predicted best K.
+
+    A choice of K rows loses what is due outside it and, in the worst order, the pairs of
+    different labels inside it: with ``a_l`` rows of label l that is a sum over labels of a
+    concave function of ``a_l``. So the K rows of the lowest cost are the best choice, where the
+    j-th row of a label costs what is due of it plus the j pairs of equal labels that it makes.
+    """
+    scale = 2.0 / lists.size
+    if ordered:
+        scale = scale * lists.negatives / lists.size
+    cost = scale[judged.codes] * lists.weight * lists.chance
+    if ordered:
+        labels = judged.sort(judged.y)
+        earlier = np.empty(len(cost))
+        starts = np.repeat(labels.starts[:-1], labels.sizes)
+        earlier[labels.items] = np.arange(len(cost)) - starts
+        cost = cost + earlier / lists.pairs[judged.codes]
+    cheapest = judged.sort_by_name(cost)
+    first = cheapest.position <= lists.k[cheapest.query]
+    spent = np.bincount(
+        cheapest.query[first], cost[cheapest.items[first]], minlength=len(lists.size)
+    )
+    most = scale * lists.due - spent
+    if ordered:
+        most = most + lists.k * (lists.k - 1.0) / 2.0 / lists.pairs
+    return np.where(most > _NOTHING, most, 0.0)
+
+
+def _discordant(
+    blocks: TieBlocks,
+    level: Ints,
+    weight: Floats | None,
+    k: int,
+    n_queries: int,
+    threads: int,
+) -> Floats:
+    """Return the expected weight of discordant pairs among the first k of every query."""
     sizes, before = blocks.sizes, blocks.before
     whole = before + sizes <= k
-    sure = _counts(blocks, level, whole, n_queries, threads)
-    everything = _counts(blocks, level, before < k, n_queries, threads)
+    sure = _counts(blocks, level, weight, whole, n_queries, threads)
+    everything = _counts(blocks, level, weight, before < k, n_queries, threads)
     # Of the block that reaches past k, some are among the first k, each as likely as the others.
     drawn, drawn_pair = np.zeros(n_queries), np.zeros(n_queries)
     cut = ~whole & (before < k)
@@ -113,7 +232,14 @@ def _discordant(blocks: TieBlocks, level: Ints, k: int, n_queries: int, threads:
     return np.asarray(wrong + tied / 2 + drawn * more_wrong + drawn_pair * more_tied / 2)
 
 
-def _counts(blocks: TieBlocks, level: Ints, kept: Bools, n_queries: int, threads: int) -> Floats:
+def _counts(
+    blocks: TieBlocks,
+    level: Ints,
+    weight: Floats | None,
+    kept: Bools,
+    n_queries: int,
+    threads: int,
+) -> Floats:
     """Count concordant, discordant and tied pairs of the items in the blocks that are kept."""
     found = np.zeros((n_queries, 3))
     query = blocks.query[kept]
@@ -123,5 +249,7 @@ def _counts(blocks: TieBlocks, level: Ints, kept: Bools, n_queries: int, threads
     starts = np.append(0, np.cumsum(blocks.sizes[kept])).astype(np.int64)
     items = blocks.items[np.repeat(kept, blocks.sizes)]
     lists = np.append(first, len(query)).astype(np.int64)
-    found[query[first]] = count_pairs(level[items], None, starts, lists, threads)
+    found[query[first]] = count_pairs(
+        level[items], None if weight is None else weight[items], starts, lists, threads
+    )
     return found

@@ -39,7 +39,18 @@ EXAMPLES = [
     "avg_rank(cap=11)",
     "weak_loss@10",
     "weak_loss@10(standard)",
+    "weak_loss@10(standard=attained)",
     "localised_loss@5",
+    "localised_loss@5(standard=attained)",
+    "hard_loss",
+    "hard_loss(tied=0,pairs=comparable)",
+    "hard_loss(pool)",
+    "vus",
+    "neighbour_auc",
+    "iauc",
+    "iauc(triples)",
+    "profit@10",
+    "profit@100(cost=2.5)",
 ]
 
 
@@ -95,6 +106,11 @@ def test_letor_is_the_base_2_discount() -> None:
         ("err(max=2000)", r"option 'max' must be a label in \(0, 1000\]"),
         ("kendall(tied=0.3)", "option 'tied' must be 0, 0.5 or 1"),
         ("kendall(tau,tied=0)", "tau counts no ties"),
+        ("hard_loss(pairs=some)", "option 'pairs' must be all or comparable. Got 'some'"),
+        ("weak_loss@3(standard=paper)", "option 'standard' must be attained. Got 'paper'"),
+        ("profit@3(cost=high)", "option 'cost' must be a number. Got 'high'"),
+        ("profit", "measure 'profit' needs a cutoff"),
+        ("vus@3", "vus takes no cutoff"),
         ("avg_rank(cap=0)", "option 'cap' must be an int of at least 1"),
     ],
 )
@@ -138,6 +154,10 @@ def test_functions_are_measures() -> None:
         ("top@5(count)", "sum over queries"),
         ("err@5(max=4)", "max = 4"),
         ("rbp(p=0.5)", "p = 0.5"),
+        ("hard_loss", "of all pairs, ties count half"),
+        ("weak_loss@5(standard=attained)", "of its attained maximum"),
+        ("iauc(triples)", "every triple"),
+        ("profit@5(cost=2)", "less 2 for each"),
     ],
 )
 def test_descriptions_say_what_is_computed(name: str, words: str) -> None:
@@ -155,7 +175,12 @@ def test_direction_and_pooling() -> None:
         "disagreement",
         "weak_loss@10",
         "weak_loss@10(standard)",
+        "weak_loss@10(standard=attained)",
         "localised_loss@5",
+        "localised_loss@5(standard=attained)",
+        "hard_loss",
+        "hard_loss(tied=0,pairs=comparable)",
+        "hard_loss(pool)",
         "avg_rank",
         "avg_rank(cap=11)",
     }
@@ -163,10 +188,12 @@ def test_direction_and_pooling() -> None:
         "auc(pool)",
         "auc(pool,rel=1)",
         "r2(pool)",
+        "hard_loss(pool)",
     }
 
 
 def test_forms_for_help() -> None:
     assert MEASURES["ndcg"].form("ndcg") == "ndcg[@k](b=a number above 1, letor)"
     assert MEASURES["p"].form("p") == "p@k(rel=a label or 'top')"
+    assert MEASURES["weak_loss"].form("weak_loss") == "weak_loss@k(standard[=attained])"
     assert all(family.summary for family in MEASURES.values())

@@ -7,15 +7,25 @@ import numpy as np
 from crucial.kernels.plain.ranks import run_starts
 from crucial.types import Floats, Ints
 
-__all__ = ["count_pairs"]
+__all__ = ["count_pairs", "running", "sum_higher"]
 
 
-def _running(values: Floats, starts: Ints, whole: bool) -> Floats:
-    """Return the sum of the earlier values of the same run, for every value."""
+def running(values: Floats, starts: Ints, whole: bool) -> Floats:
+    """Return the sum of the earlier values of the same run, for every value.
+
+    Parameters
+    ----------
+    values : array of shape (n_values,)
+    starts : int array of shape (n_runs + 1,)
+        Run ``r`` is ``values[starts[r]:starts[r + 1]]``, possibly empty.
+    whole : bool
+        All values are whole numbers, of which differences of sums lose nothing.
+    """
     sizes = np.diff(starts)
-    if whole:  # (differences of whole numbers lose nothing)
+    if whole:
         before = np.cumsum(values) - values
-        return np.asarray(before - np.repeat(before[starts[:-1]], sizes))
+        first = np.append(before, 0.0)[starts[:-1]]
+        return np.asarray(before - np.repeat(first, sizes))
     out = np.zeros_like(values)
     power = np.frexp(sizes)[1]
     for p in np.unique(power):
@@ -52,7 +62,7 @@ def count_pairs(
         up = np.add.reduceat(weight * upper, first)
         low = np.add.reduceat(weight * (1 - upper), first)
         nodes = np.append(run_starts(node[first]), len(first))
-        found = (low * _running(up, nodes, whole), up * _running(low, nodes, whole), up * low)
+        found = (low * running(up, nodes, whole), up * running(low, nodes, whole), up * low)
         for kind, pairs in enumerate(found):
             counts[:, kind] += np.bincount(lists[first], pairs, minlength=n_lists)
         if shift:
@@ -61,3 +71,32 @@ def count_pairs(
             node, block, lists = node[order], block[order], lists[order]
             level, weight = level[order], weight[order]
     return counts
+
+
+def sum_higher(level: Ints, values: Floats, block_starts: Ints, list_blocks: Ints) -> Floats:
+    """Return per item the sums over items of higher level ranked before it, ties half.
+
+    One pass per bit of the level, as in `count_pairs`.
+    """
+    out = np.zeros(values.shape)
+    if len(level) == 0:
+        return out
+    n_lists = len(list_blocks) - 1
+    block = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
+    node = np.repeat(np.arange(n_lists), np.diff(block_starts[list_blocks]))
+    item = np.arange(len(level))
+    for shift in reversed(range(int(level.max()).bit_length())):
+        upper = (level >> shift) & 1
+        first = run_starts(node, block)
+        nodes = np.append(run_starts(node[first]), len(first))
+        lengths = np.diff(np.append(first, len(item)))
+        lower = upper == 0
+        for column in range(values.shape[1]):
+            up = np.add.reduceat(values[item, column] * upper, first)
+            found = np.repeat(running(up, nodes, False) + 0.5 * up, lengths)
+            out[item[lower], column] += found[lower]
+        if shift:
+            node = 2 * node + upper
+            order = np.argsort(node, kind="stable")
+            node, block, item, level = node[order], block[order], item[order], level[order]
+    return out

@@ -1,0 +1,197 @@
+"""The review's losses against enumeration, and what must not change them."""
+
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial.errors import DataError, ParameterError
+from crucial.kernels.inversions import sum_higher
+from crucial.measures.names import get_measure
+from naive import losses
+from naive.paths import PATHS, counting
+
+row = st.tuples(st.integers(0, 3), st.integers(0, 4), st.sampled_from([0.5, 1.0, 2.0, 3.25]))
+table = st.lists(row, min_size=2, max_size=9)
+LISTED = {
+    "hard_loss": lambda y, s, u: losses.hard_loss(y, s, 0.5, "all", u),
+    "hard_loss(tied=0)": lambda y, s, u: losses.hard_loss(y, s, 0.0, "all", u),
+    "hard_loss(tied=1,pairs=comparable)": lambda y, s, u: losses.hard_loss(
+        y, s, 1.0, "comparable", u
+    ),
+    "vus": losses.vus,
+    "iauc": lambda y, s, u: losses.iauc(y, s, False, u),
+    "iauc(triples)": lambda y, s, u: losses.iauc(y, s, True, u),
+    "neighbour_auc": losses.neighbour_auc,
+}
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("name", LISTED)
+@settings(max_examples=60)
+@given(rows=table, weighted=st.booleans())
+def test_measures_agree_with_enumeration(name, rows, weighted):
+    y, s, u = (list(one) for one in zip(*rows, strict=True))
+    expected = LISTED[name](y, s, u if weighted else None)
+    for path in PATHS:
+        with counting(path):
+            found = get_measure(name).per_query(y, s, sample_weight=u if weighted else None)[0]
+            assert found == pytest.approx(expected, rel=1e-11, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", [*LISTED, "weak_loss@2", "localised_loss@3(standard)"])
+@given(rows=table, seed=st.integers(0, 99))
+def test_order_of_rows_and_monotone_scores_change_nothing(name, rows, seed):
+    y, s, u = (np.array(one, float) for one in zip(*rows, strict=True))
+    mixed = np.random.default_rng(seed).permutation(len(y))
+    measure = get_measure(name)
+    first = measure.per_query(y, s, sample_weight=u)[0]
+    again = measure.per_query(y[mixed], np.exp(s)[mixed], sample_weight=u[mixed])[0]
+    scaled = measure.per_query(3 * y - 1, s, sample_weight=4 * u)[0]
+    assert again == pytest.approx(first, rel=1e-11, abs=1e-12, nan_ok=True)
+    assert scaled == pytest.approx(first, rel=1e-11, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", LISTED)
+@given(rows=table, gone=st.sets(st.integers(0, 8), max_size=3))
+def test_rows_of_weight_0_count_as_absent(name, rows, gone):
+    y, s, u = (np.array(one, float) for one in zip(*rows, strict=True))
+    there = np.array([i not in gone for i in range(len(y))])
+    measure = get_measure(name)
+    found = measure.per_query(y, s, sample_weight=u * there)[0]
+    expected = np.nan
+    if there.any():
+        expected = measure.per_query(y[there], s[there], sample_weight=u[there])[0]
+    assert found == pytest.approx(expected, rel=1e-11, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["hard_loss(pairs=comparable)", "vus", "iauc", "iauc(triples)", "neighbour_auc"]
+)
+@given(rows=table, twice=st.integers(0, 8))
+def test_a_row_of_weight_2_counts_as_two_rows(name, rows, twice):
+    y, s, _ = (np.array(one, float) for one in zip(*rows, strict=True))
+    twice = twice % len(y)
+    weight = np.ones(len(y))
+    weight[twice] = 2.0
+    doubled = np.append(np.arange(len(y)), twice)
+    measure = get_measure(name)
+    found = measure.per_query(y, s, sample_weight=weight)[0]
+    expected = measure.per_query(y[doubled], s[doubled])[0]
+    assert found == pytest.approx(expected, rel=1e-11, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["hard_loss", "vus", "iauc", "iauc(triples)", "neighbour_auc", "weak_loss@2",
+             "localised_loss@2(standard=attained)", "localised_loss@2(standard)"]
+)  # fmt: skip
+@given(lists=st.lists(table, min_size=1, max_size=4))
+def test_every_query_by_itself(name, lists):
+    """Queries of different lengths and numbers of labels, their rows mixed."""
+    measure = get_measure(name)
+    expected = [measure.per_query(*np.array(one, float).T[:2])[0] for one in lists]
+    qid = np.repeat([f"q{i}" for i in range(len(lists))], [len(one) for one in lists])
+    y, s, _ = np.concatenate([np.array(one, float) for one in lists]).T
+    mixed = np.random.default_rng(len(y)).permutation(len(y))
+    found = measure.per_query(y[mixed], s[mixed], qid[mixed])
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([0.5, 1.0, 3.0])),
+        min_size=2,
+        max_size=5,
+    ),
+    st.integers(1, 6),
+    st.booleans(),
+)
+def test_weighted_losses_of_the_top_over_every_order_of_ties(rows, k, ordered):
+    y, s, u = (list(one) for one in zip(*rows, strict=True))
+    name = f"{'localised' if ordered else 'weak'}_loss@{k}"
+    found = get_measure(name).per_query(y, s, sample_weight=u)[0]
+    if len(set(y)) == 1:
+        assert np.isnan(found)
+        return
+    orders = [
+        order
+        for order in permutations(range(len(y)))
+        if all(s[a] >= s[b] for a, b in pairwise(order))
+    ]
+    mean = np.mean([losses.top_loss(y, order, k, ordered, u) for order in orders])
+    assert found == pytest.approx(mean, rel=1e-11, abs=1e-12)
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.integers(0, 3), min_size=2, max_size=6).filter(lambda y: len(set(y)) > 1),
+    st.integers(1, 7),
+    st.booleans(),
+)
+def test_attained_maxima_are_the_largest_loss_of_any_order(y, k, ordered):
+    kind = "localised" if ordered else "weak"
+    most = losses.largest_top_loss(y, k, ordered)
+    scores = np.arange(len(y)) % 3
+    value = get_measure(f"{kind}_loss@{k}")(y, scores)
+    share = get_measure(f"{kind}_loss@{k}(standard=attained)")(y, scores)
+    assert share * most == pytest.approx(value, abs=1e-12)
+    assert 0 <= share <= 1 + 1e-12
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.5, 1.0, 3.0])), min_size=2,
+                max_size=5).filter(lambda rows: len({y for y, _ in rows}) > 1),
+       st.integers(1, 4))  # fmt: skip
+def test_attained_maximum_of_the_weighted_weak_loss(rows, k):
+    y, u = (list(one) for one in zip(*rows, strict=True))
+    most = losses.largest_top_loss(y, k, False, u)
+    value = get_measure(f"weak_loss@{k}")(y, y[::-1], sample_weight=u)
+    share = get_measure(f"weak_loss@{k}(standard=attained)")(y, y[::-1], sample_weight=u)
+    assert share * most == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.kernels
+@given(st.lists(st.lists(st.lists(row, min_size=1, max_size=4), max_size=4), max_size=3))
+def test_sums_over_higher_items_by_both_ways(lists):
+    flat = [one for part in lists for block in part for one in block]
+    level = np.array([one[0] for one in flat], np.int64)
+    values = np.array([[one[2], one[1]] for one in flat], float).reshape(-1, 2)
+    starts = np.cumsum([0] + [len(block) for part in lists for block in part])
+    bounds = np.cumsum([0] + [len(part) for part in lists])
+    block = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    expected = np.zeros(values.shape)
+    for l in range(len(bounds) - 1):
+        part = range(starts[bounds[l]], starts[bounds[l + 1]])
+        for a in part:
+            for b in part:
+                if level[a] > level[b] and block[a] <= block[b]:
+                    expected[b] += values[a] * (1.0 if block[a] < block[b] else 0.5)
+    for path in PATHS:
+        with counting(path):
+            found = sum_higher(level, values, starts, bounds)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), min_size=1, max_size=6),
+       st.integers(1, 8), st.sampled_from([0.0, 1.5]))  # fmt: skip
+def test_profit_over_every_order_of_ties(rows, k, cost):
+    y, s = (list(one) for one in zip(*rows, strict=True))
+    orders = [
+        order
+        for order in permutations(range(len(y)))
+        if all(s[a] >= s[b] for a, b in pairwise(order))
+    ]
+    mean = np.mean([sum(y[i] - cost for i in order[:k]) for order in orders])
+    assert get_measure(f"profit@{k}(cost={cost})")(y, s) == pytest.approx(mean, abs=1e-12)
+
+
+def test_many_labels_are_refused_for_vus():
+    with pytest.raises(DataError, match=r"at most 30 different labels.*Got 31. Use iauc or hard"):
+        get_measure("vus")(np.arange(31), np.arange(31))
+
+
+def test_weights_with_the_attained_localised_loss_are_refused():
+    with pytest.raises(ParameterError, match=r"use localised_loss@3\(standard\), or no weights"):
+        get_measure("localised_loss@3(standard=attained)")([0, 1], [1, 2], sample_weight=[1, 2])
