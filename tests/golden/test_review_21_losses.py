@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from crucial.estimators.ordinal import best_cuts
 from crucial.measures.names import get_measure
 from naive.set_b import YB, YC, YD, F
 
@@ -85,3 +86,11 @@ def test_section_21_hard_loss_and_auc_of_two_labels():
     auc = get_measure("auc")(YB, F)
     assert get_measure("hard_loss")(YB, F) == pytest.approx(pairs * (1 - auc))
     assert get_measure("hard_loss(pairs=comparable)")(YB, F) == pytest.approx(1 - auc)
+
+
+def test_section_21_ordinal_cuts_of_set_b():
+    cuts = best_cuts(F, YD, 3)
+    assert cuts.tolist() == pytest.approx([0.3, 0.55])
+    assigned = np.searchsorted(cuts, F)
+    assert np.mean(assigned != YD) == np.mean(abs(assigned - YD)) == 1 / 4
+    assert best_cuts(F, YD, 3, error="absolute").tolist() == cuts.tolist()

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
+from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
+from crucial.estimators.selection import membership
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
@@ -22,6 +24,7 @@ from crucial.measures.names import get_measure
 from crucial.model.base import FrozenModel
 from crucial.model.inputs import check_columns
 from crucial.parameters import (
+    at_least,
     check,
     check_parameters,
     none_or,
@@ -32,7 +35,7 @@ from crucial.parameters import (
     plain,
     with_parameters,
 )
-from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
+from crucial.types import Bools, Floats, Ints, PathLike, TableLike, VectorLike
 
 __all__ = [
     "Ranker",
@@ -297,6 +300,65 @@ class Ranker(TableEstimator, Generic[Model]):
         """
         scores = self.predict(X, qid)
         return positions(scores, Groups.from_qid(qid, len(scores)), ties)
+
+    def select(
+        self, X: TableLike, k: int, qid: VectorLike | None = None, *, ties: str = "expected"
+    ) -> Floats | Bools:
+        """Select the best k rows of every query: a weak ranking problem (Werner 2019, section 2).
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+        k : int
+            Rows to select from each query; all of a query that has fewer.
+        qid : array of shape (n_rows,), optional
+            Query of every row; without, all rows are one query.
+        ties : {"expected", "first"}
+            Rows tied at the cut share the places that are left equally ("expected"), or the
+            first by row get them ("first").
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            "expected": the chance of every row to be selected, which sums to k over a query.
+            "first": bool, true for exactly k rows of a query.
+        """
+        check("select", "k", k, at_least(1))
+        check("select", "ties", ties, one_of("expected", "first"))
+        scores = self.predict(X, qid)
+        groups = Groups.from_qid(qid, len(scores))
+        if ties == "first":
+            return np.asarray(positions(scores, groups, "first") <= k)
+        return membership(scores, groups, k)
+
+    def to_ordinal(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        error: str = "zero_one",
+        sample_weight: VectorLike | None = None,
+    ) -> OrdinalClassifier:
+        """Return a scikit-learn classifier into ordered classes, by cut-offs on the scores.
+
+        Parameters
+        ----------
+        X, y : rows and their classes
+            The cut-offs are fitted to them; better not the rows of ``fit``. A ranker fitted
+            with queries has no scores that could be cut at the same place.
+        error : {"zero_one", "absolute"}
+            What the cut-offs minimise first: the share of rows in a wrong class, or the mean
+            distance of true and assigned class. The other decides between equals.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of these rows.
+
+        Returns
+        -------
+        OrdinalClassifier
+            With predict and the attributes ``classes_`` and ``cuts_``.
+        """
+        check_is_fitted(self, "model_")
+        return make_ordinal(self, X, y, error, sample_weight)
 
     def score(
         self,
