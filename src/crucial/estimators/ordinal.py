@@ -29,10 +29,10 @@ def _whole(weight: Floats) -> Floats:
     """
     for decimals in range(7):
         scaled = weight * 10.0**decimals
-        whole = np.rint(scaled)
+        whole: Floats = np.rint(scaled)
         if np.abs(scaled - whole).max() <= 1e-9 * whole.max() and whole.sum() < _GRID:
             return whole
-    return np.rint(weight / weight.sum() * _GRID)
+    return np.asarray(np.rint(weight / weight.sum() * _GRID))
 
 
 def best_cuts(
