@@ -36,6 +36,7 @@ from crucial.estimators.pnorm_push import PNormPush as PNormPush
 from crucial.estimators.rank_cosine import RankCosine as RankCosine
 from crucial.estimators.rankboost import RankBoost as RankBoost
 from crucial.estimators.rankboost_plus import RankBoostPlus as RankBoostPlus
+from crucial.estimators.ranking_svm import RankingSVM as RankingSVM
 from crucial.estimators.select import SelectByRanking as SelectByRanking
 from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginRanker
 from crucial.estimators.svm_map import SVMMap as SVMMap

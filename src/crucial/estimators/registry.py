@@ -20,6 +20,7 @@ RANKERS: dict[str, str] = {
     "infinite-push": "crucial.estimators.infinite_push:InfinitePush",
     "listmle": "crucial.estimators.list_mle:ListMLE",
     "rankcosine": "crucial.estimators.rank_cosine:RankCosine",
+    "ranking-svm": "crucial.estimators.ranking_svm:RankingSVM",
     "svm-map": "crucial.estimators.svm_map:SVMMap",
     "pnorm-push": "crucial.estimators.pnorm_push:PNormPush",
     "logistic": "crucial.estimators.logistic:LogisticRanker",

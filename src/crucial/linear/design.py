@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from crucial.data.instances import Instances
+from crucial.errors import DataError
 from crucial.model.weak import Presence, ScaledFeature
 from crucial.types import Bools, Floats, Ints
 
@@ -60,6 +61,7 @@ class Design:
         *,
         abstentions: Literal["mean", "learned"] = "mean",
         standard: bool = True,
+        raw: bool = False,
     ) -> Design:
         """Return the columns of some rows.
 
@@ -73,6 +75,8 @@ class Design:
         standard : bool
             With "mean": whether columns have mean 0 and standard deviation 1; False leaves them
             in [0, 1]. Columns with "learned" abstentions are always in [0, 1].
+        raw : bool
+            With "mean": leave the columns as they are, whatever ``standard`` says.
         """
         mass = np.ones(len(rows)) if weight is None else weight / weight.max()
         sparse, learned = instances.is_sparse, abstentions == "learned"
@@ -88,6 +92,8 @@ class Design:
                 found = _with_presence(j, values, absent, sparse)
             else:
                 found = _at_mean(j, values, absent, mass, standard, sparse)
+                if raw:
+                    found = _unscaled(values, absent, found)
             for column, ranker, factor in found:
                 columns.append(sp.csc_array(column[:, None]) if sparse else column)
                 rankers.append(ranker)
@@ -146,6 +152,21 @@ def _at_mean(
     elif standard:
         column = (column - mean) * factor
     yield column, ranker, factor
+
+
+def _unscaled(values: Floats, absent: Bools, found: Iterator[_Column]) -> Iterator[_Column]:
+    """Yield the column of a feature in its own unit; its mean where it abstains."""
+    for _, ranker, _ in found:
+        assert isinstance(ranker, ScaledFeature)
+        width = ranker.high - ranker.low
+        if not math.isfinite(width):
+            raise DataError(
+                f"feature {ranker.feature} goes from {ranker.low:g} to {ranker.high:g}, too far "
+                "for the weights of features as they are.",
+                remedy="Set standardise=True.",
+                parameter="standardise",
+            )
+        yield np.where(absent, ranker.low + ranker.default * width, values), ranker, width
 
 
 def _range(values: Floats) -> tuple[float, float]:

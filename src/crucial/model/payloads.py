@@ -11,6 +11,8 @@ import msgspec
 from crucial.errors import NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
+from crucial.model.kernel import KernelRanker
+from crucial.model.kernel_payload import KernelPayload
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.weak import WeakRanker
@@ -165,6 +167,7 @@ class RankAdditionPayload(
 _KINDS: dict[str, tuple[type[Model], type[Payload]]] = {
     "additive": (AdditiveRanker, AdditivePayload),
     "rank_addition": (RankAdditionRanker, RankAdditionPayload),
+    "kernel": (KernelRanker, KernelPayload),
 }
 
 #: Kinds of higher layers, and the module of each, which calls `register_kind` when imported.

@@ -40,6 +40,7 @@ POSITIONAL = {
     "RankBoostPlus": ["n_estimators", "learning_rate"],
     "RankCosine": ["n_estimators"],
     "RankingClassifier": ["ranker"],
+    "RankingSVM": ["l2"],
     "SVMMap": ["l2"],
     "SmoothMarginRanker": ["n_estimators", "learning_rate"],
 }
@@ -126,6 +127,7 @@ def test_numpys_scalars_give_the_same_model(estimator: type[Any]) -> None:
     for changes in several:
         plain_values = changes | quick
         table = (X > 0.0).astype(float) if changes.get("weak") == "column" else X
+        table = X @ X.T if changes.get("kernel") == "precomputed" else table
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             try:

@@ -23,7 +23,14 @@ from crucial.estimators.registry import RANKERS, ranker_class
 
 # Compares all rows with all and says so: one intercept cannot balance several queries.
 WITHOUT_QUERIES = {"adaboost"}
-FROM_PAIRS = {"rankboost", "rankboost-plus", "smooth-margin", "pnorm-push", "logistic"}
+FROM_PAIRS = {
+    "rankboost",
+    "rankboost-plus",
+    "smooth-margin",
+    "pnorm-push",
+    "logistic",
+    "ranking-svm",
+}
 NAMES = sorted(RANKERS)
 WITH_QUERIES = sorted(set(RANKERS) - WITHOUT_QUERIES)
 

@@ -1,0 +1,336 @@
+"""Rows as solvers see them: columns to be weighted, kernels of every two rows, or landmarks.
+
+Each turns the weights that a solver found into a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from crucial.data.instances import Instances
+from crucial.errors import DataError
+from crucial.linear.design import Design, Matrix
+from crucial.linear.spaces import FeatureSpace, KernelSpace, Space
+from crucial.model.additive import AdditiveRanker
+from crucial.model.base import FrozenModel
+from crucial.model.kernel import Column, KernelRanker, scaled_columns
+from crucial.model.kernel_functions import Kernel, KernelCall
+from crucial.model.weak import ScaledFeature
+from crucial.types import Floats, Ints
+
+__all__ = [
+    "KernelRows",
+    "KernelSettings",
+    "Landmarks",
+    "Representation",
+    "WeightedColumns",
+    "represent",
+]
+
+#: Rows of which the kernel of every two fits into memory.
+MAX_KERNEL_ROWS = 20_000
+# A landmark is not taken where the others explain all but this share of the largest kernel.
+_EXPLAINED = 1e-12
+# Coefficients below this share of the largest are rounding.
+_NO_SUPPORT = 1e-13
+
+
+class Representation(Protocol):
+    """Rows in a form that a solver weighs."""
+
+    @property
+    def space(self) -> Space:
+        """Where the weights lie."""
+
+    @property
+    def n_columns(self) -> int:
+        """Columns that distinguish rows; 0 where nothing can be learned."""
+
+    def model(
+        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
+    ) -> FrozenModel:
+        """Return the model that these weights make."""
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """Which kernel, of which columns.
+
+    Attributes
+    ----------
+    form : str or callable
+        See `crucial.model.kernel_functions.Kernel`; or "precomputed".
+    gamma : float or None
+        None: one over the number of columns times their mean variance.
+    degree : int
+    coef0 : float
+    n_landmarks : int or None
+        None: the kernel of every two rows.
+    standardise : bool
+    """
+
+    form: str | KernelCall
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    n_landmarks: int | None = None
+    standardise: bool = True
+
+
+def represent(
+    instances: Instances, rows: Ints, weight: Floats | None, settings: KernelSettings
+) -> WeightedColumns | KernelRows | Landmarks:
+    """Return rows as a solver sees them.
+
+    Parameters
+    ----------
+    instances : Instances
+    rows : int array
+        The rows to learn from.
+    weight : array like rows, or None
+        Their instance weights, for means and standard deviations of features.
+    settings : KernelSettings
+    """
+    if settings.form == "precomputed":
+        return _precomputed(instances, rows, settings)
+    design = Design.of(instances, rows, weight, raw=not settings.standardise)
+    if settings.form == "linear":
+        return WeightedColumns(design)
+    columns = _columns(design, settings.standardise)
+    table = scaled_columns(columns, instances.take_rows(rows))
+    kernel = Kernel(settings.form, _gamma(settings, table, weight), settings.degree, settings.coef0)
+    if settings.n_landmarks is not None:
+        return Landmarks.of(kernel, columns, table, settings.n_landmarks)
+    _check_size(len(rows))
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram = kernel(table, table)
+    if not np.isfinite(gram).all():
+        raise DataError(
+            f"the {kernel.name} kernel overflows.", remedy="Set standardise=True, or lower degree."
+        )
+    return KernelRows(_symmetric(gram, kernel.name), kernel, columns, table, rows)
+
+
+def _columns(design: Design, standard: bool) -> tuple[Column, ...]:
+    """Return the features of a design as columns of a kernel, with mean 0 or as they are."""
+    out = []
+    for ranker, scale in zip(design.rankers, design.scale.tolist(), strict=True):
+        assert isinstance(ranker, ScaledFeature)
+        out.append(Column(ranker, scale, -ranker.default * scale if standard else ranker.low))
+    return tuple(out)
+
+
+def _check_size(n_rows: int) -> None:
+    if n_rows > MAX_KERNEL_ROWS:
+        raise DataError(
+            f"the kernel of every two of {n_rows:,} rows does not fit into memory; up to "
+            f"{MAX_KERNEL_ROWS:,} do.",
+            remedy="Set n_landmarks, such as 500, or use kernel='linear'.",
+            parameter="n_landmarks",
+        )
+
+
+def _precomputed(instances: Instances, rows: Ints, settings: KernelSettings) -> KernelRows:
+    """Return the rows of a kernel that was computed by the user."""
+    n, width = instances.n_rows, instances.n_features
+    if n != width:
+        raise DataError(
+            "a precomputed kernel must be a square matrix, the kernel of every two rows. Got an "
+            f"array of shape {(n, width)}.",
+            parameter="X",
+        )
+    _check_size(len(rows))
+    whole = instances.table.toarray() if instances.is_sparse else instances.table
+    gram = np.asarray(whole[np.ix_(rows, rows)], np.float64)
+    if not np.isfinite(gram).all():
+        raise DataError("a precomputed kernel must be finite numbers.", parameter="X")
+    return KernelRows(
+        _symmetric(gram, "precomputed"), Kernel("precomputed"), (), np.zeros((len(rows), 0)), rows
+    )
+
+
+def _symmetric(gram: Floats, name: str) -> Floats:
+    """Return a kernel matrix; refuse one that is not symmetric."""
+    if not np.allclose(gram, gram.T, rtol=1e-6, atol=1e-8 * float(np.abs(gram).max(initial=0.0))):
+        raise DataError(
+            f"the {name} kernel must be symmetric: K(x, z) = K(z, x).", parameter="kernel"
+        )
+    return gram
+
+
+def _gamma(settings: KernelSettings, table: Floats, weight: Floats | None) -> float:
+    """Return the factor of a kernel; by default after the number and variance of the columns."""
+    if settings.gamma is not None:
+        return settings.gamma
+    n_columns = max(1, int(table.shape[1]))
+    if settings.standardise or not table.shape[1]:
+        return 1.0 / n_columns
+    mean = np.average(table, axis=0, weights=weight)
+    variance = np.average((table - mean) ** 2, axis=0, weights=weight)
+    return 1.0 / float(n_columns * variance.mean())
+
+
+@dataclass(frozen=True)
+class WeightedColumns:
+    """Columns of features, one weight each; see `Representation`."""
+
+    design: Design
+
+    @property
+    def matrix(self) -> Matrix:
+        """Rows by columns."""
+        return self.design.matrix
+
+    @property
+    def space(self) -> FeatureSpace:
+        """Where the weights lie."""
+        return FeatureSpace(self.design.matrix)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of features that are not constant."""
+        return len(self.design.rankers)
+
+    def model(
+        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
+    ) -> AdditiveRanker:
+        """Return the weighted features."""
+        scaled = weights * self.design.scale
+        return AdditiveRanker(
+            instances.n_features, self.design.rankers, scaled, instances.names, training
+        )
+
+
+@dataclass(frozen=True)
+class KernelRows:
+    """The kernel of every two rows, one coefficient per row; see `Representation`.
+
+    Attributes
+    ----------
+    gram : array of shape (n_rows, n_rows)
+    kernel : Kernel
+    columns : tuple of Column
+    table : array of shape (n_rows, n_columns)
+        The rows as columns.
+    rows : int array of shape (n_rows,)
+        Their numbers.
+    """
+
+    gram: Floats
+    kernel: Kernel
+    columns: tuple[Column, ...]
+    table: Floats
+    rows: Ints
+
+    @property
+    def space(self) -> KernelSpace:
+        """Where the coefficients lie."""
+        return KernelSpace(self.gram)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the kernel; of rows, for a precomputed one."""
+        return len(self.rows) if self.kernel.form == "precomputed" else len(self.columns)
+
+    def model(
+        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
+    ) -> KernelRanker:
+        """Return the rows with a coefficient other than 0."""
+        kept = np.flatnonzero(np.abs(weights) > _NO_SUPPORT * np.abs(weights).max(initial=0.0))
+        return KernelRanker(
+            instances.n_features,
+            self.kernel,
+            self.columns,
+            self.table[kept],
+            weights[kept],
+            instances.names,
+            training,
+            rows=self.rows[kept] if self.kernel.form == "precomputed" else None,
+        )
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """Rows by their kernels with a few landmarks, after Nystroem; see `Representation`.
+
+    Landmarks are chosen one by one, each the row that those before explain worst, which is Cholesky
+    factorisation with pivots (Fine & Scheinberg 2001): K is approximated by ``B B'``, and ridge and
+    scores of B's columns are those of the kernel on the span of the landmarks.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    columns : tuple of Column
+    rows : array of shape (n_landmarks, n_columns)
+    matrix : array of shape (n_rows, n_landmarks)
+        B.
+    corner : array of shape (n_landmarks, n_landmarks)
+        Its rows at the landmarks, lower triangular.
+    """
+
+    kernel: Kernel
+    columns: tuple[Column, ...]
+    rows: Floats
+    matrix: Floats
+    corner: Floats
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, columns: tuple[Column, ...], table: Floats, n_landmarks: int
+    ) -> Landmarks:
+        """Choose landmarks among rows."""
+        n = len(table)
+        left = np.array([kernel(row[None], row[None])[0, 0] for row in table])
+        if not (np.isfinite(left) & (left >= 0.0)).all():
+            raise DataError(
+                f"the {kernel.name} kernel of a row with itself must be finite and not negative.",
+                parameter="kernel",
+            )
+        smallest = _EXPLAINED * float(left.max(initial=0.0))
+        most = min(n_landmarks, n)
+        matrix = np.zeros((n, most), order="F")
+        chosen: list[int] = []
+        while len(chosen) < most:
+            pivot = int(np.argmax(left))
+            if not left[pivot] > smallest:
+                break
+            k = len(chosen)
+            column = kernel(table, table[pivot : pivot + 1])[:, 0]
+            column = column - matrix[:, :k] @ matrix[pivot, :k]
+            matrix[:, k] = column / np.sqrt(left[pivot])
+            left = np.maximum(left - matrix[:, k] ** 2, 0.0)
+            left[pivot] = 0.0
+            chosen.append(pivot)
+        matrix = matrix[:, : len(chosen)]
+        corner = np.tril(matrix[chosen])
+        return cls(kernel, columns, table[chosen], matrix, corner)
+
+    @property
+    def space(self) -> FeatureSpace:
+        """Where the weights lie."""
+        return FeatureSpace(self.matrix)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the kernel."""
+        return len(self.columns)
+
+    def model(
+        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
+    ) -> KernelRanker:
+        """Return the landmarks with their coefficients."""
+        coefficients = solve_triangular(self.corner, weights, trans="T", lower=True)
+        return KernelRanker(
+            instances.n_features,
+            self.kernel,
+            self.columns,
+            self.rows,
+            coefficients,
+            instances.names,
+            training,
+        )

@@ -1,0 +1,229 @@
+"""The kernel ranker: f(x) = sum_i a_i K(x_i, x), over rows that were learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec.structs import replace as replaced
+
+from crucial.data.instances import Instances
+from crucial.errors import DataError
+from crucial.kernels.threads import count_threads, over_ranges
+from crucial.model.base import FrozenModel
+from crucial.model.checks import plain_weights
+from crucial.model.kernel_functions import Kernel
+from crucial.model.weak import ScaledFeature
+from crucial.parameters import refuse
+from crucial.types import Floats, Ints, TableLike
+
+if TYPE_CHECKING:
+    from crucial.data.groups import Groups
+
+__all__ = ["Column", "KernelRanker", "scaled_columns"]
+
+_OWNER = "KernelRanker"
+# Rows that are scored together.
+_BLOCK_ROWS = 512
+# Support rows at which slopes are taken for the importances of features.
+_SLOPE_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A feature as a column of a kernel: ``scale * ranker(x) + offset``.
+
+    Attributes
+    ----------
+    ranker : ScaledFeature
+        The feature in [0, 1], cut off at the range that it had in training; where it abstains it
+        counts as its mean.
+    scale, offset : float
+    """
+
+    ranker: ScaledFeature
+    scale: float
+    offset: float
+
+
+def scaled_columns(columns: Sequence[Column], instances: Instances) -> Floats:
+    """Return the columns of rows, a dense table."""
+    out = np.empty((instances.n_rows, len(columns)))
+    for at, column in enumerate(columns):
+        first = replaced(column.ranker, feature=0)
+        values = instances.column(column.ranker.feature).astype(np.float64)
+        out[:, at] = column.scale * first.scores(values[:, None]) + column.offset
+    return out
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class KernelRanker(FrozenModel):
+    """A weighted sum of the kernels with some rows; the higher its score, the higher the rank.
+
+    It is not additive: no step function per feature says what it learned.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns the model scores. For a precomputed kernel: of rows learned from.
+    kernel : Kernel
+        Its form is "precomputed" where a row to be scored consists of its kernels.
+    columns : sequence of Column
+        Of features; none for a precomputed kernel.
+    support : array of shape (n_support, n_columns)
+        The rows, as columns.
+    coefficients : array of shape (n_support,)
+    feature_names : sequence of str, optional
+    training : mapping, optional
+    rows : int array of shape (n_support,), optional
+        For a precomputed kernel: numbers of the rows among those learned from.
+
+    Examples
+    --------
+    >>> column = Column(ScaledFeature(0, 0.0, 1.0, 0.5), 1.0, 0.0)
+    >>> rbf = Kernel("rbf", gamma=1.0)
+    >>> model = KernelRanker(1, rbf, [column], np.array([[0.0], [1.0]]), [-1.0, 1.0])
+    >>> model.predict(np.array([[0.0], [0.5], [1.0]])).round(3)
+    array([-0.632,  0.   ,  0.632])
+    """
+
+    importance_of = "share of the root mean square slope at the support rows"
+
+    kernel: Kernel
+    columns: tuple[Column, ...]
+    support: Floats
+    coefficients: Floats
+    rows: Ints
+
+    def __init__(
+        self,
+        n_features: int,
+        kernel: Kernel,
+        columns: Sequence[Column],
+        support: Floats,
+        coefficients: Sequence[float] | Floats,
+        feature_names: Sequence[str] | None = None,
+        training: Mapping[str, Any] | None = None,
+        rows: Sequence[int] | Ints | None = None,
+    ) -> None:
+        self._set_columns(n_features, feature_names, training)
+        weights = np.array(plain_weights(coefficients, len(support), _OWNER, "coefficients"))
+        columns = tuple(columns)
+        table = np.array(support, np.float64).reshape(len(support), -1)
+        numbers = np.array([] if rows is None else rows, np.int64)
+        if kernel.form == "precomputed":
+            inside = numbers.shape == weights.shape and ((numbers >= 0) & (numbers < n_features))
+            if not np.all(inside):
+                raise refuse(_OWNER, "rows", f"one row below {n_features} per coefficient", rows)
+        elif len(table) and (table.shape[1] != len(columns) or not np.isfinite(table).all()):
+            raise refuse(_OWNER, "support", f"rows of {len(columns)} finite columns", support)
+        for column in columns:
+            if column.ranker.feature >= n_features:
+                raise refuse(_OWNER, "columns", f"features below {n_features}", column)
+        for array in (table, numbers, weights):
+            array.flags.writeable = False
+        self._set(kernel=kernel, columns=columns, support=table, coefficients=weights, rows=numbers)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, KernelRanker):
+            return NotImplemented
+        pairs = [(getattr(self, one.name), getattr(other, one.name)) for one in fields(self)]
+        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+
+    def __hash__(self) -> int:
+        arrays = self.support.tobytes(), self.coefficients.tobytes(), self.rows.tobytes()
+        return hash((self.n_features, self.feature_names, self.kernel, self.columns, *arrays))
+
+    @property
+    def size(self) -> str:
+        """The kernel and its support rows, in words."""
+        n = len(self.coefficients)
+        return f"{self.kernel.name} kernel with {n:,} support row{'s' if n != 1 else ''}"
+
+    @cached_property
+    def _used(self) -> Ints:
+        """The features that are columns."""
+        return np.array([column.ranker.feature for column in self.columns], np.int64)
+
+    def predict(
+        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
+    ) -> Floats:
+        """Return the score of every row.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix, frame or Instances, of shape (n_rows, n_features)
+            NaN where a feature abstains. For a precomputed kernel: the kernel of every row with
+            every row that was learned from.
+        groups : Groups, optional
+            Not needed.
+        n_jobs : int, optional
+            Threads for large batches; None or -1 is all cores.
+
+        Returns
+        -------
+        float64 array of shape (n_rows,)
+        """
+        instances = self._check_rows(X, groups, n_jobs)
+        out = np.zeros(instances.n_rows)
+        if not len(self.coefficients):
+            return out
+        bounds = [*range(0, instances.n_rows, _BLOCK_ROWS), instances.n_rows]
+
+        def block(first: int, last: int) -> None:
+            out[first:last] = self._block(instances, first, last)
+
+        over_ranges(bounds, count_threads(n_jobs), block)
+        return out
+
+    def _block(self, instances: Instances, first: int, last: int) -> Floats:
+        """Return the scores of a block of rows."""
+        if self.kernel.form == "precomputed":
+            found = instances.take_rows(np.arange(first, last)).table[:, self.rows]
+            values = np.asarray(found.toarray() if instances.is_sparse else found, np.float64)
+            if np.isnan(values).any():
+                row = first + int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
+                raise DataError(f"a precomputed kernel cannot be NaN. Row {row} is.")
+            return np.asarray(values @ self.coefficients)
+        columns = scaled_columns(self.columns, instances.take_rows(np.arange(first, last)))
+        return np.asarray(self.kernel(columns, self.support) @ self.coefficients)
+
+    def feature_importances(self) -> Floats:
+        """Return the share of every feature in the slope of the score; all 0 if there is none.
+
+        The slope along a column is taken at the support rows, and its square averaged. For a
+        precomputed kernel it is the absolute coefficient.
+        """
+        out = np.zeros(self.n_features)
+        if self.kernel.form == "precomputed":
+            out[self.rows] = np.abs(self.coefficients)
+        elif len(self.coefficients) and len(self.columns):
+            step = -(-len(self.support) // _SLOPE_ROWS)
+            slopes = self.kernel.slopes(self.support, self.coefficients, self.support[::step])
+            out[self._used] = np.sqrt(np.mean(slopes**2, axis=0))
+        total = out.sum()
+        return out / total if total > 0 else out
+
+    def explain(self, top: int = 10) -> list[str]:
+        """Return lines on the kernel, and on the support rows of the largest coefficients."""
+        kernel = self.kernel
+        given = {
+            "rbf": f"exp(-{kernel.gamma:.4g} |x - z|^2)",
+            "poly": f"({kernel.gamma:.4g} x.z + {kernel.coef0:.4g})^{kernel.degree}",
+            "precomputed": "as given",
+        }
+        form = given.get(kernel.form, kernel.name) if isinstance(kernel.form, str) else kernel.name
+        n = len(self.coefficients)
+        lines = [
+            f"f(x) = sum of a_i K(x_i, x) over {n:,} rows; K(x, z) = {form}",
+            "It is not additive: no step function per feature describes it, and it is not exported "
+            "to other formats. importances(kind='permutation') works.",
+        ]
+        order = np.argsort(-np.abs(self.coefficients), kind="stable")[:top]
+        if len(order):
+            largest = ", ".join(f"{self.coefficients[i]:.4g}" for i in order.tolist())
+            lines.append(f"largest coefficients: {largest}")
+        return lines

@@ -1,0 +1,41 @@
+"""Hinge losses by listing every pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from crucial.types import Floats, Ints
+
+__all__ = ["hinge_value", "listed_pairs", "shortfalls"]
+
+
+def listed_pairs(y: Floats, qid: Ints, weight: Floats) -> Iterator[tuple[int, int, float]]:
+    """Yield (winner, loser, weight) of every pair of one query with different labels."""
+    for i in range(len(y)):
+        for j in range(len(y)):
+            if qid[i] == qid[j] and y[i] > y[j]:
+                yield i, j, float(weight[i] * weight[j])
+
+
+def shortfalls(
+    scores: Floats, y: Floats, qid: Ints, weight: Floats, margin: str
+) -> Iterator[tuple[int, int, float, float]]:
+    """Yield (winner, loser, weight, what the hinge is taken of) of every pair."""
+    for i, j, c in listed_pairs(y, qid, weight):
+        apart, gap = scores[i] - scores[j], y[i] - y[j]
+        short = {"sign": 1.0 - apart, "gap": gap - apart, "product": 1.0 - gap * apart}[margin]
+        yield i, j, c, float(short)
+
+
+def hinge_value(
+    scores: Floats, y: Floats, qid: Ints, weight: Floats, margin: str, squared: bool
+) -> float:
+    """Return the weighted mean over pairs of the hinge, or of half of its square."""
+    total, whole = 0.0, 0.0
+    for _, _, c, short in shortfalls(scores, y, qid, weight, margin):
+        hinge = max(0.0, short)
+        total += c * (0.5 * hinge * hinge if squared else hinge)
+        whole += c
+    return float(np.float64(total / whole))

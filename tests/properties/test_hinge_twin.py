@@ -1,0 +1,146 @@
+"""Hinges over pairs agree with listing every pair, in NumPy and compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from tests.naive.hinges import hinge_value, shortfalls
+
+from crucial import RankingSVM
+from crucial.data.groups import Groups
+from crucial.feedback.combined import SumFeedback
+from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.pairs import PairFeedback
+from crucial.kernels.hinge import HingeSums
+from crucial.linear.hinge import LabelHinges, hinges_of
+
+
+@st.composite
+def problems(draw: Any) -> dict[str, Any]:
+    n = draw(st.integers(4, 24))
+    random = np.random.default_rng(draw(st.integers(0, 10**6)))
+    levels = draw(st.sampled_from([2, 3, n]))
+    y = random.integers(0, levels, n) * draw(st.sampled_from([0.25, 1.0]))
+    y[:2] = [0.0, 1.0]
+    qid = random.integers(0, draw(st.sampled_from([1, 3])), n)
+    qid[:2] = 0
+    whole = draw(st.booleans())
+    scores = random.normal(size=n) * draw(st.sampled_from([0.1, 1.0, 30.0]))
+    weight = random.integers(1, 4, n).astype(float) if draw(st.booleans()) else np.ones(n)
+    return {
+        "scores": np.round(scores) if whole else scores,
+        "y": y,
+        "qid": qid,
+        "weight": weight,
+        "margin": draw(st.sampled_from(["sign", "gap", "product"])),
+        "move": random.normal(size=n),
+    }
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["plain", "compiled"])
+@settings(max_examples=60, deadline=None)
+@given(problem=problems())
+def test_values_gradients_and_curvature_are_those_of_listed_pairs(
+    small: bool, problem: dict[str, Any]
+) -> None:
+    move, margin = problem.pop("move"), problem["margin"]
+    scores, y, weight = problem["scores"], problem["y"], problem["weight"]
+    feedback = LabelFeedback(y, Groups.from_qid(problem["qid"], len(y)), weight=weight)
+    hinges = LabelHinges(feedback.labelled(), feedback.n_pairs, margin, 2)
+    hinges._sums._small = small
+    at = scores[feedback.rows]
+    assert hinges.hinge(at)[0] == pytest.approx(hinge_value(**problem, squared=False), abs=1e-11)
+    assert hinges.squared(at)[0] == pytest.approx(
+        hinge_value(**problem, squared=True), rel=1e-9, abs=1e-11
+    )
+    first, second, curve = (np.zeros(len(y)) for _ in range(3))
+    total = 0.0
+    for i, j, c, short in shortfalls(**problem):
+        total += c
+        if short > 0:
+            d = y[i] - y[j] if margin == "product" else 1.0
+            for row, sign in ((i, -1.0), (j, 1.0)):
+                first[row] += sign * c * d
+                second[row] += sign * c * d * short
+                curve[row] -= sign * c * d * d * (move[i] - move[j])
+    rows = feedback.rows
+    np.testing.assert_allclose(hinges.hinge(at)[1], first[rows] / total, atol=1e-9)
+    np.testing.assert_allclose(hinges.squared(at)[1], second[rows] / total, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(
+        hinges.curvature(at)(move[rows]), curve[rows] / total, rtol=1e-8, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("margin", ["sign", "gap", "product"])
+@pytest.mark.parametrize("cut", [0.0, 0.4, 2.0])
+def test_compiled_sums_are_those_of_numpy(margin: str, cut: float) -> None:
+    random = np.random.default_rng(3)
+    y, qid = random.integers(0, 6, 300) * 0.5, random.integers(0, 4, 300)
+    feedback = LabelFeedback(
+        y, Groups.from_qid(qid, 300), weight=random.integers(1, 4, 300).astype(float)
+    )
+    rows, scores, move = feedback.labelled(), random.normal(size=300) * 3, random.normal(size=300)
+    both = []
+    for small in (True, False):
+        values = rows.layout.values
+        sums = HingeSums(rows.layout, rows.weight, values, margin, feedback.n_pairs, 2)
+        sums._small = small
+        found = sums.at(scores, cut, 2)
+        both.append((found.wins, found.losses, sums.moved(scores, move, cut, 2)))
+    for plain, compiled in zip(*both, strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-9, atol=1e-8)
+
+
+def test_threads_do_not_change_a_byte() -> None:
+    random = np.random.default_rng(5)
+    y, qid = random.integers(0, 3, 4000), random.integers(0, 40, 4000)
+    feedback = LabelFeedback(y, Groups.from_qid(qid, 4000))
+    scores = random.normal(size=4000)
+    found = [hinges_of(feedback, "sign", threads).squared(scores)[1] for threads in (1, 2, 3)]
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+
+
+@settings(max_examples=15, deadline=None)
+@given(problem=problems(), loss=st.sampled_from(["hinge", "squared_hinge"]))
+def test_nothing_is_below_the_minimum_but_the_gap(problem: dict[str, Any], loss: str) -> None:
+    """The naive objective at the solution is what is reported, and a simplex finds no lower."""
+    X = np.column_stack([problem.pop("scores"), problem.pop("move")])
+    margin, l2 = problem["margin"], 0.05
+    ranker = RankingSVM(l2, loss=loss, margin=margin, standardise=False, tol=1e-7)
+    y, qid, weight = problem["y"], problem["qid"], problem["weight"]
+    ranker.fit(X, y, qid=qid, sample_weight=weight)
+    squared = loss == "squared_hinge"
+
+    def objective(w: Any) -> float:
+        value = hinge_value(X @ w, y, qid, weight, margin, squared)
+        return value + l2 / 2 * float(np.dot(w, w))
+
+    w = np.zeros(2)
+    for one, factor in zip(ranker.model_.rankers, ranker.model_.weights, strict=True):
+        w[one.feature] = factor / (one.high - one.low)
+    assert objective(w) == pytest.approx(ranker.objective_, rel=1e-8, abs=1e-10)
+    assert ranker.gap_ <= 1e-7
+    used = np.isin(qid, [q for q in np.unique(qid) if len(np.unique(y[qid == q])) > 1])
+    wide = np.ptp(X[used], axis=0) > 0  # (a constant feature gets no weight)
+    if wide.all():
+        other = minimize(objective, w, method="Nelder-Mead", options={"maxfev": 200})
+        assert other.fun >= ranker.objective_ - ranker.gap_ - 1e-10
+
+
+def test_pairs_and_labels_add_up() -> None:
+    y, pairs = [0, 1, 1, 2], [(0, 3), (1, 2)]
+    labels, explicit = LabelFeedback(y), PairFeedback(pairs, 4, weight=[2.0, 1.0])
+    both = SumFeedback([labels, explicit])
+    scores = np.array([0.3, -0.2, 0.9, 0.4])
+    value, slope = hinges_of(both, "sign", 1).hinge(scores[both.rows])
+    listed = [(i, j, 1.0) for i in range(4) for j in range(4) if y[i] > y[j]]
+    listed += [(0, 3, 2.0), (1, 2, 1.0)]
+    total = sum(c for *_, c in listed)
+    expected = sum(c * max(0.0, 1 - (scores[i] - scores[j])) for i, j, c in listed) / total
+    assert value == pytest.approx(expected, rel=1e-12)
+    assert slope.sum() == pytest.approx(0.0, abs=1e-12)
