@@ -50,7 +50,10 @@ def chosen(y, intervals, kind):
 
 
 def centres(values, y, qid, n_intervals, kind="mean"):
-    """Centre of every interval of a feature; None where it has no value."""
+    """Centre of every interval of a feature, exact; None where it has no value.
+
+    Values are read as the nearest fraction of a small denominator: 0.1 is a tenth.
+    """
     gathered = [[] for _ in range(n_intervals)]
     for query in sorted(set(qid)):
         rows = [i for i, q in enumerate(qid) if q == query]
@@ -60,17 +63,23 @@ def centres(values, y, qid, n_intervals, kind="mean"):
             continue
         for i, k, counts in zip(rows, intervals, chosen(labels, intervals, kind), strict=True):
             if counts and not math.isnan(values[i]):
-                gathered[k - 1].append(values[i])
+                gathered[k - 1].append(exact(values[i]))
     return [sum(g) / len(g) if g else None for g in gathered]
+
+
+def exact(value):
+    """The fraction that a floating point number stands for."""
+    return Fraction(value).limit_denominator(10**6)
 
 
 def key(value, centres):
     """What a value is ranked by: its interval, then the value in the interval's direction."""
-    there = [(k, c) for k, c in enumerate(centres) if c is not None]
+    there = [(k, exact(c)) for k, c in enumerate(centres) if c is not None]
+    value = exact(value)
     _, at = min((abs(value - c), place) for place, (_, c) in enumerate(there))
     differences = [b[1] - a[1] for a, b in itertools.pairwise(there)]
     ahead = differences[max(at - 1, 0) :]
-    sign = next((np.sign(d) for d in ahead if d != 0.0), 0.0)
+    sign = next(((d > 0) - (d < 0) for d in ahead if d != 0), 0)
     return there[at][0], sign * value
 
 

@@ -13,6 +13,11 @@ from crucial.types import Floats, Ints
 
 __all__ = ["UPWARD", "Regions", "middle_positions"]
 
+# Values this close to the half way between two centres, as a share of the centres' distance and of
+# their size, are halfway.
+_HALFWAY = 1e-10
+_ROUNDING = 4 * 2.0**-52
+
 
 @dataclass(frozen=True, eq=False)
 class Regions:
@@ -39,7 +44,8 @@ class Regions:
         The later a centre is in the list, the higher its region ranks. Inside a region, values
         rank in the direction from the previous centre to its own; in the first, from its own
         to the next different one. A value halfway between two centres belongs to the
-        earlier one, and so does everything where two centres are equal.
+        earlier one, and so does everything where two centres are equal. Halfway are the values
+        that are halfway but for rounding, 1e-10 of the distance of the centres.
 
         Examples
         --------
@@ -63,14 +69,21 @@ class Regions:
         ]
         cuts = []
         for left, right in pairwise(kept):
-            half = values[left] / 2 + values[right] / 2  # (their sum could overflow)
-            # "Greater than" decides: just below the half where the half goes to the right.
-            cuts.append(half if left < right else float(np.nextafter(half, -np.inf)))
+            cuts.append(_cut(values[left], values[right], left < right))
         return cls(
             np.array(cuts, np.float64),
             np.argsort(kept, kind="stable").astype(np.int64),
             np.array([toward[at] for at in kept]),
         )
+
+
+def _cut(left: float, right: float, left_is_earlier: bool) -> float:
+    """Return what values nearer to the right centre are greater than; the half is the earlier's."""
+    half = left / 2 + right / 2  # (their sum could overflow)
+    slack = _HALFWAY * (right / 2 - left / 2) + _ROUNDING * max(abs(left), abs(right))
+    if left_is_earlier:
+        return min(half + slack, float(np.nextafter(right, -np.inf)))
+    return max(half - slack, left)
 
 
 #: No cuts: larger values rank higher.

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from crucial.errors import ParameterError
+from crucial.feedback.base import power_of_two_scale
 from crucial.kernels.ranks import interval_sums, run_starts
 from crucial.types import Bools, Floats, Ints
+from crucial.weak.choose import TIE
 
 __all__ = ["CENTRES", "centres_of", "interval_codes"]
 
 
-# Sums of values up to this, over their number, are finite.
-_LARGE = 1e300
+# Rounding errors of means of values up to 1.
+_ROUNDING = 8 * 2.0**-52
 
 #: Which rows of an interval make its centre (Wang et al., section 5.2).
 CENTRES = ("mean", "prior", "middle", "posterior")
@@ -116,19 +120,54 @@ def centres_of(
 ) -> tuple[float | None, ...]:
     """Return the mean of the values of every interval; None where there is none.
 
+    Means do not depend on the order of the rows. Those that differ by rounding alone are equal, so
+    that rounding does not decide which of two intervals a value is nearer to.
+
     Parameters
     ----------
     values : array over rows; NaN where the feature abstains
     codes : as `interval_codes` returns them
     """
-    weight = np.zeros(0) if weight is None else weight
-    scale = 1.0
-    for _ in range(2):
-        sums, counts, top = interval_sums(values, codes, weight, scale, n_intervals)
-        if top * scale < _LARGE / max(len(values), 1):
-            break
-        scale = 2.0**-64  # (else the sum could overflow)
-    return tuple(
-        float(total / count / scale) if count > 0 else None
-        for total, count in zip(sums.tolist(), counts.tolist(), strict=True)
+    largest = float(np.fmax.reduce(np.abs(values), initial=0.0))
+    unit = power_of_two_scale(largest)  # (sums of values near 1 do not overflow)
+    terms, mass = values * unit, None
+    if weight is not None:
+        mass = np.where(np.isnan(values), np.nan, weight * power_of_two_scale(float(weight.max())))
+        terms = terms * mass
+    sums, counts = _exact_sums(terms, codes, n_intervals)
+    if mass is not None:
+        counts = _exact_sums(mass, codes, n_intervals)[0]
+    means = np.full(n_intervals, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0.0)
+    merged = _merged(means) / unit
+    return tuple(None if np.isnan(one) else one for one in merged.tolist())
+
+
+def _exact_sums(terms: Floats, codes: Ints, n_intervals: int) -> tuple[Floats, Floats]:
+    """Return sum and number of the terms of every interval; terms of at most 1, NaN left out.
+
+    Terms are split into multiples of a power of two, whose sums are exact in any order, and
+    remainders, whose sums lose nothing that is left in the result.
+    """
+    grid = math.ldexp(1.0, len(terms).bit_length() + 1)
+    coarse = (terms + grid) - grid
+    none = np.zeros(0)
+    sums, counts, _ = interval_sums(coarse, codes, none, 1.0, n_intervals)
+    sums += interval_sums(terms - coarse, codes, none, 1.0, n_intervals)[0]
+    return sums, counts
+
+
+def _merged(centres: Floats) -> Floats:
+    """Return centres, of values of about 1, with those equal that differ by rounding alone."""
+    order = np.argsort(centres, kind="stable")
+    order = order[: len(order) - int(np.isnan(centres).sum())]
+    rising = centres[order]
+    if not len(rising):
+        return centres
+    near = max(TIE * float(rising[-1] - rising[0]), _ROUNDING)
+    first = np.maximum.accumulate(
+        np.where(np.diff(rising, prepend=-np.inf) > near, np.arange(len(rising)), 0)
     )
+    out = centres.copy()
+    out[order] = rising[first]
+    return out
