@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from crucial.model.weak import Constant, Vote
 from naive.boost import TIE, ZERO, offers
@@ -19,9 +20,12 @@ class NaiveAdaBoost:
     rate: float = 1.0
     default_rank: object = "learned"
     on_perfect: str = "smooth"
+    step: str = "exact"
     rounds: list = field(default_factory=list)
     losses: list = field(default_factory=list)
     skews: list = field(default_factory=list)
+    smooth_margins: list = field(default_factory=list)
+    margins: list = field(default_factory=list)
     stopped: str = ""
 
     def run(self, n_rounds):
@@ -30,7 +34,7 @@ class NaiveAdaBoost:
         hypotheses = [(Constant(), np.ones(len(self.X)))]
         hypotheses += [(Vote(one.ranker), 2 * one.output - 1) for one in stumps]
         scores = np.zeros(len(self.X))
-        total = self.weight.sum()
+        total, norm = self.weight.sum(), 0.0
         for _ in range(n_rounds):
             d = self.weight * np.exp(-self.y * scores)
             d /= d.sum()
@@ -41,6 +45,11 @@ class NaiveAdaBoost:
                 return self
             tied = [i for i, r in enumerate(slopes) if abs(r) >= best - TIE * (best + 1e-4)]
             chosen = next((i for i in tied if slopes[i] > 0), tied[0])
+            g = self.smooth_margins[-1] if self.smooth_margins else -math.inf
+            ascends = self.step != "exact" and g > 0
+            if ascends and best <= g:
+                self.stopped = "no weak ranker helps"
+                return self
             right, wrong = (1 + slopes[chosen]) / 2, (1 - slopes[chosen]) / 2
             if right < ZERO or wrong < ZERO:
                 if self.on_perfect == "stop":
@@ -48,10 +57,35 @@ class NaiveAdaBoost:
                     return self
                 more = min(max(0.5 / total, 1e-12), 1e-2)
                 right, wrong = right + more, wrong + more
-            alpha = self.rate * 0.5 * math.log(right / wrong)
+            alpha = 0.5 * math.log(right / wrong)
+            if ascends:
+                sign = math.copysign(1.0, slopes[chosen])
+                both = (right, wrong) if sign > 0 else (wrong, right)
+                found = self._ascent(*both, g, norm)
+                if found <= 0:
+                    self.stopped = "no weak ranker helps"
+                    return self
+                alpha = sign * found
+            alpha *= self.rate
+            norm += abs(alpha)
             scores = scores + alpha * hypotheses[chosen][1]
             self.rounds.append((hypotheses[chosen][0], alpha))
             parts = self.weight * np.exp(-self.y * scores)
             self.losses.append(float(parts.sum() / total))
             self.skews.append(float((self.y * parts).sum()))
+            lightest = min(1.0, self.weight[live].min())
+            self.smooth_margins.append(-math.log(parts.sum() / lightest) / norm)
+            self.margins.append(float((self.y * scores)[live].min() / norm))
         return self
+
+    def _ascent(self, right, wrong, g, norm):
+        """The step on the smooth margin G: in closed form, or the best by looking everywhere."""
+        if self.step == "smooth":
+            return 0.5 * math.log(right / wrong) - 0.5 * math.log((1 + g) / (1 - g))
+        whole = right + wrong
+
+        def after(alpha):
+            z = (right * math.exp(-alpha) + wrong * math.exp(alpha)) / whole
+            return -(g * norm - math.log(z)) / (norm + alpha)
+
+        return minimize_scalar(after, bounds=(0, 40), method="bounded", options={"xatol": 1e-10}).x

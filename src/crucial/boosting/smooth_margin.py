@@ -21,10 +21,11 @@ from crucial.boosting.steps import (
 )
 from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.types import Floats
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP
 
-__all__ = ["SmoothMarginStep", "smooth_step"]
+__all__ = ["SmoothClassMarginStep", "SmoothMarginStep", "smooth_step"]
 
 
 def smooth_step(right: float, wrong: float, tied: float, g: float) -> float:
@@ -75,10 +76,18 @@ class SmoothMarginStep(Step):
     ) -> None:
         super().__init__(smoothing, stop_when_perfect)
         self._feedback, self._line_search = feedback, line_search
-        self._log_lightest = feedback.log_lightest()
+        self._log_lightest = self._lightest()
         self._descent = NumericStep(smoothing, stop_when_perfect)
         # |lambda|_1, where a weak ranker and its opposite are two
         self._norm = 0.0
+
+    def _lightest(self) -> float:
+        """Return the logarithm of the weight that F counts as 1, as a share of all weight."""
+        return self._feedback.log_lightest()
+
+    def _smallest(self, scores: Floats) -> float:
+        """Return the smallest margin at the scores of ``feedback.rows``."""
+        return self._feedback.margin_range(scores)[0]
 
     def smooth_margin(self, potentials: Potentials) -> float:
         """Return G of the ensemble so far; -inf before its first round."""
@@ -92,10 +101,9 @@ class SmoothMarginStep(Step):
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
         """Return G, and the smallest margin of a pair over |lambda|_1."""
-        smallest, _ = self._feedback.margin_range(potentials.pairs.scores)
         return {
             "smooth_margin": self.smooth_margin(potentials),
-            "margin": smallest / self._norm,
+            "margin": self._smallest(potentials.pairs.scores) / self._norm,
         }
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
@@ -164,3 +172,25 @@ class SmoothMarginStep(Step):
             share = self.smoothing
             found = newton_root(lambda at: falling(*smoothed(*derivatives(at), at, share), at))
         return found
+
+
+class SmoothClassMarginStep(SmoothMarginStep):
+    """The same steps for classification into two (Rudin, Schapire & Daubechies 2007).
+
+    F is AdaBoost's sum over instances of ``exp(-y_i H(x_i))``, and the margin of an instance is
+    ``y_i H(x_i) / |lambda|_1``. AdaBoost's steps until G > 0, then those of *approximate
+    coordinate ascent boosting*, ``.5 ln((1 + r)/(1 - r)) - .5 ln((1 + g)/(1 - g))`` (equation 12
+    without ties), or with ``line_search`` those of *coordinate ascent boosting*.
+    """
+
+    def _lightest(self) -> float:
+        weight = self._feedback.weight
+        if weight is None:
+            return -math.log(len(self._feedback.rows))
+        # A row of weight 2 counts as two rows, so it is as light as they are.
+        return math.log(min(1.0, float(weight.min()))) - math.log(float(weight.sum()))
+
+    def _smallest(self, scores: Floats) -> float:
+        classes = self._feedback.two_classes()
+        assert classes is not None
+        return float(min(scores[classes.n_low :].min(), -scores[: classes.n_low].max()))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from crucial.boosting.loop import Ensemble
+from crucial.boosting.smooth_margin import SmoothClassMarginStep
 from crucial.boosting.steps import ExactStep
-from crucial.errors import DataError
+from crucial.data.instances import Instances
+from crucial.errors import DataError, NotSeparableWarning, ParameterError
 from crucial.estimators.boosted import Algorithm, BoostedRanker
 from crucial.estimators.shared import Stumps
+from crucial.estimators.smooth_margin import first_separable
+from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.measures.names import Measures
 from crucial.objectives.classification import ClassificationLoss
-from crucial.parameters import fixed, parameter, with_parameters
+from crucial.parameters import fixed, one_of, parameter, with_parameters
+from crucial.weak.base import StepRule
 from crucial.weak.votes import VoteLearner
 
 __all__ = ["AdaBoostRanker"]
@@ -30,6 +36,12 @@ class AdaBoostRanker(Stumps, BoostedRanker):
     the stumps themselves. The steepest vote is also the one that lowers the loss most, so
     that there is no choice to make here between the two.
 
+    AdaBoost need not reach the largest margin ``min_i y_i H(x_i) / |lambda|_1`` there is.
+    ``step="smooth"`` and ``"line_search"`` do: approximate coordinate ascent boosting and
+    coordinate ascent boosting (Rudin, Schapire & Daubechies 2007), which maximise a smooth form
+    ``G = -ln F / |lambda|_1`` of it once it is above 0. Where no sum of votes classifies all rows
+    right that moment never comes, and a warning says so.
+
     Labels of more than two values, pairs and queries are refused: the equivalence does not
     hold there (one intercept cannot balance several queries), and `RankBoost` takes them.
 
@@ -39,7 +51,10 @@ class AdaBoostRanker(Stumps, BoostedRanker):
         What predict uses; constants are part of the scores and of no rank.
     trace_ : Trace
         What happened in every round: ``loss`` is F over its value at the start, ``f_skew``
-        the F-skew ``F+ - F-`` (equation 15), which goes to 0.
+        the F-skew ``F+ - F-`` (equation 15), which goes to 0. With ``step="smooth"`` or
+        ``"line_search"``, ``smooth_margin`` is G and ``margin`` the smallest margin.
+    separable_round_ : int or None
+        The round after which G was above 0 for the first time; None for ``step="exact"``.
 
     Examples
     --------
@@ -53,6 +68,13 @@ class AdaBoostRanker(Stumps, BoostedRanker):
     [1, 1, 0, 1, 0]
     """
 
+    step: str = parameter(
+        one_of("exact", "smooth", "line_search"),
+        "Weight of a vote: AdaBoost's, the minimum of the loss; or, once all rows are classified "
+        "right with G > 0, steps that raise the smooth margin G: approximate coordinate ascent "
+        "boosting in closed form, or coordinate ascent boosting by a line search.",
+        default="exact",
+    )
     default_rank: str | int = parameter(
         text="Score of a stump where its feature abstains; 0 becomes a vote of -1.",
         default="learned",
@@ -88,8 +110,33 @@ class AdaBoostRanker(Stumps, BoostedRanker):
         _check_classes(feedback)
         weight = feedback.weight
         total = float(len(feedback.rows) if weight is None else weight.sum())
-        step = ExactStep(smoothing_of(total), self.on_perfect == "stop")
+        perfect = smoothing_of(total), self.on_perfect == "stop"
+        step: StepRule = ExactStep(*perfect)
+        if self.step != "exact":
+            step = SmoothClassMarginStep(feedback, self.step == "line_search", *perfect)
         return ClassificationLoss(), VoteLearner(self._stump_learner()), step
+
+    def _check_combinations(self) -> None:
+        if self.step != "exact" and self.subsample < 1.0:
+            raise ParameterError(
+                f"step={self.step!r} needs subsample=1: the smooth margin is about all rows, and "
+                "on a draw of them it could fall."
+            )
+
+    def _after_fit(self, ensemble: Ensemble, instances: Instances) -> None:
+        self.separable_round_: int | None = None
+        if self.step == "exact" or not len(ensemble.trace):
+            return
+        self.separable_round_ = first_separable(ensemble.trace)
+        if self.separable_round_ is None:
+            last = ensemble.trace[-1].extras
+            warn_caller(
+                f"after {len(ensemble.trace)} rounds the smooth margin is "
+                f"{last['smooth_margin']:.4g}, not above 0 (the smallest margin is "
+                f"{last['margin']:.4g}), so all steps were AdaBoost's. More rounds may get there, "
+                "if any sum of votes classifies every row right.",
+                NotSeparableWarning,
+            )
 
 
 def _check_classes(feedback: Feedback) -> None:

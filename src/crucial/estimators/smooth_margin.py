@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crucial.boosting.loop import Ensemble
 from crucial.boosting.smooth_margin import SmoothMarginStep
+from crucial.boosting.trace import Trace
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning
 from crucial.estimators.boosted import Algorithm
@@ -14,7 +15,7 @@ from crucial.feedback.base import Feedback
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import fixed, one_of, parameter, with_parameters
 
-__all__ = ["SmoothMarginRanker"]
+__all__ = ["SmoothMarginRanker", "first_separable"]
 
 
 @with_parameters
@@ -84,10 +85,15 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
 
     def _after_fit(self, ensemble: Ensemble, instances: Instances) -> None:
         trace = ensemble.trace
-        reached = (n for n, one in enumerate(trace, 1) if one.extras["smooth_margin"] > 0.0)
-        self.separable_round_ = next(reached, None)
+        self.separable_round_ = first_separable(trace)
         if self.separable_round_ is None and len(trace):
             warn_caller(_not_separable(ensemble, self.choice), NotSeparableWarning)
+
+
+def first_separable(trace: Trace) -> int | None:
+    """Return the round after which the smooth margin was above 0 for the first time."""
+    reached = (n for n, one in enumerate(trace, 1) if one.extras["smooth_margin"] > 0.0)
+    return next(reached, None)
 
 
 def _not_separable(ensemble: Ensemble, choice: str) -> str:

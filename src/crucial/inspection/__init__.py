@@ -10,9 +10,9 @@
     Bounds, risks and measures round by round.
 ``centres``, ``training_paths``
     Where intervals of relevance lie on a feature; how steadily rankers learned.
-``margins``, ``max_margin``
+``margins``, ``max_margin``, ``class_margins``
     How confidently pairs are ordered.
-``training_bound``, ``margin_bound``, ``vc_bound``, ``finite_class_bound``
+``training_bound``, ``margin_bound``, ``covering_bound``, ``vc_bound``, ``finite_class_bound``
     The papers' guarantees.
 ``report``
     All of it on one page of HTML.

@@ -1,7 +1,10 @@
+from crucial.inspection.bounds import covering_bound as covering_bound
 from crucial.inspection.bounds import finite_class_bound as finite_class_bound
 from crucial.inspection.bounds import margin_bound as margin_bound
 from crucial.inspection.bounds import training_bound as training_bound
 from crucial.inspection.bounds import vc_bound as vc_bound
+from crucial.inspection.class_margins import class_margins as class_margins
+from crucial.inspection.covering import log_covering_of_means as log_covering_of_means
 from crucial.inspection.curves import learning_curve as learning_curve
 from crucial.inspection.explanations import contributions as contributions
 from crucial.inspection.explanations import why as why

@@ -5,8 +5,9 @@ Every function returns a `Bound`: the number, its terms, and a sentence that sta
 there is no bound, and the number is infinite.
 
 The bounds on generalisation are those of Freund et al. (2003, theorem 3) and Rudin & Schapire
-(2009, section 3: corollary 4 and after corollary 5). They hold with probability ``1 - delta`` over
-the draw of the training set, for all rankers of a class at once, and are far from tight.
+(2009, section 3: theorem 2, its corollaries 4 and 5, and the finite class after them). They hold
+with probability ``1 - delta`` over the draw of the training set, for all rankers of a class at
+once, and are far from tight.
 """
 
 from __future__ import annotations
@@ -14,14 +15,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from crucial.boosting.trace import Trace
 from crucial.errors import NotRankedError
 from crucial.feedback.base import exp_or_inf
+from crucial.inspection.covering import LogCovering, log_covering_of_means, smallest_epsilon
 from crucial.model.additive import AdditiveRanker
 from crucial.parameters import Rule, between, check, one_of, refuse
 
-__all__ = ["Bound", "finite_class_bound", "margin_bound", "training_bound", "vc_bound"]
+__all__ = [
+    "Bound",
+    "covering_bound",
+    "finite_class_bound",
+    "margin_bound",
+    "training_bound",
+    "vc_bound",
+]
 
 
 @dataclass(frozen=True)
@@ -205,8 +215,9 @@ def margin_bound(
     delta: float = 0.05,
     *,
     below: float = 0.0,
+    solve: str = "equation",
 ) -> Bound:
-    """Bound the misranking of new pairs by margins (Rudin & Schapire 2009, equation 2).
+    """Bound the misranking of new pairs by margins (Rudin & Schapire 2009, corollary 4).
 
     For convex combinations of {0, 1} weak rankers, with probability ``1 - delta``.
 
@@ -224,25 +235,31 @@ def margin_bound(
         Probability that it does not hold.
     below : float
         Share of training pairs with a margin of at most theta; see `crucial.margins`.
-
-    Notes
-    -----
-    Valid where ``m theta^2 >= 64 ln|H| / E^2``, else infinite.
+    solve : {"equation", "exact"}
+        How to find epsilon from corollary 4: by the paper's equation 2, which is a little
+        larger and holds only where ``m theta^2 >= 64 ln|H| / E^2`` (else it is infinite); or
+        as the exact solution, which needs no such condition.
 
     Examples
     --------
     >>> bound = margin_bound(10_000_000, 0.25, 1000, 0.1)
     >>> round(bound.value, 6)
     0.538377
+    >>> round(margin_bound(10_000_000, 0.25, 1000, 0.1, solve="exact").value, 6)
+    0.495779
     """
     owner = "margin_bound"
     _check_sample(owner, m, crucial_share, delta, below)
     check(owner, "n_rankers", n_rankers, _whole(1))
     check(owner, "theta", theta, between(0.0, 1.0, low_open=True))
+    check(owner, "solve", solve, one_of("equation", "exact"))
     size = math.log(n_rankers)
     needed = 64.0 * size / (crucial_share * theta) ** 2
     epsilon = math.inf
-    if m >= needed:
+    if solve == "exact":
+        covering = partial(log_covering_of_means, n_rankers)
+        epsilon = smallest_epsilon(covering, m, crucial_share, theta, delta)
+    elif m >= needed:
         # (|H| ln(c / ln|H|) tends to 0 with ln|H|: a single weak ranker costs nothing)
         inside = 0.0
         if size > 0.0:
@@ -256,6 +273,61 @@ def margin_bound(
     )
     reason = f"a margin of {theta:g} needs {needed:.4g} instances, and there are {int(m):,}"
     return _generalisation("margin bound", value, terms, claim, reason)
+
+
+def covering_bound(
+    m: int,
+    crucial_share: float,
+    log_covering: LogCovering,
+    theta: float,
+    delta: float = 0.05,
+    *,
+    below: float = 0.0,
+) -> Bound:
+    """Bound the misranking of new pairs by a covering number (Rudin & Schapire 2009, theorem 2).
+
+    For any class of rankers with scores in [0, 1], with probability ``1 - delta``: the smallest
+    epsilon with ``2 N(F, theta / 4, epsilon / 8) exp(-m (epsilon E)^2 / 8) <= delta``.
+
+    Parameters
+    ----------
+    m, crucial_share, delta, below
+        As in `margin_bound`.
+    log_covering : function of (theta, epsilon), or number
+        ``ln N(F, theta, epsilon)``, the logarithm of the sloppy covering number, which must
+        not grow with epsilon (theorem 2); or the number ``ln N(F, theta / 4)`` with the
+        covering number by the largest difference (corollary 5).
+    theta : float
+        Margin, in (0, 1].
+
+    Examples
+    --------
+    Corollary 5, for 1000 rankers that are far from each other:
+
+    >>> round(covering_bound(100_000, 0.25, math.log(1000), 0.1).value, 6)
+    0.116463
+
+    Theorem 2 with the covering number of lemma 3 is corollary 4:
+
+    >>> bound = covering_bound(10_000_000, 0.25, partial(log_covering_of_means, 1000), 0.1)
+    >>> round(bound.value, 6)
+    0.495779
+    """
+    owner = "covering_bound"
+    _check_sample(owner, m, crucial_share, delta, below)
+    check(owner, "theta", theta, between(0.0, 1.0, low_open=True))
+    if not callable(log_covering):
+        check(owner, "log_covering", log_covering, between(0.0, math.inf))
+    epsilon = smallest_epsilon(log_covering, m, crucial_share, theta, delta)
+    value = below + epsilon
+    at = log_covering(theta / 4, epsilon / 8) if callable(log_covering) else log_covering
+    claim = (
+        f"at most {_percent(value)} of new crucial pairs are misranked: {_percent(below)} have "
+        f"a margin of at most {theta:g} in training, the rest is what the class may cost"
+    )
+    terms = {"below": below, "epsilon": epsilon, "log_covering": float(at), "delta": delta}
+    reason = "the covering number is infinite"
+    return _generalisation("covering number bound", value, terms, claim, reason)
 
 
 def finite_class_bound(
