@@ -175,7 +175,7 @@ def _next(
         return "perfect weak ranker"
     if alpha == 0.0:
         return "no weak ranker helps"
-    return candidate, rate * alpha
+    return learner.fold(candidate, rate * alpha)
 
 
 def _replayed(

@@ -16,13 +16,16 @@ from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape
 from crucial.model.steps import Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
+from crucial.model.tree_sums import PairTable, TreeSums
 from crucial.model.weak import (
     Constant,
     Presence,
     QuasiKNN,
     ScaledFeature,
     Stump,
+    Tree,
     Vote,
+    WeakRanker,
     WeakRankerLike,
 )
 from crucial.types import Floats, Ints, Reals, TableLike
@@ -82,8 +85,15 @@ class AdditiveRanker(RoundsModel):
     @cached_property
     def _terms(self) -> Terms | None:
         rounds = zip(self.rankers, self.weights, strict=True)
-        rest = [(r, w) for r, w in rounds if not _is_step(r) and not isinstance(r, Constant)]
+        rest = [(r, w) for r, w in rounds if not _is_step(r) and not isinstance(r, Constant | Tree)]
         return Terms(tuple(r for r, _ in rest), tuple(w for _, w in rest)) if rest else None
+
+    @cached_property
+    def tree_sums(self) -> TreeSums | None:
+        """The trees of the model, if it has any."""
+        rounds = zip(self.rankers, self.weights, strict=True)
+        own = [(r, w) for r, w in rounds if isinstance(r, Tree)]
+        return TreeSums(tuple(r for r, _ in own), tuple(w for _, w in own)) if own else None
 
     @cached_property
     def intercept(self) -> float:
@@ -96,11 +106,11 @@ class AdditiveRanker(RoundsModel):
     @cached_property
     def _compact(self) -> tuple[Ints, AdditiveRanker]:
         """The columns that are used, and the same model over these alone."""
-        own = (Stump, Presence, ScaledFeature, Vote, Constant, QuasiKNN)
+        own = (Stump, Presence, ScaledFeature, Vote, Constant, QuasiKNN, Tree)
         known = [ranker for ranker in self.rankers if isinstance(ranker, own)]
         if len(known) < self.n_rounds:  # (which columns a user's ranker reads is unknown)
             return np.arange(self.n_features), self
-        used = sorted({r.feature for r in known if not isinstance(r, Constant)}) or [0]
+        used = sorted({feature for ranker in known for feature in _features(ranker)}) or [0]
         slot = {feature: number for number, feature in enumerate(used)}
         moved = [_moved(ranker, slot) for ranker in known]
         return np.array(used), AdditiveRanker(len(used), moved, self.weights)
@@ -140,6 +150,8 @@ class AdditiveRanker(RoundsModel):
 
     def _dense_scores(self, X: Reals, groups: Groups | None, n_jobs: int | None) -> Floats:
         out = self._steps.scores(X, n_jobs)
+        if self.tree_sums is not None:
+            out += self.tree_sums.scores(X, n_jobs)
         if self._terms is not None:
             out += self._terms.scores(X, groups, n_jobs)
         if self.intercept:
@@ -175,7 +187,7 @@ class AdditiveRanker(RoundsModel):
         """Yield the scores of a dense table after every round."""
         ladders: dict[int, Ladder] = {}
         parts: dict[int, Floats] = {}
-        rest = np.zeros(len(X))
+        rest, trees = np.zeros(len(X)), np.zeros(len(X))
         intercept = 0.0
         for ranker, weight in zip(self.rankers, self.weights, strict=True):
             if isinstance(ranker, Stump | Presence | Vote):
@@ -184,11 +196,14 @@ class AdditiveRanker(RoundsModel):
                 parts[ranker.feature] = ladder.scores(X[:, ranker.feature])
             elif isinstance(ranker, Constant):
                 intercept += weight
+            elif isinstance(ranker, Tree):
+                trees += weight * ranker.scores(X)
             else:
                 rest += weight * checked_scores(ranker, X, groups)
             out = np.zeros(len(X))
             for feature in sorted(parts):
                 out += parts[feature]
+            out += trees
             out += rest
             if intercept:
                 out += intercept
@@ -198,7 +213,8 @@ class AdditiveRanker(RoundsModel):
         """Return the absolute weight of every used feature, ascending by feature.
 
         The weights of the same weak ranker are added first, so that a step and its
-        retraction cancel; rankers without a ``feature`` are left out.
+        retraction cancel; rankers without a ``feature`` are left out. The weight of a feature
+        in trees is what its splits gained.
         """
         total: dict[WeakRankerLike, float] = {}
         for ranker, weight in zip(self.rankers, self.weights, strict=True):
@@ -208,26 +224,51 @@ class AdditiveRanker(RoundsModel):
         for ranker, weight in total.items():
             feature: int = ranker.feature  # type: ignore[attr-defined]
             out[feature] = out.get(feature, 0.0) + abs(weight)
+        for tree in self.tree_sums.trees if self.tree_sums is not None else ():
+            for feature, gain in tree.gain_by_feature().items():
+                out[feature] = out.get(feature, 0.0) + gain
         return dict(sorted(out.items()))
 
     def shapes(self) -> dict[int, Shape]:
-        """Return the step function of every feature that has stumps."""
+        """Return the step function of every feature that has stumps, or trees of its own."""
         out = {}
         for slot, feature in enumerate(self._steps.features.tolist()):
             thresholds, values = self._steps.shape_of(slot)
             name = self.feature_names[feature] if self.feature_names is not None else None
             out[feature] = Shape(feature, name, thresholds[1:], values[1:], float(values[0]))
-        return out
+        for feature, (cuts, values) in self._tree_steps.items():
+            name = self.feature_names[feature] if self.feature_names is not None else None
+            shape = Shape(feature, name, cuts, values[1:], float(values[0]))
+            out[feature] = shape if feature not in out else out[feature] + shape
+        return dict(sorted(out.items()))
+
+    @cached_property
+    def _tree_steps(self) -> dict[int, tuple[Floats, Floats]]:
+        """Thresholds and values of what trees of one feature add up to."""
+        return {} if self.tree_sums is None else self.tree_sums.one_feature()
+
+    def pair_tables(self) -> list[PairTable]:
+        """Return what pairs of features add to the score, where trees have two features."""
+        return [] if self.tree_sums is None else self.tree_sums.pair_tables()
+
+
+def _features(ranker: WeakRanker) -> tuple[int, ...]:
+    """Return the features that a weak ranker looks at."""
+    if isinstance(ranker, Tree):
+        return ranker.features
+    return () if isinstance(ranker, Constant) else (ranker.feature,)
 
 
 def _moved(
-    ranker: Stump | Presence | ScaledFeature | Vote | Constant | QuasiKNN,
+    ranker: WeakRanker,
     slot: Mapping[int, int],
 ) -> WeakRankerLike:
     from msgspec.structs import replace as replaced
 
     if isinstance(ranker, Constant):
         return ranker
+    if isinstance(ranker, Tree):
+        return ranker.with_features(slot)
     if isinstance(ranker, Vote):
         return Vote(replaced(ranker.ranker, feature=slot[ranker.feature]))
     return replaced(ranker, feature=slot[ranker.feature])

@@ -152,7 +152,7 @@ def check_ranker(number: int, ranker: object, n_features: int, owner: str) -> No
     if not callable(getattr(ranker, "scores", None)):
         rule = "weak rankers, objects with a method scores(X, groups)"
         raise refuse(owner, "rankers", rule, _Short(ranker))
-    feature = getattr(ranker, "feature", None)
+    feature = getattr(ranker, "largest_feature", getattr(ranker, "feature", None))
     if isinstance(feature, numbers.Integral) and not 0 <= int(feature) < n_features:
         rule = f"about features 0 to {n_features - 1}"
         raise refuse(owner, "rankers", rule, f"feature {feature} in round {number + 1}")

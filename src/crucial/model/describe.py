@@ -14,7 +14,7 @@ from crucial.model.base import FrozenModel
 from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape, draw_shape, sparkline
 from crucial.model.text import printable
-from crucial.model.weak import Constant, Presence, QuasiKNN, ScaledFeature, Stump, Vote
+from crucial.model.weak import Constant, Presence, QuasiKNN, ScaledFeature, Stump, Tree, Vote
 
 __all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "drawing"]
 
@@ -185,6 +185,7 @@ def _kind(ranker: object) -> str:
         Vote: "vote",
         Constant: "constant",
         QuasiKNN: "quasi-KNN",
+        Tree: "tree",
     }
     return own.get(type(ranker), type(ranker).__name__)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from crucial.types import Floats
 
 __all__ = ["Shape", "draw_shape", "sparkline"]
@@ -36,6 +38,15 @@ class Shape:
     thresholds: Floats
     values: Floats
     missing: float
+
+    def __add__(self, other: Shape) -> Shape:
+        """Return the sum of two functions of the same feature."""
+        thresholds = np.union1d(self.thresholds, other.thresholds)
+        total = np.zeros(len(thresholds) + 1)
+        for one in (self, other):
+            below = np.searchsorted(one.thresholds, thresholds, "right")
+            total += one.values[np.concatenate(([0], below))]
+        return Shape(self.feature, self.name, thresholds, total, self.missing + other.missing)
 
 
 def _levels(values: Sequence[float], low: float, high: float, top: int) -> list[int]:

@@ -17,6 +17,7 @@ from msgspec.structs import force_setattr
 from crucial.model.checks import plain_bit, plain_index, plain_number
 from crucial.model.frozen import FrozenRanker
 from crucial.model.quasi_knn import QuasiKNN
+from crucial.model.tree import Tree
 from crucial.parameters import refuse
 from crucial.types import Floats, Numbers
 
@@ -29,6 +30,7 @@ __all__ = [
     "QuasiKNN",
     "ScaledFeature",
     "Stump",
+    "Tree",
     "Vote",
     "WeakRanker",
     "WeakRankerLike",
@@ -219,4 +221,4 @@ class Constant(FrozenRanker, frozen=True, tag="constant"):
         return np.ones(len(X))
 
 
-WeakRanker = Stump | Presence | ScaledFeature | Vote | Constant | QuasiKNN
+WeakRanker = Stump | Presence | ScaledFeature | Vote | Constant | QuasiKNN | Tree

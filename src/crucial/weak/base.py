@@ -175,6 +175,13 @@ class WeakLearner(Protocol):
         """Record the weight that a candidate got, learning rate included."""
         return
 
+    def fold(self, candidate: Candidate, alpha: float) -> tuple[Candidate, float]:
+        """Return the candidate and its weight as they go into the model.
+
+        A learner whose rankers have values of their own may multiply them by the weight.
+        """
+        return candidate, alpha
+
     def forget(self) -> None:
         """Drop what was derived from earlier potentials: other pairs count from now on."""
         return

@@ -235,7 +235,7 @@ HOSTILE = [
     ('["a","b"]', '["a"]', "one name for each of the 2"),
     ('["a","b"]', '["a",null]', "Expected `str`"),
     ('["a","b"]', '["a","\\ud800"]', ""),
-    ('"stump"', '"tree"', "Invalid value 'tree'"),
+    ('"stump"', '"twig"', "Invalid value 'twig'"),
     ('"additive"', '"\\u001b[2J"', "kind '\\x1b[2J'"),
     ('"stump"', '"__reduce__"', "Invalid value"),
     ('"additive"', '"forest"', "kind 'forest'; this release knows: additive"),

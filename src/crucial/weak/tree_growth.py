@@ -1,0 +1,305 @@
+"""Growing one tree on gradients and curvatures, best leaf first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.kernels.gradient_trees import LeafLimits, SplitSearch
+from crucial.types import Bools, Floats, Ints
+from crucial.weak.choose import TIE
+
+__all__ = ["GrownTree", "PairLimit", "TreeLimits", "grow_tree"]
+
+# Sums of gradients and curvatures stay below this, in units.
+_LARGEST_SUM = float(2**30)
+# A leaf has at least this share of the curvature of all rows.
+_LEAST_CURVATURE = 1e-12
+
+
+@dataclass(frozen=True)
+class TreeLimits:
+    """How far a tree grows.
+
+    Attributes
+    ----------
+    max_leaves : int
+    max_depth : int or None
+    min_rows : float
+        Least weight of the rows of a leaf.
+    l2 : float
+        Curvature that every leaf has beside that of its rows, in average rows of weight 1.
+    interactions : int or None
+        Most features of one tree.
+    """
+
+    max_leaves: int = 31
+    max_depth: int | None = None
+    min_rows: float = 20.0
+    l2: float = 1.0
+    interactions: int | None = None
+
+
+class PairLimit:
+    """The pairs of features that trees may combine.
+
+    Parameters
+    ----------
+    pairs : set of (int, int), or None
+        Pairs in rising order; None allows all.
+    """
+
+    def __init__(self, pairs: set[tuple[int, int]] | None = None) -> None:
+        self._partners: dict[int, set[int]] | None = None
+        if pairs is not None:
+            self._partners = {}
+            for a, b in pairs:
+                self._partners.setdefault(a, {a}).add(b)
+                self._partners.setdefault(b, {b}).add(a)
+
+    def allowed(self, used: set[int], interactions: int | None, free: Bools) -> Bools:
+        """Return which features may split a tree that has used some already."""
+        if interactions is None or not used:
+            return free
+        if len(used) >= interactions:
+            out = np.zeros_like(free)
+            out[list(used)] = True
+            return out
+        if self._partners is None:
+            return free
+        out = np.zeros_like(free)
+        out[list(set.intersection(*(self._partners.get(f, {f}) for f in used)))] = True
+        return out & (free | np.isin(np.arange(len(free)), list(used)))
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """A tree over binned features.
+
+    Attributes
+    ----------
+    feature, place, left, right : lists, one entry per node
+        The split: codes below ``place // 2`` go left, abstentions left if ``place`` is even. A
+        child is a later node, or ``~leaf``.
+    gain : list of float
+        What each split took off the quadratic loss.
+    heavier : list of bool
+        Whether more weight of the rows went right.
+    values : list of float, one per leaf
+    leaf : int32 array
+        The leaf of every row of the root, in the order of ``rows``.
+    rows : int32 array
+    """
+
+    feature: list[int]
+    place: list[int]
+    left: list[int]
+    right: list[int]
+    gain: list[float]
+    heavier: list[bool]
+    values: list[float]
+    leaf: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+
+@dataclass
+class _Leaf:
+    """A leaf that may still be split."""
+
+    begin: int
+    end: int
+    limits: LeafLimits
+    hist: NDArray[np.int64]
+    peaks: Floats
+    depth: int
+    parent: int  # the node above, or -1
+    is_left: bool
+    split: tuple[int, int, float] = (-1, -1, 0.0)
+
+
+@dataclass
+class _Growth:
+    """The tree so far."""
+
+    search: SplitSearch
+    limits: TreeLimits
+    pairs: PairLimit
+    free: Bools
+    signs: Ints
+    leaves: list[_Leaf] = field(default_factory=list)
+    used: set[int] = field(default_factory=set)
+    feature: list[int] = field(default_factory=list)
+    place: list[int] = field(default_factory=list)
+    children: list[list[int]] = field(default_factory=list)
+    gain: list[float] = field(default_factory=list)
+    heavier: list[bool] = field(default_factory=list)
+
+    @property
+    def allowed(self) -> Bools:
+        return self.pairs.allowed(self.used, self.limits.interactions, self.free)
+
+    def add(self, leaf: _Leaf, counted: bool = False) -> None:
+        """Find the best split of a leaf and keep it among those that may be split."""
+        deep = self.limits.max_depth is not None and leaf.depth >= self.limits.max_depth
+        leaf.split = (-1, -1, 0.0)
+        if not deep:
+            peaks = np.where(self.allowed, leaf.peaks, 0.0)
+            leaf.split = self.search.choose(
+                leaf.hist, leaf.begin, leaf.end, leaf.limits, peaks, counted
+            )
+            if counted:
+                leaf.peaks = np.minimum(leaf.peaks, np.where(self.allowed, peaks, np.inf))
+        self.leaves.append(leaf)
+
+    def best(self) -> _Leaf | None:
+        """Return the leaf with the largest gain, the first of equals."""
+        top = max(leaf.split[2] for leaf in self.leaves)
+        if top <= 0.0:
+            return None
+        return next(leaf for leaf in self.leaves if leaf.split[2] >= top - TIE * top)
+
+    def split(self, leaf: _Leaf) -> None:
+        """Split a leaf, or find it another split if this one leaves too little on a side."""
+        search, (feature, place, gain) = self.search, leaf.split
+        at = self.leaves.index(leaf)
+        if not self.allowed[feature]:
+            self._renew(at, counted=False)
+            return
+        n_left = search.partition(leaf.begin, leaf.end, feature, place)
+        middle = leaf.begin + n_left
+        weights = search.weight(leaf.begin, middle), search.weight(middle, leaf.end)
+        if min(weights) < leaf.limits.least_weight:
+            search.sort(leaf.begin, leaf.end)
+            self._renew(at, counted=True)
+            return
+        self.leaves.pop(at)
+        node = len(self.feature)
+        if leaf.parent >= 0:
+            self.children[leaf.parent][0 if leaf.is_left else 1] = node
+        self.feature.append(feature)
+        self.place.append(place)
+        self.children.append([0, 0])
+        self.gain.append(gain)
+        self.heavier.append(weights[1] > weights[0])
+        self.used.add(feature)
+        total = search.total(leaf.begin, middle)
+        both = self._child_limits(leaf, feature, place, (total, leaf.limits.total - total), weights)
+        left_is_small = n_left <= leaf.end - middle
+        small = (leaf.begin, middle) if left_is_small else (middle, leaf.end)
+        order = both if left_is_small else both[::-1]
+        hist, *peaks = search.children(leaf.hist, *small, order, self.allowed)
+        hists = (hist, leaf.hist) if left_is_small else (leaf.hist, hist)
+        if not left_is_small:
+            peaks = peaks[::-1]
+        ranges = ((leaf.begin, middle), (middle, leaf.end))
+        # The children take the place of their parent, so that leaves stay in order.
+        tail, self.leaves = self.leaves[at:], self.leaves[:at]
+        for side in (0, 1):
+            depth = leaf.depth + 1
+            self.add(
+                _Leaf(*ranges[side], both[side], hists[side], peaks[side], depth, node, side == 0)
+            )
+        self.leaves += tail
+
+    def _renew(self, at: int, counted: bool) -> None:
+        """Find the split of a leaf again."""
+        leaf = self.leaves.pop(at)
+        tail, self.leaves = self.leaves[at:], self.leaves[:at]
+        self.add(leaf, counted)
+        self.leaves += tail
+
+    def _child_limits(
+        self,
+        leaf: _Leaf,
+        feature: int,
+        place: int,
+        totals: tuple[int, int],
+        weights: tuple[float, float],
+    ) -> tuple[LeafLimits, LeafLimits]:
+        """Return the limits of both children; a monotone split bounds their values."""
+        left, right = (
+            replace(leaf.limits, total=total, weight=weight)
+            for total, weight in zip(totals, weights, strict=True)
+        )
+        sign = int(self.signs[feature])
+        if sign == 0 or place // 2 >= self.search.n_bins(feature):
+            return left, right
+        middle = 0.5 * (left.value + right.value)
+        if sign > 0:
+            return replace(left, high=middle), replace(right, low=middle)
+        return replace(left, low=middle), replace(right, high=middle)
+
+
+def grow_tree(
+    search: SplitSearch,
+    gradient: Floats,
+    curvature: Floats,
+    rows: NDArray[np.int32],
+    limits: TreeLimits,
+    free: Bools,
+    signs: Ints,
+    pairs: PairLimit,
+) -> GrownTree | None:
+    """Grow a tree that lowers ``sum .5 c h^2 - g h`` over the rows; None if no split helps.
+
+    Splits are found on whole numbers: gradient and curvature are rounded to a share of 2^-30 of
+    their sums, so that sums are exact and no order of rows changes a split. The values of the
+    leaves are ``g / (c + l2)`` of the exact numbers, within the bounds of monotone splits.
+
+    Parameters
+    ----------
+    gradient, curvature : arrays over all rows
+        Minus the derivative of the loss, and its second derivative.
+    rows : int32 array
+        The rows to grow on, ascending.
+    free : bool array
+        The features that may be used.
+    """
+    g, c = gradient[rows], curvature[rows]
+    sum_g, sum_c = float(np.abs(g).sum()), float(c.sum())
+    if not (sum_g > 0.0 and sum_c > 0.0):
+        return None
+    unit_g, unit_c = sum_g / _LARGEST_SUM, sum_c / _LARGEST_SUM
+    words = np.zeros(len(gradient), np.int64)
+    words[rows] = (np.rint(g / unit_g).astype(np.int64) << 32) + np.rint(c / unit_c).astype(
+        np.int64
+    )
+    search.start(words, rows.copy())
+    weight = search.weight(0, len(rows))
+    l2 = limits.l2 * sum_c / weight
+    root = LeafLimits(
+        search.total(0, len(rows)), weight, unit_g, unit_c, l2, -math.inf, math.inf,
+        _LEAST_CURVATURE * sum_c, max(limits.min_rows, 0.0),
+    )  # fmt: skip
+    growth = _Growth(search, limits, pairs, free, signs)
+    hist, peaks = search.root(root, growth.allowed)
+    growth.add(_Leaf(0, len(rows), root, hist, peaks, 0, -1, False))
+    while len(growth.leaves) < limits.max_leaves:
+        leaf = growth.best()
+        if leaf is None:
+            break
+        growth.split(leaf)
+    for leaf in growth.leaves:
+        search.release(leaf.hist)
+    return _finished(growth, gradient, curvature, l2) if growth.feature else None
+
+
+def _finished(growth: _Growth, gradient: Floats, curvature: Floats, l2: float) -> GrownTree:
+    """Return the grown tree with the values of its leaves."""
+    rows = growth.search.rows
+    leaf_of = np.empty(len(rows), np.int32)
+    values = []
+    for number, leaf in enumerate(growth.leaves):
+        part = rows[leaf.begin : leaf.end]
+        leaf_of[leaf.begin : leaf.end] = number
+        growth.children[leaf.parent][0 if leaf.is_left else 1] = ~number
+        value = float(gradient[part].sum()) / (float(curvature[part].sum()) + l2)
+        values.append(min(max(value, leaf.limits.low), leaf.limits.high))
+    left, right = ([pair[side] for pair in growth.children] for side in (0, 1))
+    return GrownTree(
+        growth.feature, growth.place, left, right, growth.gain, growth.heavier, values, leaf_of,
+        rows,
+    )  # fmt: skip

@@ -1,0 +1,212 @@
+"""Trees as weak rankers, grown on the potentials and the curvature of an objective.
+
+A tree ``h`` minimises the quadratic model ``sum_x .5 c(x) h(x)^2 - pi(x) h(x)`` of the loss
+greedily: the value of a leaf is a Newton step, ``sum pi / (sum c + l2)``. A tree of two leaves is
+the Newton form of a stump.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import Bins
+from crucial.feedback.potentials import Potentials
+from crucial.feedback.states import ScoreState
+from crucial.kernels.gradient_trees import SplitSearch
+from crucial.model.tree import Tree
+from crucial.model.weak import WeakRankerLike
+from crucial.types import Floats
+from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.weak.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
+
+__all__ = ["Sampling", "TreeLearner"]
+
+# The values of leaves are whole multiples of this share of the largest value of the first tree,
+# rounded to a power of two: sums of up to 2^16 such values are exact in float64, in any order.
+_GRID = 2.0**-36
+
+
+class _CurvedState(ScoreState, Protocol):
+    """A state whose loss has a second derivative by the score of each row."""
+
+    @property
+    def curvature(self) -> Floats:
+        """Second derivative by the score of each row, in the units of the potentials."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What a tree sees of the data.
+
+    Attributes
+    ----------
+    rows, features : float
+        Share of the rows and of the features, drawn anew for every tree.
+    seed : int
+    """
+
+    rows: float = 1.0
+    features: float = 1.0
+    seed: int = 0
+
+
+class TreeLearner(WeakLearner):
+    """The best tree under the current potentials and curvature.
+
+    Parameters
+    ----------
+    limits : TreeLimits
+    max_bins : int
+        Bins per feature, at most 255.
+    sampling : Sampling
+    pairs : set of (int, int), optional
+        Pairs of columns that a tree may combine; by default any.
+    """
+
+    needs = ("curvature",)
+
+    def __init__(
+        self,
+        limits: TreeLimits | None = None,
+        max_bins: int = 255,
+        sampling: Sampling | None = None,
+        pairs: set[tuple[int, int]] | None = None,
+    ) -> None:
+        self.limits, self.max_bins = limits or TreeLimits(), max_bins
+        self.sampling, self._column_pairs = sampling or Sampling(), pairs
+
+    def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
+        """Bin the features."""
+        bins = self.bins = Bins.build(
+            training.instances, training.rows, training.weight, self.max_bins, training.threads
+        )
+        self._signs = np.zeros(len(bins.features), np.int64)
+        if constraints.monotone is not None:
+            self._signs = constraints.monotone[bins.features].astype(np.int64)
+        weight = np.ones(bins.n_rows) if training.weight is None else training.weight
+        self._weight = weight
+        self._search = SplitSearch(
+            bins.codes, bins.n_rows, bins.n_bins, bins.has_missing, self._signs, weight,
+            training.threads,
+        )  # fmt: skip
+        self._pairs = PairLimit(self._slots(self._column_pairs))
+        self._round = 0
+        self._unit = 0.0
+        return bins
+
+    def _slots(self, pairs: set[tuple[int, int]] | None) -> set[tuple[int, int]] | None:
+        """Return pairs of columns as pairs of binned features."""
+        if pairs is None:
+            return None
+        slot = {int(column): f for f, column in enumerate(self.bins.features)}
+        return {(slot[a], slot[b]) for a, b in pairs if a in slot and b in slot}
+
+    def propose(self, potentials: Potentials) -> Candidate | None:
+        """Return the best tree, or None if no split helps."""
+        n = self.bins.n_rows
+        if not len(self.bins.features):
+            return None
+        rows, free = self._drawn()
+        curvature = cast(_CurvedState, potentials.pairs).curvature[:n]
+        grown = grow_tree(
+            self._search, potentials.pi[:n], curvature, rows, self.limits, free, self._signs,
+            self._pairs,
+        )  # fmt: skip
+        if grown is None:
+            return None
+        tree = self._frozen(grown)
+        if len(rows) == n:
+            output = np.empty(n)
+            output[grown.rows] = np.array(grown.values)[grown.leaf]
+        else:
+            output = self._output(tree)
+        slope = float((potentials.pi[:n] * output).sum() * potentials.scale)
+        return Candidate(tree, output, slope)
+
+    def _drawn(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the rows and features of the next tree; rows of weight 0 never count."""
+        n, n_features = self.bins.n_rows, len(self.bins.features)
+        rows, free = np.arange(n, dtype=np.int32), np.ones(n_features, bool)
+        if self.sampling.rows < 1.0 or self.sampling.features < 1.0:
+            random = np.random.default_rng([self.sampling.seed, self._round])
+            if self.sampling.rows < 1.0:
+                count = max(1, round(self.sampling.rows * n))
+                rows = np.sort(random.permutation(n)[:count]).astype(np.int32)
+            if self.sampling.features < 1.0:
+                count = max(1, round(self.sampling.features * n_features))
+                free[random.permutation(n_features)[count:]] = False
+        return rows, free
+
+    def _frozen(self, grown: GrownTree) -> Tree:
+        """Return a grown tree as it goes into a model."""
+        thresholds: list[float | None] = []
+        missing = []
+        for feature, place, heavier in zip(grown.feature, grown.place, grown.heavier, strict=True):
+            k, cuts = place // 2, self.bins.thresholds[feature]
+            thresholds.append(float(cuts[k - 1]) if k <= len(cuts) else None)
+            # Where training had no abstention, it goes the way of most rows.
+            missing.append(place % 2 if self.bins.has_missing[feature] else int(heavier))
+        return Tree(
+            tuple(int(self.bins.features[f]) for f in grown.feature),
+            tuple(thresholds),
+            tuple(missing),
+            tuple(grown.left),
+            tuple(grown.right),
+            tuple(grown.gain),
+            tuple(grown.values),
+        )
+
+    def _output(self, tree: Tree) -> Floats:
+        """Return the scores of a tree on the training rows, by their codes."""
+        place = {int(column): f for f, column in enumerate(self.bins.features)}
+        out = np.zeros(self.bins.n_rows)
+        waiting = {0: np.arange(self.bins.n_rows)}
+        for node, (column, threshold) in enumerate(
+            zip(tree.features, tree.thresholds, strict=True)
+        ):
+            f, rows = place[column], waiting.pop(node)
+            cuts, codes = self.bins.thresholds[f], self.bins.codes[f, rows]
+            k = len(cuts) + 1 if threshold is None else np.searchsorted(cuts, threshold) + 1
+            right = np.where(codes == len(cuts) + 1, bool(tree.missing[node]), codes >= k)
+            if not self.bins.has_missing[f]:
+                right = codes >= k
+            for child, part in ((tree.left[node], rows[~right]), (tree.right[node], rows[right])):
+                if child < 0:
+                    out[part] = tree.values[~child]
+                else:
+                    waiting[child] = part
+        return out
+
+    def fold(self, candidate: Candidate, alpha: float) -> tuple[Candidate, float]:
+        """Multiply the values of the leaves by the weight, and round them to a common grid.
+
+        On the grid the sums of values are exact, so that an ensemble has the same scores to the
+        bit in every form: trees, tables of features, and what exports make of them.
+        """
+        tree = candidate.ranker
+        assert isinstance(tree, Tree)
+        scaled = alpha * np.array(tree.values)
+        if self._unit == 0.0:
+            self._unit = _GRID * 2.0 ** math.ceil(math.log2(np.abs(scaled).max()))
+        from msgspec.structs import replace as replaced
+
+        values = np.rint(scaled / self._unit) * self._unit
+        folded = replaced(tree, values=tuple(values.tolist()))
+        output = np.rint(alpha * candidate.output / self._unit) * self._unit
+        return replace(candidate, ranker=folded, output=output), 1.0
+
+    def accept(self, candidate: Candidate, alpha: float) -> None:
+        """Count the round, for the next draw."""
+        self._round += 1
+
+    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
+        """Return the candidate that a tree of an earlier call was."""
+        assert isinstance(ranker, Tree)
+        if self._unit == 0.0:
+            self._unit = _GRID * 2.0 ** math.ceil(math.log2(np.abs(ranker.values).max()))
+        return Candidate(ranker, self._output(ranker), slope)
