@@ -85,7 +85,7 @@ class OnlyBegins:
     [
         (
             {"learner": OnlyProposes()},
-            "the weak learner OnlyProposes lacks prepare, accept, forget, replay. Define .* or "
+            "the weak learner OnlyProposes lacks prepare, accept, fold, forget, replay. Define .* or "
             "derive the class from crucial.weak.base.WeakLearner",
         ),
         ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*objectives.base.Obj"),

@@ -1,0 +1,147 @@
+"""A tree grown by trying every split of every leaf, one after the other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+TIE = 1e-10
+
+
+@dataclass
+class Node:
+    """A leaf, or a node with two children."""
+
+    rows: list[int]
+    low: float
+    high: float
+    depth: int
+    value: float = 0.0
+    feature: int = -1
+    threshold: float | None = None
+    missing: int = 0
+    gain: float = 0.0
+    children: list[Node] = field(default_factory=list)
+
+    def leaves(self) -> list[Node]:
+        if not self.children:
+            return [self]
+        return [leaf for child in self.children for leaf in child.leaves()]
+
+
+@dataclass
+class NaiveTree:
+    """Grows a tree on rows X (NaN is missing) by enumeration."""
+
+    X: Any
+    gradient: Any
+    curvature: Any
+    weight: Any
+    max_leaves: int = 8
+    max_depth: int | None = None
+    min_rows: float = 1.0
+    l2: float = 1.0
+    interactions: int | None = None
+    signs: Any = None
+
+    def grow(self) -> Node | None:
+        g, c = np.asarray(self.gradient, float), np.asarray(self.curvature, float)
+        unit_g, unit_c = np.abs(g).sum() / 2**30, c.sum() / 2**30
+        # Whole numbers of a unit, as in the fast way, so that sums are exact here too.
+        self.g = [int(v) for v in np.rint(g / unit_g)]
+        self.c = [int(v) for v in np.rint(c / unit_c)]
+        self.unit_g, self.unit_c = unit_g, unit_c
+        self.ridge = self.l2 * c.sum() / np.sum(self.weight)
+        self.least = 1e-12 * c.sum()
+        self.used: set[int] = set()
+        root = Node(list(range(len(g))), -math.inf, math.inf, 0)
+        while len(root.leaves()) < self.max_leaves:
+            offers = [(leaf, self.best_split(leaf)) for leaf in root.leaves()]
+            offers = [(leaf, split) for leaf, split in offers if split is not None]
+            if not offers:
+                break
+            top = max(split[0] for _, split in offers)
+            leaf, split = next(one for one in offers if one[1][0] >= top - TIE * top)
+            self.split(leaf, split)
+        for leaf in root.leaves():
+            ideal = g[leaf.rows].sum() / (c[leaf.rows].sum() + self.ridge)
+            leaf.value = min(max(ideal, leaf.low), leaf.high)
+        return root if root.children else None
+
+    def sums(self, rows: list[int]) -> tuple[float, float, float]:
+        return (
+            self.unit_g * sum(self.g[i] for i in rows),
+            self.unit_c * sum(self.c[i] for i in rows),
+            sum(self.weight[i] for i in rows),
+        )
+
+    def ideal(self, rows: list[int], leaf: Node) -> float:
+        g, c, _ = self.sums(rows)
+        return min(max(g / (c + self.ridge), leaf.low), leaf.high)
+
+    def drop(self, rows: list[int], leaf: Node) -> float:
+        g, c, _ = self.sums(rows)
+        value = self.ideal(rows, leaf)
+        return value * (2 * g - (c + self.ridge) * value)
+
+    def candidates(self, feature: int) -> list[tuple[float | None, int]]:
+        column = self.X[:, feature]
+        known = np.unique(column[~np.isnan(column)])
+        cuts = (known[1:] + known[:-1]) / 2
+        missing = bool(np.isnan(column).any())
+        out: list[tuple[float | None, int]] = []
+        for cut in cuts.tolist():
+            out += [(cut, 0), (cut, 1)] if missing else [(cut, 0)]
+        return [*out, (None, 1)] if missing else out
+
+    def parts(self, rows: list[int], feature: int, cut: float | None, side: int) -> Any:
+        left, right = [], []
+        for i in rows:
+            x = self.X[i, feature]
+            goes_right = bool(side) if np.isnan(x) else cut is not None and x > cut
+            (right if goes_right else left).append(i)
+        return left, right
+
+    def best_split(self, leaf: Node) -> Any:
+        if self.max_depth is not None and leaf.depth >= self.max_depth:
+            return None
+        base = self.drop(leaf.rows, leaf)
+        found = []
+        for feature in range(self.X.shape[1]):
+            full = self.interactions is not None and len(self.used) >= self.interactions
+            if full and feature not in self.used:
+                continue
+            for cut, side in self.candidates(feature):
+                left, right = self.parts(leaf.rows, feature, cut, side)
+                a, b = self.sums(left), self.sums(right)
+                if min(a[1], b[1]) < self.least or min(a[2], b[2]) < self.min_rows:
+                    continue
+                sign = 0 if self.signs is None else self.signs[feature]
+                free = b[0] * (a[1] + self.ridge) - a[0] * (b[1] + self.ridge)
+                if sign and cut is not None and sign * free < 0:
+                    continue
+                gain = self.drop(left, leaf) + self.drop(right, leaf)
+                found.append((gain, feature, cut, side))
+        best = max((one[0] for one in found), default=0.0)
+        if not best - base > TIE * best:
+            return None
+        worst = best - TIE * (best - base)
+        _, feature, cut, side = next(one for one in found if one[0] >= worst)
+        return best - base, feature, cut, side
+
+    def split(self, leaf: Node, split: Any) -> None:
+        leaf.gain, leaf.feature, leaf.threshold, leaf.missing = split
+        parts = self.parts(leaf.rows, *split[1:])
+        self.used.add(leaf.feature)
+        bounds = [(leaf.low, leaf.high)] * 2
+        sign = 0 if self.signs is None else self.signs[leaf.feature]
+        if sign and leaf.threshold is not None:
+            middle = 0.5 * sum(self.ideal(part, leaf) for part in parts)
+            bounds = [(leaf.low, middle), (middle, leaf.high)]
+            bounds = bounds if sign > 0 else bounds[::-1]
+        leaf.children = [
+            Node(part, *bound, leaf.depth + 1) for part, bound in zip(parts, bounds, strict=True)
+        ]

@@ -1,0 +1,107 @@
+"""Trees grown on histograms against trees grown by trying every split."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial.data.bins import Bins
+from crucial.data.instances import Instances
+from crucial.kernels import gradient_trees as door
+from crucial.kernels.gradient_trees import SplitSearch
+from crucial.weak.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
+from tests.naive.gradient_trees import NaiveTree, Node
+
+pytestmark = pytest.mark.kernels
+
+
+@st.composite
+def problems(draw: Any) -> dict[str, Any]:
+    n, p = draw(st.integers(4, 24)), draw(st.integers(1, 9))
+    random = np.random.default_rng(draw(st.integers(0, 10**6)))
+    # Few distinct values, so that there are ties and duplicates.
+    X = random.integers(0, draw(st.integers(2, 6)), (n, p)).astype(float)
+    X[random.random((n, p)) < draw(st.sampled_from([0.0, 0.3]))] = np.nan
+    return {
+        "X": X,
+        "gradient": random.integers(-4, 5, n) / 8,
+        "curvature": random.integers(1, 5, n) / 8,
+        "weight": random.integers(1, 3, n).astype(float),
+        "max_leaves": draw(st.integers(2, 6)),
+        "max_depth": draw(st.sampled_from([None, 1, 2])),
+        "min_rows": draw(st.sampled_from([0.0, 2.0, 4.0])),
+        "l2": draw(st.sampled_from([0.0, 1.0])),
+        "interactions": draw(st.sampled_from([None, 1, 2])),
+        "signs": random.integers(-1, 2, p) if draw(st.booleans()) else np.zeros(p, int),
+    }
+
+
+def fast(problem: dict[str, Any], threads: int = 1) -> tuple[GrownTree | None, Bins]:
+    X, n = problem["X"], len(problem["X"])
+    bins = Bins.build(Instances.from_input(X), np.arange(n), None, 255, 1)
+    signs = problem["signs"][bins.features]
+    search = SplitSearch(
+        bins.codes, n, bins.n_bins, bins.has_missing, signs, problem["weight"], threads
+    )
+    limits = TreeLimits(
+        problem["max_leaves"], problem["max_depth"], problem["min_rows"], problem["l2"],
+        problem["interactions"],
+    )  # fmt: skip
+    rows, free = np.arange(n, dtype=np.int32), np.ones(len(bins.features), bool)
+    if not len(bins.features):
+        return None, bins
+    gradient, curvature = problem["gradient"], problem["curvature"]
+    return grow_tree(search, gradient, curvature, rows, limits, free, signs, PairLimit()), bins
+
+
+def same(node: Node, tree: GrownTree, bins: Bins, at: int) -> None:
+    """Compare the naive node with a node or leaf of the fast tree."""
+    if at < 0:
+        assert not node.children
+        assert sorted(tree.rows[tree.leaf == ~at].tolist()) == node.rows
+        np.testing.assert_allclose(tree.values[~at], node.value, rtol=1e-12, atol=1e-12)
+        return
+    assert node.children
+    f, k = tree.feature[at], tree.place[at] // 2
+    cuts = bins.thresholds[f]
+    assert bins.features[f] == node.feature
+    assert (cuts[k - 1] if k <= len(cuts) else None) == node.threshold
+    assert tree.place[at] % 2 == node.missing
+    np.testing.assert_allclose(tree.gain[at], node.gain, rtol=1e-8, atol=1e-12)
+    same(node.children[0], tree, bins, tree.left[at])
+    same(node.children[1], tree, bins, tree.right[at])
+
+
+@pytest.mark.parametrize("plain_cells", [0, 10**9], ids=["compiled", "plain"])
+@settings(deadline=None, max_examples=60)
+@given(problem=problems())
+def test_the_tree_is_that_of_trying_every_split(plain_cells: int, problem: Any) -> None:
+    naive = NaiveTree(**problem).grow() if np.abs(problem["gradient"]).sum() else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(door, "_PLAIN_CELLS", plain_cells)
+        tree, bins = fast(problem)
+    assert (tree is None) == (naive is None)
+    if tree is not None and naive is not None:
+        same(naive, tree, bins, 0)
+        assert len(tree.values) == len(naive.leaves())
+
+
+@settings(deadline=None, max_examples=20)
+@given(problem=problems(), seed=st.integers(0, 99))
+def test_order_of_rows_and_threads_change_nothing(problem: Any, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(problem["X"]))
+    moved = dict(problem)
+    for name in ("X", "gradient", "curvature", "weight"):
+        moved[name] = problem[name][order]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(door, "_PLAIN_CELLS", 0)
+        patch.setattr(door, "_SHARED_ROWS", 0)
+        (one, _), (two, _) = fast(problem), fast(moved, threads=3)
+    assert (one is None) == (two is None)
+    if one is not None and two is not None:
+        assert (one.feature, one.place, one.gain) == (two.feature, two.place, two.gain)
+        np.testing.assert_allclose(one.values, two.values, rtol=1e-12, atol=1e-15)
