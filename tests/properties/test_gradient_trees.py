@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.naive.gradient_trees import NaiveTree, Node
 
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.kernels import gradient_trees as door
 from crucial.kernels.gradient_trees import SplitSearch
 from crucial.weak.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
-from tests.naive.gradient_trees import NaiveTree, Node
 
 pytestmark = pytest.mark.kernels
 

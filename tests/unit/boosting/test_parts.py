@@ -85,8 +85,8 @@ class OnlyBegins:
     [
         (
             {"learner": OnlyProposes()},
-            "the weak learner OnlyProposes lacks prepare, accept, fold, forget, replay. Define .* or "
-            "derive the class from crucial.weak.base.WeakLearner",
+            "the weak learner OnlyProposes lacks prepare, accept, fold, forget, replay. Define "
+            ".* or derive the class from crucial.weak.base.WeakLearner",
         ),
         ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*objectives.base.Obj"),
         ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*base.StepRule"),
