@@ -10,8 +10,14 @@ from crucial.inspection.explanations import contributions as contributions
 from crucial.inspection.explanations import why as why
 from crucial.inspection.importance import importances as importances
 from crucial.inspection.interval_centres import centres as centres
+from crucial.inspection.iroc import iroc_curve as iroc_curve
 from crucial.inspection.learning_paths import training_paths as training_paths
 from crucial.inspection.pair_margins import margins as margins
 from crucial.inspection.pair_margins import max_margin as max_margin
+from crucial.inspection.ranking_curves import gain_curve as gain_curve
+from crucial.inspection.ranking_curves import lift_curve as lift_curve
+from crucial.inspection.ranking_curves import profit_curve as profit_curve
+from crucial.inspection.ranking_curves import roc_curve as roc_curve
 from crucial.inspection.report_page import report as report
 from crucial.inspection.shape_functions import shapes as shapes
+from crucial.inspection.surface import roc_surface as roc_surface

@@ -76,7 +76,9 @@ def as_frame(columns: Mapping[str, Sequence[object]]) -> Frame:
     return pandas.DataFrame(plain)
 
 
-def _new_figure(rows: int, columns: int, size: tuple[float, float] | None) -> list[Axes]:
+def _new_figure(
+    rows: int, columns: int, size: tuple[float, float] | None, projection: str | None = None
+) -> list[Axes]:
     """Return the axes of a new figure; without matplotlib, raise how to get it."""
     try:
         import matplotlib.pyplot as plt
@@ -85,13 +87,24 @@ def _new_figure(rows: int, columns: int, size: tuple[float, float] | None) -> li
             "plot() needs matplotlib: pip install crucial[plots]. print() and to_frame() show the "
             "same without."
         ) from error
-    _, axes = plt.subplots(rows, columns, squeeze=False, layout="constrained", figsize=size)
+    _, axes = plt.subplots(
+        rows,
+        columns,
+        squeeze=False,
+        layout="constrained",
+        figsize=size,
+        subplot_kw={"projection": projection},
+    )
     return list(axes.flat)
 
 
-def new_axes(ax: Axes | None = None, size: tuple[float, float] | None = None) -> Axes:
+def new_axes(
+    ax: Axes | None = None,
+    size: tuple[float, float] | None = None,
+    projection: str | None = None,
+) -> Axes:
     """Return ``ax``, or the axes of a new figure if it is None."""
-    return _new_figure(1, 1, size)[0] if ax is None else ax
+    return _new_figure(1, 1, size, projection)[0] if ax is None else ax
 
 
 def axes_grid(count: int, columns: int = 3) -> list[Axes]:
