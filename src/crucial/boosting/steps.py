@@ -26,6 +26,7 @@ __all__ = [
     "ExactStep",
     "NumericStep",
     "Step",
+    "UnitStep",
     "half_log_ratio",
     "log_z_along",
     "newton_root",
@@ -108,6 +109,14 @@ class NumericStep(Step):
         if alpha is None and self.smoothing > 0.0:
             alpha = newton_root(lambda at: smoothed(*derivatives(at), at, self.smoothing)[1:])
         return alpha
+
+
+class UnitStep(StepRule):
+    """Weight 1, before the learning rate: for weak rankers whose values are Newton steps."""
+
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Return 1."""
+        return 1.0
 
 
 def half_log_ratio(right: float, wrong: float, smoothing: float) -> float | None:

@@ -139,6 +139,7 @@ class SumState:
         self._states = states
         self._start = np.log(shares)
         self._now = shares
+        self._scale = shares  # on the potentials of each part
         self._n_padded = padded(n_rows)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
@@ -150,8 +151,9 @@ class SumState:
         now = np.exp(log_loss - top)
         self._now = now / now.sum()
         pi[:] = 0.0
-        for share, (scale, _), column in zip(self._now, found, columns):
-            pi += share * scale * column[: len(pi)]
+        self._scale = self._now * [scale for scale, _ in found]
+        for scale, column in zip(self._scale, columns):
+            pi += scale * column[: len(pi)]
         return 1.0, top + math.log(float(now.sum()))
 
     def advance(self, output: Output, alpha: float) -> None:
@@ -159,6 +161,14 @@ class SumState:
         self.scores += alpha * output[: len(self.scores)]
         for state in self._states:
             state.advance(output, alpha)
+
+    @property
+    def curvature(self) -> Floats:
+        """Weight of all pairs that a row is in, of all parts."""
+        out = np.zeros(len(self.scores))
+        for scale, state in zip(self._scale, self._states):
+            out += scale * state.curvature
+        return out
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker."""

@@ -43,6 +43,13 @@ class GatheredState:
         self.scores += alpha * output[: len(self.scores)]
         self._inner.advance(output[self._at], alpha)
 
+    @property
+    def curvature(self) -> Floats:
+        """Weight of all pairs that a row is in."""
+        out = np.zeros(len(self.scores))
+        out[self._at] = self._inner.curvature
+        return out
+
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker."""
         return self._inner.binary_weights(output[self._at])

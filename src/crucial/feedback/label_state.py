@@ -132,6 +132,11 @@ class LabelState:
             self._linear = up, down, self._coefficient * share
         return self._linear
 
+    @property
+    def curvature(self) -> Floats:
+        """Weight of all pairs that a row is in: O(n)."""
+        return self._sums.curvature(*self._current())
+
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker: O(n)."""
         right, wrong = self._sums.binary_weights(*self._current(), output)

@@ -94,12 +94,16 @@ def weighed(
     if balanced:
         with np.errstate(divide="ignore"):
             coefficient = np.where(per_query > 0, 1.0 / per_query, 0.0)
-    if factor is not None:
-        coefficient = coefficient * (factor / factor.max())
+    relative = None if factor is None else factor / factor.max()
+    if relative is not None:
+        coefficient = coefficient * relative
     whole = float(np.dot(coefficient, per_query))
     if not whole > 0:
         raise DataError(
             "the weights of all pairs are too small to distinguish from 0; use weights of a "
             "similar size."
         )
-    return LabelledRows(layout, scaled, gains, coefficient, balanced, math.log(whole)), total
+    rows = LabelledRows(
+        layout, scaled, gains, coefficient, balanced, math.log(whole), query_weight=relative
+    )
+    return rows, total

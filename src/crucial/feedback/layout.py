@@ -112,6 +112,8 @@ class LabelledRows:
         Logarithm of the weight of all pairs.
     uncut_labels : array over the rows of the layout, or None
         The labels before `crucial.feedback.top` made the lower ones of a query equal.
+    query_weight : array over the queries, or None
+        Weight of each query over the largest, without balance; None where all weigh the same.
     """
 
     layout: Layout
@@ -121,6 +123,7 @@ class LabelledRows:
     balanced: bool
     log_total: float
     uncut_labels: Floats | None = None
+    query_weight: Floats | None = None
 
     @property
     def gap(self) -> Floats:
@@ -213,8 +216,9 @@ class LabelledRows:
         if not whole > 0.0:
             return None
         uncut = None if self.uncut_labels is None else self.uncut_labels[places]
+        relative = None if self.query_weight is None else self.query_weight[query]
         return LabelledRows(
-            layout, weight, gains, coefficient, self.balanced, math.log(whole), uncut
+            layout, weight, gains, coefficient, self.balanced, math.log(whole), uncut, relative
         )
 
     def pair_weights(self, high: Ints, low: Ints) -> Floats:

@@ -207,6 +207,12 @@ class ExplicitState:
         self.scores += alpha * output[: len(self.scores)]
         self._update()
 
+    @property
+    def curvature(self) -> Floats:
+        """Weight of all pairs that a row is in."""
+        n, (high, low, _) = len(self.scores), self._pairs
+        return np.add(np.bincount(high, self._d, n), np.bincount(low, self._d, n))
+
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker."""
         high, low = output[self._pairs.high], output[self._pairs.low]

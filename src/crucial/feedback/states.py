@@ -55,6 +55,14 @@ class PairState(ScoreState, Protocol):
     is E1, the weighted mean of ``exp(H(lo) - H(hi))``.
     """
 
+    @property
+    def curvature(self) -> Floats:
+        """Second derivative of the loss by the score of each row, in the units of ``pi``.
+
+        It is the weight of all pairs that the row is in; of the scores that potentials were
+        last asked for.
+        """
+
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W-: weight of the pairs that a {0, 1} ranker orders right, and wrong."""
 

@@ -60,6 +60,19 @@ class PairSums:
         levels = self._levels.arrays
         self._over_queries(lambda a, b: potentials(*inputs, levels, a, b, pi, loss))
 
+    def curvature(self, up: Floats, down: Floats, coefficient: Floats) -> Floats:
+        """Return the second derivative of the loss by the score of each row."""
+        inputs = (up, down, self._gap, coefficient)
+        out = np.empty(self._levels.n_rows)
+        if self._small:
+            plain.curvature(*inputs, self._levels, out)
+            return out
+        from crucial.kernels.compiled.pairs import curvature
+
+        levels = self._levels.arrays
+        self._over_queries(lambda a, b: curvature(*inputs, levels, a, b, out))
+        return out
+
     def log_potentials(
         self, scores: Floats, weight: Floats, coefficient: Floats, pi: Floats, log_loss: Floats
     ) -> None:

@@ -11,6 +11,7 @@ from crucial.kernels.jit import kernel
 __all__ = [
     "advance_binary",
     "binary_weights",
+    "curvature",
     "log_potentials",
     "misordered",
     "moments",
@@ -50,6 +51,40 @@ def potentials(up, down, gap, coefficient, levels, first_query, last_query, pi, 
             level = 0.0
             for i in range(level_start[s], level_start[s + 1]):
                 pi[i] = weight * (pi[i] - up[i] * above)
+                level += down[i]
+            cumulative += level
+            if not graded:
+                above = cumulative
+
+
+@kernel
+def curvature(up, down, gap, coefficient, levels, first_query, last_query, out):
+    """Write the second derivative of the loss by the score of each row of a range of queries."""
+    level_start, query_first = levels
+    graded = len(gap) > 0
+    for q in range(first_query, last_query):
+        a, b = query_first[q], query_first[q + 1]
+        factor = coefficient[q]
+        below = 0.0
+        cumulative = 0.0
+        for s in range(a, b):
+            if graded and s > a:
+                below += gap[s] * cumulative
+            level = 0.0
+            for i in range(level_start[s], level_start[s + 1]):
+                out[i] = factor * down[i] * below
+                level += up[i]
+            cumulative += level
+            if not graded:
+                below = cumulative
+        above = 0.0
+        cumulative = 0.0
+        for s in range(b - 1, a - 1, -1):
+            if graded and s < b - 1:
+                above += gap[s + 1] * cumulative
+            level = 0.0
+            for i in range(level_start[s], level_start[s + 1]):
+                out[i] += factor * up[i] * above
                 level += down[i]
             cumulative += level
             if not graded:

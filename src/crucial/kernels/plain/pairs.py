@@ -13,6 +13,7 @@ from crucial.types import Bytes, Codes, Floats, Ints
 __all__ = [
     "advance_binary",
     "binary_weights",
+    "curvature",
     "log_potentials",
     "log_shift",
     "log_sums",
@@ -126,6 +127,27 @@ def potentials(
     loss[:] = np.bincount(row_query, positive, len(loss))
     pi[:n] = coefficient[row_query] * (positive - up[:n] * above[segment])
     pi[n:] = 0.0
+
+
+def curvature(
+    up: Floats, down: Floats, gap: Floats, coefficient: Floats, levels: Levels, out: Floats
+) -> None:
+    """Write the second derivative of the loss by the score of each row.
+
+    Equivalent to: with d as in `potentials`, add ``coefficient * d`` to ``out[hi]`` and
+    ``out[lo]``.
+
+    Parameters
+    ----------
+    up, down, gap, coefficient : see `potentials`
+    out : array of shape (n_rows,)  # OUT
+    """
+    segment = levels.segment_of_row
+    n, n_segments = len(segment), levels.n_segments
+    below = sums_below(np.bincount(segment, up[:n], n_segments), gap, levels.query_first)
+    above = sums_above(np.bincount(segment, down[:n], n_segments), gap, levels.query_first)
+    factor = coefficient[levels.query_of_segment]
+    out[:] = (factor * below)[segment] * down[:n] + (factor * above)[segment] * up[:n]
 
 
 def log_potentials(

@@ -1,0 +1,229 @@
+"""Logistic pairs weighted by the change of a measure; twins of ``plain.lambdas``.
+
+Where the scores of a query lie within `NARROW` of each other, ``e^score`` is known for every
+row and a pair costs one division; elsewhere it costs an exponential.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crucial.kernels.compiled.sorting import order_falling
+from crucial.kernels.jit import kernel
+
+__all__ = ["lambda_sums"]
+
+NARROW = 60.0
+# Regularises the division by the distance of two scores, as in LightGBM.
+_NEAR = 0.01
+# (a signed index makes Numba test it for its sign, and keeps the compiler from vectors)
+_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
+
+@kernel
+def _worths_of_places(kind, worth, size, discount, depth, places):
+    """Write what a place is worth under a row above it that is not relevant, and that is.
+
+    See `crucial.kernels.plain.lambdas.worths_of_places`. Returns the measure of the order.
+    """
+    value = 0.0
+    if kind == 0:
+        for p in range(size):
+            places[0, p] = discount[p]
+            places[1, p] = discount[p]
+            if p < depth:
+                value += worth[p] * discount[p]
+        return value
+    if kind == 1:
+        count = 0.0
+        inside = 0.0  # sum of 1 / position over relevant rows so far
+        for p in range(size):
+            inverse = 1.0 / (p + 1.0)
+            count += worth[p]
+            inside += worth[p] * inverse
+            value += worth[p] * count * inverse
+            places[1, p] = count * inverse - inside
+            places[0, p] = (count + 1.0) * inverse - inside
+        return value
+    first = size
+    second = size
+    for p in range(size):
+        if worth[p] > 0 and first == size:
+            first = p
+        elif worth[p] > 0 and second == size:
+            second = p
+    for p in range(size):
+        places[0, p] = 1.0 / (min(p, first) + 1.0)
+        places[1, p] = 1.0 / (min(p, second) + 1.0)
+    return 1.0 / (first + 1.0) if first < size else 0.0
+
+
+@kernel
+def _totals(pull, bend, begin, end):
+    """Return the sums of pull, bend and ``|pull|`` over a range, each in four interleaved sums."""
+    a0 = a1 = a2 = a3 = 0.0
+    b0 = b1 = b2 = b3 = 0.0
+    c0 = c1 = c2 = c3 = 0.0
+    i, last = np.uint64(begin), np.uint64(end)
+    while i + _FOUR <= last:
+        x0, x1, x2, x3 = pull[i], pull[i + _ONE], pull[i + _TWO], pull[i + _THREE]
+        a0 += x0
+        a1 += x1
+        a2 += x2
+        a3 += x3
+        b0 += bend[i]
+        b1 += bend[i + _ONE]
+        b2 += bend[i + _TWO]
+        b3 += bend[i + _THREE]
+        c0 += abs(x0)
+        c1 += abs(x1)
+        c2 += abs(x2)
+        c3 += abs(x3)
+        i += _FOUR
+    while i < last:
+        a0 += pull[i]
+        b0 += bend[i]
+        c0 += abs(pull[i])
+        i += _ONE
+    return (a0 + a1) + (a2 + a3), (b0 + b1) + (b2 + b3), (c0 + c1) + (c2 + c3)
+
+
+@kernel
+def _pairs_of(at, size, score, grown, worth, weight, place, apart, pull, bend, won, curved):
+    """Add the pairs of the row at a position with all rows below it; ``e^score`` is known.
+
+    Free of branches and of sums, so that the compiler takes several pairs at a time.
+    """
+    own = grown[at]
+    own_worth = worth[at]
+    own_place = place[at]
+    own_weight = weight[at]
+    own_score = score[at]
+    base = 1.0 if apart == 0.0 else _NEAR
+    for j in range(np.uint64(at + 1), np.uint64(size)):
+        gap = own_worth - worth[j]
+        other = grown[j]
+        distance = base + apart * (own_score - score[j])
+        whole = 1.0 / ((own + other) * distance)
+        change = gap * (own_place - place[j]) * (own_weight * weight[j]) * whole
+        amount = change * (other if gap > 0.0 else own)
+        more = abs(change) * (own * other) * (whole * distance)
+        pull[j] = amount
+        bend[j] = more
+        won[j] -= amount
+        curved[j] += more
+
+
+@kernel
+def _wide_pairs_of(at, size, sigmoid, score, worth, weight, place, apart, pull, bend, won, curved):
+    """Add the same for scores any distance apart."""
+    base = 1.0 if apart == 0.0 else _NEAR
+    for j in range(at + 1, size):
+        gap = worth[at] - worth[j]
+        distance = score[at] - score[j]  # (not negative)
+        change = gap * (place[at] - place[j]) * (weight[at] * weight[j])
+        change /= base + apart * distance
+        tail = np.exp(-sigmoid * distance)
+        pull[j] = change * (tail if gap > 0.0 else 1.0) / (1.0 + tail)
+        bend[j] = abs(change) * tail / ((1.0 + tail) * (1.0 + tail))
+        won[j] -= pull[j]
+        curved[j] += bend[j]
+
+
+@kernel
+def _share_ties(size, score, worth, weight, won, curved):
+    """Share what rows of equal score and worth have got between them, by their weights."""
+    begin = 0
+    while begin < size:
+        end = begin + 1
+        while end < size and score[end] == score[begin] and worth[end] == worth[begin]:
+            end += 1
+        if end > begin + 1:
+            mass = 0.0
+            total = 0.0
+            bent = 0.0
+            for p in range(begin, end):
+                mass += weight[p]
+                total += won[p]
+                bent += curved[p]
+            for p in range(begin, end):
+                won[p] = weight[p] * (total / mass)
+                curved[p] = weight[p] * (bent / mass)
+        begin = end
+
+
+@kernel
+def lambda_sums(
+    scores,
+    worth,
+    weight,
+    coefficient,
+    inverse,
+    discount,
+    how,
+    row_start,
+    first_query,
+    last_query,
+    pi,
+    curvature,
+    value,
+):
+    """Write potentials, curvature and the measure of every query of a range."""
+    kind, depth, truncation, sigmoid, normalise = how
+    longest = 0
+    for q in range(first_query, last_query):
+        longest = max(longest, row_start[q + 1] - row_start[q])
+    score = np.empty(longest)
+    row = np.empty(longest, np.int64)
+    spare = np.empty(longest)
+    spare_row = np.empty(longest, np.int64)
+    sorted_worth = np.empty(longest)
+    sorted_weight = np.empty(longest)
+    grown = np.empty(longest)
+    places = np.empty((2, longest))
+    pull = np.empty(longest)
+    bend = np.empty(longest)
+    won = np.empty(longest)
+    curved = np.empty(longest)
+    for q in range(first_query, last_query):
+        begin = row_start[q]
+        size = row_start[q + 1] - begin
+        order_falling(scores, begin, size, score, row, spare, spare_row)
+        middle = (score[0] + score[size - 1]) / 2.0
+        spread = score[0] - score[size - 1]
+        narrow = sigmoid * spread <= NARROW
+        for p in range(size):
+            sorted_worth[p] = worth[row[p]]
+            sorted_weight[p] = weight[row[p]]
+            grown[p] = np.exp(sigmoid * (score[p] - middle)) if narrow else 1.0
+            won[p] = 0.0
+            curved[p] = 0.0
+        found = _worths_of_places(kind, sorted_worth, size, discount, depth, places)
+        value[q] = inverse[q] * found
+        apart = 1.0 if normalise and spread > 0.0 else 0.0
+        whole = 0.0
+        for i in range(min(truncation, size - 1)):
+            place = places[1] if sorted_worth[i] > 0.0 else places[0]
+            if narrow:
+                _pairs_of(
+                    i, size, score, grown, sorted_worth, sorted_weight, place, apart,
+                    pull, bend, won, curved,
+                )  # fmt: skip
+            else:
+                _wide_pairs_of(
+                    i, size, sigmoid, score, sorted_worth, sorted_weight, place, apart,
+                    pull, bend, won, curved,
+                )  # fmt: skip
+            amount, more, pulled = _totals(pull, bend, i + 1, size)
+            won[i] += amount
+            curved[i] += more
+            whole += pulled
+        factor = sigmoid * inverse[q]
+        if normalise and whole > 0.0:
+            total = 2.0 * factor * whole
+            factor *= np.log2(1.0 + total) / total
+        factor *= coefficient[q]
+        _share_ties(size, score, sorted_worth, sorted_weight, won, curved)
+        for p in range(size):
+            pi[row[p]] = factor * won[p]
+            curvature[row[p]] = factor * sigmoid * curved[p]

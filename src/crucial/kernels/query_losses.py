@@ -1,0 +1,93 @@
+"""Losses of whole queries with their gradients: squares, cross entropy, XE-NDCG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from crucial.kernels.plain import query_losses as plain
+from crucial.kernels.sizes import is_small
+from crucial.kernels.threads import cut_lists, over_ranges
+from crucial.types import Floats, Ints
+
+__all__ = ["QueryLosses"]
+
+
+class QueryLosses:
+    """Losses over the rows of each query, on several threads, no query split.
+
+    The arguments and the meaning of each loss are documented in
+    `crucial.kernels.plain.query_losses`.
+
+    Parameters
+    ----------
+    row_start : int array of shape (n_queries + 1,)
+    weight : array over the rows, or None where all are 1
+    threads : int
+    """
+
+    def __init__(self, row_start: Ints, weight: Floats | None, threads: int) -> None:
+        self._row_start, self._threads = row_start, threads
+        self._weight = np.ones(int(row_start[-1])) if weight is None else weight
+        self._small = is_small(int(row_start[-1]))
+        self._bounds = cut_lists(row_start, threads)
+
+    def _over_queries(self, call: Callable[[int, int], None]) -> None:
+        over_ranges(self._bounds, self._threads, call)
+
+    def squares(
+        self,
+        scores: Floats,
+        target: Floats,
+        coefficient: Floats,
+        pi: Floats,
+        curvature: Floats,
+        loss: Floats,
+    ) -> None:
+        """Write potentials, curvature and loss of the squared error up to a shift per query."""
+        inputs = (scores, target, self._weight, coefficient, self._row_start)
+        if self._small:
+            plain.squares(*inputs, pi, curvature, loss)
+            return
+        from crucial.kernels.compiled.query_losses import squares
+
+        self._over_queries(lambda a, b: squares(*inputs, a, b, pi, curvature, loss))
+
+    def cross_entropy(
+        self,
+        scores: Floats,
+        target: Floats,
+        coefficient: Floats,
+        pi: Floats,
+        curvature: Floats,
+        loss: Floats,
+    ) -> None:
+        """Write potentials, curvature and loss of the cross entropy of a softmax."""
+        inputs = (scores, target, self._weight, coefficient, self._row_start)
+        if self._small:
+            plain.cross_entropy(*inputs, pi, curvature, loss)
+            return
+        from crucial.kernels.compiled.query_losses import cross_entropy
+
+        self._over_queries(lambda a, b: cross_entropy(*inputs, a, b, pi, curvature, loss))
+
+    def xendcg(
+        self,
+        scores: Floats,
+        worth: Floats,
+        unit: Floats,
+        noise: Floats,
+        coefficient: Floats,
+        pi: Floats,
+        curvature: Floats,
+        loss: Floats,
+    ) -> None:
+        """Write potentials, curvature and loss of XE-NDCG."""
+        inputs = (scores, worth, unit, noise, self._weight, coefficient, self._row_start)
+        if self._small:
+            plain.xendcg(*inputs, pi, curvature, loss)
+            return
+        from crucial.kernels.compiled.query_losses import xendcg
+
+        self._over_queries(lambda a, b: xendcg(*inputs, a, b, pi, curvature, loss))

@@ -1,0 +1,117 @@
+"""A loss of one's own: a function that returns gradient and curvature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from crucial.data.groups import Groups
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback
+from crucial.feedback.layout import LabelledRows
+from crucial.objectives.row_losses import RowLoss, RowLossState, query_weights
+from crucial.types import Floats
+
+__all__ = ["CustomLoss", "LossFunction"]
+
+#: ``loss(scores, labels, groups)`` returns gradient and curvature, and the loss if it has one.
+LossFunction: TypeAlias = Callable[[Floats, Floats, Groups], Any]
+
+
+class CustomLoss(RowLoss):
+    """A function of scores, labels and queries that returns gradient and curvature.
+
+    Parameters
+    ----------
+    function : ``loss(scores, labels, groups)``
+        Gets scores and labels of the rows, query after query and by rising label inside a
+        query, and their `Groups`: ``groups.starts`` says where queries begin. Rows of queries
+        whose labels are all equal are left out. It returns the derivative of the loss by each
+        score and a curvature, arrays like the scores, and optionally the loss as a third
+        value, a positive number for the trace; without one the trace has the mean absolute
+        gradient. Weights of rows and queries are multiplied afterwards.
+
+    Examples
+    --------
+    >>> from crucial import LabelFeedback
+    >>> from crucial.feedback.potentials import Potentials
+    >>> squares = CustomLoss(lambda scores, labels, groups: (scores - labels, np.ones(3)))
+    >>> potentials = Potentials(squares.begin(LabelFeedback([0.0, 2.0, 1.0]), 1))
+    >>> potentials.pi[:3].tolist()  # (rows by rising label)
+    [0.0, 1.0, 2.0]
+    """
+
+    name = "a function"
+
+    def __init__(self, function: LossFunction) -> None:
+        self.function = function
+
+    def over_labels(self, feedback: Feedback, rows: LabelledRows, threads: int) -> RowLossState:
+        """Return the state of the loss at scores of 0."""
+        return CustomState(feedback, rows, query_weights(rows), threads, self.function)
+
+
+class CustomState(RowLossState):
+    """See `CustomLoss`."""
+
+    def __init__(
+        self,
+        feedback: Feedback,
+        rows: LabelledRows,
+        coefficient: Floats,
+        threads: int,
+        function: LossFunction,
+    ) -> None:
+        super().__init__(feedback, rows, coefficient, threads)
+        self._function, self._labels = function, rows.labels
+        self._row_weight = feedback.weight
+        self._query = rows.layout.query_of_row()
+        self._groups = Groups(rows.layout.queries, rows.layout.row_start)
+
+    def _write(self, pi: Floats) -> None:
+        # (copies: the function may do with them as it likes)
+        found = self._function(self.scores.copy(), self._labels.copy(), self._groups)
+        if not isinstance(found, tuple | list) or len(found) not in (2, 3):
+            raise DataError(
+                "a loss of one's own must return (gradient, curvature) or (gradient, curvature, "
+                f"loss). Got {type(found).__name__}."
+            )
+        gradient = self._checked("gradient", found[0])
+        curvature = self._checked("curvature", found[1])
+        if float(curvature.min()) < 0.0:
+            row = int(curvature.argmin())
+            raise DataError(
+                f"the curvature of a loss must not be negative. Row {row} is {curvature[row]}; "
+                "return a positive bound, such as 1."
+            )
+        factor = self._drawn[self._query]
+        if self._row_weight is not None:
+            factor = factor * self._row_weight
+        np.multiply(factor, -gradient, out=pi)
+        np.multiply(factor, curvature, out=self.curvature)
+        starts = self._groups.starts[:-1]
+        if len(found) == 2:
+            np.add.reduceat(np.abs(gradient), starts, out=self._loss)
+        else:
+            # One number for all queries: each gets its share, so that their mean is the loss.
+            self._loss[:] = self._one_loss(found[2]) / float(self._all.sum())
+
+    def _one_loss(self, value: Any) -> float:
+        loss = float(value)
+        if not 0.0 <= loss < np.inf:
+            raise DataError(f"the loss, the third value, must be 0 or more and finite. Got {loss}.")
+        return loss
+
+    def _checked(self, what: str, values: Any) -> Floats:
+        array = np.asarray(values, np.float64)
+        if array.shape != self.scores.shape:
+            raise DataError(
+                f"the {what} of a loss must have one number for each of the {len(self.scores)} "
+                f"rows. Got shape {array.shape}."
+            )
+        if not np.isfinite(array).all():
+            row = int(np.flatnonzero(~np.isfinite(array))[0])
+            raise DataError(f"the {what} of a loss must be finite. Row {row} is {array[row]}.")
+        return array

@@ -1,0 +1,157 @@
+"""Losses over labels whose gradient and curvature are known row by row, and what they share."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback
+from crucial.feedback.label_weights import GAINS
+from crucial.feedback.layout import LabelledRows
+from crucial.feedback.states import Output, draw_share
+from crucial.objectives.base import Objective
+from crucial.parameters import lookup
+from crucial.types import Floats
+
+__all__ = ["Gain", "RowLoss", "RowLossState", "query_weights", "worths_of"]
+
+#: How much a label is worth: by name, by a rising function, or as the loss does by itself.
+Gain: TypeAlias = str | Callable[[Floats], Floats] | None
+
+# The loss counts as no smaller than this share of its start: what is left is rounding.
+_FLOOR = 1e-16
+
+
+class RowLossState:
+    """See `crucial.feedback.states.ScoreState`; has a `curvature` too.
+
+    A subclass writes potentials, curvature and the loss of every query in `_write`. Queries
+    weigh ``coefficient``; the loss of the trace is the mean over all queries, drawn or not,
+    over its value at scores of 0.
+
+    Parameters
+    ----------
+    feedback : Feedback
+    rows : LabelledRows
+        Of the feedback.
+    coefficient : array over the queries
+    threads : int
+
+    Attributes
+    ----------
+    scores : array over the rows
+    curvature : array over the rows
+        Second derivative of the loss by the score of each row, or what a Newton step should
+        divide by in its place, in the units of the potentials (before their scale).
+    rounds : int
+        How often the scores moved; seeds what is random.
+    """
+
+    def __init__(
+        self, feedback: Feedback, rows: LabelledRows, coefficient: Floats, threads: int
+    ) -> None:
+        self._feedback, self._threads = feedback, threads
+        self._layout = rows.layout
+        n = len(rows.layout.rows)
+        self.scores, self.curvature = np.zeros(n), np.zeros(n)
+        self.rounds = 0
+        self._all = self._drawn = coefficient
+        self._loss = np.zeros(rows.layout.n_queries)
+        self._start: float | None = None
+
+    def _write(self, pi: Floats) -> None:
+        """Write the potentials of all rows, ``self.curvature`` and ``self._loss``."""
+        raise NotImplementedError
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write minus the gradient of the loss; return its scale and the log of the loss."""
+        n = len(self.scores)
+        self._write(pi[:n])
+        pi[n:] = 0.0
+        whole = float(np.dot(self._all, self._loss))
+        if self._start is None:
+            self._start = whole
+        size = float(np.abs(pi).sum())
+        scale = 2.0 / size if size > 0.0 else 1.0
+        if not self._start > 0.0:
+            return scale, 0.0
+        return scale, math.log(max(whole / self._start, _FLOOR))
+
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
+        self.scores += alpha * output[: len(self.scores)]
+        self.rounds += 1
+
+    def risks(self) -> tuple[float, float]:
+        """Return R1 and R2 of the current scores: O(n log n)."""
+        state = self._feedback.state(threads=self._threads)
+        state.advance(self.scores, 1.0)
+        return state.risks()
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries, at least one, until the next draw."""
+        chosen = draw_share(np.flatnonzero(self._all > 0), fraction, random)
+        self._drawn = np.zeros_like(self._all)
+        self._drawn[chosen] = self._all[chosen]
+
+
+class RowLoss(Objective):
+    """A loss over the labels of whole queries; pairs that labels do not imply have none."""
+
+    #: Its name among the losses of `GradientRanker`.
+    name: str
+
+    @abstractmethod
+    def over_labels(self, feedback: Feedback, rows: LabelledRows, threads: int) -> RowLossState:
+        """Return the state of the loss at scores of 0."""
+
+    def begin(self, feedback: Feedback, threads: int) -> RowLossState:
+        """Return the state of the loss at scores of 0."""
+        rows = feedback.labelled()
+        if rows is None:
+            raise DataError(
+                f"loss={self.name!r} learns from labels, and these are pairs: use "
+                "fit(X, y, qid=...), or loss='exponential' or 'logistic', which take pairs."
+            )
+        return self.over_labels(feedback, rows, threads)
+
+
+def query_weights(rows: LabelledRows) -> Floats:
+    """Return the weight of every query, without balance."""
+    if rows.query_weight is not None:
+        return rows.query_weight
+    return np.ones(rows.layout.n_queries)
+
+
+def worths_of(gain: Gain, rows: LabelledRows, loss: str) -> Floats:
+    """Return what the label of every row is worth; refuse what is not finite or not rising.
+
+    Parameters
+    ----------
+    gain : {None, "linear", "exp"} or function
+        None: the label itself.
+    loss : str
+        Named in messages.
+    """
+    labels = rows.labels
+    if gain is None:
+        return labels
+    values, places = np.unique(labels, return_inverse=True)
+    function = lookup(GAINS, gain, "gain") if isinstance(gain, str) else gain
+    with np.errstate(over="ignore", invalid="ignore"):
+        worths = np.asarray(function(values), np.float64)
+    if (
+        worths.shape != values.shape
+        or not np.isfinite(worths).all()
+        or (np.diff(worths) <= 0).any()
+    ):
+        raise DataError(
+            f"the 'gain' of labels must be finite and rise with the label for loss={loss!r}. "
+            f"Labels here go from {values[0]:g} to {values[-1]:g}; use gain='linear'."
+        )
+    return worths[places]
