@@ -92,6 +92,7 @@ def lambda_pairs(scores, worth, weight, measure, truncation, sigmoid, normalise)
     n = len(scores)
     order = sorted(range(n), key=lambda i: (-scores[i], i))
     ordered = [worth[i] for i in order]
+    even = shared(scores, worth, np.ones(n), np.asarray(weight))
     won, curved, total = np.zeros(n), np.zeros(n), 0.0
     if max(worth) <= 0 or min(worth) == max(worth):
         return won, curved
@@ -103,7 +104,7 @@ def lambda_pairs(scores, worth, weight, measure, truncation, sigmoid, normalise)
             swapped = list(ordered)
             swapped[p], swapped[q] = swapped[q], swapped[p]
             i, j = order[p], order[q]
-            change = abs(measure(swapped) - now) * weight[i] * weight[j]
+            change = abs(measure(swapped) - now) * even[i] * even[j]
             if normalise and min(scores) != max(scores):
                 change /= 0.01 + abs(scores[i] - scores[j])
             hi, lo = (i, j) if worth[i] > worth[j] else (j, i)

@@ -84,18 +84,16 @@ def test_log_potentials_stand_any_range_of_scores(problem):
     log_weight = np.log(problem.weight)
     with np.errstate(divide="ignore"):
         log_gap = np.log(problem.gap)
-    pi, log_loss = np.full(len(problem.up), np.nan), np.full(problem.n_queries, np.nan)
-    plain.log_potentials(
-        problem.scores, log_weight, log_gap, problem.coefficient, lay, pi, log_loss
-    )
-    positive, negative, again = np.empty(n), np.empty(n), np.empty(problem.n_queries)
+    inputs = (problem.scores, log_weight, log_gap)
+    halves = np.empty(n), np.empty(n), np.empty(problem.n_queries)
+    plain.log_halves(*inputs, lay, *halves)
+    again = np.empty(n), np.empty(n), np.empty(problem.n_queries)
     for a, b in cuts(problem, 2):
-        compiled.log_potentials(
-            problem.scores, log_weight, log_gap, lay.arrays, a, b, positive, negative, again
-        )
+        compiled.log_halves(*inputs, lay.arrays, a, b, *again)
+    log_loss = halves[2]
     # Logarithms of weights are added to scores: 1e-16 times the size of either is lost.
     reach = max(float(np.ptp(problem.scores)), float(np.abs(problem.scores).max())) + 10.0
-    for found in (log_loss, again):
+    for found in (log_loss, again[2]):
         for q in range(problem.n_queries):
             pairs = problem.pairs_of(q)
             listed = max(pairs.logs(problem.scores))
@@ -112,10 +110,25 @@ def test_log_potentials_stand_any_range_of_scores(problem):
         expected[b] += math.exp(one - top)
         total += math.exp(one - top)
     slack = 4e-15 * reach * total
-    np.testing.assert_allclose(pi[:n], expected, rtol=0, atol=slack)
     factor = problem.coefficient[problem.query]
-    both = factor * (np.exp(positive - top) - np.exp(negative - top))
-    np.testing.assert_allclose(both, expected, rtol=0, atol=slack)
+    for positive, negative, _ in (halves, again):
+        both = factor * (np.exp(positive - top) - np.exp(negative - top))
+        np.testing.assert_allclose(both, expected, rtol=0, atol=slack)
+
+
+@holds_for(labelled() | labelled(max_queries=1, max_levels=20), **REACH)
+def test_curvature_is_the_weight_of_all_pairs_of_a_row(problem):
+    pairs = problem.pairs_of(None)
+    weight = np.array(pairs.weight) / (problem.weight[pairs.lo] * problem.weight[pairs.hi])
+    d = weight * problem.up[pairs.lo] * problem.down[pairs.hi]
+    expected = np.bincount(pairs.hi, d, problem.n) + np.bincount(pairs.lo, d, problem.n)
+    inputs = (problem.up, problem.down, problem.gap, problem.coefficient)
+    one, two = np.empty(problem.n), np.empty(problem.n)
+    plain.curvature(*inputs, problem.layout, one)
+    for a, b in cuts(problem, 2):
+        compiled.curvature(*inputs, problem.layout.arrays, a, b, two)
+    np.testing.assert_allclose(one, expected, rtol=1e-11)
+    np.testing.assert_allclose(two, expected, rtol=1e-11)
 
 
 def outputs(problem):

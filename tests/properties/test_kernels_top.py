@@ -1,5 +1,7 @@
 """Losses of whole queries and of pairs at the top: NumPy = Numba = their definitions."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -33,7 +35,7 @@ def labels_of(problem):
 
 def queries_of(problem):
     starts = problem.layout.row_start.tolist()
-    return [(q, slice(a, b)) for q, (a, b) in enumerate(zip(starts, starts[1:]))]
+    return [(q, slice(a, b)) for q, (a, b) in enumerate(itertools.pairwise(starts))]
 
 
 def both(problem, plain, fast, *inputs):

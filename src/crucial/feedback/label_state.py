@@ -135,7 +135,9 @@ class LabelState:
     @property
     def curvature(self) -> Floats:
         """Weight of all pairs that a row is in: O(n)."""
-        return self._sums.curvature(*self._current())
+        if self._range <= _LINEAR_RANGE:
+            return self._sums.curvature(self.up, self.down, self._coefficient)
+        return self._sums.log_curvature(self.scores, self._weight, self._coefficient)
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker: O(n)."""

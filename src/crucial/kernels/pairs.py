@@ -76,24 +76,41 @@ class PairSums:
     def log_potentials(
         self, scores: Floats, weight: Floats, coefficient: Floats, pi: Floats, log_loss: Floats
     ) -> None:
-        """Write the same for scores whose exponentials overflow; see `log_shift`."""
+        """Write the same for scores whose exponentials overflow.
+
+        ``pi`` is divided by the largest loss that counts, see `log_shift`; ``log_loss`` is the
+        logarithm of the loss of every query.
+        """
+        n = self._levels.n_rows
+        positive, negative, factor = self._log_halves(scores, weight, coefficient, log_loss)
+        pi[:n] = factor * (positive - negative)
+        pi[n:] = 0.0
+
+    def log_curvature(self, scores: Floats, weight: Floats, coefficient: Floats) -> Floats:
+        """Return `curvature` for scores whose exponentials overflow; see `log_shift`."""
+        log_loss = np.empty(self._levels.n_queries)
+        positive, negative, factor = self._log_halves(scores, weight, coefficient, log_loss)
+        return factor * (positive + negative)
+
+    def _log_halves(
+        self, scores: Floats, weight: Floats, coefficient: Floats, log_loss: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return what every row wins and loses, divided by the largest loss, and its factor."""
         with np.errstate(divide="ignore"):
             log_weight, log_gap = np.log(weight), np.log(self._gap)
+        levels, n = self._levels, self._levels.n_rows
+        out = (np.empty(n), np.empty(n), log_loss)
         if self._small:
-            plain.log_potentials(
-                scores, log_weight, log_gap, coefficient, self._levels, pi, log_loss
-            )
-            return
-        from crucial.kernels.compiled.pairs import log_potentials
+            plain.log_halves(scores, log_weight, log_gap, levels, *out)
+        else:
+            from crucial.kernels.compiled.pairs import log_halves
 
-        n = len(scores)
-        inputs = (scores, log_weight, log_gap, self._levels.arrays)
-        out = (pi, np.empty(n), log_loss)
-        self._over_queries(lambda a, b: log_potentials(*inputs, a, b, *out))
-        sizes = np.diff(self._levels.row_start)
+            inputs = (scores, log_weight, log_gap, levels.arrays)
+            self._over_queries(lambda a, b: log_halves(*inputs, a, b, *out))
+        sizes = np.diff(levels.row_start)
         shift = np.repeat(log_shift(log_loss, coefficient), sizes)
         factor = np.repeat(coefficient, sizes)
-        pi[:n] = factor * (np.exp(pi[:n] - shift) - np.exp(out[1] - shift))
+        return np.exp(out[0] - shift), np.exp(out[1] - shift), factor
 
     def binary_weights(
         self, up: Floats, down: Floats, coefficient: Floats, output: Bytes

@@ -131,6 +131,21 @@ def _wide_pairs_of(at, size, sigmoid, score, worth, weight, place, apart, pull, 
 
 
 @kernel
+def _even_out(size, score, worth, weight, even):
+    """Write the mean weight of the rows of equal score and worth for each of them."""
+    begin = 0
+    while begin < size:
+        end = begin + 1
+        mass = weight[begin]
+        while end < size and score[end] == score[begin] and worth[end] == worth[begin]:
+            mass += weight[end]
+            end += 1
+        for p in range(begin, end):
+            even[p] = mass / (end - begin)
+        begin = end
+
+
+@kernel
 def _share_ties(size, score, worth, weight, won, curved):
     """Share what rows of equal score and worth have got between them, by their weights."""
     begin = 0
@@ -179,6 +194,7 @@ def lambda_sums(
     spare_row = np.empty(longest, np.int64)
     sorted_worth = np.empty(longest)
     sorted_weight = np.empty(longest)
+    even = np.empty(longest)
     grown = np.empty(longest)
     places = np.empty((2, longest))
     pull = np.empty(longest)
@@ -198,6 +214,7 @@ def lambda_sums(
             grown[p] = np.exp(sigmoid * (score[p] - middle)) if narrow else 1.0
             won[p] = 0.0
             curved[p] = 0.0
+        _even_out(size, score, sorted_worth, sorted_weight, even)
         found = _worths_of_places(kind, sorted_worth, size, discount, depth, places)
         value[q] = inverse[q] * found
         apart = 1.0 if normalise and spread > 0.0 else 0.0
@@ -206,12 +223,12 @@ def lambda_sums(
             place = places[1] if sorted_worth[i] > 0.0 else places[0]
             if narrow:
                 _pairs_of(
-                    i, size, score, grown, sorted_worth, sorted_weight, place, apart,
+                    i, size, score, grown, sorted_worth, even, place, apart,
                     pull, bend, won, curved,
                 )  # fmt: skip
             else:
                 _wide_pairs_of(
-                    i, size, sigmoid, score, sorted_worth, sorted_weight, place, apart,
+                    i, size, sigmoid, score, sorted_worth, even, place, apart,
                     pull, bend, won, curved,
                 )  # fmt: skip
             amount, more, pulled = _totals(pull, bend, i + 1, size)

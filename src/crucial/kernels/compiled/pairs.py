@@ -12,7 +12,7 @@ __all__ = [
     "advance_binary",
     "binary_weights",
     "curvature",
-    "log_potentials",
+    "log_halves",
     "misordered",
     "moments",
     "potentials",
@@ -92,7 +92,7 @@ def curvature(up, down, gap, coefficient, levels, first_query, last_query, out):
 
 
 @kernel
-def log_potentials(
+def log_halves(
     scores, log_weight, log_gap, levels, first_query, last_query, positive, negative, log_loss
 ):
     """Write the logarithms of both halves of the potentials and of the loss of every query."""

@@ -1,8 +1,9 @@
 """Logistic pairs weighted by how much a measure changes when both rows swap their positions.
 
 LambdaMART (Burges 2010). Rows are ordered by falling score; rows of equal score in the order in
-which they lie, which is by rising label: the worst first. What rows of the same score and worth
-get is then shared between them, so that the order of equal rows changes nothing.
+which they lie, which is by rising label: the worst first. Rows of the same score and worth have
+their mean weight while pairs are summed up, and then share what they got by their own weights,
+so that the order of equal rows changes nothing.
 
 The change of a measure is ``|worth_i - worth_j| (a_i - a_j) inverse`` for positions i < j, where
 a are the worths of the places, see `worths_of_places`.
@@ -109,13 +110,14 @@ def lambda_sums(
     for q, (a, b) in enumerate(zip(row_start[:-1].tolist(), row_start[1:].tolist())):
         order = np.argsort(-scores[a:b], kind="stable")
         score, own, u = scores[a:b][order], worth[a:b][order], weight[a:b][order]
+        even = _shared(score, own, np.ones(b - a), u)
         below_other, below_relevant, found = worths_of_places(kind, own, discount, depth)
         value[q] = inverse[q] * found
         top = min(truncation, b - a)
         relevant = own[:top, None] > 0
         place = np.where(relevant, below_relevant, below_other)
         upper = np.where(own[:top] > 0, below_relevant[:top], below_other[:top])
-        change = (own[:top, None] - own) * (upper[:, None] - place) * (u[:top, None] * u)
+        change = (own[:top, None] - own) * (upper[:, None] - place) * (even[:top, None] * even)
         change[np.arange(b - a) <= np.arange(top)[:, None]] = 0.0
         distance = score[:top, None] - score
         if normalise and score[0] > score[-1]:

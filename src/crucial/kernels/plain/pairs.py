@@ -14,7 +14,7 @@ __all__ = [
     "advance_binary",
     "binary_weights",
     "curvature",
-    "log_potentials",
+    "log_halves",
     "log_shift",
     "log_sums",
     "logs_above",
@@ -150,35 +150,34 @@ def curvature(
     out[:] = (factor * below)[segment] * down[:n] + (factor * above)[segment] * up[:n]
 
 
-def log_potentials(
+def log_halves(
     scores: Floats,
     log_weight: Floats,
     log_gap: Floats,
-    coefficient: Floats,
     levels: Levels,
-    pi: Floats,
+    positive: Floats,
+    negative: Floats,
     log_loss: Floats,
 ) -> None:
-    """Write `potentials` for scores whose exponentials overflow.
+    """Write the logarithms of what every row wins and loses, and of the loss of every query.
 
-    ``log_loss`` is the logarithm of the loss of every query; ``pi`` is divided by the
-    largest loss that counts (see `log_shift`). Stable because every sum has positive terms
-    only and carries its own maximum.
+    The two halves of `potentials`, for scores whose exponentials overflow. Stable because every
+    sum has positive terms only and carries its own maximum.
+
+    Parameters
+    ----------
+    positive, negative : arrays of shape (n_rows,)  # OUT
+    log_loss : array of shape (n_queries,)  # OUT
     """
     segment = levels.segment_of_row
-    query = levels.query_of_segment
     n = len(segment)
     up = log_weight[:n] + scores[:n]
     down = log_weight[:n] - scores[:n]
     below = logs_below(log_sums(up, levels.level_start), log_gap, levels.query_first)
     above = logs_above(log_sums(down, levels.level_start), log_gap, levels.query_first)
-    positive = down + below[segment]
+    positive[:] = down + below[segment]
+    negative[:] = up + above[segment]
     log_loss[:] = log_sums(positive, levels.row_start)
-    shift = log_shift(log_loss, coefficient)[query[segment]]
-    pi[:n] = coefficient[query[segment]] * (
-        np.exp(positive - shift) - np.exp(up + above[segment] - shift)
-    )
-    pi[n:] = 0.0
 
 
 def log_shift(log_loss: Floats, coefficient: Floats) -> Floats:
