@@ -34,12 +34,15 @@ from crucial.estimators.list_mle import ListMLE as ListMLE
 from crucial.estimators.logistic import LogisticRanker as LogisticRanker
 from crucial.estimators.pnorm_push import PNormPush as PNormPush
 from crucial.estimators.rank_cosine import RankCosine as RankCosine
+from crucial.estimators.rank_over import RankOver as RankOver
 from crucial.estimators.rankboost import RankBoost as RankBoost
 from crucial.estimators.rankboost_plus import RankBoostPlus as RankBoostPlus
+from crucial.estimators.ranking_forest import RankingForest as RankingForest
 from crucial.estimators.ranking_svm import RankingSVM as RankingSVM
 from crucial.estimators.select import SelectByRanking as SelectByRanking
 from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginRanker
 from crucial.estimators.svm_map import SVMMap as SVMMap
+from crucial.estimators.tree_rank import TreeRank as TreeRank
 from crucial.feedback.combined import SumFeedback as SumFeedback
 from crucial.feedback.labels import LabelFeedback as LabelFeedback
 from crucial.feedback.pairs import PairFeedback as PairFeedback
@@ -70,5 +73,6 @@ from crucial.model.additive import AdditiveRanker as AdditiveRanker
 from crucial.model.file import load_model as load_model
 from crucial.model.file import save_model as save_model
 from crucial.model.rank_addition import RankAdditionRanker as RankAdditionRanker
+from crucial.model.ranking_trees import RankingTrees as RankingTrees
 
 __version__: str

@@ -21,10 +21,13 @@ RANKERS: dict[str, str] = {
     "listmle": "crucial.estimators.list_mle:ListMLE",
     "rankcosine": "crucial.estimators.rank_cosine:RankCosine",
     "ranking-svm": "crucial.estimators.ranking_svm:RankingSVM",
+    "rankover": "crucial.estimators.rank_over:RankOver",
     "svm-map": "crucial.estimators.svm_map:SVMMap",
     "pnorm-push": "crucial.estimators.pnorm_push:PNormPush",
     "logistic": "crucial.estimators.logistic:LogisticRanker",
     "smooth-margin": "crucial.estimators.smooth_margin:SmoothMarginRanker",
+    "treerank": "crucial.estimators.tree_rank:TreeRank",
+    "ranking-forest": "crucial.estimators.ranking_forest:RankingForest",
 }
 
 

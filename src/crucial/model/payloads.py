@@ -15,6 +15,8 @@ from crucial.model.kernel import KernelRanker
 from crucial.model.kernel_payload import KernelPayload
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.rank_addition import RankAdditionRanker
+from crucial.model.ranking_trees import RankingTrees
+from crucial.model.trees_payload import RankingTreesPayload
 from crucial.model.weak import WeakRanker
 from crucial.types import Floats, PathLike
 
@@ -168,6 +170,7 @@ _KINDS: dict[str, tuple[type[Model], type[Payload]]] = {
     "additive": (AdditiveRanker, AdditivePayload),
     "rank_addition": (RankAdditionRanker, RankAdditionPayload),
     "kernel": (KernelRanker, KernelPayload),
+    "ranking_trees": (RankingTrees, RankingTreesPayload),
 }
 
 #: Kinds of higher layers, and the module of each, which calls `register_kind` when imported.

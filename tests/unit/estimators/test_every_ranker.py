@@ -22,7 +22,7 @@ from crucial.errors import DataError, NotRankedError
 from crucial.estimators.registry import RANKERS, ranker_class
 
 # Compares all rows with all and says so: one intercept cannot balance several queries.
-WITHOUT_QUERIES = {"adaboost"}
+WITHOUT_QUERIES = {"adaboost", "rankover", "ranking-forest", "treerank"}
 FROM_PAIRS = {
     "rankboost",
     "rankboost-plus",

@@ -10,12 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from crucial.apps.preferences import consensus
 from crucial.apps.preferences.graph import circles, parts_of
-from crucial.apps.preferences.mallows import (
-    _by_moves,
-    kemeny_order,
-    kendall_distance,
-    mallows_theta,
-)
+from crucial.apps.preferences.mallows import kendall_distance, mallows_theta
 from crucial.apps.preferences.strengths import (
     choices_of_comparisons,
     choices_of_rankings,
@@ -24,6 +19,7 @@ from crucial.apps.preferences.strengths import (
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 from crucial.errors import DataError
+from crucial.measures.median_order import _by_moves, kemeny_order
 from naive.preferences import cyclic_triads, kemeny, kemeny_cost, mallows_log_likelihood
 from naive.preferences import mm_strengths as naive_strengths
 

@@ -1,0 +1,156 @@
+"""The ranking forest, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from crucial.errors import DataError
+from crucial.estimators.base import RankingInput
+from crucial.estimators.trees import SplitTrees
+from crucial.feedback.labels import LabelFeedback
+from crucial.kernels.threads import count_threads
+from crucial.model.ranking_trees import RankingTrees
+from crucial.model.tree_table import Router
+from crucial.parameters import (
+    at_least,
+    between,
+    either,
+    flag,
+    none_or,
+    one_of,
+    parameter,
+    with_parameters,
+)
+from crucial.trees.consensus import mean_rank_scores, median_of_cells
+from crucial.trees.forest import grow_forest
+from crucial.trees.freeze import frozen_tree
+from crucial.trees.grow import Node
+from crucial.trees.scan import TreeRows
+from crucial.trees.tree_rank import TreeRankAlgorithm
+from crucial.types import Bytes
+
+__all__ = ["Forest", "RankingForest"]
+
+
+@with_parameters
+class Forest(SplitTrees):
+    """Parameters of forests, and how many features they try."""
+
+    n_estimators: int = parameter(at_least(1), "Number of trees.", default=50, kw_only=False)
+    max_depth: int | None = parameter(default=6)
+    max_features: str | int | float | None = parameter(
+        none_or(either(one_of("sqrt"), at_least(1), between(0.0, 1.0, low_open=True))),
+        "Features to try in a split, drawn at random: a number, a share, the square root of their "
+        "number, or None for all.",
+        default=0.5,
+    )
+    bootstrap: bool = parameter(
+        flag,
+        "Whether every tree learns from rows drawn with replacement inside each class; else from "
+        "all rows.",
+        default=True,
+    )
+
+    def _features_tried(self, n_features: int) -> int | None:
+        """Return how many features a split tries; None for all."""
+        if self.max_features is None:
+            return None
+        if isinstance(self.max_features, str):
+            return max(1, int(np.sqrt(n_features)))
+        if isinstance(self.max_features, int | np.integer):
+            return int(self.max_features)
+        return max(1, int(np.ceil(self.max_features * n_features)))
+
+
+@with_parameters
+class RankingForest(Forest):
+    """Let many ranking trees agree on one ranking (Clemencon, Depecker & Vayatis 2013).
+
+    Every tree is a `TreeRank` without pruning, grown on a bootstrap drawn inside each class, with
+    some of the features, drawn at random, per split.
+
+    Attributes
+    ----------
+    model_ : RankingTrees
+        The trees, which can be saved and shown.
+    exact_ : bool
+        For the Kendall median: whether no order of the cells is proven to be better; else no move
+        of a single cell is.
+
+    Notes
+    -----
+    For labels of two values; queries are refused, since there is one ROC curve for all rows. Draws
+    depend on what the rows are, and not on their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crucial import RankingForest, make_bipartite
+    >>> data = make_bipartite(seed=0)
+    >>> forest = RankingForest(10, random_state=0).fit(data.X, data.y)
+    >>> bool(forest.score(data.X, data.y) > 0.8)
+    True
+    """
+
+    consensus: str = parameter(
+        one_of("mean", "rank", "median"),
+        'How the trees agree. "mean": by the mean of their scores, the ranking with the least '
+        'squared distance to them. "rank": by the mean rank of a row. "median": by the order with '
+        "the least Kendall distance, over cells of rows that share all leaves; for few and small "
+        "trees.",
+        default="mean",
+    )
+
+    def _learn(
+        self, data: RankingInput, feedback: LabelFeedback, good: Bytes
+    ) -> tuple[RankingTrees, Mapping[str, object]]:
+        rows, seed = self._rows(data, feedback, self.n_estimators), self._seed()
+        if self.consensus == "median" and not isinstance(self.splitter, str):
+            raise DataError(
+                "consensus='median' needs trees of thresholds.",
+                remedy="Use splitter='stump' or 'tree', or another consensus.",
+                parameter="consensus",
+            )
+        tried = self._features_tried(
+            rows.n_slots if isinstance(self.splitter, str) else data.instances.n_features
+        )
+        algorithm = TreeRankAlgorithm(
+            rows,
+            good,
+            lambda random: self._make_splitter(rows, random, tried),
+            self.max_depth,
+            float(self.min_rows),
+        )
+        roots = grow_forest(
+            rows,
+            good,
+            algorithm.grow,
+            self.n_estimators,
+            seed,
+            count_threads(self.n_jobs),
+            self.bootstrap,
+        )
+        return self._agree(rows, roots), {}
+
+    def _agree(self, rows: TreeRows, roots: list[Node]) -> RankingTrees:
+        """Return the model of the trees and their consensus."""
+        routers: list[Router] = []
+        trees = [frozen_tree(root, routers) for root in roots]
+        n_features = rows.instances.n_features
+        model = RankingTrees(n_features, trees, routers=routers)
+        if self.consensus == "mean":
+            return model
+        leaves = model.leaves(rows.instances.take_rows(rows.rows), n_jobs=self.n_jobs)
+        if self.consensus == "median":
+            model, self.exact_ = median_of_cells(n_features, trees, leaves, rows.weight)
+            return model
+        routers.clear()
+        ranked = [
+            frozen_tree(
+                root, routers, mean_rank_scores(leaves[:, k], rows.weight, len(trees[k].scores))
+            )
+            for k, root in enumerate(roots)
+        ]
+        return RankingTrees(n_features, ranked, routers=routers)

@@ -1,0 +1,187 @@
+"""Base of the rankers that are trees over two classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from crucial.data.groups import Groups
+from crucial.errors import DataError, NoProgressWarning
+from crucial.estimators.base import Ranker, RankingInput
+from crucial.estimators.shared import Binned, Seeded
+from crucial.estimators.warn import warn_caller
+from crucial.feedback.labels import LabelFeedback
+from crucial.kernels.threads import count_threads
+from crucial.model.ranking_trees import RankingTrees
+from crucial.parameters import (
+    Rule,
+    at_least,
+    between,
+    either,
+    flag,
+    none_or,
+    one_of,
+    parameter,
+    with_parameters,
+)
+from crucial.trees.scan import TreeRows
+from crucial.trees.splitters import ClassifierSplitter, Splitter, StumpSplitter, TreeSplitter
+from crucial.types import Bytes, TableLike, VectorLike
+
+__all__ = ["PooledRanker", "SplitTrees"]
+
+_CLASSIFIER = Rule(
+    ("a scikit-learn classifier",),
+    ("classifier",),
+    lambda value: (
+        not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict")
+    ),
+)
+
+
+@with_parameters
+class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
+    """Base of rankers of two labels that compare all rows with all; fitted by `_learn`."""
+
+    pool: bool = parameter(
+        flag,
+        "Whether to ignore ``qid`` and rank the rows of all queries together; else several queries "
+        "are refused.",
+        default=False,
+    )
+
+    def _needs_two_labels(self) -> bool:
+        return True
+
+    def fit(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> Self:
+        """Learn from labels of two values: a row of the higher one should rank higher.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+            NaN: the feature abstains.
+        y : array of shape (n_rows,)
+            Labels of two values.
+        qid : array of shape (n_rows,), optional
+            Query of every row. More than one query is refused, unless ``pool`` is set.
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 counts as two rows, of weight 0 as none.
+        """
+        data = self._input(X, y, qid, sample_weight)
+        self._check_queries(data)
+        groups = Groups.single(data.instances.n_rows)
+        feedback = LabelFeedback(data.known_labels, groups, weight=data.weight)
+        model, figures = self._learn(data, feedback, self._classes(feedback))
+        summary = self._summary(figures, feedback, False)
+        self._set_model(_with_summary(model, data, summary), False)
+        if all(not tree.node for tree in model.trees):
+            warn_caller(
+                "no node could be split: all scores are equal. min_rows counts weights, so that "
+                "weights which sum to less leave nothing to split.",
+                NoProgressWarning,
+            )
+        return self
+
+    def _learn(
+        self, data: RankingInput, feedback: LabelFeedback, good: Bytes
+    ) -> tuple[RankingTrees, Mapping[str, object]]:
+        """Return the model without names and summary, and figures for the summary."""
+        raise NotImplementedError
+
+    def _check_queries(self, data: RankingInput) -> None:
+        if data.groups.n_groups > 1 and not self.pool:
+            raise DataError(
+                f"{type(self).__name__} has one ROC curve for all rows, and qid names "
+                f"{data.groups.n_groups} queries.",
+                remedy="Use RankBoost, or set pool=True to rank the rows of all queries together.",
+                parameter="qid",
+            )
+
+    def _classes(self, feedback: LabelFeedback) -> Bytes:
+        """Return 1 for high and 0 for low rows, in the order of ``feedback.rows``."""
+        classes = feedback.two_classes()
+        if classes is None:
+            raise DataError(
+                f"{type(self).__name__}: Only binary classification is supported; it needs labels "
+                f"of two values, and y has {feedback.n_levels}.",
+                remedy="Make them two (y >= threshold), or use RankBoost, which takes grades.",
+                parameter="y",
+            )
+        return (np.arange(len(feedback.rows)) >= classes.n_low).astype(np.uint8)
+
+    def _rows(self, data: RankingInput, feedback: LabelFeedback, n_trees: int) -> TreeRows:
+        """Cut the features into bins; several trees share the threads instead of the scans."""
+        threads = count_threads(self.n_jobs)
+        rows = TreeRows.build(
+            data.instances, feedback.rows, feedback.weight, self.max_bins, n_trees, threads
+        )
+        if n_trees == 1:
+            return rows
+        return TreeRows(rows.instances, rows.rows, rows.weight, rows.bins, n_trees, 1)
+
+
+def _with_summary(
+    model: RankingTrees, data: RankingInput, summary: Mapping[str, object]
+) -> RankingTrees:
+    return RankingTrees(
+        model.n_features,
+        model.trees,
+        model.consensus,
+        model.cells,
+        model.cell_weights,
+        data.instances.names,
+        summary,
+        model.routers,
+    )
+
+
+@with_parameters
+class SplitTrees(PooledRanker):
+    """Base of rankers whose trees are grown by a splitter."""
+
+    max_depth: int | None = parameter(
+        none_or(at_least(1)), "Depth of a tree; None for no limit.", default=6, kw_only=False
+    )
+    splitter: Any = parameter(
+        either(one_of("stump", "tree"), _CLASSIFIER),
+        'How a node is split. "stump": by one feature and threshold. "tree": by a small '
+        "classification tree whose positive leaves together make the left child. A scikit-learn "
+        "classifier that takes ``sample_weight``: by its prediction; such a ranker cannot be "
+        "saved to a file.",
+        default="tree",
+    )
+    splitter_depth: int = parameter(
+        at_least(1), 'Depth of the small trees of splitter "tree".', default=4
+    )
+    min_z: float = parameter(
+        between(0.0, math.inf),
+        "What a test of the small trees must gain in order to stay: standard deviations of its "
+        "gain, if both classes were drawn alike. 0 keeps every test with a gain.",
+        default=0.5,
+    )
+    min_rows: int = parameter(
+        at_least(1),
+        "A node of fewer rows is not split; a row of weight 2 counts as two.",
+        default=20,
+    )
+
+    def _make_splitter(
+        self, rows: TreeRows, random: np.random.Generator, max_features: int | None
+    ) -> Splitter:
+        """Return the splitter of one tree."""
+        if not isinstance(self.splitter, str):
+            return ClassifierSplitter(rows, self.splitter, max_features, random)
+        if self.splitter == "stump":
+            return StumpSplitter(rows, max_features, random)
+        least, depth = float(self.min_rows), self.splitter_depth
+        return TreeSplitter(rows, depth, least, self.min_z, max_features, random)

@@ -1,0 +1,157 @@
+"""The best split of every cell of a tree, over all binned features, in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.types import Bools, Bytes, Codes, Floats, Ints
+
+__all__ = ["peaks", "places"]
+
+
+def peaks(
+    codes: Codes,
+    n_bins: Ints,
+    rows: NDArray[np.uint32],
+    starts: Ints,
+    good: Bytes,
+    weight: Floats,
+    scale: Floats,
+    features: Ints,
+    gini: bool,
+    begin: int,
+    end: int,
+    peak: Floats,
+) -> None:
+    """Write the largest criterion of the splits of each cell by each of its features.
+
+    A split cuts a feature between two bins; abstentions go to either side. Its criterion is
+    ``|TPR - FPR|`` of one side, or the decrease of the Gini impurity.
+
+    Parameters
+    ----------
+    codes : unsigned array of shape (n_features, n_padded)
+        Code ``n_bins[f]`` is an abstention.
+    n_bins : int array of shape (n_features,)
+    rows : uint32 array
+        The rows of all cells, cell by cell.
+    starts : int array of shape (n_cells + 1,)
+    good : uint8 array like rows
+        1 where the row should be on the left.
+    weight : array like rows
+        0 for rows that do not count.
+    scale : array of shape (n_cells, 2)
+        Factors on the weights of the rows that are not good, and of those that are.
+    features : int array of shape (n_cells, n_slots)
+        Features to try, ascending.
+    gini : bool
+        Which criterion.
+    begin, end : int
+        Slots to work on.
+    peak : array of shape (n_cells, n_slots)  # OUT
+    """
+    if begin == end:
+        return
+    for cell in range(len(starts) - 1):
+        slots = features[cell, begin:end]
+        table = _histograms(codes, n_bins, rows, starts, good, weight, cell, slots)
+        peak[cell, begin:end] = _criteria(table, n_bins[slots], scale[cell], gini).max(axis=(1, 2))
+
+
+def places(
+    codes: Codes,
+    n_bins: Ints,
+    rows: NDArray[np.uint32],
+    starts: Ints,
+    good: Bytes,
+    weight: Floats,
+    scale: Floats,
+    chosen: Ints,
+    least: Floats,
+    gini: bool,
+    place: Ints,
+    above: Bools,
+    missing: Bools,
+) -> None:
+    """Write the first split of each cell, by its chosen feature, that reaches ``least``.
+
+    Splits are in the order of thresholds; of one threshold, the values above it come first as
+    the left side, and abstentions on the right side come before those on the left.
+
+    Parameters
+    ----------
+    chosen : int array of shape (n_cells,)
+        -1 where a cell is not split.
+    least : array of shape (n_cells,)
+    place : int array of shape (n_cells,)  # OUT
+        The left or right side begins with this code; 0 splits present values from abstentions.
+    above : bool array of shape (n_cells,)  # OUT
+        Whether the codes from ``place`` on are the left side.
+    missing : bool array of shape (n_cells,)  # OUT
+        Whether abstentions are on the left side.
+    """
+    for cell in range(len(starts) - 1):
+        if chosen[cell] < 0:
+            continue
+        slots = chosen[cell : cell + 1]
+        table = _histograms(codes, n_bins, rows, starts, good, weight, cell, slots)
+        found = _criteria(table, n_bins[slots], scale[cell], gini, signed=True)[0]
+        # In order: above, above with abstentions, below, below with abstentions.
+        options = found if gini else np.stack([found[0], found[1], -found[1], -found[0]])
+        if gini:
+            options = np.concatenate([options, np.full_like(options, -1.0)])
+        at = int(np.argmax((options >= least[cell]).T.ravel()))
+        place[cell], kind = divmod(at, 4)
+        above[cell] = kind < 2
+        missing[cell] = kind % 2 == 1
+
+
+def _histograms(
+    codes: Codes,
+    n_bins: Ints,
+    rows: NDArray[np.uint32],
+    starts: Ints,
+    good: Bytes,
+    weight: Floats,
+    cell: int,
+    slots: Ints,
+) -> Floats:
+    """Return the weight per slot, side (not good, good) and code."""
+    inside = slice(int(starts[cell]), int(starts[cell + 1]))
+    width = int(n_bins[slots].max()) + 1
+    side = good[inside].astype(np.int64) * width
+    first = np.arange(len(slots))[:, None] * (2 * width)
+    at = codes[slots[:, None], rows[inside]] + side + first
+    values = np.broadcast_to(weight[inside], at.shape)
+    size = 2 * width * len(slots)
+    table = np.bincount(at.ravel(), values.ravel(), size).astype(np.float64, copy=False)
+    return table.reshape(-1, 2, width)
+
+
+def _criteria(
+    table: Floats, n_bins: Ints, scale: Floats, gini: bool, signed: bool = False
+) -> Floats:
+    """Return the criterion per slot, side of abstentions (below, above) and first code above."""
+    slots, width = np.arange(len(table)), table.shape[2]
+    absent = table[slots, :, n_bins] * scale
+    table = table.copy()
+    table[slots, :, n_bins] = 0.0
+    up = np.cumsum(table[:, :, ::-1], axis=2)[:, :, ::-1] * scale[:, None]
+    # (the last column is the abstentions of the widest feature, and so 0)
+    up = up[:, :, : max(width - 1, 1)]
+    both = np.stack([up, up + absent[:, :, None]], axis=1)
+    if not gini:
+        found = both[:, :, 1] - both[:, :, 0]
+        return found if signed else np.abs(found)
+    total = up[:, :, :1] + absent[:, :, None]
+    down = total[:, None] - both
+    parent = _impurity(total[:, 0], total[:, 1])[:, None]
+    above, below = _impurity(both[:, :, 0], both[:, :, 1]), _impurity(down[:, :, 0], down[:, :, 1])
+    return parent - above - below
+
+
+def _impurity(bad: Floats, good: Floats) -> Floats:
+    bad, good = np.maximum(bad, 0.0), np.maximum(good, 0.0)
+    total = bad + good
+    return np.divide(bad * good, total, out=np.zeros_like(total), where=total > 0.0)

@@ -1,0 +1,74 @@
+"""Criteria of all splits of the cells of a tree, one scan of the binned features per level."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.kernels.plain import splits as plain
+from crucial.kernels.sizes import is_small
+from crucial.kernels.threads import cut_evenly, over_ranges
+from crucial.types import Bools, Bytes, Codes, Floats, Ints
+
+__all__ = ["SplitSums"]
+
+
+class SplitSums:
+    """Criteria of splits; see `crucial.kernels.plain.splits` for the arrays.
+
+    Parameters
+    ----------
+    codes : unsigned array of shape (n_features, n_padded)
+    n_bins : int array of shape (n_features,)
+    n_rows : int
+        Rows that all scans together look at on one level: those of all trees of a forest.
+    threads : int
+    """
+
+    def __init__(self, codes: Codes, n_bins: Ints, n_rows: int, threads: int = 1) -> None:
+        self._codes, self._n_bins, self._threads = codes, n_bins, threads
+        self._kernels: ModuleType = plain
+        if not is_small(n_rows, len(codes)):
+            from crucial.kernels.compiled import splits as compiled
+
+            self._kernels = compiled
+
+    def peaks(
+        self,
+        rows: NDArray[np.uint32],
+        starts: Ints,
+        good: Bytes,
+        weight: Floats,
+        scale: Floats,
+        features: Ints,
+        gini: bool,
+    ) -> Floats:
+        """Return the largest criterion per cell and slot of its features."""
+        n_slots = features.shape[1]
+        peak = np.zeros(features.shape)
+        inputs = (self._codes, self._n_bins, rows, starts, good, weight, scale, features, gini)
+        work = partial(self._kernels.peaks, *inputs)
+        bounds = cut_evenly(0, n_slots, max(1, min(self._threads, n_slots)))
+        over_ranges(bounds, self._threads, lambda begin, end: work(begin, end, peak))
+        return peak
+
+    def places(
+        self,
+        rows: NDArray[np.uint32],
+        starts: Ints,
+        good: Bytes,
+        weight: Floats,
+        scale: Floats,
+        chosen: Ints,
+        least: Floats,
+        gini: bool,
+    ) -> tuple[Ints, Bools, Bools]:
+        """Return place, side and side of abstentions of the first split that reaches ``least``."""
+        place = np.zeros(len(chosen), np.int64)
+        above, missing = np.zeros(len(chosen), bool), np.zeros(len(chosen), bool)
+        inputs = (self._codes, self._n_bins, rows, starts, good, weight, scale)
+        self._kernels.places(*inputs, chosen, least, gini, place, above, missing)
+        return place, above, missing

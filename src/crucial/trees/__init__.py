@@ -1,0 +1,1 @@
+"""Ranking trees that are grown node by node, and forests of them."""

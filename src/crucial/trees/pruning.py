@@ -1,0 +1,147 @@
+"""Cost-complexity pruning of ranking trees (Clemencon, Depecker & Vayatis 2011).
+
+A pruned tree maximises ``AUC(T) - lambda leaves(T)``. As in CART, the trees that do so for some
+lambda are nested: the weakest link, the node whose subtree gains least per leaf, is cut first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crucial.trees.grow import Node
+from crucial.types import Bools, Floats, Ints
+from crucial.weak.choose import worst_tied
+
+__all__ = [
+    "Pruning",
+    "best_penalty",
+    "candidate_penalties",
+    "held_out_areas",
+    "held_out_shares",
+    "prune",
+    "pruning_path",
+]
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """One step of the pruning path.
+
+    Attributes
+    ----------
+    penalty : float
+        The lambda from which on the nodes are leaves.
+    nodes : tuple of Node
+        The nodes that become leaves.
+    """
+
+    penalty: float
+    nodes: tuple[Node, ...]
+
+
+def pruning_path(root: Node) -> list[Pruning]:
+    """Return the nodes to cut, by rising penalty; penalties that tie are one step.
+
+    The weakest link has the smallest ``g = (gains of its subtree) / (its leaves - 1)``.
+    """
+    # Gains and leaves of subtrees, bottom up, with each node before its parent.
+    nodes = list(root.inner())[::-1]
+    cut: set[int] = set()
+    path: list[Pruning] = []
+    while id(root) not in cut and nodes:
+        gains: dict[int, float] = {}
+        leaves: dict[int, int] = {}
+        links: list[tuple[float, Node]] = []
+        for node in nodes:
+            gains[id(node)], leaves[id(node)] = 0.0, 1
+            if id(node) in cut:
+                continue
+            assert node.children is not None
+            gains[id(node)] = node.gain + sum(gains.get(id(child), 0.0) for child in node.children)
+            leaves[id(node)] = sum(leaves.get(id(child), 1) for child in node.children)
+            links.append((gains[id(node)] / (leaves[id(node)] - 1), node))
+        weakest = min(link for link, _ in links)
+        tied = [node for link, node in links if worst_tied(link) <= weakest]
+        # (a penalty never falls: what rounding leaves of the rise is none)
+        penalty = max(weakest, path[-1].penalty if path else 0.0)
+        path.append(Pruning(penalty, tuple(tied)))
+        for node in tied:
+            cut.add(id(node))
+            for below in node.inner():
+                cut.add(id(below))
+    return path
+
+
+def prune(root: Node, penalty: float) -> Node:
+    """Cut a tree to the smallest one that maximises ``AUC(T) - penalty leaves(T)``."""
+    for step in pruning_path(root):
+        if worst_tied(step.penalty) > penalty:
+            break
+        for node in step.nodes:
+            node.cut()
+    return root
+
+
+def candidate_penalties(path: list[Pruning]) -> Floats:
+    """Return 0, the geometric means of neighbouring critical penalties, and the last one."""
+    critical = np.array([step.penalty for step in path])
+    return np.concatenate(([0.0], np.sqrt(critical[:-1] * critical[1:]), critical[-1:]))
+
+
+def held_out_areas(
+    root: Node, alpha: dict[int, float], beta: dict[int, float], penalties: Floats
+) -> Floats:
+    """Return the area under the ROC curve of held-out rows per penalty, ascending.
+
+    Parameters
+    ----------
+    alpha, beta : dict
+        Share of the held-out low and high rows in every node, by its id.
+    penalties : array
+    """
+    # The area is 1/2 plus the held-out gains of the nodes that are still split.
+    gain: dict[int, float] = {}
+    for node in root.inner():
+        assert node.left is not None
+        left, here = id(node.left), id(node)
+        gain[here] = 0.5 * (alpha[here] * beta[left] - beta[here] * alpha[left])
+    path = pruning_path(root)
+    left_over = dict(gain)
+    out = np.empty(len(penalties))
+    step = 0
+    for number, penalty in enumerate(penalties.tolist()):
+        while step < len(path) and worst_tied(path[step].penalty) <= penalty:
+            for node in path[step].nodes:
+                for below in node.inner():
+                    left_over.pop(id(below), None)
+            step += 1
+        out[number] = 0.5 + sum(left_over.values())
+    return out
+
+
+def best_penalty(penalties: Floats, areas: Floats) -> float:
+    """Return the penalty with the largest area; of equal ones the largest, the smaller tree."""
+    tied: Bools = areas >= worst_tied(float(areas.max()))
+    return float(penalties[np.flatnonzero(tied)[-1]])
+
+
+def held_out_shares(root: Node, leaf: Ints, weight: Floats) -> dict[int, float]:
+    """Return the share of rows in every node, by its id.
+
+    Parameters
+    ----------
+    root : Node
+    leaf : int array
+        The leaf of every row, counted from the left.
+    weight : array like ``leaf``
+    """
+    leaves = root.leaves()
+    mass = np.bincount(leaf, weight, len(leaves))
+    total = float(mass.sum())
+    share = {id(node): float(one) / total for node, one in zip(leaves, mass, strict=True)}
+    for node in list(root.inner())[::-1]:
+        assert node.children is not None
+        share[id(node)] = sum(share[id(child)] for child in node.children)
+    return share

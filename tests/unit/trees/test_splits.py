@@ -1,0 +1,100 @@
+"""The scan of splits against trying every split."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial.data.instances import Instances
+from crucial.kernels.compiled import splits as compiled
+from crucial.kernels.plain import splits as plain
+from crucial.trees.scan import Cells, Sides, TreeRows
+
+pytestmark = pytest.mark.kernels
+
+
+def problem(seed: int, n: int, p: int, n_cells: int):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 6, (n, p)).astype(float)
+    X[random.random((n, p)) < 0.2] = np.nan
+    rows = TreeRows.build(Instances.from_input(X), np.arange(n), None)
+    cell = random.integers(0, n_cells, n)
+    parts = [np.flatnonzero(cell == c).astype(np.uint32) for c in range(n_cells)]
+    cells = Cells.of([part for part in parts if len(part)])
+    good = random.integers(0, 2, n).astype(np.uint8)
+    weight = random.integers(0, 4, n).astype(float)
+    return X, rows, Sides(cells, good[cells.rows], weight[cells.rows])
+
+
+def naive_best(X: np.ndarray, rows: TreeRows, sides: Sides, cell: int):
+    """Try every split of a cell, in the order of the tie rule."""
+    inside = slice(*sides.cells.starts[cell : cell + 2])
+    at, good, weight = sides.cells.rows[inside], sides.good[inside] == 1, sides.weight[inside]
+    if not weight[good].sum() or not weight[~good].sum():
+        return None
+    share = np.where(good, weight / weight[good].sum(), -weight / weight[~good].sum())
+    best = None
+    for slot, feature in enumerate(rows.bins.features):
+        value = X[at, feature]
+        for threshold in [-np.inf, *rows.bins.thresholds[slot]]:
+            for above in (True, False):
+                for missing in (False, True):
+                    side = value > threshold if above else value <= threshold
+                    left = np.where(np.isnan(value), missing, side)
+                    gain = float(share[left].sum())
+                    if gain > 1e-9 and (best is None or gain > best[0] + 1e-9):
+                        best = gain, int(feature), threshold, above, missing
+    return best
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 4), st.integers(1, 4))
+def test_the_best_split_is_the_first_of_all(seed: int, n: int, p: int, n_cells: int) -> None:
+    X, rows, sides = problem(seed, n, p, n_cells)
+    slots = np.broadcast_to(np.arange(rows.n_slots), (len(sides.cells), rows.n_slots)).copy()
+    found = rows.best(sides, slots)
+    left = sides.cells.parts(rows.goes_left(sides.cells, found))
+    for cell in range(len(sides.cells)):
+        expected = naive_best(X, rows, sides, cell)
+        if expected is None:
+            assert found.slot[cell] < 0
+            continue
+        gain, feature, threshold, above, missing = expected
+        assert found.criterion[cell] == pytest.approx(gain, abs=1e-9)
+        test = rows.test(found, cell, -1, -2, 1.0)
+        assert (test.feature, test.threshold) == (feature, threshold)
+        assert (test.yes == -1) is above
+        assert (test.missing if above else not test.missing) is missing
+        inside = slice(*sides.cells.starts[cell : cell + 2])
+        value = X[sides.cells.rows[inside], feature]
+        side = value > threshold if above else value <= threshold
+        assert left[cell].tolist() == np.where(np.isnan(value), missing, side).tolist()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 4), st.booleans())
+def test_compiled_and_plain_kernels_agree_to_the_bit(seed: int, n: int, p: int, gini: bool) -> None:
+    _, rows, sides = problem(seed, n, p, 3)
+    slots = np.broadcast_to(np.arange(rows.n_slots), (len(sides.cells), rows.n_slots)).copy()
+    cells, bins = sides.cells, rows.bins
+    if not rows.n_slots:
+        return
+    inputs = (bins.codes, bins.n_bins, cells.rows, cells.starts, sides.good, sides.weight)
+    peaks = []
+    for kernels in (plain, compiled):
+        peak = np.zeros(slots.shape)
+        kernels.peaks(*inputs, sides.scale, slots, gini, 0, rows.n_slots, peak)
+        peaks.append(np.maximum(peak, 0.0))
+    assert peaks[0].tobytes() == peaks[1].tobytes()
+    top = peaks[0].max(axis=1)
+    chosen = np.where(top > 1e-13, peaks[0].argmax(axis=1), -1)
+    found = []
+    for kernels in (plain, compiled):
+        place = np.zeros(len(chosen), np.int64)
+        above, missing = np.zeros(len(chosen), bool), np.zeros(len(chosen), bool)
+        least = top * (1 - 1e-10)
+        kernels.places(*inputs, sides.scale, chosen, least, gini, place, above, missing)
+        found.append((place.tolist(), above.tolist(), missing.tolist()))
+    assert found[0] == found[1]
