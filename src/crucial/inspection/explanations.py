@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from crucial.data.instances import Instances
 from crucial.inspection.parts import FeatureParts, additive_model, feature_parts
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes, shown
+from crucial.inspection.tree_differences import tree_difference
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.parameters import at_least, check, int_between
@@ -200,13 +201,35 @@ def contributions(ranker: object, x: TableLike) -> Contributions:
     )
 
 
+def _with_joint_trees(model: AdditiveRanker, pair: Instances, parts: FeatureParts) -> FeatureParts:
+    """Add what trees of several features contribute to the difference of two rows."""
+    if model.tree_sums is None:
+        return parts
+    trees = zip(model.tree_sums.trees, model.tree_sums.weights, strict=True)
+    joint = [(tree, weight) for tree, weight in trees if len(set(tree.features)) > 1]
+    if not joint:
+        return parts
+    used = sorted({*parts.features.tolist(), *(f for tree, _ in joint for f in tree.features)})
+    slot = {feature: number for number, feature in enumerate(used)}
+    columns = np.column_stack([pair.column(feature).astype(np.float64) for feature in used])
+    added = np.zeros((2, len(used)))
+    added[:, [slot[feature] for feature in parts.features.tolist()]] = parts.added
+    for tree, weight in joint:
+        change = np.zeros(len(used))
+        tree_difference(tree.with_features(slot), columns[0], columns[1], change)
+        added[0] += weight * change
+    return FeatureParts(np.array(used, np.int64), columns, added)
+
+
 def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
     """Explain why the item in row ``a`` ranks above the one in row ``b``.
 
     Parameters
     ----------
     ranker : AdditiveRanker or fitted estimator
-        An additive one: the difference of two scores is then exactly a sum over features.
+        Where the ranker is a sum of functions of one feature each, the difference of two scores
+        is exactly a sum over features. In trees of several features, each feature gets its
+        Shapley value of the change from b to a, which add up to the same difference.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
     a, b : int
         Rows of two items of the same query.
@@ -221,12 +244,12 @@ def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
             +1  feature 0                1 against 0
          -0.25  feature 1                0 against 3
     """
-    model = additive_model(ranker, "why")
+    model = additive_model(ranker, "why", joint=True)
     instances = checked_rows(model, X)
     for name, row in (("a", a), ("b", b)):
         check("why", name, row, int_between(0, instances.n_rows - 1))
     pair = instances.take_rows([a, b])
-    parts = feature_parts(model, pair)
+    parts = _with_joint_trees(model, pair, feature_parts(model, pair))
     added = parts.added[0] - parts.added[1]
     order, features, names = _largest_first(model, parts, added)
     score_a, score_b = model.predict(pair).tolist()

@@ -12,7 +12,7 @@ from crucial.errors import NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
 from crucial.model.shape import Shape
-from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
+from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Tree, Vote
 from crucial.types import Floats, Ints
 
 __all__ = ["FeatureParts", "additive_model", "feature_parts", "model_of", "step_of"]
@@ -30,7 +30,7 @@ def model_of(ranker: object) -> object:
     return getattr(ranker, "model_", ranker)
 
 
-def additive_model(ranker: object, what: str) -> AdditiveRanker:
+def additive_model(ranker: object, what: str, *, joint: bool = False) -> AdditiveRanker:
     """Return a ranker as a sum of functions of one feature each.
 
     Parameters
@@ -38,6 +38,8 @@ def additive_model(ranker: object, what: str) -> AdditiveRanker:
     ranker : AdditiveRanker or fitted estimator
     what : str
         The caller, for the error.
+    joint : bool
+        Whether trees of several features are accepted too.
 
     Raises
     ------
@@ -51,6 +53,8 @@ def additive_model(ranker: object, what: str) -> AdditiveRanker:
             f"what its features do together has no exact parts. {_ALTERNATIVE}."
         )
     for number, weak in enumerate(model.rankers):
+        if isinstance(weak, Tree) and (joint or len(set(weak.features)) == 1):
+            continue
         if not isinstance(weak, Stump | Presence | ScaledFeature | Vote | Constant):
             raise NotRankedError(
                 f"{what} needs weak rankers of one feature each, and round {number + 1} is a "

@@ -1,0 +1,104 @@
+"""Shapley values of the change from one item to another, against all subsets of features."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial import inspection
+from crucial.inspection.tree_differences import tree_difference
+from crucial.model.additive import AdditiveRanker
+from crucial.model.tree import Tree
+from crucial.model.weak import Stump
+
+
+def random_tree(random: np.random.Generator, n_features: int, n_leaves: int) -> Tree:
+    """A tree whose leaves are split at random."""
+    left, right = [0], [0]
+    open_ends: list[tuple[int, int]] = [(0, 0), (0, 1)]
+    while len(left) < n_leaves - 1:
+        node, side = open_ends.pop(int(random.integers(len(open_ends))))
+        (left, right)[side][node] = len(left)
+        open_ends += [(len(left), 0), (len(left), 1)]
+        left.append(0)
+        right.append(0)
+    for leaf, (node, side) in enumerate(open_ends):
+        (left, right)[side][node] = ~leaf
+    n = len(left)
+    thresholds = tuple(
+        None if random.random() < 0.1 else float(t) for t in random.integers(0, 3, n) + 0.5
+    )
+    return Tree(
+        tuple(random.integers(0, n_features, n).tolist()),
+        thresholds,
+        tuple(random.integers(0, 2, n).tolist()),
+        tuple(left),
+        tuple(right),
+        tuple(random.random(n).tolist()),
+        tuple((random.integers(-8, 9, n + 1) / 8).tolist()),
+    )
+
+
+def items(random: np.random.Generator, n_features: int) -> Any:
+    X = random.integers(0, 4, (2, n_features)).astype(float)
+    X[random.random(X.shape) < 0.15] = np.nan
+    return X
+
+
+def by_orders(tree: Tree, a: Any, b: Any) -> Any:
+    """Mean over all orders of what a feature changes when it joins those before it."""
+    out = np.zeros(len(a))
+    orders = list(permutations(range(len(a))))
+    for order in orders:
+        x = b.copy()
+        for feature in order:
+            before = tree.scores(x[None])[0]
+            x[feature] = a[feature]
+            out[feature] += tree.scores(x[None])[0] - before
+    return out / len(orders)
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6), n_features=st.integers(1, 5), n_leaves=st.integers(2, 9))
+def test_shapley_values_of_all_orders(seed: int, n_features: int, n_leaves: int) -> None:
+    random = np.random.default_rng(seed)
+    tree, (a, b) = random_tree(random, n_features, n_leaves), items(random, n_features)
+    found = np.zeros(n_features)
+    tree_difference(tree, a, b, found)
+    np.testing.assert_allclose(found, by_orders(tree, a, b), atol=1e-12)
+    scores = tree.scores(np.stack((a, b)))
+    assert found.sum() == pytest.approx(scores[0] - scores[1], abs=1e-12)
+
+
+def test_why_adds_stumps_and_trees_up_to_the_margin() -> None:
+    random = np.random.default_rng(3)
+    rankers = [random_tree(random, 4, 6), Stump(2, 1.5, 1), random_tree(random, 1, 3)]
+    model = AdditiveRanker(5, rankers, [0.5, 2.0, 1.0])
+    X = np.column_stack((items(random, 4), [1.0, 2.0]))
+    found = inspection.why(model, X, 0, 1)
+    assert found.added.sum() == pytest.approx(found.margin, abs=1e-12)
+    swapped = inspection.why(model, X, 1, 0)
+    by_name = dict(zip(found.names, found.added, strict=True))
+    for name, part in zip(swapped.names, swapped.added, strict=True):
+        assert part == pytest.approx(-by_name[name], abs=1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10**6))
+def test_tables_and_nodes_give_the_scores_of_the_trees_to_the_bit(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    trees = [random_tree(random, 2 if seed % 2 else 4, 5) for _ in range(6)]
+    model = AdditiveRanker(4, trees, [1.0] * 6)
+    X = random.integers(0, 4, (40, 4)).astype(float) / 2
+    X[random.random(X.shape) < 0.2] = np.nan
+    expected = sum(tree.scores(X) for tree in trees)
+    assert model.predict(X).tobytes() == np.asarray(expected).tobytes()
+    assert model.tree_sums is not None
+    assert model.tree_sums._nodes.scores(X).tobytes() == np.asarray(expected).tobytes()
+    *_, last = model.staged_predict(X)
+    assert last.tobytes() == model.predict(X).tobytes()
