@@ -9,13 +9,12 @@ weights of right and wrong pairs are smoothed in such a round, and in no other.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.weak.along import Derivatives, log_z_along, newton_root
 from crucial.weak.base import Candidate, StepRule
 from crucial.weak.drops import SNAP
 
@@ -32,14 +31,6 @@ __all__ = [
     "newton_root",
     "smoothed",
 ]
-
-# Beyond this a step has no finite optimum: its wrong pairs weigh less than what is 0.
-_FAR = -0.5 * math.log(SNAP)
-# Slopes of ln Z below this are treated as zero.
-_FLAT = 1e-15
-
-#: ``ln Z(alpha)`` with its first and second derivative, as a function.
-Derivatives: TypeAlias = Callable[[float], tuple[float, float, float]]
 
 
 class Step(StepRule):
@@ -136,24 +127,6 @@ def half_log_ratio(right: float, wrong: float, smoothing: float) -> float | None
     return 0.5 * math.log(right / wrong)
 
 
-def log_z_along(candidate: Candidate, potentials: Potentials) -> Derivatives:
-    """Return ``ln Z(alpha)`` of a candidate with its derivatives."""
-    trial, h = exponential_pairs(potentials).fork(), candidate.output
-    spare = np.zeros_like(potentials.pi)
-    start = trial.potentials(spare)[1]
-    reached = 0.0
-
-    def derivatives(alpha: float) -> tuple[float, float, float]:
-        nonlocal reached
-        trial.advance(h, alpha - reached)
-        reached = alpha
-        log_z = trial.potentials(spare)[1] - start
-        mean, square = trial.moments(h)
-        return log_z, -mean, max(square - mean * mean, 0.0)
-
-    return derivatives
-
-
 def smoothed(
     log_z: float, slope: float, curvature: float, alpha: float, share: float
 ) -> tuple[float, float, float]:
@@ -163,47 +136,6 @@ def smoothed(
     first = (z * slope + 2.0 * share * math.sinh(alpha)) / (z + more)
     second = (z * (curvature + slope * slope) + more) / (z + more) - first * first
     return math.log((z + more) / (1.0 + 2.0 * share)), first, max(second, 0.0)
-
-
-def newton_root(
-    slope_at: Callable[[float], tuple[float, float]], tolerance: float = 1e-15
-) -> float | None:
-    """Return the zero of a rising function; None if there is none near.
-
-    Parameters
-    ----------
-    slope_at : function
-        Returns the value and its derivative.
-    tolerance : float
-        The search stops at a smaller step.
-
-    Examples
-    --------
-    >>> round(newton_root(lambda x: (math.exp(x) - 2.0, math.exp(x))), 10)
-    0.6931471806
-    """
-    low, high = -math.inf, math.inf
-    alpha = 0.0
-    for _ in range(200):
-        slope, curvature = slope_at(alpha)
-        if abs(slope) <= _FLAT:
-            return alpha
-        if slope > 0:
-            high = alpha
-        else:
-            low = alpha
-        step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
-        if abs(step) <= tolerance * max(1.0, abs(alpha)):
-            return alpha
-        proposal = alpha + max(-2.0, min(2.0, step))
-        if not low < proposal < high:
-            proposal = (low + high) / 2
-        if abs(proposal) > _FAR:
-            return None
-        if proposal in (low, high):
-            return proposal
-        alpha = proposal
-    return alpha
 
 
 STEPS: dict[str, type[Step]] = {"numeric": NumericStep, "exact": ExactStep, "bound": BoundStep}

@@ -43,7 +43,7 @@ class RankBoost(WeakRankers, StumpRanker):
 
     choice: str = parameter(
         one_of("steepest", "steepest_positive", "largest_drop"),
-        "Which stump: largest ``|r|``, largest ``r``, or smallest Z.",
+        "Which weak ranker: largest ``|r|``, largest ``r``, or smallest Z at its best weight.",
         default="steepest",
     )
     step: str = parameter(
@@ -94,8 +94,12 @@ class RankBoost(WeakRankers, StumpRanker):
                 "step='exact' needs weak rankers of 0 and 1; with weak='feature' use "
                 "step='numeric' or 'bound'."
             )
-        if self.weak != "stump" and self.choice == "largest_drop":
-            raise ParameterError("choice='largest_drop' needs weak='stump'.")
+        if not isinstance(self.weak, str) and self.choice == "largest_drop":
+            raise ParameterError(
+                "choice='largest_drop' needs weak='stump', 'feature' or 'column': a weak learner "
+                "of your own chooses by itself."
+            )
+        self._check_default(self.step)
         if self.on_perfect in ("limit", "infinite"):
             if self.weak == "feature":
                 raise ParameterError(

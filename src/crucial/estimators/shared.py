@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from typing import TypeAlias
 
@@ -12,11 +13,13 @@ from crucial.errors import ParameterError
 from crucial.parameters import (
     Rule,
     at_least,
+    between,
     either,
     int_between,
     none_or,
     one_of,
     parameter,
+    refuse,
     with_parameters,
 )
 from crucial.weak.base import WeakLearner, check_methods
@@ -31,6 +34,7 @@ _RANDOM_STATE = Rule(
     ("RandomState",),
     lambda value: value is np.random or isinstance(value, np.random.RandomState),
 )
+_NUMBER = Rule(("a finite number",), ("float",), between(-math.inf, math.inf).accepts)
 _METHODS = ("prepare", "propose", "accept")
 _WEAK_LEARNER = Rule(
     ("an object with prepare, propose and accept",),
@@ -92,7 +96,7 @@ class Stumps(Binned, Seeded):
         default="quantiles",
     )
 
-    default_rank: str | int = parameter(
+    default_rank: str | float = parameter(
         one_of("learned", 0, 1),
         "Score of a stump where its feature abstains (``q_def``).",
         default="learned",
@@ -100,7 +104,7 @@ class Stumps(Binned, Seeded):
 
     def _stump_learner(self, choice: str = "steepest") -> StumpLearner:
         """Make the learner of stumps, with a rule of choice."""
-        return StumpLearner(choice, self.default_rank, self.max_bins, self._drawn_by())
+        return StumpLearner(choice, _plain_rank(self.default_rank), self.max_bins, self._drawn_by())
 
     def _drawn_by(self) -> int | None:
         """Return the seed of thresholds that are drawn; None for quantiles."""
@@ -114,6 +118,11 @@ class Stumps(Binned, Seeded):
         return self._seed()
 
 
+def _plain_rank(value: str | float) -> str | int:
+    """Return "learned", or 0 or 1 as a whole number."""
+    return value if isinstance(value, str) else int(value)
+
+
 @with_parameters
 class WeakRankers(Stumps):
     """Estimators that let the user choose the weak rankers."""
@@ -124,6 +133,27 @@ class WeakRankers(Stumps):
         "or a weak learner of your own.",
         default="stump",
     )
+
+    default_rank: str | float = parameter(
+        either(one_of("learned"), _NUMBER),
+        "Score of a weak ranker where its feature abstains (``q_def``): 0, 1, or the better of "
+        'both. With ``weak="feature"`` or ``"column"`` any number in [0, 1]; with '
+        '``step="numeric"`` any number at all.',
+        default="learned",
+    )
+
+    def _check_default(self, step: str) -> None:
+        """Refuse a score of abstentions that the weak rankers or the step rule cannot have."""
+        if self.default_rank == "learned" or not isinstance(self.weak, str):
+            return
+        owner, shown = type(self).__name__, self.default_rank
+        if self.weak == "stump" and self.default_rank not in (0, 1):
+            rule = "one of 'learned', 0, 1 with weak='stump'"
+            raise refuse(owner, "default_rank", rule, shown, "weak='feature' takes any number.")
+        if step != "numeric" and not 0 <= float(self.default_rank) <= 1:
+            rule = f"'learned' or in [0, 1] with step={step!r}"
+            remedy = "Method 1, step='numeric', takes any number." if owner == "RankBoost" else ""
+            raise refuse(owner, "default_rank", rule, shown, remedy)
 
     def _weak_learner(self, choice: str, step: str) -> WeakLearner:
         """Make the weak learner that ``weak`` names, with a choice rule and a step rule."""

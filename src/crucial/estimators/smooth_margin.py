@@ -83,6 +83,9 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
         step = SmoothMarginStep(feedback, self.step == "line_search", *self._perfect(feedback))
         return ExponentialLoss(), learner, step
 
+    def _check_combinations(self) -> None:
+        self._check_default(self.step)
+
     def _after_fit(self, ensemble: Ensemble, instances: Instances) -> None:
         trace = ensemble.trace
         self.separable_round_ = first_separable(trace)

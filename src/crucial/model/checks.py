@@ -98,13 +98,20 @@ def plain_weights(
     n_rankers: int,
     owner: str,
     name: str = "weights",
+    reach: Sequence[float] | None = None,
 ) -> tuple[float, ...]:
-    """Return weights as plain floats, one per ranker, such that no score can overflow."""
+    """Return weights as plain floats, one per ranker, such that no score can overflow.
+
+    Parameters
+    ----------
+    reach : sequence of float, optional
+        Largest absolute score of every ranker; 1 by default.
+    """
     plain = tuple(map(float, weights))
     if len(plain) != n_rankers:
         rule = f"one number for each of the {n_rankers} rankers"
         raise refuse(owner, name, rule, f"{len(plain)} numbers")
-    total = sum(map(abs, plain))
+    total = sum(abs(w) * r for w, r in zip(plain, reach or [1.0] * n_rankers, strict=True))
     if not total <= _HEAVIEST:  # (a NaN is not, either)
         odd = next((w for w in plain if not math.isfinite(w)), f"a sum of {total}")
         rule = f"finite numbers with an absolute sum of at most {_HEAVIEST:.3g}"

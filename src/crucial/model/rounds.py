@@ -59,7 +59,8 @@ class RoundsModel(FrozenModel):
         for number, ranker in enumerate(rankers):
             check_ranker(number, ranker, int(n_features), owner)
         self._set_columns(n_features, feature_names, training)
-        self._set(rankers=rankers, weights=plain_weights(weights, len(rankers), owner))
+        reach = [float(getattr(ranker, "reach", 1.0)) for ranker in rankers]
+        self._set(rankers=rankers, weights=plain_weights(weights, len(rankers), owner, reach=reach))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_features={self.n_features}, n_rounds={self.n_rounds})"

@@ -1,7 +1,8 @@
 """Weak rankers of a model: what one round of boosting learned.
 
 A weak ranker scores every row in [0, 1] (a weak classifier, in {-1, 1}) and defines the
-score of rows on which its feature abstains (is missing, NaN). Those here can be written to
+score of rows on which its feature abstains (is missing, NaN), which a scaled feature may put
+outside [0, 1]. Those here can be written to
 a model file; any other object with a method ``scores(X, groups)`` can be part of a model
 too, but not be saved.
 """
@@ -125,7 +126,7 @@ class ScaledFeature(FrozenRanker, frozen=True, tag="scaled"):
     low, high : float
         The values that score 0 and 1; ``low < high``.
     default : float
-        Score where the feature abstains, in [0, 1].
+        Score where the feature abstains; any finite number.
 
     Examples
     --------
@@ -146,8 +147,11 @@ class ScaledFeature(FrozenRanker, frozen=True, tag="scaled"):
             force_setattr(self, name, value)
         if not self.low < self.high:
             raise refuse("ScaledFeature", "high", f"greater than low ({self.low!r})", self.high)
-        if not 0.0 <= self.default <= 1.0:
-            raise refuse("ScaledFeature", "default", "a number in [0, 1]", self.default)
+
+    @property
+    def reach(self) -> float:
+        """Largest absolute score."""
+        return max(1.0, abs(self.default))
 
     @property
     def unit(self) -> float:

@@ -11,8 +11,9 @@ from crucial.feedback.states import Output
 from crucial.kernels.threads import run_all
 from crucial.model.weak import ScaledFeature, WeakRankerLike
 from crucial.types import Floats
+from crucial.weak.along import largest_drop
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner, as_output
-from crucial.weak.choose import first_best
+from crucial.weak.choose import NOISE, first_best
 
 __all__ = ["ColumnLearner", "FeatureLearner"]
 
@@ -25,12 +26,17 @@ class FeatureLearner(WeakLearner):
 
     Parameters
     ----------
-    choice : {"steepest", "steepest_positive"}
-    default_rank : {"learned", 0, 1}
+    choice : {"steepest", "steepest_positive", "largest_drop"}
+        The feature with the largest ``|r|``, the largest ``r``, or the smallest Z at its best
+        weight, which costs several passes over the pairs per feature.
+    default_rank : "learned" or a number
+        Any finite number for method 1; method 3 needs one in [0, 1].
     """
 
-    def __init__(self, choice: str = "steepest", default_rank: str | int = "learned") -> None:
+    def __init__(self, choice: str = "steepest", default_rank: str | float = "learned") -> None:
         self.choice, self.default_rank = choice, default_rank
+        if choice == "largest_drop":
+            self.needs = ("binary_weights", "moments", "fork")
 
     def prepare(
         self, training: TrainingRows, constraints: Constraints, step: StepRule
@@ -41,7 +47,8 @@ class FeatureLearner(WeakLearner):
         instances, rows = training.instances, training.rows
         self._rankers: list[ScaledFeature] = []
         self._outputs: list[Output] = []
-        defaults = (0, 1) if self.default_rank == "learned" else (int(self.default_rank),)
+        learned = self.default_rank == "learned"
+        defaults = (0.0, 1.0) if learned else (float(self.default_rank),)
         tasks = [lambda j=j: instances.column(j, rows) for j in range(instances.n_features)]
         for j, raw in enumerate(run_all(training.threads, tasks)):
             values = raw.astype(np.float64)
@@ -52,8 +59,8 @@ class FeatureLearner(WeakLearner):
             if not low < high:
                 continue
             for default in defaults if len(ranked) < len(values) else defaults[:1]:
-                self._rankers.append(ScaledFeature(j, low, high, float(default)))
-                alone = ScaledFeature(0, low, high, float(default))
+                self._rankers.append(ScaledFeature(j, low, high, default))
+                alone = ScaledFeature(0, low, high, default)
                 self._outputs.append(alone.scores(values[:, None]))
         return None
 
@@ -61,17 +68,22 @@ class FeatureLearner(WeakLearner):
         return float(ranked.min()), float(ranked.max())
 
     def propose(self, potentials: Potentials) -> Candidate | None:
-        """Return the feature with the largest slope."""
+        """Return the feature with the largest slope, or the smallest Z."""
         if not self._rankers:
             return None
         n = len(self._outputs[0])
         pi = potentials.pi[:n] * potentials.scale
         # (not np.dot: BLAS adds in an order that depends on its threads, and waits for them)
         slope = np.array([(pi * output).sum() for output in self._outputs])
-        criterion = np.abs(slope) if self.choice == "steepest" else np.maximum(slope, 0.0)
-        for at in range(len(slope)):
-            if criterion[at] > 0.0 and not self._admissible(at, float(slope[at]), potentials):
+        positive = self.choice == "steepest_positive"
+        criterion = np.maximum(slope, 0.0) if positive else np.abs(slope)
+        for at in np.flatnonzero(criterion > 0.0).tolist():
+            if not self._admissible(at, float(slope[at]), potentials):
                 criterion[at] = 0.0
+            elif self.choice == "largest_drop":
+                worth = criterion[at] > NOISE
+                candidate = self._candidate(at, float(slope[at]))
+                criterion[at] = largest_drop(candidate, potentials) if worth else 0.0
         best = first_best(criterion, slope)
         return None if best is None else self._candidate(best, float(slope[best]))
 

@@ -29,6 +29,7 @@ from crucial.errors import (
     NotRankedError,
     ParameterError,
 )
+from crucial.weak.stumps import StumpLearner
 
 X = np.array([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0], [4.0, 1.0]])
 Y = np.array([0, 1, 1, 2])
@@ -410,7 +411,17 @@ BAD_PARAMETERS = [
     ),
     ({"weak": object()}, "'weak' .* prepare, propose and accept"),
     ({"weak": "feature", "step": "exact"}, "step='exact' needs weak rankers of 0 and 1"),
-    ({"weak": "feature", "choice": "largest_drop"}, "choice='largest_drop' needs weak='stump'"),
+    (
+        {"weak": StumpLearner(), "choice": "largest_drop"},
+        "choice='largest_drop' needs weak='stump', 'feature' or 'column'",
+    ),
+    ({"default_rank": 0.5}, "one of 'learned', 0, 1 with weak='stump'.*weak='feature' takes any"),
+    ({"default_rank": "best"}, "'default_rank' .* must be 'learned' or a finite number"),
+    ({"weak": "feature", "default_rank": nan}, "must be 'learned' or a finite number"),
+    (
+        {"weak": "feature", "default_rank": -1},
+        r"'learned' or in \[0, 1\] with step='bound'.*step='numeric', takes any number",
+    ),
     ({"monotone_constraints": [1]}, "one of -1, 0, 1 for each of the 2 features"),
     ({"monotone_constraints": [1, 2]}, "one of -1, 0, 1"),
     ({"monotone_constraints": [1, 0.5]}, "one of -1, 0, 1"),

@@ -252,7 +252,12 @@ HOSTILE = [
     ('"rounds":[', '"rounds":[[],', "Expected `object`"),
     ('"rounds":[', '"rounds":[null,', "Expected `object`"),
     (STUMP, '{"kind":"scaled","feature":0,"low":1,"high":1,"default":0}', "greater than low"),
-    (STUMP, '{"kind":"scaled","feature":0,"low":0,"high":1,"default":2}', "in [0, 1]"),
+    (STUMP, '{"kind":"scaled","feature":0,"low":0,"high":1,"default":1e400}', "default"),
+    (
+        STUMP,
+        '{"kind":"scaled","feature":0,"low":0,"high":1,"default":1e308}',
+        "absolute sum of at most",
+    ),
     (STUMP, '{"kind":"presence","feature":0,"default":7}', "must be 0 or 1"),
     (STUMP, '{"kind":"presence","feature":9,"default":0}', "features 0 to 1"),
 ]

@@ -1,0 +1,102 @@
+"""Z along a weak ranker of any scores, and where it is smallest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.weak.base import Candidate
+from crucial.weak.drops import SNAP
+
+__all__ = ["Derivatives", "largest_drop", "log_z_along", "newton_root"]
+
+# Beyond this a step has no finite optimum: its wrong pairs weigh less than what is 0.
+_FAR = -0.5 * math.log(SNAP)
+# Slopes of ln Z below this are treated as zero.
+_FLAT = 1e-15
+# Steps of alpha that change Z by less than rounding.
+_CLOSE = 1e-8
+
+#: ``ln Z(alpha)`` with its first and second derivative, as a function.
+Derivatives: TypeAlias = Callable[[float], tuple[float, float, float]]
+
+
+def log_z_along(candidate: Candidate, potentials: Potentials) -> Derivatives:
+    """Return ``ln Z(alpha)`` of a candidate with its derivatives."""
+    trial, h = exponential_pairs(potentials).fork(), candidate.output
+    spare = np.zeros_like(potentials.pi)
+    start = trial.potentials(spare)[1]
+    reached = 0.0
+
+    def derivatives(alpha: float) -> tuple[float, float, float]:
+        nonlocal reached
+        trial.advance(h, alpha - reached)
+        reached = alpha
+        log_z = trial.potentials(spare)[1] - start
+        mean, square = trial.moments(h)
+        return log_z, -mean, max(square - mean * mean, 0.0)
+
+    return derivatives
+
+
+def newton_root(
+    slope_at: Callable[[float], tuple[float, float]], tolerance: float = 1e-15
+) -> float | None:
+    """Return the zero of a rising function; None if there is none near.
+
+    Parameters
+    ----------
+    slope_at : function
+        Returns the value and its derivative.
+    tolerance : float
+        The search stops at a smaller step.
+
+    Examples
+    --------
+    >>> round(newton_root(lambda x: (math.exp(x) - 2.0, math.exp(x))), 10)
+    0.6931471806
+    """
+    low, high = -math.inf, math.inf
+    alpha = 0.0
+    for _ in range(200):
+        slope, curvature = slope_at(alpha)
+        if abs(slope) <= _FLAT:
+            return alpha
+        if slope > 0:
+            high = alpha
+        else:
+            low = alpha
+        step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
+        if abs(step) <= tolerance * max(1.0, abs(alpha)):
+            return alpha
+        proposal = alpha + max(-2.0, min(2.0, step))
+        if not low < proposal < high:
+            proposal = (low + high) / 2
+        if abs(proposal) > _FAR:
+            return None
+        if proposal in (low, high):
+            return proposal
+        alpha = proposal
+    return alpha
+
+
+def largest_drop(candidate: Candidate, potentials: Potentials) -> float:
+    """Return ``1 - Z`` at the best weight of a candidate, for scores of any size.
+
+    For a {0, 1} ranker in closed form, ``(sqrt(W+) - sqrt(W-))^2``; otherwise by Newton's method
+    (method 1 of Freund et al. 2003, section 3.2). A ranker whose best weight is infinite counts
+    with a large one.
+    """
+    if candidate.output.dtype == np.uint8:
+        weights = exponential_pairs(potentials).binary_weights(candidate.output)
+        right, wrong = (0.0 if one < SNAP else one for one in weights)
+        return (math.sqrt(right) - math.sqrt(wrong)) ** 2
+    derivatives = log_z_along(candidate, potentials)
+    alpha = newton_root(lambda at: derivatives(at)[1:], _CLOSE)
+    if alpha is None:
+        alpha = math.copysign(_FAR, candidate.slope)
+    return -math.expm1(min(derivatives(alpha)[0], 0.0))
