@@ -135,7 +135,7 @@ class WeakRankers(Stumps):
     )
 
     default_rank: str | float = parameter(
-        either(one_of("learned"), _NUMBER),
+        either(one_of("learned", 0, 1), _NUMBER),
         "Score of a weak ranker where its feature abstains (``q_def``): 0, 1, or the better of "
         'both. With ``weak="feature"`` or ``"column"`` any number in [0, 1]; with '
         '``step="numeric"`` any number at all.',

@@ -416,8 +416,8 @@ BAD_PARAMETERS = [
         "choice='largest_drop' needs weak='stump', 'feature' or 'column'",
     ),
     ({"default_rank": 0.5}, "one of 'learned', 0, 1 with weak='stump'.*weak='feature' takes any"),
-    ({"default_rank": "best"}, "'default_rank' .* must be 'learned' or a finite number"),
-    ({"weak": "feature", "default_rank": nan}, "must be 'learned' or a finite number"),
+    ({"default_rank": "best"}, "'default_rank' .* must be 'learned', 0, 1 or a finite number"),
+    ({"weak": "feature", "default_rank": nan}, "must be 'learned', 0, 1 or a finite number"),
     (
         {"weak": "feature", "default_rank": -1},
         r"'learned' or in \[0, 1\] with step='bound'.*step='numeric', takes any number",
