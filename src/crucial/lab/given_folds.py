@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import vstack
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import open_bytes
@@ -26,17 +27,33 @@ _PARTS = {
     "valid": ("vali", "valid", "validation", "validationset", "dev"),
     "test": ("test", "testset"),
 }
+#: Names of parts that take turns to train, validate and test.
+_NUMBERED = re.compile(r"(?:s|part|fold)[-_]?(\d+)")
 _ENDINGS = re.compile(r"\.(txt|svm|svmlight|libsvm|letor|csv|tsv|tab|parquet|pq|gz)$")
 
 
 @dataclass(frozen=True)
 class FoldFiles:
-    """The files of one fold."""
+    """The files of one fold.
+
+    Attributes
+    ----------
+    name : str
+    train, valid, test : str
+    more_train : tuple of str
+        Further files to train on, where folds are made of numbered parts.
+    """
 
     name: str
     train: str
     valid: str
     test: str
+    more_train: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """All files: those to train on, then the ones to validate and to test."""
+        return [self.train, *self.more_train, self.valid, self.test]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +84,17 @@ class FoldTask:
     def parts(self, split: Split) -> Parts:
         """Read the files of a fold, with the same columns in all."""
         files = self.files_of(split)
-        paths = [files.train, files.valid, files.test]
+        paths = files.paths
         options = dict(self.options)
         sizes = options.pop("group_sizes", None)
         every = None if sizes is None else [sizes] * len(paths)
         read = read_alike(paths, group_sizes=every, **options)
-        train, valid, test = (_part(path, data) for path, data in zip(paths, read))
-        kinds = {one.qid is None for one in (train, valid, test)}
+        *training, valid, test = (_part(path, data) for path, data in zip(paths, read))
+        kinds = {one.qid is None for one in (*training, valid, test)}
         if len(kinds) > 1:
             bare = next(p for p, d in zip(paths, read) if d.qid is None)
             raise FileError(bare, f"its rows have no query ids; other files of {files.name} do.")
+        train = _joined(training)
         _refuse_leak(files, train, valid, test)
         return Parts(train, valid, test)
 
@@ -84,7 +102,7 @@ class FoldTask:
         """Return a hash of all files."""
         found = hashlib.blake2b(repr(sorted(self.options.items())).encode(), digest_size=16)
         for fold in self.folds:
-            for path in (fold.train, fold.valid, fold.test):
+            for path in fold.paths:
                 with open_bytes(path) as source:
                     while part := source.read(1 << 20):
                         found.update(part)
@@ -98,10 +116,14 @@ class FoldTask:
 def read_folds(folder: PathLike, name: str | None = None, **options: Any) -> FoldTask:
     """Find the folds in a folder as LETOR's: ``Fold1/train.txt, vali.txt, test.txt`` and so on.
 
+    A folder of numbered parts, ``S1.txt, S2.txt, ...``, is made into as many folds by LETOR's rule:
+    fold i is tested on the part before part i, validated on the one before that, and trained on
+    the others. With five parts, fold 1 has S1 to S3 to train, S4 to validate and S5 to test.
+
     Parameters
     ----------
     folder : str or path
-        Has one folder per fold, or the three files of a single fold.
+        Has one folder per fold, the three files of a single fold, or at least three parts.
     name : str, optional
         Name of the task; the folder's by default.
     **options
@@ -120,12 +142,12 @@ def read_folds(folder: PathLike, name: str | None = None, **options: Any) -> Fol
     if not folders and _has_part(top):
         folds = [_find_files(top, os.path.basename(os.path.normpath(top)))]
     else:
-        folds = [_find_files(one.path, one.name) for one in folders]
+        folds = [_find_files(one.path, one.name) for one in folders] or _rotated(top)
     if not folds:
         raise FileError(
             top,
             "there are no folds in this folder; expected Fold1, Fold2, ... with the files train, "
-            "vali and test (.txt, .csv, .parquet, .gz) in each.",
+            "vali and test (.txt, .csv, .parquet, .gz) in each, or the parts S1, S2, ... as files.",
         )
     return FoldTask(name or os.path.basename(os.path.normpath(top)), tuple(folds), options)
 
@@ -167,7 +189,50 @@ def _find_files(folder: str, name: str) -> FoldFiles:
             both = " and ".join(os.path.basename(one) for one in paths[:2])
             raise FileError(folder, f"this fold has two files for the same part: {both}.")
         chosen[part] = paths[0]
-    return FoldFiles(name, **chosen)
+    return FoldFiles(name, chosen["train"], chosen["valid"], chosen["test"])
+
+
+def _rotated(folder: str) -> list[FoldFiles]:
+    """Return the folds of numbered parts, each trained, validated and tested on in turn."""
+    parts: dict[int, str] = {}
+    for one in os.scandir(folder):
+        found = _NUMBERED.fullmatch(_stem(one.name))
+        if one.is_file() and found:
+            number = int(found[1])
+            if number in parts:
+                both = " and ".join(sorted((os.path.basename(parts[number]), one.name)))
+                raise FileError(folder, f"two files are part {number}: {both}.")
+            parts[number] = one.path
+    numbers = sorted(parts)
+    if not numbers:
+        return []
+    if len(numbers) < 3 or numbers != list(range(1, len(numbers) + 1)):
+        raise FileError(
+            folder,
+            "folds of parts need at least three, numbered from 1 without a gap; found "
+            f"{', '.join(os.path.basename(parts[number]) for number in numbers)}.",
+        )
+    folds = []
+    for k in range(len(numbers)):
+        turn = [parts[number] for number in numbers[k:] + numbers[:k]]
+        *train, valid, test = turn
+        folds.append(FoldFiles(f"Fold{k + 1}", train[0], valid, test, tuple(train[1:])))
+    return folds
+
+
+def _joined(parts: list[Part]) -> Part:
+    """Return the rows of several files as one part."""
+    if len(parts) == 1:
+        return parts[0]
+    tables = [part.X for part in parts]
+    X = vstack(tables, "csr") if hasattr(tables[0], "tocsr") else np.concatenate(tables)
+    qid = None
+    if parts[0].qid is not None:
+        ids = [part.qid for part in parts if part.qid is not None]
+        if len({one.dtype.kind for one in ids}) > 1:
+            ids = [one.astype(str).astype(object) for one in ids]
+        qid = np.concatenate(ids)
+    return Part.of(X, np.concatenate([part.y for part in parts]), qid)
 
 
 def _part(path: str, data: Dataset) -> Part:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crucial.errors import MissingExtraError
+from crucial.studies.drawing import new_figure, save_figure
 
 if TYPE_CHECKING:
     from crucial.studies.films import Point
@@ -49,17 +49,8 @@ def draw(
     folder: str,
 ) -> Path:
     """Draw four panels with one line per ranker as a PNG in the folder; return its path."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError(
-            "figures need matplotlib, which is not installed: pip install 'crucial[plots]'."
-        ) from error
-    figure = Figure(figsize=(10, 7), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(2, 2)
-    for panel, measure in zip(panels.ravel(), measures):
+    figure, panels = new_figure(2, 2, (10, 7))
+    for panel, measure in zip(panels, measures):
         for name in rankers:
             values = [point.mean(name, measure) for point in points]
             dashed = "--" if name == "random" else "-"
@@ -67,10 +58,7 @@ def draw(
         panel.set_title(measure)
         panel.set_xlabel(varied)
     figure.suptitle(title)
-    handles, labels = panels[0, 0].get_legend_handles_labels()
+    handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center")
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    path = place / f"{title.split(':')[0].lower().replace(' ', '_')}.png"
-    figure.savefig(path, dpi=120)
-    return path
+    name = title.split(":")[0].lower().replace(" ", "_")
+    return save_figure(figure, Path(folder) / f"{name}.png")

@@ -2,6 +2,7 @@
 
 ``python -m crucial.studies.strict_order FOLDER`` where FOLDER is MQ2008-list of LETOR 4.0, with its
 five folds; without FOLDER, on real data that come with scikit-learn, which are not theirs.
+``--plot FILE`` also draws figure 8, NDCG at 1 to 10.
 
 DiffRank, BL-FeatureRank, FeatureRank, ListMLE, SVM-map and RankCosine are their six; RankBoost and
 LightGBM are added. Rounds, and the ridge of ListMLE and SVM-map, are chosen by the Kendall distance
@@ -14,6 +15,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -28,8 +30,9 @@ from crucial.studies.common import (
     run_study,
     write,
 )
+from crucial.studies.drawing import new_figure, save_figure
 from crucial.studies.strict_lists import SUBSTITUTES, heights, read_strict_folds
-from crucial.types import Floats, TableLike, VectorLike
+from crucial.types import Floats, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
     from crucial.lab.adapter import Estimator
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from crucial.lab.peers import LightGBMPeer
     from crucial.lab.tasks import TaskLike
 
-__all__ = ["Graded", "main", "print_tables", "rankers", "run"]
+__all__ = ["Graded", "draw", "main", "print_tables", "rankers", "run"]
 
 # Table 1: Kendall distance and top-10 persistence; table 2: NDCG at 1 to 10.
 PUBLISHED: dict[str, tuple[float, float]] = {
@@ -180,6 +183,24 @@ def print_tables(found: ExperimentResult, write: Write = write) -> None:
     write(f"\n{found.ranks('kendall', 'query')}")
 
 
+def draw(found: ExperimentResult, path: PathLike) -> Path:
+    """Draw figure 8 of the paper, NDCG at 1 to 10 of every system, to a file; return its path.
+
+    The lines of the paper, on MQ2008-list, are dashed.
+    """
+    failed = {one["ranker"] for one in found.failures}
+    figure, (panel,) = new_figure(size=(8.0, 5.0))
+    for name in (name for name in found.rankers if name not in failed):
+        ours = [found.value(measure, name, "query") for measure in NDCG]
+        (line,) = panel.plot(range(1, 11), ours, marker="o", label=name)
+        if name in PUBLISHED_NDCG:
+            panel.plot(range(1, 11), PUBLISHED_NDCG[name], "--", color=line.get_color(), alpha=0.5)
+    panel.set_xlabel("k (dashed: the paper's)")
+    panel.set_ylabel("NDCG@k")
+    figure.legend(loc="outside right center")
+    return save_figure(figure, path)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study and print its tables."""
     parser = new_parser(
@@ -198,6 +219,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--intervals", type=int, default=8, help="K of quasi-KNN")
     parser.add_argument(
         "--relevant", type=int, default=10, help="first positions that SVM-map is to find"
+    )
+    parser.add_argument(
+        "--plot", help="file to draw figure 8 to: NDCG at 1 to 10; needs matplotlib"
     )
     parser.add_argument("--only", nargs="+", metavar="SYSTEM", help="these systems only")
     add_experiment_options(parser, seed="deals substitutes into folds")
@@ -220,11 +244,14 @@ def _study(options: argparse.Namespace) -> None:
     if options.only:
         systems = {name: lookup(systems, name, "system") for name in options.only}
     settings = (options.folder, options.jobs, options.seed)
+
+    def show(found: ExperimentResult, write: Write) -> None:
+        print_tables(found, write)
+        if options.plot:
+            write(f"drawn: {draw(found, options.plot)}")
+
     print_experiment(
-        lambda: run(task, systems, *settings),
-        print_tables,
-        "Strictly ordered lists",
-        options.report,
+        lambda: run(task, systems, *settings), show, "Strictly ordered lists", options.report
     )
 
 
