@@ -35,6 +35,7 @@ from crucial.estimators.logistic import LogisticRanker as LogisticRanker
 from crucial.estimators.pnorm_push import PNormPush as PNormPush
 from crucial.estimators.rank_cosine import RankCosine as RankCosine
 from crucial.estimators.rank_over import RankOver as RankOver
+from crucial.estimators.rank_rls import RankRLS as RankRLS
 from crucial.estimators.rankboost import RankBoost as RankBoost
 from crucial.estimators.rankboost_plus import RankBoostPlus as RankBoostPlus
 from crucial.estimators.ranking_forest import RankingForest as RankingForest

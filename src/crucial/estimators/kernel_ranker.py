@@ -125,10 +125,12 @@ class KernelMachine(Ranker[FrozenModel]):
         summary = self._summary(figures, feedback, data.with_qid)
         self._set_model(seen.model(weights, data.instances, summary), data.with_qid)
 
-    def _set_figures(self, value: float, gap: float, n_iter: int) -> dict[str, float]:
-        """Keep and return how far a solver got; warn if that is not within ``tol``."""
+    def _set_figures(
+        self, value: float, gap: float, n_iter: int, enough: float
+    ) -> dict[str, float]:
+        """Keep and return how far a solver got; warn if the gap is not small enough."""
         self.objective_, self.gap_, self.n_iter_ = value, gap, max(1, n_iter)
-        if gap > self.tol:
+        if gap > enough:
             warn_caller(
                 f"{n_iter} steps left the objective up to {gap:.2g} above its minimum; raise "
                 "max_iter, l2 or tol.",

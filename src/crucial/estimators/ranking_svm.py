@@ -158,6 +158,6 @@ class RankingSVM(KernelMachine):
             found = minimise_hinge(hinges, *rules)
         else:
             found = truncated_newton(SquaredHinge(hinges), *rules)
-        figures = self._set_figures(found.value, found.gap, found.n_iter)
+        figures = self._set_figures(found.value, found.gap, found.n_iter, self.tol)
         self._set_solution(data, feedback, seen, found.weights, figures)
         return self

@@ -20,6 +20,7 @@ RANKERS: dict[str, str] = {
     "infinite-push": "crucial.estimators.infinite_push:InfinitePush",
     "listmle": "crucial.estimators.list_mle:ListMLE",
     "rankcosine": "crucial.estimators.rank_cosine:RankCosine",
+    "rankrls": "crucial.estimators.rank_rls:RankRLS",
     "ranking-svm": "crucial.estimators.ranking_svm:RankingSVM",
     "rankover": "crucial.estimators.rank_over:RankOver",
     "svm-map": "crucial.estimators.svm_map:SVMMap",

@@ -26,7 +26,7 @@ from crucial.feedback.states import PairState
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, Ints, VectorLike
 
-__all__ = ["LabelFeedback", "QueryWeight", "check_labels", "check_weights"]
+__all__ = ["LabelFeedback", "QueryWeight", "check_labels", "check_weights", "query_factors"]
 
 #: One weight per row, constant inside a query, or one per query id.
 QueryWeight: TypeAlias = VectorLike | Mapping[Any, float]
@@ -146,7 +146,7 @@ class LabelFeedback(Feedback):
         if groups.n_rows != self.n_rows:
             raise DataError(f"y has {self.n_rows} rows, and groups were made for {groups.n_rows}.")
         weights = check_weights(weight, self.n_rows)
-        factor = _factors(query_weight, groups)
+        factor = query_factors(query_weight, groups)
         keep = _kept(weights, factor, groups)
         layout = Layout.of(labels, groups, keep)
         self.rows = layout.rows
@@ -243,7 +243,7 @@ class LabelFeedback(Feedback):
         return LabelMargins(self._labelled, scores, threads)
 
 
-def _factors(query_weight: QueryWeight | None, groups: Groups) -> Floats | None:
+def query_factors(query_weight: QueryWeight | None, groups: Groups) -> Floats | None:
     """Return the weight of every query, or None where all weigh the same."""
     if query_weight is None:
         return None

@@ -13,9 +13,10 @@ solver                  a loss has                                     rankers
 `cutting_planes`        a plane below it at any scores (`PlaneLoss`)   SVMMap
 `truncated_newton`      gradient and curvature (`CurvedLoss`)          RankingSVM, squared hinge
 `bundle`                hinges of pairs (`Hinges`)                     RankingSVM, hinge
+`least_squares`         differences of labels (`Centring`)             RankRLS
 ======================  =============================================  ===========================
 
-The last two take a `Space` instead of columns, so that kernels are solved alike;
+`truncated_newton` and `bundle` take a `Space` instead of columns, so that kernels are solved alike;
 `representations` makes it of the rows, and a model of the weights found.
 
 RankCosine adds one column per round instead (`cosine.add_features`).

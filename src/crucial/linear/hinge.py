@@ -62,8 +62,8 @@ class LabelHinges:
     >>> from crucial.feedback.labels import LabelFeedback
     >>> feedback = LabelFeedback([0, 1, 2])
     >>> hinges = LabelHinges(feedback.labelled(), feedback.n_pairs, "sign", 1)
-    >>> hinges.hinge(np.array([0.0, 0.5, 2.0]))[0]  # (of three pairs one falls short, by 1/2)
-    0.16666666666666666
+    >>> round(hinges.hinge(np.array([0.0, 0.5, 2.0]))[0], 6)  # (one of three falls short, by 1/2)
+    0.166667
     """
 
     def __init__(self, rows: LabelledRows, n_pairs: int, margin: str, threads: int) -> None:

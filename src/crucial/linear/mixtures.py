@@ -25,8 +25,8 @@ def best_mixture(gram: Floats, heights: Floats, start: Floats) -> Floats:
 
     Examples
     --------
-    >>> best_mixture(np.eye(2), np.array([0.0, 0.5]), np.array([1.0, 0.0])).tolist()
-    [0.25, 0.75]
+    >>> best_mixture(np.eye(2), np.array([0.0, 0.5]), np.array([1.0, 0.0])).round(9)
+    array([0.25, 0.75])
     """
     z = start.copy()
     used = z > 0.0

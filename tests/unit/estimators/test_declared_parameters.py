@@ -39,6 +39,7 @@ POSITIONAL = {
     "RankBoost": ["n_estimators", "learning_rate"],
     "RankBoostPlus": ["n_estimators", "learning_rate"],
     "RankCosine": ["n_estimators"],
+    "RankRLS": ["l2"],
     "RankingClassifier": ["ranker"],
     "RankingSVM": ["l2"],
     "SVMMap": ["l2"],

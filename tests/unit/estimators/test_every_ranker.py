@@ -30,6 +30,7 @@ FROM_PAIRS = {
     "pnorm-push",
     "logistic",
     "ranking-svm",
+    "rankrls",
 }
 NAMES = sorted(RANKERS)
 WITH_QUERIES = sorted(set(RANKERS) - WITHOUT_QUERIES)

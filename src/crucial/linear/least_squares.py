@@ -1,0 +1,106 @@
+"""Solve RankRLS: normal equations, a kernel's equations, or conjugate gradients.
+
+With ``lambda = l2 / 2`` and N the weight of all pairs, RankRLS minimises ::
+
+    (1 / N) sum_q c_q sum_{i < j in q} ((f_i - f_j) - (y_i - y_j))^2 + lambda |f|^2
+
+(Pahikkala et al. 2009), which linear f solve by ``(X'LX / N + lambda I) w = X'Ly / N``, and
+kernel expansions by ``(C'KC / N + lambda I) a~ = C'y / N`` with ``a = C a~``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback
+from crucial.feedback.differences import DifferenceFeedback
+from crucial.linear.differences import Centring, DifferenceLoss, differences_of
+from crucial.linear.solution import Solution
+from crucial.linear.spaces import KernelSpace, Space
+from crucial.linear.truncated_newton import truncated_newton
+from crucial.types import Floats
+
+__all__ = ["NormalEquations", "conjugate_gradients", "solve_kernel"]
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """The objective as a quadratic form of the weights, without the ridge.
+
+    Attributes
+    ----------
+    gram : array of shape (n_columns, n_columns)
+        ``X'LX``.
+    right : array of shape (n_columns,)
+        ``X'Ly``.
+    square : float
+        ``y'Ly``.
+    whole : float
+        N, the weight of all pairs.
+    """
+
+    gram: Floats
+    right: Floats
+    square: float
+    whole: float
+
+    @classmethod
+    def of_columns(
+        cls, matrix: Floats, centring: Centring, feedback: DifferenceFeedback
+    ) -> NormalEquations:
+        """Return the equations of columns that are in memory."""
+        centred, target = centring.factor(matrix), centring.factor(feedback.labels)
+        square = float(np.dot(target, target))
+        return cls(centred.T @ centred, centred.T @ target, square, feedback.whole)
+
+    def solve(self, l2: float) -> Solution:
+        """Return the minimum with a ridge; its gap is what rounding left."""
+        ridge, n = 0.5 * l2, len(self.right)
+        system = self.gram / self.whole + ridge * np.eye(n)
+        right = self.right / self.whole
+        w = cho_solve(cho_factor(system), right) if n else np.zeros(0)
+        value = self.square / self.whole + float(np.dot(w, system @ w - 2.0 * right))
+        slope = 2.0 * (system @ w - right)
+        return Solution(w, max(0.0, value), float(np.dot(slope, slope)) / (2.0 * l2), 1)
+
+
+def solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
+    """Return the coefficients of rows that minimise the objective; they sum to 0 in a query."""
+    centring = Centring(feedback)
+    centred = centring.factor(centring.factor(gram).T)
+    centred /= feedback.whole
+    centred[np.diag_indices_from(centred)] += 0.5 * l2
+    try:
+        factored = cho_factor(centred, overwrite_a=True)
+    except LinAlgError:
+        raise DataError(
+            "the kernel is not positive semidefinite.",
+            remedy="Use another kernel, add a constant to its diagonal, or raise l2.",
+            parameter="kernel",
+        ) from None
+    target = centring.factor(feedback.labels) / feedback.whole
+    coefficients = centring.back(cho_solve(factored, target))
+    space = KernelSpace(gram)
+    scores = space.scores(coefficients)
+    loss, by_score = DifferenceLoss(feedback)(scores)
+    length = space.dot(coefficients, coefficients, scores)
+    slope = by_score + l2 * coefficients
+    rest = max(0.0, space.dot(slope, slope, space.scores(slope)))
+    return Solution(coefficients, loss + 0.5 * l2 * length, rest / (2.0 * l2), 1)
+
+
+def conjugate_gradients(
+    feedback: Feedback, space: Space, l2: float, tol: float, max_iter: int
+) -> tuple[Solution, float]:
+    """Return the minimum up to a share ``tol`` of the loss of equal scores, and what that is.
+
+    For sparse columns and explicit pairs: no product of columns with columns is made.
+    """
+    loss = differences_of(feedback)
+    enough = tol * loss(np.zeros(len(feedback.rows)))[0]
+    found = truncated_newton(loss, space, l2, enough, max_iter)
+    return Solution(found.weights, found.value, found.gap, found.n_iter), enough

@@ -1,0 +1,205 @@
+"""Cross-validation of RankRLS in closed form, and its path of ridges, by one decomposition.
+
+RankRLS is a ridge regression of centred rows: with ``L = C C'``, centred columns ``X~ = C'X`` (or
+``K~ = C'KC``) and labels ``y~ = C'y`` it minimises ``|y~ - X~ w|^2 + M |w|^2`` with M the ridge
+times the weight of all pairs. With ``X~'X~ = V diag(e) V'`` and ``T = X~ V``, ::
+
+    theta = T'y~ / (e + M),     fitted = T theta,     H = T diag(1 / (e + M)) T'
+
+for every M. A kernel has ``T = U sqrt(e)`` for ``K~ = U diag(e) U'``. What a fit without the rows
+of a block predicts for them is short of the labels by ``(I - H_bb)^-1 (y~ - fitted)_b``, which
+leaves a query out at once (Pahikkala et al. 2009). Leaving out a pair changes the size of its query
+and so all of its centred rows. But a query given all others is a ridge regression with an intercept
+again, whose kernel is the part of ``(I - H_bb)^-1`` beyond I, and of which any two rows are left
+out by a 2 x 2 system: O(n^2) for all pairs of a query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from crucial.errors import DataError
+from crucial.feedback.differences import DifferenceFeedback
+from crucial.linear.differences import Centring
+from crucial.types import Floats
+
+__all__ = ["Decomposition", "LeftOut"]
+
+#: Rows of a query of which all pairs can be left out.
+MAX_PAIR_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Centred rows in the directions of their decomposition.
+
+    Attributes
+    ----------
+    rows : array of shape (n_rows, n_directions)
+        T.
+    values : array of shape (n_directions,)
+        e, the squared lengths of the directions.
+    directions : array of shape (n_columns, n_directions)
+        V: weights of columns are ``V theta``.
+    labels : array of shape (n_rows,)
+        y~.
+    """
+
+    rows: Floats
+    values: Floats
+    directions: Floats
+    labels: Floats
+
+    @classmethod
+    def of_columns(cls, matrix: Floats, centring: Centring, labels: Floats) -> Decomposition:
+        """Decompose columns."""
+        centred = centring.factor(matrix)
+        values, directions = np.linalg.eigh(centred.T @ centred)
+        values = np.maximum(values, 0.0)
+        return cls(centred @ directions, values, directions, centring.factor(labels))
+
+    @classmethod
+    def of_kernel(cls, gram: Floats, centring: Centring, labels: Floats) -> Decomposition:
+        """Decompose a kernel; its directions give coefficients of rows."""
+        centred = centring.factor(centring.factor(gram).T)
+        values, vectors = np.linalg.eigh(0.5 * (centred + centred.T))
+        largest = float(values.max(initial=0.0))
+        if values.min(initial=0.0) < -1e-8 * max(largest, 1e-300):
+            raise DataError(
+                "the kernel is not positive semidefinite: among its eigenvalues is "
+                f"{values.min():.3g}.",
+                remedy="Use another kernel, or add a constant to its diagonal.",
+                parameter="kernel",
+            )
+        kept = values > 1e-15 * largest
+        values, vectors = values[kept], vectors[:, kept]
+        lengths = np.sqrt(values)
+        # (the coefficients of direction k are C u_k / sqrt(e_k))
+        directions = centring.back(vectors) / lengths
+        return cls(vectors * lengths, values, directions, centring.factor(labels))
+
+    def theta(self, ridge: float) -> Floats:
+        """Return the weights of the directions for one M."""
+        pulled: Floats = (self.rows.T @ self.labels) / (self.values + ridge)
+        return pulled
+
+
+class LeftOut:
+    """What RankRLS predicts for rows that it did not learn from.
+
+    Parameters
+    ----------
+    feedback : DifferenceFeedback
+    decomposition : Decomposition
+    balanced : bool
+        Whether all queries weigh the same.
+    """
+
+    def __init__(
+        self, feedback: DifferenceFeedback, decomposition: Decomposition, balanced: bool
+    ) -> None:
+        self._feedback, self._parts, self._balanced = feedback, decomposition, balanced
+        self._centring = Centring(feedback)
+        self._pulled = decomposition.rows.T @ decomposition.labels
+
+    def queries(self, l2: float) -> Floats:
+        """Return the scores of every row by a ranker that did not see its query.
+
+        Those of a query are centred: only their differences mean anything.
+        """
+        out = np.zeros(len(self._feedback.labels))
+        for q, (a, b) in enumerate(pairwise(self._feedback.starts.tolist())):
+            rest = self._feedback.whole - self._feedback.coefficient[q] * self._feedback.pairs[q]
+            if self._feedback.n_queries == 1 or not rest > 0:
+                continue
+            found = self._without(a, b, 0.5 * l2 * rest)
+            out[a:b] = found / self._centring.scale[a:b]
+        return out
+
+    def _without(self, a: int, b: int, ridge: float) -> Floats:
+        """Return the centred predictions for rows ``a:b`` of a fit without them."""
+        own, labels = self._parts.rows[a:b], self._parts.labels[a:b]
+        damped = self._parts.values + ridge
+        if b - a > len(damped):
+            system = np.diag(damped) - own.T @ own
+            return np.asarray(own @ np.linalg.solve(system, self._pulled - own.T @ labels))
+        hat = (own / damped) @ own.T
+        error = labels - own @ (self._pulled / damped)
+        return np.asarray(labels - np.linalg.solve(np.eye(b - a) - hat, error))
+
+    def pairs(self, l2: float) -> tuple[float, Floats]:
+        """Return the share of pairs in the right order, each by a ranker that saw neither row.
+
+        A tie counts half. Also returns the share of every query; NaN where all labels are equal.
+        """
+        feedback = self._feedback
+        if feedback.weight is not None and np.ptp(feedback.weight) > 0:
+            raise DataError(
+                "leave_pair_out takes no sample_weight: without two rows of different weights "
+                "every pair would be another problem.",
+                remedy="Repeat rows instead, or use leave_query_out.",
+            )
+        right, count = np.zeros(feedback.n_queries), np.zeros(feedback.n_queries)
+        for q, (a, b) in enumerate(pairwise(feedback.starts.tolist())):
+            y = feedback.labels[a:b]
+            above = y[:, None] > y
+            if not above.any():
+                continue
+            if b - a > MAX_PAIR_ROWS:
+                raise DataError(
+                    f"leave_pair_out needs memory for all pairs of a query, and one has {b - a:,} "
+                    f"rows; up to {MAX_PAIR_ROWS:,} work.",
+                    remedy="Use leave_query_out.",
+                )
+            margin = self.margins(q, l2)[above]
+            right[q] = float((margin > 0).sum() + 0.5 * (margin == 0).sum())
+            count[q] = float(above.sum())
+        some = count > 0
+        shares = np.full(feedback.n_queries, np.nan)
+        shares[some] = right[some] / count[some]
+        if self._balanced:
+            return float(np.mean(shares[some])), shares
+        return float(right.sum() / count.sum()), shares
+
+    def margins(self, query: int, l2: float) -> Floats:
+        """Return ``f_i - f_j`` of all rows of a query, of a fit without i and j: O(n^2)."""
+        feedback = self._feedback
+        a, b = feedback.starts[query : query + 2].tolist()
+        n, y = b - a, feedback.labels[a:b]
+        u = 1.0 if feedback.weight is None else float(feedback.weight[a])
+        c = float(feedback.coefficient[query])
+        # The query without two of its rows, and the weight of all pairs then.
+        left, left_pairs = (n - 2) * u, _pairs_of(n - 2, u)
+        c_left = c * feedback.pairs[query] / left_pairs if self._balanced and left_pairs else c
+        others = feedback.whole - c * feedback.pairs[query]
+        if feedback.n_queries == 1:
+            others = 0.0
+        ridge = 0.5 * l2 * (others + c_left * left_pairs)
+        if not ridge > 0:
+            return np.zeros((n, n))
+        scale = self._centring.scale[a:b]
+        outside = self._without(a, b, ridge) / scale if others > 0 else np.zeros(n)
+        if n <= 3:
+            return np.asarray(outside[:, None] - outside)
+        own = self._parts.rows[a:b]
+        hat = (own / (self._parts.values + ridge)) @ own.T
+        kernel = ridge * np.linalg.solve(np.eye(n) - hat, hat) / (scale[0] * scale[0])
+        inverse = np.linalg.inv(0.5 * (kernel + kernel.T) + ridge / (c_left * left * u) * np.eye(n))
+        sums = inverse.sum(axis=0)
+        inverse -= np.outer(sums, sums) / sums.sum()
+        alpha = inverse @ (y - outside)
+        along = np.diag(inverse)
+        determinant = np.outer(along, along) - inverse**2
+        np.fill_diagonal(determinant, 1.0)
+        error = alpha[:, None] * (along + inverse) - alpha * (along[:, None] + inverse)
+        found: Floats = (y[:, None] - y) - error / determinant
+        np.fill_diagonal(found, 0.0)
+        return found
+
+
+def _pairs_of(n: int, u: float) -> float:
+    """Return the weight of the pairs of n rows of weight u each."""
+    return 0.5 * n * u * (n * u - min(u, 1.0)) if n > 0 else 0.0

@@ -1,0 +1,62 @@
+"""Section 27 of the review's systems: numbers of RankRLS on set B."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crucial import RankRLS
+
+X = np.array(
+    [
+        [0.0, 0.5],
+        [0.5, 0.0],
+        [0.125, 0.25],
+        [0.75, 0.125],
+        [0.25, 1.0],
+        [1.0, 0.375],
+        [0.625, 0.875],
+        [0.875, 0.75],
+    ]
+)
+YB = np.array([0, 1, 0, 0, 1, 0, 1, 1])
+YC = np.array([-1.5, 0.3, -0.4, -2.2, 2.1, 0.8, 3.0, 1.2])
+Q = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+
+
+def ranker(**more: Any) -> RankRLS:
+    """The lambda of the document, .05, is an l2 of .1."""
+    return RankRLS(0.1, standardise=False, **more)
+
+
+@pytest.mark.parametrize(
+    ("y", "qid", "weights", "value"),
+    [
+        (YC, None, [1.033584647020, 2.966415352980], 3.125604621561),
+        (YC, Q, [-1.251048890350, -0.409274601904], 1.882724189260),
+        (YB, None, [0.197338359607, 0.635994973726], 0.435929289468),
+    ],
+    ids=["yc", "yc with q", "yb"],
+)
+def test_section_27_linear(y: Any, qid: Any, weights: list[float], value: float) -> None:
+    found = ranker().fit(X, y, qid=qid)
+    assert found.model_.weights == pytest.approx(weights, abs=1e-11)
+    assert found.objective_ == pytest.approx(value, abs=1e-11)
+    assert found.gap_ < 1e-20
+
+
+def test_section_27_leave_pair_out_auc_of_yb() -> None:
+    assert ranker().leave_pair_out(X, YB) == pytest.approx(0.625, abs=1e-12)
+
+
+def test_section_27_gaussian_yc() -> None:
+    found = ranker(kernel="rbf", gamma=1.0).fit(X, YC)
+    assert found.objective_ == pytest.approx(2.502330156859, abs=1e-11)
+    expected = [
+        -1.005296298760, -1.204455913100, -1.212226608680, -1.074460954290,
+        1.247248815030, -0.339669731369, 1.545401114280, 1.128463351240,
+    ]  # fmt: skip
+    assert found.predict(X) == pytest.approx(expected, abs=1e-10)
+    assert found.model_.coefficients.sum() == pytest.approx(0.0, abs=1e-12)

@@ -1,0 +1,188 @@
+"""RankRLS: forms that must agree, invariances, cross-validation and what it refuses."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import Ridge
+
+from crucial import RankRLS, load_model
+from crucial.errors import DataError, NotRankedError, ParameterError
+
+RANDOM = np.random.default_rng(4)
+N = 90
+QID = np.array([f"q{i}" for i in RANDOM.integers(0, 6, N)])
+X = RANDOM.normal(size=(N, 4)) * [1.0, 10.0, 0.1, 1.0] + [0.0, 5.0, 0.0, -3.0]
+Y = X[:, 0] - 0.2 * X[:, 1] + 0.3 * RANDOM.normal(size=N)
+HOLES = np.where(RANDOM.random(X.shape) < 0.15, np.nan, X)
+
+
+def scores(ranker: RankRLS, rows: Any = X, **more: Any) -> Any:
+    return ranker.fit(rows, Y, **{"qid": QID, **more}).predict(rows)
+
+
+def test_without_queries_it_is_ridge_regression_with_an_intercept() -> None:
+    """Np = n (n - 1) / 2 pairs of n centred squares: the ridge per row is l2 (n - 1) / 4."""
+    found = RankRLS(0.3, standardise=False).fit(X, Y)
+    other = Ridge(alpha=0.3 * (N - 1) / 4).fit(X, Y)
+    apart = found.predict(X) - other.predict(X)
+    assert np.ptp(apart) < 1e-9
+
+
+@pytest.mark.parametrize("table", [X, HOLES], ids=["whole", "with abstentions"])
+@pytest.mark.parametrize("standardise", [True, False])
+@pytest.mark.parametrize("queries", [True, False])
+def test_dense_and_sparse_features_give_the_same(
+    table: Any, standardise: bool, queries: bool
+) -> None:
+    qid = QID if queries else None
+    dense = RankRLS(0.1, standardise=standardise).fit(table, Y, qid=qid)
+    sparse = RankRLS(0.1, standardise=standardise, tol=1e-15).fit(sp.csc_array(table), Y, qid=qid)
+    assert sparse.objective_ == pytest.approx(dense.objective_, rel=1e-9)
+    np.testing.assert_allclose(sparse.predict(table), dense.predict(table), rtol=1e-5, atol=1e-6)
+
+
+def test_a_polynomial_of_degree_one_is_the_linear_ranker() -> None:
+    linear = scores(RankRLS(0.1), HOLES)
+    kernel = scores(RankRLS(0.1, kernel="poly", degree=1, gamma=1.0, coef0=0.0), HOLES)
+    by_query = [np.ptp((linear - kernel)[one == QID]) for one in np.unique(QID)]
+    assert max(by_query) < 1e-8
+
+
+def test_all_rows_as_landmarks_are_the_whole_kernel() -> None:
+    whole = scores(RankRLS(0.1, kernel="rbf"))
+    landmarks = scores(RankRLS(0.1, kernel="rbf", n_landmarks=N))
+    np.testing.assert_allclose(landmarks, whole, atol=1e-5)
+    few = RankRLS(0.1, kernel="rbf", n_landmarks=20).fit(X, Y, qid=QID)
+    assert len(few.model_.coefficients) == 20
+    assert few.objective_ >= RankRLS(0.1, kernel="rbf").fit(X, Y, qid=QID).objective_ - 1e-9
+
+
+def test_labels_moved_and_scaled_move_and_scale_the_scores() -> None:
+    once = scores(RankRLS(0.1))
+    again = RankRLS(0.1).fit(X, 3.0 * Y + 7.0, qid=QID).predict(X)
+    np.testing.assert_allclose(again, 3.0 * once, rtol=1e-9, atol=1e-9)
+
+
+def test_units_of_features_do_not_matter_where_they_are_standardised() -> None:
+    moved = X * [2.0, 0.01, 5.0, 1.0] + [1.0, 100.0, 0.0, 0.0]
+    np.testing.assert_allclose(
+        RankRLS(0.1).fit(moved, Y, qid=QID).predict(moved), scores(RankRLS(0.1)), atol=1e-8
+    )
+
+
+def test_weights_of_queries_and_balance() -> None:
+    counts = {one: 1.0 + (one == "q1") for one in np.unique(QID)}
+    twice = np.concatenate([np.arange(N), np.flatnonzero(QID == "q1")])
+    names = np.where(np.arange(len(twice)) < N, QID[twice], "again")
+    one = RankRLS(0.1, standardise=False).fit(X, Y, qid=QID, query_weight=counts)
+    two = RankRLS(0.1, standardise=False).fit(X[twice], Y[twice], qid=names)
+    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-8, atol=1e-8)
+    balanced = RankRLS(0.1, balance="queries").fit(X, Y, qid=QID)
+    assert not np.allclose(balanced.predict(X), scores(RankRLS(0.1)))
+
+
+def test_float32_and_any_order_in_memory_are_taken() -> None:
+    whole = np.round(X, 1).astype(np.float32)
+    once = RankRLS().fit(whole, Y, qid=QID).predict(whole)
+    again = RankRLS().fit(np.asfortranarray(whole.astype(float)), Y, qid=QID).predict(whole)
+    np.testing.assert_allclose(once, again, rtol=1e-6, atol=1e-6)
+
+
+def test_pairs_and_labels_together() -> None:
+    """Pairs that say what labels say pull the same way; without them nothing changes."""
+    order = np.argsort(-Y)
+    pairs = np.column_stack([order[:30], order[-30:]])
+    ranker = RankRLS(0.1, tol=1e-14).fit_pairs(X, pairs, y=Y, qid=QID)
+    assert ranker.model_.training["pairs"] == 30 + sum(
+        n * (n - 1) // 2 for n in np.unique(QID, return_counts=True)[1].tolist()
+    )
+    assert ranker.score(X, Y, qid=QID) > 0.8
+    light = RankRLS(0.1, tol=1e-15).fit_pairs(X, pairs, pair_weight=np.full(30, 1e-9), y=Y, qid=QID)
+    np.testing.assert_allclose(light.predict(X), scores(RankRLS(0.1)), atol=1e-5)
+    kernel = RankRLS(0.1, kernel="rbf").fit_pairs(X, pairs)
+    assert kernel.gap_ <= 1e-8
+    assert (kernel.predict(X)[pairs[:, 0]] > kernel.predict(X)[pairs[:, 1]]).all()
+
+
+def test_leave_query_out_equals_fitting_without_the_query() -> None:
+    """By the estimator itself, on features that are not cut off and not standardised."""
+    inside = np.clip(X, -1.0, 1.0)  # (so that every query has both ends of every range)
+    ends = np.array([[-1.0] * 4, [1.0] * 4])
+    names = np.unique(QID)
+    rows = np.vstack([inside, *[ends] * len(names)])
+    qid = np.concatenate([QID, names.repeat(2)])
+    y = np.concatenate([Y, np.zeros(2 * len(names))])
+    for kernel in ("linear", "rbf"):
+        ranker = RankRLS(0.2, kernel=kernel, standardise=False, gamma=0.5)
+        found = ranker.leave_query_out(rows, y, qid=qid)
+        for name in names.tolist():
+            own = qid == name
+            expected = ranker.fit(rows[~own], y[~own], qid=qid[~own]).predict(rows[own])
+            np.testing.assert_allclose(found[own], expected - expected.mean(), atol=1e-7)
+
+
+def test_leave_pair_out_of_labels_at_random_is_about_one_half() -> None:
+    random = np.random.default_rng(0)
+    found = [
+        RankRLS(0.1).leave_pair_out(random.normal(size=(40, 3)), random.permutation([0, 1] * 20))
+        for _ in range(20)
+    ]
+    assert np.mean(found) == pytest.approx(0.5, abs=0.06)
+
+
+def test_the_path_chooses_a_ridge() -> None:
+    path = RankRLS().path(X, Y, qid=QID, l2=[1e-3, 1e-1, 1e3])
+    assert path.kind == "query"
+    assert (np.diff(path.norm) < 0).all()
+    assert (np.diff(path.error) > 0).all()
+    assert path.best_l2 < 1e3
+    assert "best: l2=" in str(path)
+    assert set(path.to_dict()) == {"l2", "objective", "error", "norm", "left_out"}
+    assert RankRLS().path(X[:20], Y[:20] > 0).kind == "pair"
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "precomputed"])
+def test_a_file_gives_the_same_scores(kernel: str, tmp_path: Any) -> None:
+    rows = X @ X.T if kernel == "precomputed" else HOLES
+    ranker = RankRLS(kernel=kernel).fit(rows, Y, qid=QID)
+    ranker.save(tmp_path / "m.json")
+    model = load_model(tmp_path / "m.json")
+    assert model == ranker.model_
+    assert hash(model) == hash(ranker.model_)
+    assert model.predict(rows).tobytes() == ranker.predict(rows).tobytes()
+
+
+def test_what_it_refuses() -> None:
+    with pytest.raises(DataError, match="one class"):
+        RankRLS().fit(X, np.ones(N))
+    with pytest.raises(DataError, match=r"at least two queries.*leave_pair_out"):
+        RankRLS().leave_query_out(X, Y, qid=np.zeros(N))
+    with pytest.raises(ParameterError, match="ridges above 0"):
+        RankRLS().path(X, Y, l2=[0.0])
+    with pytest.raises(ParameterError, match="n_landmarks=5 needs a kernel"):
+        RankRLS(n_landmarks=5).fit(X, Y)
+    with pytest.raises(DataError, match="square matrix"):
+        RankRLS(kernel="precomputed").fit(X, Y)
+    with pytest.raises(DataError, match="not positive semidefinite"):
+        RankRLS(1e-6, kernel="precomputed").fit(-np.eye(N), Y)
+    with pytest.raises(DataError, match="not positive semidefinite"):
+        RankRLS(kernel="precomputed").leave_pair_out(-np.eye(N), Y)
+    with pytest.raises(DataError, match=r"infinity.*column 1"):
+        RankRLS().fit(np.where(X[3, 1] == X, np.inf, X), Y)
+    with pytest.raises(DataError, match="no y; use pair_weight"):
+        RankRLS().fit_pairs(X, [(0, 1)], sample_weight=np.ones(N))
+    with pytest.raises(NotRankedError, match=r"is a function.*kernel='precomputed'"):
+        RankRLS(kernel=lambda a, b: a @ b.T).fit(X, Y).save("never.json")
+
+
+def test_few_conjugate_gradients_warn() -> None:
+    with pytest.warns(UserWarning, match="above its minimum; raise max_iter"):
+        RankRLS(1e-9, tol=1e-300, max_iter=1).fit(sp.csr_array(X), Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RankRLS().fit(sp.csr_array(X), Y)
