@@ -1,0 +1,136 @@
+"""Table 1 of Freund et al. (2003): counted by hand, and printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crucial import Qrels, RankBoost, Run
+from crucial.errors import DataError
+from crucial.lab.folds import deal_at_random
+from crucial.studies.meta_search import CUTOFFS, compare_engines, main
+
+N_QUERIES, N_DOCS, DEPTH = 24, 45, 30
+QUERIES = [f"q{q:02}" for q in range(N_QUERIES)]
+
+
+def engine(seed: int, skill: float, returned: int) -> Run:
+    """An engine that puts document d0, the correct one, the higher the more skilled it is."""
+    random = np.random.default_rng(seed)
+    qid, doc, score = [], [], []
+    for query in QUERIES:
+        worth = random.normal(size=N_DOCS)
+        worth[0] += skill * random.random()
+        for place, d in enumerate(np.argsort(-worth)[:returned]):
+            qid.append(query)
+            doc.append(f"d{d}")
+            score.append(-float(place))
+    return Run(np.array(qid, object), np.array(doc, object), np.array(score), f"e{seed}")
+
+
+ENGINES = {"good": engine(1, 5.0, 40), "fair": engine(2, 3.0, 40), "short": engine(3, 3.0, 6)}
+QRELS = Qrels(
+    np.array([*QUERIES, "q99", "q00"], object),
+    np.array(["d0"] * N_QUERIES + ["d1", "d7"], object),
+    np.array([1.0] * N_QUERIES + [0.0, 0.0]),
+)
+
+
+def ranks_of(run: Run) -> list[int]:
+    """Rank of the correct document in the first 30, or 31, counted from the list."""
+    out = []
+    for query in QUERIES:
+        rows = [i for i, q in enumerate(run.qid.tolist()) if q == query]
+        listed = [run.doc.tolist()[i] for i in sorted(rows, key=lambda i: -run.score[i])]
+        place = listed.index("d0") + 1 if "d0" in listed else DEPTH + 1
+        out.append(min(place, DEPTH + 1))
+    return out
+
+
+def test_engines_are_counted_as_by_hand() -> None:
+    table = compare_engines(ENGINES, QRELS)
+    assert (table.n_queries, table.n_skipped) == (N_QUERIES, 1)
+    assert list(table.rows) == ["RankBoost", "good", "fair", "short"]
+    best: dict[int, str] = {}
+    for name, run in ENGINES.items():
+        ranks = ranks_of(run)
+        expected = [sum(rank <= k for rank in ranks) for k in CUTOFFS]
+        assert table.rows[name][:-1] == pytest.approx(expected)
+        assert table.rows[name][-1] == pytest.approx(np.mean(ranks))
+        for at, k in enumerate(CUTOFFS):
+            if k not in best or expected[at] > table.rows[best[k]][at]:
+                best[k] = name
+    assert table.best == best
+    assert table.n_lost == sum(
+        min(ranks) > DEPTH for ranks in zip(*map(ranks_of, ENGINES.values()))
+    )
+
+
+def test_rankboost_is_measured_on_queries_that_it_did_not_learn_from() -> None:
+    table = compare_engines(ENGINES, QRELS, rounds=20, seed=3)
+    fold = deal_at_random(4, N_QUERIES, np.random.default_rng(3))
+    places: dict[tuple[str, str], list[float]] = {}
+    for number, run in enumerate(ENGINES.values()):
+        for q, d, s in zip(run.qid.tolist(), run.doc.tolist(), run.score.tolist()):
+            if -s < DEPTH:
+                row = places.setdefault((q, d), [np.nan] * len(ENGINES))
+                row[number] = s - 1.0
+    keys = sorted(places)
+    X = np.array([places[key] for key in keys])
+    y = np.array([doc == "d0" for _, doc in keys], float)
+    query = np.array([QUERIES.index(q) for q, _ in keys])
+    counts, ranks = np.zeros(len(CUTOFFS)), []
+    for k in range(4):
+        test = fold[query] == k
+        ranker = RankBoost.preset("meta_search", n_estimators=20)
+        ranker.fit(X[~test], y[~test], qid=query[~test])
+        for q in np.unique(query[test]):
+            rows = query == q
+            scores = ranker.predict(X[rows])
+            good = scores[y[rows] == 1]
+            if not len(good):
+                ranks.append(float(DEPTH + 1))
+                continue
+            above, tied = int((scores > good[0]).sum()), int((scores == good[0]).sum())
+            at = above + 1 + np.arange(tied)  # (its rank, each as likely)
+            counts += [(at <= cutoff).mean() for cutoff in CUTOFFS]
+            ranks.append(float(np.minimum(at, DEPTH + 1).mean()))
+    assert table.rows["RankBoost"][:-1] == pytest.approx(counts)
+    assert table.rows["RankBoost"][-1] == pytest.approx(np.mean(ranks))
+
+
+def test_the_table_is_printed_from_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = []
+    for name, run in ENGINES.items():
+        path = tmp_path / f"{name}.run"
+        rows = zip(run.qid.tolist(), run.doc.tolist(), run.score.tolist())
+        path.write_text("".join(f"{q} Q0 {d} 1 {s} {name}\n" for q, d, s in rows))
+        paths.append(str(path))
+    qrels = tmp_path / "qrels.txt"
+    rows = zip(QRELS.qid.tolist(), QRELS.doc.tolist(), QRELS.relevance.tolist())
+    qrels.write_text("".join(f"{q} 0 {d} {int(r)}\n" for q, d, r in rows))
+    assert main([*paths, "--qrels", str(qrels), "--rounds", "5"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{N_QUERIES} queries with a relevant document; 1 others have none" in shown
+    lines = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    ranks = ranks_of(ENGINES["good"])
+    cells = lines["good"].replace("*", " ").split()
+    assert cells[1:7] == [str(sum(rank <= k for rank in ranks)) for k in CUTOFFS]
+    assert cells[7] == f"{np.mean(ranks):.2f}"
+    assert "*" in lines["good"]
+    assert (
+        "ML: RankBoost            102     144     173     184     194     202       4.38" in shown
+    )
+    assert main([paths[0], str(tmp_path / "none.run"), "--qrels", str(qrels)]) == 2
+    assert "none.run" in capsys.readouterr().err
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(DataError, match=r"one run leaves nothing to combine\. Pass two"):
+        compare_engines({"good": ENGINES["good"]}, QRELS)
+    with pytest.raises(DataError, match="4 folds need as many queries with a relevant document"):
+        compare_engines(ENGINES, QRELS, relevant=2)
