@@ -7,11 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.apps.recommend import NearestNeighbours, Popularity, Regression, VectorSimilarity
+from crucial.apps.recommend import (
+    NearestNeighbours,
+    PearsonCorrelation,
+    Popularity,
+    Regression,
+    VectorSimilarity,
+)
 from crucial.apps.recommend.opinions import Opinions
-from crucial.errors import DataError
+from crucial.errors import DataError, ParameterError
 from naive.films import (
     best_default_loss,
+    best_scale_default,
+    correlation,
     mean_of,
     neighbour_scores,
     ranking_loss,
@@ -62,7 +70,7 @@ def test_vsim(case):
 def test_nearest_neighbours(case, k):
     table, rated = case
     club, films, y = arrays(table, rated)
-    ranker = NearestNeighbours(k).fit(club[films], y, club=club)
+    ranker = NearestNeighbours(k, default="between").fit(club[films], y, club=club)
     for viewer in range(len(table[0])):
         assert ranker.loss_[viewer] == pytest.approx(best_default_loss(table, viewer, rated))
         scores = neighbour_scores(table, viewer, ranker.default_[viewer])
@@ -74,6 +82,90 @@ def test_nearest_neighbours(case, k):
     assert ranker.neighbours_.tolist() == near
     parts = [neighbour_scores(table, v, ranker.default_[v]) for v in near]
     np.testing.assert_allclose(ranker.predict(club), np.mean(parts, axis=0), atol=1e-12)
+
+
+@given(clubs(), st.integers(1, 3), st.sampled_from([0.0, 1.0, 5.0]))
+@settings(max_examples=80, deadline=None)
+def test_nearest_neighbours_with_defaults_on_the_scale(case, k, shared):
+    table, rated = case
+    club, films, y = arrays(table, rated)
+    ranker = NearestNeighbours(k, shared=shared).fit(club[films], y, club=club)
+    trust, distance = [], []
+    for viewer in range(len(table[0])):
+        loss, default = best_scale_default(table, viewer, rated)
+        assert ranker.loss_[viewer] == pytest.approx(loss)
+        assert ranker.default_[viewer] == pytest.approx(default)
+        n = len(set(rated) & set(ratings_of(table, viewer)))
+        assert ranker.n_shared_[viewer] == n
+        trust.append(n / (n + shared) if shared else 1.0)
+        distance.append(0.5 + (loss - 0.5) * trust[-1])
+    np.testing.assert_allclose(ranker.distance_, distance)
+    near = sorted(range(len(table[0])), key=lambda v: round(distance[v], 10))[:k]
+    assert ranker.neighbours_.tolist() == near
+    weight = [trust[v] for v in near]
+    weight = [one / sum(weight) if sum(weight) else 1 / len(near) for one in weight]
+    parts = [neighbour_scores(table, v, ranker.default_[v]) for v in near]
+    expected = np.average(parts, axis=0, weights=weight)
+    np.testing.assert_allclose(ranker.predict(club), expected, atol=1e-12)
+
+
+def test_a_neighbour_who_shares_few_films_counts_less():
+    """Viewer 0 knows the worst film alone, and has 3 pairs of 10 wrong; viewer 1 all, and 4."""
+    nan = np.nan
+    y = np.array([1.0, 2, 3, 4, 5])
+    X = np.column_stack(([1, nan, nan, nan, nan], [3, 4, 1, 2, 5])).astype(float)
+    plain = NearestNeighbours().fit(X, y)
+    assert plain.loss_.tolist() == pytest.approx([0.3, 0.4])
+    assert plain.neighbours_.tolist() == [0]
+    shared = NearestNeighbours(shared=5.0).fit(X, y)
+    assert shared.distance_.tolist() == pytest.approx([0.5 - 0.2 / 6, 0.5 - 0.1 / 2])
+    assert shared.neighbours_.tolist() == [1]
+
+
+@given(clubs(), st.sampled_from(["shared", "all", "middle"]), st.sampled_from([0.0, 10.0]))
+@settings(max_examples=80, deadline=None)
+def test_pearson_correlation(case, centre, shared):
+    table, rated = case
+    club, films, y = arrays(table, rated)
+    ranker = PearsonCorrelation(centre, shared=shared).fit(club[films], y, club=club)
+    n_viewers = len(table[0])
+    expected = [correlation(table, v, rated, centre, shared) for v in range(n_viewers)]
+    np.testing.assert_allclose(ranker.similarity_, expected, atol=1e-9)
+    total = sum(map(abs, expected)) or 1.0
+    means = [mean_of(ratings_of(table, v)) for v in range(n_viewers)]
+    scores = [
+        mean_of(rated)
+        + sum(
+            expected[v] * (row[v] - means[v]) / total
+            for v in range(n_viewers)
+            if row[v] is not None
+        )
+        for row in table
+    ]
+    np.testing.assert_allclose(ranker.predict(club), scores, atol=1e-9)
+
+
+def test_pearson_correlation_is_numpys():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(30, 6)), random.normal(size=30)
+    X[random.random(X.shape) < 0.4] = np.nan
+    found = PearsonCorrelation(shared=0.0).fit(X, y).similarity_
+    for viewer, value in enumerate(found):
+        both = ~np.isnan(X[:, viewer])
+        assert value == pytest.approx(np.corrcoef(X[both, viewer], y[both])[0, 1])
+    # Another zero and another unit of a viewer's scale change nothing.
+    moved = PearsonCorrelation(shared=0.0).fit(3.0 * X + 7.0, 0.1 * y - 2.0)
+    np.testing.assert_allclose(moved.similarity_, found, atol=1e-12)
+
+
+def test_bad_parameters_of_comparators():
+    X = np.array([[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(ParameterError, match=r"'shared' .* must be a number in \[0, inf\)"):
+        NearestNeighbours(shared=-1.0).fit(X, [1, 2])
+    with pytest.raises(ParameterError, match=r"'default' .* must be one of 'scale', 'between'"):
+        NearestNeighbours(default="mean").fit(X, [1, 2])
+    with pytest.raises(ParameterError, match=r"'centre' .* must be one of 'shared', 'all'"):
+        PearsonCorrelation("median").fit(X, [1, 2])
 
 
 @given(clubs(), st.booleans())
@@ -109,7 +201,13 @@ def test_dense_and_sparse_are_one():
     X = rng.integers(1, 6, (20, 8)).astype(float)
     X[rng.random(X.shape) < 0.5] = np.nan
     y = rng.integers(1, 6, 20).astype(float)
-    for ranker in (Regression(), NearestNeighbours(3), VectorSimilarity(), Popularity()):
+    for ranker in (
+        Regression(),
+        NearestNeighbours(3),
+        VectorSimilarity(),
+        PearsonCorrelation(),
+        Popularity(),
+    ):
         dense = ranker.fit(X, y).predict(X)
         some = Opinions.from_dense(X)
         assert ranker.fit(some, y).predict(some).tolist() == dense.tolist()

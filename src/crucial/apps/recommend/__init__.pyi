@@ -1,4 +1,5 @@
 from crucial.apps.recommend.comparators import NearestNeighbours as NearestNeighbours
+from crucial.apps.recommend.comparators import PearsonCorrelation as PearsonCorrelation
 from crucial.apps.recommend.comparators import Popularity as Popularity
 from crucial.apps.recommend.comparators import Regression as Regression
 from crucial.apps.recommend.comparators import VectorSimilarity as VectorSimilarity

@@ -8,6 +8,7 @@ given; otherwise over the films of the target user alone.
 
 from __future__ import annotations
 
+import math
 from typing import Self
 
 import numpy as np
@@ -21,15 +22,26 @@ from crucial.feedback.labels import check_labels
 from crucial.parameters import (
     above,
     at_least,
+    between,
     check_parameters,
     flag,
     one_of,
     parameter,
     with_parameters,
 )
-from crucial.types import Floats, TableLike, VectorLike
+from crucial.types import Floats, Ints, TableLike, VectorLike
 
-__all__ = ["NearestNeighbours", "Popularity", "Regression", "VectorSimilarity", "ViewerRanker"]
+__all__ = [
+    "NearestNeighbours",
+    "PearsonCorrelation",
+    "Popularity",
+    "Regression",
+    "VectorSimilarity",
+    "ViewerRanker",
+]
+
+# Shared films at which a correlation counts half.
+_SHARED = 10.0
 
 # Sums smaller than this share of their terms are rounding errors.
 _ROUNDING = 1e-13
@@ -49,6 +61,13 @@ def _deviations(opinions: Opinions, mean: Floats) -> Floats:
     """Return how far every opinion is from the mean of its column; a rounding error is 0."""
     of_column = mean[opinions.column]
     return _without_rounding(opinions.value - of_column, np.abs(of_column))
+
+
+def _weighted_deviations(opinions: Opinions, mean: Floats, weight: Floats) -> Floats:
+    """Return the deviations from the means of columns, times the columns' shares of the weight."""
+    total = np.abs(weight).sum()
+    apart = _deviations(opinions, mean)
+    return np.asarray(weight[opinions.column] * apart / (total if total > 0.0 else 1.0))
 
 
 class ViewerRanker(BaseEstimator):
@@ -158,6 +177,10 @@ class NearestNeighbours(ViewerRanker):
         Columns, nearest first.
     loss_ : array of shape (n_viewers,)
         Ranking loss of every viewer.
+    n_shared_ : int array of shape (n_viewers,)
+        Films of the user that every viewer rated.
+    distance_ : array of shape (n_viewers,)
+        The loss drawn towards 1/2 where few films are shared; the loss itself with ``shared=0``.
     default_ : array of shape (n_viewers,)
         ``q_def`` of every viewer.
     """
@@ -169,17 +192,45 @@ class NearestNeighbours(ViewerRanker):
         default=1,
         kw_only=False,
     )
+    default: str = parameter(
+        one_of("scale", "between"),
+        "Where ``q_def`` may lie: on the scale, the ratings that occur in the club, as in the "
+        "paper; or anywhere, and then best between two ratings of the viewer.",
+        default="scale",
+    )
+    shared: float = parameter(
+        between(0, math.inf),
+        "Weigh a viewer who shares n films with the user by ``n / (n + shared)``: the loss is "
+        "drawn towards 1/2, chance, by this factor, and the average is weighted by it (section "
+        "6.2.6 suggests to take the number of films into account). 0 is the paper's.",
+        default=0.0,
+    )
 
     def _learn(self, opinions: Opinions, labels: Floats, club: Opinions) -> None:
-        found = learn_defaults(opinions, labels, club)
+        found = learn_defaults(opinions, labels, club, on_scale=self.default == "scale")
         self.loss_, self.default_ = found.loss, found.default
-        self.neighbours_ = np.argsort(self.loss_, kind="stable")[: self.k]
+        self.n_shared_ = opinions.count
+        trust = _trust(self.n_shared_, self.shared)
+        self.distance_ = 0.5 + (self.loss_ - 0.5) * trust if self.shared > 0.0 else self.loss_
+        near = np.round(self.distance_, 12)  # (rounding orders no equal ones)
+        self.neighbours_ = np.argsort(near, kind="stable")[: self.k]
+        weight = trust[self.neighbours_]
+        self._weight = (
+            weight / weight.sum() if weight.any() else np.full_like(weight, 1 / len(weight))
+        )
 
     def _scores(self, opinions: Opinions) -> Floats:
         near = opinions.take_columns(self.neighbours_)
         default = self.default_[self.neighbours_]
-        total = default.sum() + near.row_sums(near.value - default[near.column])
-        return np.asarray(total / len(default))
+        apart = self._weight[near.column] * (near.value - default[near.column])
+        return np.asarray(float(np.sum(self._weight * default)) + near.row_sums(apart))
+
+
+def _trust(n_shared: Ints, shared: float) -> Floats:
+    """Return ``n / (n + shared)``, 1 for all where that is 0."""
+    if shared == 0.0:
+        return np.ones(len(n_shared))
+    return np.asarray(n_shared / (n_shared + shared))
 
 
 class VectorSimilarity(ViewerRanker):
@@ -212,10 +263,7 @@ class VectorSimilarity(ViewerRanker):
 
     def added(self, opinions: Opinions) -> Floats:
         """Return what every opinion adds to the score of its film."""
-        total = np.abs(self.similarity_).sum()
-        apart = _deviations(opinions, self._mean)
-        weight = self.similarity_[opinions.column]
-        return np.asarray(weight * apart / (total if total > 0.0 else 1.0))
+        return _weighted_deviations(opinions, self._mean, self.similarity_)
 
     def scores_left_out(self, X: Opinions | TableLike, y: VectorLike) -> Floats:
         """Score each film of the user as if it were not among those that make the similarities.
@@ -244,6 +292,67 @@ class VectorSimilarity(ViewerRanker):
         total = opinions.filled_row_sums(np.abs(weight), np.abs(near))
         scores = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0.0)
         return np.asarray(self._user_mean + scores)
+
+
+@with_parameters
+class PearsonCorrelation(ViewerRanker):
+    """Viewers' deviations from their means, weighted by the correlation with the user.
+
+    Resnick et al. (1994) and Shardanand & Maes (1995), which Freund et al. (2003) cite, in the form
+    of Breese, Heckerman & Kadie (1998, equations 1 and 2). Unlike the cosine of
+    `VectorSimilarity`, it does not depend on where the scale of a viewer begins, and a viewer of
+    the opposite taste counts negatively.
+
+    Attributes
+    ----------
+    similarity_ : array of shape (n_viewers,)
+        Between -1 and 1; 0 for a viewer who shares no two films of different ratings.
+    n_shared_ : int array of shape (n_viewers,)
+        Films of the user that every viewer rated.
+    """
+
+    centre: str = parameter(
+        one_of("shared", "all", "middle"),
+        "What ratings are compared with: the means over the shared films (Pearson's r), the means "
+        "over all films of each (Breese et al.), or the middle of the scale (the constrained "
+        "correlation of Shardanand & Maes).",
+        default="shared",
+        kw_only=False,
+    )
+    shared: float = parameter(
+        between(0, math.inf),
+        "Multiply the correlation over n shared films by ``n / (n + shared)``: over two films it "
+        "is always 1 or -1. 0 is the correlation itself.",
+        default=_SHARED,
+    )
+
+    def _learn(self, opinions: Opinions, labels: Floats, club: Opinions) -> None:
+        self._mean, self._user_mean = club.mean, float(labels.mean())
+        self.n_shared_ = opinions.count
+        n = np.maximum(self.n_shared_, 1)
+        rated = labels[opinions.row]
+        if self.centre == "shared":
+            viewers, user = opinions.mean, opinions.sums(rated) / n
+        elif self.centre == "all":
+            viewers, user = club.mean, np.full(club.n_columns, self._user_mean)
+        else:
+            every = np.concatenate((club.value, labels))
+            middle = float(every.min() / 2 + every.max() / 2)
+            viewers = user = np.full(club.n_columns, middle)
+        apart = _deviations(opinions, viewers)
+        of_user = user[opinions.column]
+        own = _without_rounding(rated - of_user, np.abs(of_user))
+        product = _without_rounding(opinions.sums(apart * own), opinions.sums(np.abs(apart * own)))
+        length = np.sqrt(opinions.sums(apart * apart)) * np.sqrt(opinions.sums(own * own))
+        found = np.divide(product, length, out=np.zeros_like(product), where=length > 0.0)
+        self.similarity_ = np.clip(found, -1.0, 1.0) * _trust(self.n_shared_, self.shared)
+
+    def _scores(self, opinions: Opinions) -> Floats:
+        return self._user_mean + opinions.row_sums(self.added(opinions))
+
+    def added(self, opinions: Opinions) -> Floats:
+        """Return what every opinion adds to the score of its film."""
+        return _weighted_deviations(opinions, self._mean, self.similarity_)
 
 
 @with_parameters

@@ -60,13 +60,26 @@ def _lower(counts: Floats) -> Floats:
     return np.asarray(np.cumsum(counts, axis=-1) - counts)
 
 
-def learn_defaults(opinions: Opinions, labels: Floats, club: Opinions) -> Defaults:
+def learn_defaults(
+    opinions: Opinions, labels: Floats, club: Opinions, on_scale: bool = False
+) -> Defaults:
     """Find the default score of every viewer that minimises the ranking loss.
 
     The loss is that of Freund et al. (2003, equation 21) over pairs of different labels, a tie
     counting half. It depends only on which two of the viewer's values the default lies between; at
     a value it is the mean of the losses on both sides, so the best default lies strictly between
-    two values, or beyond all. All counts are whole or halves: equal losses are equal to the bit.
+    two values, or beyond all. All counts are whole or quarters: equal losses are equal to the bit.
+
+    Parameters
+    ----------
+    opinions : Opinions
+        Of the films that the user rated.
+    labels : array
+        The user's ratings.
+    club : Opinions
+        Of all films.
+    on_scale : bool
+        Choose among the ratings that occur in the club, which may be a viewer's own values.
     """
     bins = _Bins.of(opinions, labels)
     n_columns, first, column = opinions.n_columns, bins.values.first, bins.values.column
@@ -87,6 +100,13 @@ def learn_defaults(opinions: Opinions, labels: Floats, club: Opinions) -> Defaul
     over = np.concatenate((bins.before(if_below), total_below))
     loss = known[place_column] + under + total_below[place_column] - over
     value = _representatives(bins.values, place_column, place_k, club)
+    if on_scale:
+        scale = np.unique(club.value) if len(club.value) else np.zeros(1)
+        below, above = _places_of(scale, bins.values)
+        loss = ((loss[below] + loss[above]) / 2).ravel()
+        place_column = np.repeat(np.arange(n_columns), len(scale))
+        place_k = np.tile(np.arange(len(scale)), n_columns)
+        value = scale[place_k]
     away = np.abs(value - club.mean[place_column])
     order = np.lexsort((place_k, away, loss, place_column))
     best = order[np.searchsorted(place_column[order], np.arange(n_columns))]
@@ -94,6 +114,23 @@ def learn_defaults(opinions: Opinions, labels: Floats, club: Opinions) -> Defaul
     # A viewer who rated all films has the mean as default, as in the paper.
     default = np.where(missing.sum(axis=1) > 0, value[best], club.mean)
     return Defaults(default, loss[best] / max(n_pairs, 1.0))
+
+
+def _places_of(scale: Floats, bins: DistinctValues) -> tuple[Ints, Ints]:
+    """Return the places just below and just above each value of the scale, columns x values.
+
+    Both are the same unless the value is one of the viewer's.
+    """
+    n_columns = len(bins.first) - 1
+    column = np.arange(n_columns)[:, None]
+    keys = bins.column * len(scale) + np.searchsorted(scale, bins.value)
+    wanted = column * len(scale) + np.arange(len(scale))
+    found = []
+    for side in ("left", "right"):
+        at = np.searchsorted(keys, wanted, side)
+        # The place after a viewer's last value is numbered after all values.
+        found.append(np.where(at < bins.first[column + 1], at, len(bins.value) + column))
+    return found[0], found[1]
 
 
 def _level_counts(labels: Floats) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crucial.apps.recommend.boosting import boost_opinions
 from crucial.apps.recommend.comparators import (
     NearestNeighbours,
+    PearsonCorrelation,
     Popularity,
     Regression,
     VectorSimilarity,
@@ -33,7 +34,10 @@ METHODS: dict[str, str] = {
     "rankboost": "RankBoost over the viewers' ratings (Freund et al. 2003, section 6.2)",
     "hybrid": "rankboost, with the score of vsim as one more feature",
     "vsim": "viewers weighted by the cosine of their ratings with the user's",
+    "pearson": "viewers weighted by the correlation of their ratings with the user's",
+    "pearson-constrained": "pearson, around the middle of the scale instead of means",
     "neighbour": "the viewer whose order is nearest",
+    "neighbour-shared": "neighbour, where a viewer counts less who shares few films",
     "neighbours": "the mean of the 20 nearest viewers",
     "regression": "least squares on the viewers' ratings",
     "regression-normalised": "regression, every viewer scaled to mean 0 and standard deviation 1",
@@ -43,7 +47,10 @@ METHODS: dict[str, str] = {
 
 _COMPARATORS: dict[str, Callable[[], ViewerRanker]] = {
     "vsim": VectorSimilarity,
+    "pearson": PearsonCorrelation,
+    "pearson-constrained": lambda: PearsonCorrelation("middle"),
     "neighbour": NearestNeighbours,
+    "neighbour-shared": lambda: NearestNeighbours(shared=20.0),
     "neighbours": lambda: NearestNeighbours(k=20),
     "regression": Regression,
     "regression-normalised": lambda: Regression(normalise=True),

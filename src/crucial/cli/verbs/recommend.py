@@ -41,8 +41,9 @@ class RecommendOptions(JobsOptions):
     )
     titles: File | None = option("Titles of the items.")
     method: Literal[
-        "auto", "rankboost", "hybrid", "vsim", "neighbour", "neighbours", "regression",
-        "regression-normalised", "popularity", "mean",
+        "auto", "rankboost", "hybrid", "vsim", "pearson", "pearson-constrained", "neighbour",
+        "neighbour-shared", "neighbours", "regression", "regression-normalised", "popularity",
+        "mean",
     ] = option("How to learn.", default="auto")  # fmt: skip
     rounds: int | None = option(
         "Rounds of boosting. [default: 40 plus one per ten other users]", low=1
