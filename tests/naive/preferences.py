@@ -34,6 +34,31 @@ def kemeny(above):
     return min(kemeny_cost(above, order) for order in permutations(range(len(above))))
 
 
+def greedy(above):
+    """Cohen, Schapire & Singer's greedy order: potentials are added up anew for every place."""
+    left, order = list(range(len(above))), []
+    while left:
+        potential = {
+            v: sum(above[v][u] for u in left if u != v) - sum(above[u][v] for u in left if u != v)
+            for v in left
+        }
+        best = max(potential.values())
+        order.append(next(v for v in left if potential[v] == best))
+        left.remove(order[-1])
+    return order
+
+
+def reaches(above):
+    """reaches[i][j]: whether majorities lead from i to j, step by step."""
+    n = len(above)
+    found = [[i == j or above[i][j] > above[j][i] for j in range(n)] for i in range(n)]
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                found[i][j] = found[i][j] or (found[i][k] and found[k][j])
+    return found
+
+
 def cyclic_triads(ahead):
     """ahead[i][j]: whether i beats j by majority."""
     n = len(ahead)

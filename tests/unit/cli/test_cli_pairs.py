@@ -84,6 +84,11 @@ def test_rankings_and_their_consensus(crucial, tmp_path: Path) -> None:
     assert "   1  tea\n   2  milk\n   3  wine\n" in said.stdout
     assert "no ranking has less" in said.stdout
     assert "Mallows: theta" in said.stdout
+    quick = crucial("pairs", path, "--consensus", "--bootstrap", 0, "--consensus-method", "greedy")
+    assert quick.exit_code == 0, quick.stderr
+    assert "   1  tea\n   2  milk\n   3  wine\n" in quick.stdout
+    alone = crucial("pairs", path, "--consensus-method", "greedy")
+    assert "--consensus-method needs --consensus" in alone.stderr
     refused = crucial("pairs", path, "--features", path)
     assert "--features learns from comparisons; these are rankings" in refused.stderr
 

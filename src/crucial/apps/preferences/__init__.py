@@ -4,7 +4,9 @@
     Strengths of items from comparisons (Bradley-Terry) or rankings (Plackett-Luce), with
     intervals, ties, unconnected parts, circles and the agreement of judges.
 ``consensus``
-    The ranking nearest to all (Kemeny; the centre of Mallows' model).
+    The ranking nearest to all (Kemeny; the centre of Mallows' model), or a greedy one.
+``greedy_order``
+    The greedy orders of a preference graph (Cohen, Schapire & Singer).
 ``learn_preferences``
     A ranker of items by their features, also of items that were not compared.
 ``judge_agreement``, ``judge_ranking``

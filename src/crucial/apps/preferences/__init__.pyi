@@ -1,3 +1,4 @@
+from crucial.apps.preferences.greedy import greedy_order as greedy_order
 from crucial.apps.preferences.judges import JudgeAgreement as JudgeAgreement
 from crucial.apps.preferences.judges import JudgeRanking as JudgeRanking
 from crucial.apps.preferences.judges import judge_agreement as judge_agreement

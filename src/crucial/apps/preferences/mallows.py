@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.apps.preferences.greedy import greedy_order
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Order, Rankings
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.measures.median_order import kemeny_order
+from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints
 
 __all__ = ["Consensus", "consensus", "kendall_distance"]
@@ -39,7 +41,8 @@ class Consensus:
     lower_bound : float
         No ranking has a smaller distance; circles make the bound unreachable.
     exact : bool
-        Whether no ranking has a smaller distance; else moving single items finds no better.
+        Whether it is proven that no ranking has a smaller distance; else, with method "kemeny",
+        moving single items finds no better.
     share : float
         The distance as a share of all weight on pairs.
     theta : float or None
@@ -47,6 +50,8 @@ class Consensus:
         comparisons, and for rankings with ties other than at their end.
     borda : tuple of str
         The order of Borda's points, where the search starts.
+    method : {"kemeny", "greedy", "greedy-components"}
+        How the ranking was found.
     """
 
     items: tuple[str, ...]
@@ -56,6 +61,7 @@ class Consensus:
     share: float
     theta: float | None
     borda: tuple[str, ...]
+    method: str = "kemeny"
 
     def __repr__(self) -> str:
         return f"Consensus({len(self.items)} items, distance={self.distance:g}, exact={self.exact})"
@@ -73,7 +79,8 @@ class Consensus:
 
     def text(self) -> str:
         """Return the ranking and its distance as lines of text."""
-        how = "the least possible" if self.exact else "the least found"
+        how = {"kemeny": "the least found"}.get(self.method, "found greedily")
+        how = "the least possible" if self.exact else how
         lines = [
             f"distance {self.distance:g}, {how} (lower bound {self.lower_bound:g}); "
             f"{self.share:.1%} of the opinions on pairs are against it"
@@ -99,7 +106,11 @@ class Consensus:
         return ax
 
 
-def consensus(data: Rankings | Comparisons) -> Consensus:
+#: How to find a consensus.
+METHODS = ("kemeny", "greedy", "greedy-components")
+
+
+def consensus(data: Rankings | Comparisons, method: str = "kemeny") -> Consensus:
     """Return the ranking with the least summed Kendall distance to all.
 
     Items are divided into groups each of which beats the next by majority in every pair, which
@@ -111,6 +122,10 @@ def consensus(data: Rankings | Comparisons) -> Consensus:
     ----------
     data : Rankings or Comparisons
         Full or partial rankings, or comparisons (a tie is half an opinion each way).
+    method : {"kemeny", "greedy", "greedy-components"}
+        As above; or the greedy orders of Cohen, Schapire & Singer (1999), which are quick for
+        thousands of items in one circle and leave at most half of the opinions against them: see
+        `crucial.apps.preferences.greedy_order`.
 
     Returns
     -------
@@ -123,12 +138,16 @@ def consensus(data: Rankings | Comparisons) -> Consensus:
     >>> found.items, found.distance, found.exact
     (('b', 'c', 'a'), 2.0, True)
     """
+    check("consensus", "method", method, one_of(*METHODS))
     if len(data.items) > _MOST_ITEMS:
         raise DataError(f"a consensus of at most {_MOST_ITEMS} items can be found. "
                         f"Got {len(data.items)}.")  # fmt: skip
     above = data.above() if isinstance(data, Rankings) else _above(data)
     borda = np.argsort(above.sum(axis=0) - above.sum(axis=1), kind="stable")
-    order, exact = kemeny_order(above, borda)
+    if method == "kemeny":
+        order, exact = kemeny_order(above, borda)
+    else:
+        order, exact = greedy_order(above, components=method == "greedy-components"), False
     distance = float(np.triu(above[np.ix_(order, order)].T, 1).sum())
     bound = float(np.triu(np.minimum(above, above.T), 1).sum())
     total = float(above.sum())
@@ -141,6 +160,7 @@ def consensus(data: Rankings | Comparisons) -> Consensus:
         distance / total if total else 0.0,
         theta,
         tuple(data.items[k] for k in borda),
+        method,
     )
 
 

@@ -120,7 +120,8 @@ def _print_judges(screen: Console, board: Leaderboard) -> None:
 
 def print_consensus(screen: Console, found: Consensus, top: int) -> None:
     """Print the ranking nearest to all."""
-    how = "no ranking has less" if found.exact else "the least found"
+    how = "the least found" if found.method == "kemeny" else "found greedily"
+    how = "no ranking has less" if found.exact else how
     screen.print("\nconsensus", style="bold")
     screen.print(
         f"distance {found.distance:g} ({how}; lower bound {found.lower_bound:g}): "

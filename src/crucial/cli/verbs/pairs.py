@@ -42,6 +42,9 @@ class PairsOptions(JobsOptions):
     )
     rounds: int = option("--features: maximum number of rounds.", low=1, default=300)
     consensus: bool = option("Also print the consensus ranking (Kemeny, Mallows).")
+    consensus_method: Literal["kemeny", "greedy", "greedy-components"] | None = option(
+        "--consensus: how to find it; the greedy orders are quick for many items. [default: kemeny]"
+    )
     top: int = option("Number of items to print.", low=1, default=50)
     prior: float = option("Ties with an average item that every item is given.", low=0, default=0.1)
     bootstrap: int = option(
@@ -97,6 +100,8 @@ def pairs_command(options: PairsOptions) -> None:
 
     if options.model is not None and options.features is None:
         raise click.UsageError("--model needs --features.")
+    if options.consensus_method is not None and not options.consensus:
+        raise click.UsageError("--consensus-method needs --consensus.")
     if options.model == "-":
         raise click.UsageError("a model is written to a file; name it with --model.")
     targets = [one for one in (options.output, options.model) if one is not None]
@@ -127,7 +132,8 @@ def pairs_command(options: PairsOptions) -> None:
         from crucial.apps.preferences.mallows import consensus
 
         with in_file(options.comparisons):
-            print_consensus(screen, consensus(data), options.top)
+            found = consensus(data, options.consensus_method or "kemeny")
+        print_consensus(screen, found, options.top)
     if learned is not None:
         print_learned(screen, learned)
     for target in targets:
