@@ -50,7 +50,7 @@ def net_feedback(
     Examples
     --------
     >>> left = net_feedback([LabelFeedback([2, 1, 0])], PairFeedback([(2, 0)], 3))
-    >>> left.n_pairs, left.potentials([0, 0, 0]).tolist()
+    >>> left.n_pairs, left.potentials([0, 0, 0]).round(9).tolist()
     (2, [0.5, 0.0, -0.5])
     """
     scale = np.ones(len(labels)) if factors is None else np.asarray(factors, np.float64)
