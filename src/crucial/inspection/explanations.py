@@ -244,7 +244,7 @@ def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
             +1  feature 0                1 against 0
          -0.25  feature 1                0 against 3
     """
-    model = additive_model(ranker, "why", joint=True)
+    model = additive_model(ranker, "why", features=None)
     instances = checked_rows(model, X)
     for name, row in (("a", a), ("b", b)):
         check("why", name, row, int_between(0, instances.n_rows - 1))

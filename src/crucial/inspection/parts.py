@@ -30,7 +30,7 @@ def model_of(ranker: object) -> object:
     return getattr(ranker, "model_", ranker)
 
 
-def additive_model(ranker: object, what: str, *, joint: bool = False) -> AdditiveRanker:
+def additive_model(ranker: object, what: str, *, features: int | None = 1) -> AdditiveRanker:
     """Return a ranker as a sum of functions of one feature each.
 
     Parameters
@@ -38,8 +38,8 @@ def additive_model(ranker: object, what: str, *, joint: bool = False) -> Additiv
     ranker : AdditiveRanker or fitted estimator
     what : str
         The caller, for the error.
-    joint : bool
-        Whether trees of several features are accepted too.
+    features : int or None
+        Most features that one weak ranker may combine; None for any number.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def additive_model(ranker: object, what: str, *, joint: bool = False) -> Additiv
             f"what its features do together has no exact parts. {_ALTERNATIVE}."
         )
     for number, weak in enumerate(model.rankers):
-        if isinstance(weak, Tree) and (joint or len(set(weak.features)) == 1):
+        if isinstance(weak, Tree) and (features is None or len(set(weak.features)) <= features):
             continue
         if not isinstance(weak, Stump | Presence | ScaledFeature | Vote | Constant):
             raise NotRankedError(

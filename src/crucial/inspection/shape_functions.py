@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.inspection.pair_shapes import PairShape, pair_shapes
 from crucial.inspection.parts import additive_model, step_of
 from crucial.inspection.results import Axes, Frame, as_frame, axes_grid, feature_name, listed, shown
-from crucial.model.describe import Ramp, describe
+from crucial.model.describe import Ramp, describe, direction_of
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape, sparkline
 from crucial.parameters import at_least, check
@@ -80,11 +81,14 @@ class Shapes:
         Names of the others.
     n_rows : int or None
         Number of rows behind the shares.
+    pairs : tuple of PairShape
+        What pairs of features add beyond that, most important first.
     """
 
     features: tuple[FeatureShape, ...]
     unused: tuple[str, ...]
     n_rows: int | None = None
+    pairs: tuple[PairShape, ...] = ()
 
     def __getitem__(self, name: str) -> FeatureShape:
         for one in self.features:
@@ -104,6 +108,10 @@ class Shapes:
                 f"{sparkline(one.values.tolist(), 24):<24}  {ends:<16} missing {one.missing:.3g}"
                 + ("" if one.share_missing is None else f" ({one.share_missing:.0%} of rows)")
             )
+        for pair in self.pairs:
+            first, second = (shown(name, 24).strip() for name in pair.names)
+            low, high = pair.values.min(), pair.values.max()
+            lines.append(f"{first} with {second}: {low:.3g} to {high:.3g} ({pair.importance:.1%})")
         if self.unused:
             lines.append(f"never used: {listed(self.unused)}")
         return "\n".join(lines)
@@ -145,6 +153,19 @@ class Shapes:
             ax.set_title(f"{one.name} ({one.share_of_weight:.0%})", fontsize=9, parse_math=False)
         return axes
 
+    def plot_pairs(self, top: int = 6) -> list[Axes]:
+        """Draw the most important pairs as heat maps; needs matplotlib.
+
+        Returns
+        -------
+        list of Axes
+        """
+        check("plot_pairs", "top", top, at_least(1))
+        axes = axes_grid(min(top, len(self.pairs)))
+        for ax, pair in zip(axes, self.pairs):
+            pair.draw(ax)
+        return axes
+
 
 def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
     """Return what each feature adds to a score, as a function of its value.
@@ -152,7 +173,8 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
     Parameters
     ----------
     ranker : AdditiveRanker or fitted estimator
-        An additive one; others have no such functions.
+        A sum of functions of one feature, or of two where it has trees of pairs; others have no
+        such functions.
     X : array, sparse matrix or frame, optional
         Rows to count per step.
 
@@ -169,13 +191,16 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
     >>> found["bm25"].values.tolist(), found["bm25"].share.tolist(), found.unused
     ([0.0, 2.0], [0.25, 0.5], ('age',))
     """
-    model = additive_model(ranker, "shapes")
+    model = additive_model(ranker, "shapes", features=2)
     instances = None if X is None else checked_rows(model, X)
+    pairs, moved = pair_shapes(model, instances)
     found = []
     for one in describe(model, top=model.n_features).features:
         shape = one.shape
         if shape is None:
             shape = Shape(one.feature, None, np.zeros(0), np.zeros(1), 0.0)
+        if one.feature in moved:
+            shape = shape + moved[one.feature]
         share, silent = None, None
         if instances is not None:
             steps = step_of(shape, instances.column(one.feature))
@@ -188,7 +213,7 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
                 feature_name(model.feature_names, one.feature),
                 one.weight,
                 one.share,
-                one.direction,
+                direction_of(shape, one.ramps, one.rungs) if pairs else one.direction,
                 shape.thresholds,
                 shape.values,
                 shape.missing + sum(ramp.missing for ramp in one.ramps),
@@ -199,4 +224,5 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
         )
     others = set(range(model.n_features)) - {one.feature for one in found}
     unused = tuple(feature_name(model.feature_names, f) for f in sorted(others))
-    return Shapes(tuple(found), unused, None if instances is None else instances.n_rows)
+    n_rows = None if instances is None else instances.n_rows
+    return Shapes(tuple(found), unused, n_rows, pairs)

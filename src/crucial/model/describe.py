@@ -16,7 +16,7 @@ from crucial.model.shape import Shape, draw_shape, sparkline
 from crucial.model.text import printable
 from crucial.model.weak import Constant, Presence, QuasiKNN, ScaledFeature, Stump, Tree, Vote
 
-__all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "drawing"]
+__all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "direction_of", "drawing"]
 
 T = TypeVar("T", QuasiKNN, ScaledFeature)
 
@@ -170,7 +170,7 @@ def _features(
                 printable(name) if name is not None else f"feature {feature}",
                 weights[feature],
                 weights[feature] / total,
-                _direction(*learned) if isinstance(model, RoundsModel) else "",
+                direction_of(*learned) if isinstance(model, RoundsModel) else "",
                 *learned,
             )
         )
@@ -214,7 +214,7 @@ def _ramps(model: RoundsModel) -> dict[int, tuple[Ramp, ...]]:
     return out
 
 
-def _direction(shape: Shape | None, ramps: tuple[Ramp, ...], rungs: tuple[Rung, ...]) -> str:
+def direction_of(shape: Shape | None, ramps: tuple[Ramp, ...], rungs: tuple[Rung, ...]) -> str:
     """Return which way the scores move as the feature rises."""
     moves = [ramp.weight for ramp in ramps]
     for rung in rungs:

@@ -1,0 +1,72 @@
+"""Functions of one and of two features of a ranker with trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from crucial import inspection
+from crucial.errors import NotRankedError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.tree import Tree
+from crucial.model.weak import Stump
+
+# 1 where both are above their thresholds
+AND = Tree((0, 1), (0.5, 2.0), (0, 1), (~0, ~1), (1, ~2), (2.0, 1.0), (0.0, 0.0, 1.0))
+ALONE = Tree((1,), (3.0,), (0,), (~0,), (~1,), (1.0,), (-0.5, 0.5))
+
+
+def model() -> AdditiveRanker:
+    return AdditiveRanker(3, [AND, ALONE, Stump(0, 1.5, 0)], [1.0, 1.0, 2.0], ["a", "b", "c"])
+
+
+def rows(n: int = 200) -> np.ndarray:
+    random = np.random.default_rng(0)
+    X = random.random((n, 3)) * [2, 5, 1]
+    X[random.random(X.shape) < 0.1] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("with_rows", [False, True])
+def test_functions_of_one_and_two_features_add_up_to_the_score(with_rows: bool) -> None:
+    X = rows()
+    found = inspection.shapes(model(), X if with_rows else None)
+    (pair,) = found.pairs
+    assert pair.names == ("a", "b")
+    assert pair.importance == pytest.approx(3 / 4)
+    total = [sum(one(x[one.feature]) for one in found.features) + pair(x[0], x[1]) for x in X]
+    difference = model().predict(X) - total
+    np.testing.assert_allclose(difference, difference[0], atol=1e-8)
+    assert found.unused == ("c",)
+    assert "a with b" in str(found)
+
+
+def test_a_pair_has_nothing_that_one_feature_explains() -> None:
+    X = rows()
+    (pair,) = inspection.shapes(model(), X).pairs
+    joint = np.array([pair(x[0], x[1]) for x in X])
+    for feature, cuts in zip((0, 1), pair.thresholds, strict=True):
+        cell = np.where(np.isnan(X[:, feature]), -1, cuts.searchsorted(X[:, feature]))
+        for one in np.unique(cell):
+            assert joint[cell == one].mean() == pytest.approx(0.0, abs=1e-5)
+
+
+def test_a_function_of_one_feature_becomes_no_pair() -> None:
+    flat = Tree((0, 1), (0.5, 2.0), (0, 1), (1, ~1), (~0, ~2), (2.0, 1.0), (0.25, 0.0, 0.0))
+    found = inspection.shapes(AdditiveRanker(2, [flat], [1.0]))
+    assert np.abs(found.pairs[0].values).max() < 0.25
+
+
+def test_heat_maps_are_drawn() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    (ax,) = inspection.shapes(model()).plot_pairs()
+    assert ax.get_xlabel() == "a"
+    assert ax.get_ylabel() == "b"
+
+
+def test_trees_of_three_features_have_no_functions() -> None:
+    deep = Tree(
+        (0, 1, 2), (0.5,) * 3, (0,) * 3, (~0, ~1, ~2), (1, 2, ~3), (1.0,) * 3, (0.0, 0.0, 0.0, 1.0)
+    )
+    with pytest.raises(NotRankedError, match="round 1 is a Tree"):
+        inspection.shapes(AdditiveRanker(3, [deep], [1.0]))
