@@ -74,11 +74,13 @@ def test_section_25_pruned_trees(penalty: float, leaves: int) -> None:
     assert len(ranker.model_.trees[0].scores) == leaves
 
 
-@pytest.mark.parametrize(("depth", "left", "error"), [(1, {0, 2, 4}, 0.125)])
+@pytest.mark.parametrize(
+    ("depth", "left", "error"), [(1, {0, 2, 4}, 0.125), (2, {0, 2, 4, 7}, 0.0)]
+)
 def test_section_25_small_trees_at_the_root_of_yt(depth: int, left: set[int], error: float) -> None:
     rows = TreeRows.build(Instances.from_input(X), np.arange(8), None)
     sides = Sides(Cells.of([rows.everything()]), YT.astype(np.uint8), np.ones(8))
-    (split,) = TreeSplitter(rows, depth).split(sides)
+    (split,) = TreeSplitter(rows, depth, exact=True).split(sides)
     assert split is not None
     assert set(np.flatnonzero(split.left).tolist()) == left
     assert (1.0 - split.gain) / 2 == pytest.approx(error, abs=1e-12)

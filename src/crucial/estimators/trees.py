@@ -163,6 +163,13 @@ class SplitTrees(PooledRanker):
     splitter_depth: int = parameter(
         at_least(1), 'Depth of the small trees of splitter "tree".', default=4
     )
+    splitter_search: str = parameter(
+        one_of("greedy", "exact"),
+        'How the small trees of splitter "tree" are grown. "greedy": level by level, by the Gini '
+        'impurity. "exact": the last two levels together, the best of all; O(p^2) per box, for '
+        "few features.",
+        default="greedy",
+    )
     min_z: float = parameter(
         between(0.0, math.inf),
         "What a test of the small trees must gain in order to stay: standard deviations of its "
@@ -184,4 +191,5 @@ class SplitTrees(PooledRanker):
         if self.splitter == "stump":
             return StumpSplitter(rows, max_features, random)
         least, depth = float(self.min_rows), self.splitter_depth
-        return TreeSplitter(rows, depth, least, self.min_z, max_features, random)
+        exact = self.splitter_search == "exact"
+        return TreeSplitter(rows, depth, least, self.min_z, exact, max_features, random)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -241,8 +241,12 @@ class TreeRows:
 
     def test(self, found: CellSplits, cell: int, left: int, right: int, gain: float) -> NodeTest:
         """Return the split of a cell as a test that leads to ``left`` or ``right``."""
-        slot, place = int(found.slot[cell]), int(found.place[cell])
-        threshold = float(self.bins.thresholds[slot][place - 1]) if place else -np.inf
         above, missing = bool(found.above[cell]), bool(found.missing[cell])
+        test = self.cut_test(int(found.slot[cell]), int(found.place[cell]), missing == above, gain)
         yes, no = (left, right) if above else (right, left)
-        return NodeTest(int(self.bins.features[slot]), threshold, missing == above, yes, no, gain)
+        return replace(test, yes=yes, no=no)
+
+    def cut_test(self, slot: int, place: int, missing: bool, gain: float) -> NodeTest:
+        """Return the test whether the code of a feature is at least ``place``."""
+        threshold = float(self.bins.thresholds[slot][place - 1]) if place else -np.inf
+        return NodeTest(int(self.bins.features[slot]), threshold, missing, 0, 0, gain)

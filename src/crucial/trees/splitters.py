@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
+from crucial.trees.exact import Cut, best_two_levels
 from crucial.trees.scan import Cells, NodeTest, Sides, TreeRows
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import NOISE
@@ -141,6 +142,9 @@ class TreeSplitter:
         A box with less weight is not split.
     min_z : float
         What a split must gain, in standard deviations.
+    exact : bool
+        Whether the last two levels are the best of all, found by trying every pair of tests,
+        instead of one level after the other.
     max_features : int, optional
         Features to try in a box, drawn at random; default: all.
     random : Generator, optional
@@ -152,11 +156,13 @@ class TreeSplitter:
         depth: int,
         min_rows: float = 2.0,
         min_z: float = 0.0,
+        exact: bool = False,
         max_features: int | None = None,
         random: np.random.Generator | None = None,
     ) -> None:
         self._rows, self._depth = rows, depth
         self._min_rows, self._min_z = min_rows, min_z
+        self._exact = exact and depth > 1
         self._slots = _Slots(rows.n_slots, max_features, random)
 
     def split(self, sides: Sides) -> list[Split | None]:
@@ -166,8 +172,10 @@ class TreeSplitter:
         cut = zip(*(sides.cells.parts(part) for part in parts), strict=True)
         roots = [_Box(cell, np.arange(len(part[0])), *part) for cell, part in enumerate(cut)]
         level = roots
-        for _ in range(self._depth):
+        for _ in range(self._depth - 2 if self._exact else self._depth):
             level = self._deeper(level, scale)
+        if self._exact:
+            self._two_levels(level, scale)
         return [self._collected(root, scale) for root in roots]
 
     def _deeper(self, level: list[_Box], scale: Floats) -> list[_Box]:
@@ -190,6 +198,29 @@ class TreeSplitter:
             box.above, box.below = box.part(up), box.part(~up)
             deeper += [box.above, box.below]
         return deeper
+
+    def _two_levels(self, level: list[_Box], scale: Floats) -> None:
+        """Split boxes by the best two levels of tests."""
+        level = [box for box in level if self._may_split(box)]
+        for box, slots in zip(level, self._slots.draw(len(level)), strict=True):
+            bad_scale, good_scale = scale[box.owner].tolist()
+            surplus = box.weight * np.where(box.good == 1, good_scale, -bad_scale)
+            found = best_two_levels(self._rows, box.rows, surplus, slots)
+            if found is None:
+                continue
+            for one, cut in self._cut(box, found.first, surplus):
+                half = found.above if one is box.above else found.below
+                if half is not None:
+                    self._cut(one, half, surplus[cut])
+
+    def _cut(self, box: _Box, cut: Cut, surplus: Floats) -> list[tuple[_Box, Bools]]:
+        """Split a box by a test, and return both parts and where their rows are."""
+        up = cut.above(self._rows, box.rows)
+        box.above, box.below = box.part(up), box.part(~up)
+        sums = (float(surplus[up].sum()), float(surplus[~up].sum()))
+        gain = sum(max(one, 0.0) for one in sums) - max(sum(sums), 0.0)
+        box.test = self._rows.cut_test(cut.slot, cut.place, cut.missing, max(gain, NOISE))
+        return [(box.above, up), (box.below, ~up)]
 
     def _may_split(self, box: _Box) -> bool:
         counted = box.good[box.weight > 0.0]

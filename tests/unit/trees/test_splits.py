@@ -11,6 +11,7 @@ from crucial.data.instances import Instances
 from crucial.kernels.compiled import splits as compiled
 from crucial.kernels.plain import splits as plain
 from crucial.trees.scan import Cells, Sides, TreeRows
+from crucial.trees.splitters import TreeSplitter
 
 pytestmark = pytest.mark.kernels
 
@@ -98,3 +99,36 @@ def test_compiled_and_plain_kernels_agree_to_the_bit(seed: int, n: int, p: int, 
         kernels.places(*inputs, sides.scale, chosen, least, gini, place, above, missing)
         found.append((place.tolist(), above.tolist(), missing.tolist()))
     assert found[0] == found[1]
+
+
+def naive_two_levels(X: np.ndarray, rows: TreeRows, surplus: np.ndarray) -> float:
+    """The largest gain of two levels of tests, by trying all of them."""
+    sides = []
+    for slot, feature in enumerate(rows.bins.features):
+        for threshold in [-np.inf, *rows.bins.thresholds[slot]]:
+            for missing in (False, True):
+                value = X[:, feature]
+                sides.append(np.where(np.isnan(value), missing, value > threshold))
+
+    def one(inside: np.ndarray) -> float:
+        parts = [(surplus[inside & s].sum(), surplus[inside & ~s].sum()) for s in sides]
+        return max(max(a, 0.0) + max(b, 0.0) for a, b in parts)
+
+    return max(one(side) + one(~side) for side in sides)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(4, 20), st.integers(1, 3))
+def test_two_levels_are_the_best_of_all(seed: int, n: int, p: int) -> None:
+    X, rows, sides = problem(seed, n, p, 1)
+    if not rows.n_slots or not sides.mass[0].all():
+        return
+    surplus = np.where(sides.good == 1, 1, -1) * sides.weight * sides.scale[0][sides.good]
+    (split,) = TreeSplitter(rows, 2, exact=True).split(sides)
+    best = naive_two_levels(X, rows, surplus)
+    if split is None:
+        assert best <= 1e-9
+        return
+    assert split.gain == pytest.approx(best, abs=1e-9)
+    assert surplus[split.left].sum() == pytest.approx(best, abs=1e-9)
+    assert sum(test.gain for test in split.tests) == pytest.approx(1.0)
