@@ -16,6 +16,7 @@ ALL = [
     "growth",
     "feature_rank",
     "plus",
+    "trees",
     "fusion",
     "recommend",
     "defaults",

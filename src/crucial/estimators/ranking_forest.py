@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -43,8 +44,8 @@ class Forest(SplitTrees):
     max_features: str | int | float | None = parameter(
         none_or(either(one_of("sqrt"), at_least(1), between(0.0, 1.0, low_open=True))),
         "Features to try in a split, drawn at random: a number, a share, the square root of their "
-        "number, or None for all.",
-        default=0.5,
+        "number (rounded up), or None for all.",
+        default="sqrt",
     )
     bootstrap: bool = parameter(
         flag,
@@ -58,7 +59,7 @@ class Forest(SplitTrees):
         if self.max_features is None:
             return None
         if isinstance(self.max_features, str):
-            return max(1, int(np.sqrt(n_features)))
+            return math.isqrt(max(n_features - 1, 0)) + 1
         if isinstance(self.max_features, int | np.integer):
             return int(self.max_features)
         return max(1, int(np.ceil(self.max_features * n_features)))
@@ -121,7 +122,7 @@ class RankingForest(Forest):
             good,
             lambda random: self._make_splitter(rows, random, tried),
             self.max_depth,
-            float(self.min_rows),
+            self._min_rows(rows),
         )
         roots = grow_forest(
             rows,

@@ -43,7 +43,7 @@ class TreeRank(SplitTrees):
         The tree, which can be saved and shown.
     auc_ : float
         Area under the ROC curve of the tree on the training rows.
-    alpha_, beta_ : arrays
+    leaf_alpha_, leaf_beta_ : arrays
         Shares of all low and of all high training rows in the leaves, from left to right; see
         `crucial.inspection.tree_roc`.
     penalty_ : float
@@ -87,7 +87,7 @@ class TreeRank(SplitTrees):
             good,
             lambda random: self._make_splitter(rows, random, None),
             self.max_depth,
-            float(self.min_rows),
+            self._min_rows(rows),
         )
         root = algorithm.grow(rows.weight, np.random.default_rng(seed))
         self.penalty_search_: PenaltySearch | None = None
@@ -100,7 +100,7 @@ class TreeRank(SplitTrees):
         if self.penalty_ > 0.0:
             prune(root, self.penalty_)
         leaves = root.leaves()
-        self.alpha_ = np.array([leaf.alpha for leaf in leaves])
-        self.beta_ = np.array([leaf.beta for leaf in leaves])
+        self.leaf_alpha_ = np.array([leaf.alpha for leaf in leaves])
+        self.leaf_beta_ = np.array([leaf.beta for leaf in leaves])
         self.auc_ = tree_area(root)
         return algorithm.table(root), {"auc": self.auc_, "penalty": self.penalty_}

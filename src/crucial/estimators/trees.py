@@ -86,8 +86,8 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
         self._set_model(_with_summary(model, data, summary), False)
         if all(not tree.node for tree in model.trees):
             warn_caller(
-                "no node could be split: all scores are equal. min_rows counts weights, so that "
-                "weights which sum to less leave nothing to split.",
+                "no node could be split: all scores are equal. min_rows counts weights: a node "
+                "that weighs less is not split.",
                 NoProgressWarning,
             )
         return self
@@ -176,11 +176,18 @@ class SplitTrees(PooledRanker):
         "gain, if both classes were drawn alike. 0 keeps every test with a gain.",
         default=0.5,
     )
-    min_rows: int = parameter(
-        at_least(1),
-        "A node of fewer rows is not split; a row of weight 2 counts as two.",
-        default=20,
+    min_rows: int | None = parameter(
+        none_or(at_least(1)),
+        "A node of fewer rows is not split; a row of weight 2 counts as two. None: the square root "
+        "of the number of rows.",
+        default=None,
     )
+
+    def _min_rows(self, rows: TreeRows) -> float:
+        """Return the weight below which a node is not split."""
+        if self.min_rows is not None:
+            return float(self.min_rows)
+        return max(2.0, math.sqrt(float(rows.weight.sum())))
 
     def _make_splitter(
         self, rows: TreeRows, random: np.random.Generator, max_features: int | None
@@ -190,6 +197,6 @@ class SplitTrees(PooledRanker):
             return ClassifierSplitter(rows, self.splitter, max_features, random)
         if self.splitter == "stump":
             return StumpSplitter(rows, max_features, random)
-        least, depth = float(self.min_rows), self.splitter_depth
+        least, depth = self._min_rows(rows), self.splitter_depth
         exact = self.splitter_search == "exact"
         return TreeSplitter(rows, depth, least, self.min_z, exact, max_features, random)

@@ -21,3 +21,4 @@ from crucial.inspection.ranking_curves import roc_curve as roc_curve
 from crucial.inspection.report_page import report as report
 from crucial.inspection.shape_functions import shapes as shapes
 from crucial.inspection.surface import roc_surface as roc_surface
+from crucial.inspection.tree_roc import tree_roc as tree_roc

@@ -161,8 +161,6 @@ class RankingTrees(FrozenModel):
         int array of shape (n_rows, n_trees)
         """
         instances = self._check_rows(X, None, n_jobs)
-        if not instances.n_rows:
-            return np.zeros((0, len(self.trees)), np.int64)
         return np.concatenate([block for _, block in self._blocks(instances, n_jobs)])
 
     def _blocks(self, instances: Instances, n_jobs: int | None) -> Any:

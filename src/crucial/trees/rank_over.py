@@ -76,6 +76,9 @@ class HalfLines:
                 up, absent = np.cumsum(mass[:bin_count][::-1])[::-1], float(mass[bin_count])
                 down = total - absent - up
                 table = np.stack([up, up + absent, down, down + absent], axis=1) / total
+                table[0, 1:3] = 0.0  # (everything and nothing are no half-lines)
+                if not bins.has_missing[slot]:
+                    table[0] = 0.0
                 shares[side].append(table.ravel())
             kinds = np.arange(4 * bin_count)
             places.append(np.stack([np.full_like(kinds, slot), kinds // 4, kinds % 4], axis=1))
