@@ -40,8 +40,10 @@ from crucial.estimators.rankboost import RankBoost as RankBoost
 from crucial.estimators.rankboost_plus import RankBoostPlus as RankBoostPlus
 from crucial.estimators.ranking_forest import RankingForest as RankingForest
 from crucial.estimators.ranking_svm import RankingSVM as RankingSVM
+from crucial.estimators.rs_rank import RSRank as RSRank
 from crucial.estimators.select import SelectByRanking as SelectByRanking
 from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginRanker
+from crucial.estimators.sparse import SparseRankingSVM as SparseRankingSVM
 from crucial.estimators.svm_map import SVMMap as SVMMap
 from crucial.estimators.tree_rank import TreeRank as TreeRank
 from crucial.feedback.combined import SumFeedback as SumFeedback

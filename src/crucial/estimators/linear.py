@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -34,11 +34,18 @@ class WeightedFeatures:
     weights : array like rankers
     figures : mapping from str to float
         For the training summary.
+    empty : str
+        The warning where there are no rankers.
     """
 
     rankers: Sequence[WeakRankerLike]
     weights: Floats
     figures: Mapping[str, float]
+    empty: str = "no feature distinguishes any rows; all scores are 0."
+
+    def but_empty(self, warning: str) -> WeightedFeatures:
+        """Return the same with another warning."""
+        return replace(self, empty=warning)
 
 
 @with_parameters
@@ -92,7 +99,7 @@ class LinearRanker(Ranker[AdditiveRanker]):
         )
         learned = self._learn(data.instances, feedback)
         if not len(learned.rankers):
-            warn_caller("no feature distinguishes any rows; all scores are 0.", NoProgressWarning)
+            warn_caller(learned.empty, NoProgressWarning)
         model = AdditiveRanker(
             data.instances.n_features,
             learned.rankers,

@@ -24,6 +24,8 @@ RANKERS: dict[str, str] = {
     "ranking-svm": "crucial.estimators.ranking_svm:RankingSVM",
     "rankover": "crucial.estimators.rank_over:RankOver",
     "svm-map": "crucial.estimators.svm_map:SVMMap",
+    "rsrank": "crucial.estimators.rs_rank:RSRank",
+    "sparse-ranking-svm": "crucial.estimators.sparse:SparseRankingSVM",
     "pnorm-push": "crucial.estimators.pnorm_push:PNormPush",
     "logistic": "crucial.estimators.logistic:LogisticRanker",
     "smooth-margin": "crucial.estimators.smooth_margin:SmoothMarginRanker",

@@ -1,0 +1,231 @@
+"""Sparse linear rankers: what they promise beside their minima."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from crucial import InfinitePush, RSRank, SparseRankingSVM, load_model, stability_selection
+from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.estimators.sparse import PENALTIES
+
+
+def problem(n=160, p=12, queries=8, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, p))
+    y = np.digitize(2.0 * X[:, 3] - X[:, 1] + 0.5 * random.normal(size=n), [-1, 1])
+    return X, y, np.array([f"q{i}" for i in np.arange(n) % queries])
+
+
+RANKERS = [SparseRankingSVM(penalty, l1=0.02, radius=0.5) for penalty in PENALTIES] + [RSRank(0.05)]
+
+
+def named(ranker):
+    return getattr(ranker, "penalty", "rsrank")
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=named)
+def test_it_finds_the_features_that_matter(ranker):
+    X, y, qid = problem()
+    ranker.fit(X, y, qid=qid)
+    assert {1, 3} <= set(ranker.selected_.tolist())
+    assert len(ranker.selected_) < 12
+    assert ranker.score(X, y, qid=qid) > 0.85
+    assert ranker.feature_importances_.argmax() == 3
+    assert (ranker.feature_importances_ > 0).nonzero()[0].tolist() == ranker.selected_.tolist()
+    other = problem(seed=1)
+    assert ranker.score(other[0], other[1], qid=other[2]) > 0.85
+
+
+@pytest.mark.parametrize("penalty", ["log", "lq", "mcp", "l1_ball"])
+def test_the_objective_never_rises(penalty):
+    for seed in range(3):
+        X, y, qid = problem(seed=seed)
+        ranker = SparseRankingSVM(penalty, l1=0.01, tol=1e-8).fit(X, y, qid=qid)
+        assert len(ranker.objectives_) > 1
+        assert (np.diff(ranker.objectives_) <= 0.0).all()
+        assert ranker.objectives_[-1] == pytest.approx(ranker.objective_, rel=1e-12)
+
+
+@pytest.mark.parametrize("penalty", ["log", "lq", "mcp"])
+def test_local_minima_are_stationary(penalty):
+    X, y, qid = problem()
+    ranker = SparseRankingSVM(penalty, l1=0.01, tol=1e-14, max_iter=5000).fit(X, y, qid=qid)
+    assert ranker.violation_ < 1e-5
+    assert np.isnan(ranker.gap_)
+    assert "gap" not in ranker.model_.training
+    convex = SparseRankingSVM("l1", l1=0.01).fit(X, y, qid=qid)
+    assert len(ranker.selected_) <= len(convex.selected_)
+
+
+def test_frank_wolfe_adds_one_feature_per_step_at_most():
+    X, y, qid = problem()
+    for steps in ("corrective", "exact", "decay"):
+        for t in (1, 2, 5, 12):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                ranker = SparseRankingSVM("l1_ball", radius=2.0, steps=steps, max_iter=t)
+                ranker.fit(X, y, qid=qid)
+            assert len(ranker.selected_) <= t
+
+
+def test_gaps_are_proven():
+    """However early a solver stops, the objective is no further from the minimum than it says."""
+    X, y, qid = problem()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for ranker in (
+            SparseRankingSVM("l1", l1=0.003),
+            SparseRankingSVM("l1_ball", radius=3.0),
+            RSRank(0.003),
+        ):
+            best = ranker.set_params(tol=1e-8).fit(X, y, qid=qid).objective_
+            for steps in (1, 5, 20):
+                ranker.set_params(max_iter=steps).fit(X, y, qid=qid)
+                assert ranker.objective_ - best <= ranker.gap_
+        ranker.set_params(solver="truncated_gradient").fit(X, y, qid=qid)
+        assert 0.0 < ranker.objective_ - best <= ranker.gap_
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        SparseRankingSVM("l1_ball", radius=3.0, max_iter=2).fit(X, y, qid=qid)
+
+
+def test_the_ball_and_the_penalty_have_the_same_minima():
+    X, y, qid = problem()
+    one = SparseRankingSVM("l1", l1=0.02, tol=1e-12).fit(X, y, qid=qid)
+    scale = {s.feature: 1.0 for s in one.model_.rankers}
+    assert set(scale) == set(one.selected_.tolist())
+    inside = one.objective_  # loss + l1 |w|: both parts from the ball of the same radius
+    radius = _norm(one, X)
+    two = SparseRankingSVM("l1_ball", radius=radius, tol=1e-10).fit(X, y, qid=qid)
+    assert two.objective_ == pytest.approx(inside - 0.02 * radius, abs=1e-7)
+    np.testing.assert_allclose(two.predict(X), one.predict(X), atol=1e-3)
+
+
+def _norm(ranker, X):
+    """|w|_1 in standard units: the weight of a feature over a range of 1, times its spread."""
+    unit = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    return float(np.abs(ranker.model_.weights * unit.std(axis=0)[ranker.selected_]).sum())
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=named)
+def test_sparse_input_and_units_change_nothing(ranker):
+    X, y, qid = problem()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, 0.0, X)
+    dense = ranker.fit(X, y, qid=qid).predict(X)
+    np.testing.assert_allclose(ranker.fit(sp.csr_array(X), y, qid=qid).predict(X), dense, atol=1e-3)
+    moved = X * np.geomspace(1e-3, 1e5, X.shape[1]) + 7.0
+    other = ranker.fit(moved, y, qid=qid).predict(moved)
+    np.testing.assert_allclose(other, dense, atol=2e-3)
+
+
+def test_many_rows_take_the_compiled_path_and_threads_change_nothing(tmp_path):
+    X, y, qid = problem(n=6000, queries=20)
+    one = SparseRankingSVM(n_jobs=1).fit(X, y, qid=qid)
+    two = SparseRankingSVM(n_jobs=2).fit(X, y, qid=qid)
+    assert one.model_ == two.model_
+    one.save(tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").predict(X).tobytes() == two.predict(X).tobytes()
+    one, two = (RSRank(n_jobs=jobs).fit(X, y, qid=qid) for jobs in (1, 2))
+    assert one.model_ == two.model_
+    assert one.gap_ <= 1e-6
+
+
+def test_equal_columns_and_more_features_than_rows():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(12, 40))
+    X[:, 1] = X[:, 0]
+    y = random.integers(0, 3, 12)
+    for ranker in (SparseRankingSVM(l1=0.01), RSRank(0.01)):
+        ranker.fit(X, y)
+        assert ranker.gap_ <= 1e-6
+        assert len(ranker.selected_) < 12
+
+
+def test_a_penalty_too_large_is_reported():
+    X, y, qid = problem()
+    with pytest.warns(NoProgressWarning, match="l1=100 makes all weights 0"):
+        ranker = SparseRankingSVM(l1=100.0).fit(X, y, qid=qid)
+    assert not ranker.predict(X).any()
+    assert not len(ranker.selected_)
+    with pytest.warns(NoProgressWarning, match="no feature distinguishes"):
+        SparseRankingSVM().fit(np.ones((6, 2)), [0, 1, 0, 1, 0, 1])
+
+
+def test_rsrank_follows_current_ranks():
+    X, y, qid = problem()
+    ranker = RSRank(0.01, ranks="current", max_iter=100).fit(X, y, qid=qid)
+    assert np.isnan(ranker.gap_)
+    assert ranker.violation_ < 0.05
+    assert ranker.score(X, y, qid=qid, measure="ndcg_exp@10") > 0.9
+    again = RSRank(0.01, ranks="current", max_iter=100).fit(X, y, qid=qid)
+    assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
+    seldom = RSRank(0.02, solver="truncated_gradient", shrink_every=5, tol=1e-4, max_iter=200)
+    often = RSRank(0.02, solver="truncated_gradient", tol=1e-4, max_iter=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        first, second = (one.fit(X, y, qid=qid).objective_ for one in (seldom, often))
+    assert first == pytest.approx(second, abs=5e-3)
+
+
+def test_rsrank_errors():
+    X, y, qid = problem()
+    with pytest.raises(DataError, match="labels must be grades from 0 on"):
+        RSRank().fit(X, y - 1, qid=qid)
+    with pytest.raises(DataError, match="or use SparseRankingSVM"):
+        RSRank().fit(X, y * 1000.0, qid=qid)
+    with pytest.raises(ParameterError, match="Use solver='truncated_gradient'"):
+        RSRank(ranks="current", solver="fista").fit(X, y, qid=qid)
+    with pytest.raises(DataError, match="positions are counted one by one"):
+        RSRank().fit(X, y, qid=qid, sample_weight=np.full(len(y), 1e7))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"penalty": "l2"}, "'penalty' parameter of SparseRankingSVM"),
+        ({"l1": 0.0}, "'l1' parameter"),
+        ({"q": 1.0}, "'q' parameter"),
+        ({"epsilon": -1.0}, "'epsilon' parameter"),
+        ({"radius": 0.0}, "'radius' parameter"),
+        ({"steps": "long"}, "'steps' parameter"),
+    ],
+)
+def test_wrong_parameters(parameters, said):
+    X, y, _ = problem()
+    with pytest.raises(ParameterError, match=said):
+        SparseRankingSVM(**parameters).fit(X, y)
+
+
+def test_the_sparse_infinite_push():
+    random = np.random.default_rng(2)
+    X = random.normal(size=(60, 8))
+    y = (X[:, 2] - X[:, 5] > 0.5).astype(int)
+    dense = InfinitePush().fit(X, y)
+    sparse = InfinitePush(penalty="l1", l1=0.1, tol=1e-6).fit(X, y)
+    assert sparse.selected_.tolist() == [2, 5]
+    assert len(dense.selected_) == 8
+    assert len(sparse.model_.rankers) == 2
+    assert sparse.gap_ <= 1e-6
+    scores = sparse.predict(X)
+    assert scores[y == 1].min() > scores[y == 0].max()
+    with pytest.warns(ConvergenceWarning, match="linear programs left the objective"):
+        InfinitePush(penalty="l1", l1=1e-4, tol=1e-9, max_iter=2).fit(X, y)
+    with pytest.raises(DataError, match="PNormPush"):
+        InfinitePush(penalty="l1").fit(X, np.arange(60) % 3)
+
+
+def test_a_push_that_cannot_reach_the_top_says_so():
+    X, y, qid = problem()
+    with pytest.warns(NoProgressWarning, match="use PNormPush"):
+        InfinitePush(penalty="l1", l1=10.0).fit(X, y > 0, qid=qid)
+
+
+def test_stability_selection_around_a_sparse_ranker():
+    X, y, qid = problem()
+    found = stability_selection(SparseRankingSVM(l1=0.1), X, y, qid=qid, n_subsamples=10)
+    assert set(found.stable) >= {"feature 1", "feature 3"}
+    assert found.mean_chosen < 6
