@@ -52,8 +52,8 @@ class SparseLinearRanker(LinearRanker):
     )
     standardise: bool = parameter(
         flag,
-        "Whether features have mean 0 and standard deviation 1 on the training rows before they "
-        "are weighted; else they are scaled to [0, 1] by their range there.",
+        "Whether features get mean 0 and standard deviation 1 on the training rows; else they are "
+        "taken as they are.",
         default=True,
     )
     tol: float = parameter(
@@ -68,6 +68,8 @@ class SparseLinearRanker(LinearRanker):
 
     def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
         design = Design.of(instances, feedback.rows, feedback.weight, standard=self.standardise)
+        if not self.standardise:
+            design = _in_own_units(design)
         found = self._minimise(design.matrix, feedback)
         self.objective_, self.gap_, self.violation_ = found.value, found.gap, found.violation
         self.n_iter_ = max(1, found.n_iter)
@@ -94,6 +96,14 @@ class SparseLinearRanker(LinearRanker):
                 f"minimum; {remedy}.",
                 ConvergenceWarning,
             )
+
+
+def _in_own_units(design: Design) -> Design:
+    """Return columns in the units of their features, which a design scales to a range of 1."""
+    span = np.array(
+        [getattr(one, "high", 1.0) - getattr(one, "low", 0.0) for one in design.rankers]
+    )
+    return Design(design.matrix * span, design.rankers, design.scale * span)
 
 
 @with_parameters

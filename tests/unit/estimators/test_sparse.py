@@ -145,6 +145,18 @@ def test_equal_columns_and_more_features_than_rows():
         assert len(ranker.selected_) < 12
 
 
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+def test_columns_as_they_are(wrap):
+    """Twice the feature is half the penalty on it."""
+    X, y, qid = problem()
+    one = SparseRankingSVM(l1=0.02, standardise=False, tol=1e-9).fit(wrap(X), y, qid=qid)
+    two = SparseRankingSVM(l1=0.04, standardise=False, tol=1e-9).fit(wrap(2.0 * X), y, qid=qid)
+    assert one.selected_.tolist() == two.selected_.tolist()
+    difference = two.predict(wrap(2.0 * X)) - one.predict(wrap(X))
+    np.testing.assert_allclose(difference, difference[0], atol=1e-6)
+    assert one.objective_ == pytest.approx(two.objective_, abs=1e-8)
+
+
 def test_a_penalty_too_large_is_reported():
     X, y, qid = problem()
     with pytest.warns(NoProgressWarning, match="l1=100 makes all weights 0"):
@@ -202,10 +214,11 @@ def test_wrong_parameters(parameters, said):
 
 def test_the_sparse_infinite_push():
     random = np.random.default_rng(2)
-    X = random.normal(size=(60, 8))
-    y = (X[:, 2] - X[:, 5] > 0.5).astype(int)
+    X = random.normal(size=(400, 8))
+    margin = X[:, 2] - X[:, 5] - 0.5
+    X, y = X[np.abs(margin) > 1.0], (margin[np.abs(margin) > 1.0] > 0).astype(int)
     dense = InfinitePush().fit(X, y)
-    sparse = InfinitePush(penalty="l1", l1=0.1, tol=1e-6).fit(X, y)
+    sparse = InfinitePush(penalty="l1", l1=0.05, tol=1e-6).fit(X, y)
     assert sparse.selected_.tolist() == [2, 5]
     assert len(dense.selected_) == 8
     assert len(sparse.model_.rankers) == 2
@@ -215,7 +228,7 @@ def test_the_sparse_infinite_push():
     with pytest.warns(ConvergenceWarning, match="linear programs left the objective"):
         InfinitePush(penalty="l1", l1=1e-4, tol=1e-9, max_iter=2).fit(X, y)
     with pytest.raises(DataError, match="PNormPush"):
-        InfinitePush(penalty="l1").fit(X, np.arange(60) % 3)
+        InfinitePush(penalty="l1").fit(X, np.arange(len(X)) % 3)
 
 
 def test_a_push_that_cannot_reach_the_top_says_so():
