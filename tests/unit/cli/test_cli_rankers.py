@@ -137,7 +137,10 @@ def test_values_of_settings(text: str, value: object) -> None:
             ["--ranker", "infinite-push", "--rounds", "5"],
             "--rounds: infinite-push has no parameter 'n_estimators'",
         ),
-        (["--ranker", "infinite-push", "--rounds", "5"], "It takes balance, l1, l2, max_iter, n_jobs"),
+        (
+            ["--ranker", "infinite-push", "--rounds", "5"],
+            "It takes balance, l1, l2, max_iter, n_jobs",
+        ),
         (["--ranker", "infinite-push", "--trace", "t.tsv"], "infinite-push has no rounds"),
         (["--ranker", "infinite-push", "--pairs", "p.tsv"], "learns from labels only"),
         (["--ranker", "pnorm-push", "--p", "0.5"], "'p' parameter of PNormPush must be a number"),
