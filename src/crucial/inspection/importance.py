@@ -165,6 +165,7 @@ def importances(
 
     Examples
     --------
+    >>> from crucial.model.additive import AdditiveRanker
     >>> from crucial.model.weak import Stump
     >>> model = AdditiveRanker(2, [Stump(0, 0.5, 0)], [1.0], ["bm25", "age"])
     >>> importances(model)["bm25"], importances(model).never

@@ -39,7 +39,7 @@ class CustomLoss(RowLoss):
     >>> from crucial.feedback.potentials import Potentials
     >>> squares = CustomLoss(lambda scores, labels, groups: (scores - labels, np.ones(3)))
     >>> potentials = Potentials(squares.begin(LabelFeedback([0.0, 2.0, 1.0]), 1))
-    >>> potentials.pi[:3].tolist()  # (rows by rising label)
+    >>> (potentials.pi[:3] + 0.0).tolist()  # (rows by rising label)
     [0.0, 1.0, 2.0]
     """
 

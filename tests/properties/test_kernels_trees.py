@@ -1,0 +1,84 @@
+"""Kernels of trees, compiled and in NumPy: the same numbers from the same input."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.properties.test_tree_differences import random_tree
+
+from crucial.kernels.compiled import gradient_trees as compiled_growth
+from crucial.kernels.compiled import tree_scores as compiled_scores
+from crucial.kernels.plain import gradient_trees as plain_growth
+from crucial.kernels.plain import tree_scores as plain_scores
+from crucial.model.tree_sums import TreeSums
+
+pytestmark = pytest.mark.kernels
+
+
+def grown(kernels: ModuleType, seed: int) -> dict[str, Any]:
+    """Everything that the kernels of growth write, for one leaf of a random problem."""
+    random = np.random.default_rng(seed)
+    n, p, n_bins = int(random.integers(5, 40)), int(random.integers(1, 20)), 5
+    codes = random.integers(0, n_bins + 1, (p, n), dtype=np.uint8)
+    facts = (np.full(p, n_bins), np.ones(p, bool), random.integers(-1, 2, p))
+    words = np.zeros((-(-p // 8), n), np.uint64)
+    kernels.pack(codes, 0, len(words), words)
+    rows = np.sort(random.permutation(n)[: n - 2]).astype(np.int32)
+    sums = (random.integers(-99, 100, n) << 32) + random.integers(1, 50, n)
+    sums = sums[rows]
+    begin, end = 1, len(rows)
+    hist = np.zeros((8 * len(words), 256), np.int64)
+    kernels.add_rows(words, np.arange(len(words)), rows, sums, begin, end, hist)
+    total, weight = int(sums[begin:end].sum()), random.integers(1, 3, n).astype(float)
+    bounds = (-np.inf, np.inf) if seed % 2 else (-0.5, 0.75)
+    limits = (total, float(weight[rows[begin:end]].sum()), 0.5, 0.25, 0.1, *bounds, 0.5, 2.0)
+    peaks = np.zeros(p)
+    kernels.scan(hist, np.arange(p), *facts, limits, peaks)
+    found = {"words": words.copy(), "hist": hist, "scanned": peaks.copy()}
+    for counted in (False, True):
+        found[f"chosen {counted}"] = np.array(
+            kernels.choose(
+                hist, codes, weight, rows, begin, end, *facts, limits, 1e-10, counted, peaks.copy()
+            )
+        )
+    spare = np.zeros(n, np.int32), np.zeros(n, np.int64)
+    place = int(random.integers(2, 2 * n_bins + 2))
+    left = kernels.partition(codes[0], n_bins, place, begin, end, rows, sums, *spare)
+    return found | {"left": np.array(left), "rows": rows, "sums": sums}
+
+
+@settings(deadline=None, max_examples=80)
+@given(seed=st.integers(0, 10**6))
+def test_growth(seed: int) -> None:
+    fast, plain = grown(compiled_growth, seed), grown(plain_growth, seed)
+    for name, expected in plain.items():
+        np.testing.assert_allclose(fast[name], expected, rtol=1e-12, err_msg=name)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10**6))
+def test_scores(seed: int) -> None:
+    """add_trees and add_tables, on rows that also hit thresholds exactly."""
+    random = np.random.default_rng(seed)
+    trees = tuple(random_tree(random, 2, int(random.integers(2, 8))) for _ in range(5))
+    sums = TreeSums(trees, (1.0,) * 5)
+    X = random.integers(0, 8, (int(random.integers(1, 600)), 2)) / 2.0
+    X[random.random(X.shape) < 0.2] = np.nan
+    assert sums._tables is not None
+    where = (sums._cells.features, sums._cells.thresholds, sums._cells.starts)
+    cells = plain_scores.cells_of(X, *where)
+    expected = np.zeros(len(X))
+    plain_scores.add_trees(cells, *sums._nodes._tables, expected)
+    for kernel, tables in (
+        ("add_trees", sums._nodes._tables),
+        ("add_tables", sums._tables._tables),
+    ):
+        fast, plain = np.zeros(len(X)), np.zeros(len(X))
+        getattr(compiled_scores, kernel)(X.ravel(), 2, 1, 0, *where, *tables, fast)
+        getattr(plain_scores, kernel)(cells, *tables, plain)
+        assert fast.tobytes() == plain.tobytes() == expected.tobytes()
