@@ -14,6 +14,7 @@ ALL = [
     "losses",
     "readers",
     "growth",
+    "linear",
     "feature_rank",
     "plus",
     "trees",

@@ -16,6 +16,7 @@ from crucial.feedback.differences import DifferenceFeedback
 from crucial.feedback.labels import LabelFeedback, QueryWeight
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
+from crucial.linear.blas import one_blas_thread
 from crucial.linear.design import Design
 from crucial.linear.differences import Centring
 from crucial.linear.least_squares import NormalEquations, conjugate_gradients, solve_kernel
@@ -68,6 +69,12 @@ class RankRLS(KernelMachine):
     [1.0, 1.0]
     """
 
+    l2: float = parameter(
+        text="Ridge ``(l2 / 2) |f|^2`` beside the mean over pairs, lambda of the papers times 2; "
+        "above 0.",
+        default=0.1,
+        kw_only=False,
+    )
     balance: str = parameter(
         one_of("pairs", "queries"),
         "Whether all pairs weigh the same, or all queries do.",
@@ -273,8 +280,9 @@ class RankRLS(KernelMachine):
         seen = represent(data.instances, feedback.rows, feedback.weight, self._settings())
         enough = np.inf
         if not isinstance(feedback, DifferenceFeedback) or isinstance(seen, WeightedColumns):
-            rules = (seen.space, self.l2, self.tol, self.max_iter)
-            found, enough = conjugate_gradients(feedback, *rules)
+            rules = (seen.space(count_threads(self.n_jobs)), self.l2, self.tol, self.max_iter)
+            with one_blas_thread():
+                found, enough = conjugate_gradients(feedback, *rules)
         elif isinstance(seen, KernelRows):
             found = solve_kernel(seen.gram, feedback, self.l2)
         else:

@@ -12,6 +12,7 @@ from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback, QueryWeight
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
+from crucial.linear.blas import one_blas_thread
 from crucial.linear.bundle import HingeMinimum, minimise_hinge
 from crucial.linear.hinge import SquaredHinge, hinges_of
 from crucial.linear.representations import represent
@@ -55,6 +56,11 @@ class RankingSVM(KernelMachine):
     [1, 2, 3]
     """
 
+    l2: float = parameter(
+        text="Ridge ``(l2 / 2) |f|^2`` beside the mean over pairs; above 0.",
+        default=0.01,
+        kw_only=False,
+    )
     loss: str = parameter(
         one_of("hinge", "squared_hinge"),
         "Mean hinge, or half of the mean squared hinge, which is faster to minimise.",
@@ -151,13 +157,15 @@ class RankingSVM(KernelMachine):
 
     def _fit(self, data: RankingInput, feedback: Feedback) -> Self:
         seen = represent(data.instances, feedback.rows, feedback.weight, self._settings())
-        hinges = hinges_of(feedback, self.margin, count_threads(self.n_jobs))
-        rules = (seen.space, self.l2, self.tol, self.max_iter)
+        threads = count_threads(self.n_jobs)
+        hinges = hinges_of(feedback, self.margin, threads)
+        rules = (seen.space(threads), self.l2, self.tol, self.max_iter)
         found: HingeMinimum | Minimum
-        if self.loss == "hinge":
-            found = minimise_hinge(hinges, *rules)
-        else:
-            found = truncated_newton(SquaredHinge(hinges), *rules)
+        with one_blas_thread():
+            if self.loss == "hinge":
+                found = minimise_hinge(hinges, *rules)
+            else:
+                found = truncated_newton(SquaredHinge(hinges), *rules)
         figures = self._set_figures(found.value, found.gap, found.n_iter, self.tol)
         self._set_solution(data, feedback, seen, found.weights, figures)
         return self

@@ -20,7 +20,7 @@ from crucial.linear.hinge import Hinges, SmoothHinge
 from crucial.linear.mixtures import best_mixture
 from crucial.linear.spaces import Space
 from crucial.linear.truncated_newton import truncated_newton
-from crucial.types import Floats
+from crucial.types import Bools, Floats
 
 __all__ = ["HingeMinimum", "minimise_hinge"]
 
@@ -145,7 +145,7 @@ class _Planes:
         self._unused = np.where(self._shares > 0.0, 0, self._unused + 1)
         self._drop(self._unused < _PATIENCE)
 
-    def _drop(self, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+    def _drop(self, keep: Bools) -> None:
         if keep.all():
             return
         at = np.flatnonzero(keep)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.types import Floats
+from crucial.types import Bools, Floats
 
 __all__ = ["best_mixture"]
+
+# Curvature that every plane gets, as a share of the largest.
+_FIRM = 1e-15
 
 
 def best_mixture(gram: Floats, heights: Floats, start: Floats) -> Floats:
@@ -28,25 +31,29 @@ def best_mixture(gram: Floats, heights: Floats, start: Floats) -> Floats:
     >>> best_mixture(np.eye(2), np.array([0.0, 0.5]), np.array([1.0, 0.0])).round(9)
     array([0.25, 0.75])
     """
-    z = start.copy()
-    used = z > 0.0
     scale = float(np.abs(heights).max()) + float(np.abs(gram).max())
-    for _ in range(20 * len(z) + 20):
-        z, used = _on_active(gram, heights, z, used)
+    # (planes that depend on each other: a little more curvature makes their shares unique)
+    firm = gram + _FIRM * scale * np.eye(len(heights))
+    z, used = start.copy(), start > 0.0
+    best, best_value = z, -np.inf
+    for _ in range(5 * len(z) + 20):
+        z, used = _on_active(firm, heights, z, used)
         slack = heights - gram @ z
         level = float(np.dot(slack, z))
+        value = 0.5 * (level + float(np.dot(heights, z)))
+        if not value > best_value:
+            break
+        best, best_value = z, value
         slack[used] = -np.inf
         enters = int(np.argmax(slack))
         if not slack[enters] > level + 1e-14 * scale:
             break
         used[enters] = True
-    shares: Floats = z / z.sum()
+    shares: Floats = best / best.sum()
     return shares
 
 
-def _on_active(
-    gram: Floats, heights: Floats, z: Floats, used: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _on_active(gram: Floats, heights: Floats, z: Floats, used: Bools) -> tuple[Floats, Bools]:
     """Return the best shares of the planes in use, and which of them stay in use."""
     z, used = z.copy(), used.copy()
     while True:
@@ -54,22 +61,14 @@ def _on_active(
         n = len(at)
         system = np.ones((n + 1, n + 1))
         system[:n, :n], system[n, n] = gram[np.ix_(at, at)], 0.0
-        right = np.append(heights[at], 1.0)
-        answer = np.linalg.lstsq(system, right, rcond=1e-13)[0]
-        rest = (right - system @ answer)[:n]
-        if np.abs(rest).max() > 1e-9 * (1.0 + np.abs(right).max()):
-            # No solution: the planes depend on each other, and the objective rises along the
-            # rest, in which they cancel, until a share is used up.
-            target = z[at] + rest * (2.0 * z[at].sum() / max(1e-300, -rest.min()))
-        else:
-            target = answer[:n]
+        target = np.linalg.solve(system, np.append(heights[at], 1.0))[:n]
         if (target > 0.0).all():
-            z[at] = target
+            z[at] = target / target.sum()
             return z, used
         falls = target <= 0.0
-        length = z[at] - target
-        ratio = np.where(falls & (length > 0), z[at] / np.where(length > 0, length, 1.0), np.inf)
-        ratio[falls & (length <= 0)] = 0.0
+        # (where a share falls, z - target is not below 0; 0 only if both are)
+        ratio = np.full(n, np.inf)
+        ratio[falls] = z[at][falls] / np.maximum(z[at][falls] - target[falls], 1e-300)
         leaves = int(np.argmin(ratio))
         z[at] = np.maximum(0.0, z[at] + min(1.0, float(ratio[leaves])) * (target - z[at]))
         z[at[leaves]] = 0.0

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.kernels.threads import over_ranges
+from crucial.linear.blas import one_blas_thread
 from crucial.linear.differences import Centring
 from crucial.model.weak import ScaledFeature
 from crucial.types import Floats, Ints
@@ -106,7 +107,10 @@ class DenseRows:
 
         Blocks are the same for any number of threads, and so are sums of the results in order.
         """
-        return over_ranges(self.bounds, self._threads, lambda a, b: call(a, b, self.block(a, b)))
+        with one_blas_thread():
+            return over_ranges(
+                self.bounds, self._threads, lambda a, b: call(a, b, self.block(a, b))
+            )
 
     def check_finite(self) -> None:
         """Refuse infinite values; row and column are named."""

@@ -37,15 +37,14 @@ MAX_KERNEL_ROWS = 20_000
 # A landmark is not taken where the others explain all but this share of the largest kernel.
 _EXPLAINED = 1e-12
 # Coefficients below this share of the largest are rounding.
-_NO_SUPPORT = 1e-13
+_NO_SUPPORT = 1e-10
 
 
 class Representation(Protocol):
     """Rows in a form that a solver weighs."""
 
-    @property
-    def space(self) -> Space:
-        """Where the weights lie."""
+    def space(self, threads: int) -> Space:
+        """Return where the weights lie."""
 
     @property
     def n_columns(self) -> int:
@@ -186,10 +185,9 @@ class WeightedColumns:
         """Rows by columns."""
         return self.design.matrix
 
-    @property
-    def space(self) -> FeatureSpace:
-        """Where the weights lie."""
-        return FeatureSpace(self.design.matrix)
+    def space(self, threads: int) -> FeatureSpace:
+        """Return where the weights lie."""
+        return FeatureSpace(self.design.matrix, threads)
 
     @property
     def n_columns(self) -> int:
@@ -227,10 +225,9 @@ class KernelRows:
     table: Floats
     rows: Ints
 
-    @property
-    def space(self) -> KernelSpace:
-        """Where the coefficients lie."""
-        return KernelSpace(self.gram)
+    def space(self, threads: int) -> KernelSpace:
+        """Return where the coefficients lie."""
+        return KernelSpace(self.gram, threads)
 
     @property
     def n_columns(self) -> int:
@@ -310,10 +307,9 @@ class Landmarks:
         corner = np.tril(matrix[chosen])
         return cls(kernel, columns, table[chosen], matrix, corner)
 
-    @property
-    def space(self) -> FeatureSpace:
-        """Where the weights lie."""
-        return FeatureSpace(self.matrix)
+    def space(self, threads: int) -> FeatureSpace:
+        """Return where the weights lie."""
+        return FeatureSpace(self.matrix, threads)
 
     @property
     def n_columns(self) -> int:

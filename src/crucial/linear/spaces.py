@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from crucial.errors import DataError
+from crucial.linear.blas import TallTable
 from crucial.linear.design import Matrix
 from crucial.types import Floats
 
@@ -38,11 +39,17 @@ class Space(Protocol):
 
 
 class FeatureSpace:
-    """Weights of columns."""
+    """Weights of columns.
 
-    def __init__(self, matrix: Matrix) -> None:
+    Parameters
+    ----------
+    matrix : array or sparse matrix of shape (n_rows, n_columns)
+    threads : int
+    """
+
+    def __init__(self, matrix: Matrix, threads: int = 1) -> None:
         self._matrix = matrix
-        self._turned = matrix.T
+        self._dense = TallTable(matrix, threads) if isinstance(matrix, np.ndarray) else None
 
     @property
     def n_weights(self) -> int:
@@ -51,11 +58,13 @@ class FeatureSpace:
 
     def scores(self, w: Floats) -> Floats:
         """Return the scores of the rows."""
-        return np.asarray(self._matrix @ w)
+        return np.asarray(self._matrix @ w) if self._dense is None else self._dense.times(w)
 
     def back(self, by_score: Floats) -> Floats:
         """Return the gradient by the weights of a loss, given that by the scores."""
-        return np.asarray(self._turned @ by_score)
+        if self._dense is not None:
+            return self._dense.turned_times(by_score)
+        return np.asarray(self._matrix.T @ by_score)
 
     def dot(self, one: Floats, other: Floats, scores: Floats) -> float:
         """Return the inner product of two vectors of weights."""
@@ -69,10 +78,11 @@ class KernelSpace:
     ----------
     gram : array of shape (n_rows, n_rows)
         The kernel of every two rows; symmetric and positive semidefinite.
+    threads : int
     """
 
-    def __init__(self, gram: Floats) -> None:
-        self._gram = gram
+    def __init__(self, gram: Floats, threads: int = 1) -> None:
+        self._gram, self._table = gram, TallTable(gram, threads)
         # What rounding can take off the squared length of coefficients of length 1.
         self._rounding = 1e-10 * len(gram) * float(np.abs(gram).max(initial=0.0))
 
@@ -83,7 +93,7 @@ class KernelSpace:
 
     def scores(self, w: Floats) -> Floats:
         """Return the scores of the rows."""
-        return np.asarray(self._gram @ w)
+        return self._table.times(w)
 
     def back(self, by_score: Floats) -> Floats:
         """Return the gradient as a ranker, which has the same coefficients."""

@@ -110,9 +110,11 @@ class KernelRanker(FrozenModel):
         rows: Sequence[int] | Ints | None = None,
     ) -> None:
         self._set_columns(n_features, feature_names, training)
-        weights = np.array(plain_weights(coefficients, len(support), _OWNER, "coefficients"))
+        plain = plain_weights(coefficients, len(support), _OWNER, "coefficients")
+        weights = np.array(plain, np.float64)
         columns = tuple(columns)
-        table = np.array(support, np.float64).reshape(len(support), -1)
+        table = np.array(support, np.float64)
+        table = table if table.ndim == 2 else table.reshape(len(table), len(columns))
         numbers = np.array([] if rows is None else rows, np.int64)
         if kernel.form == "precomputed":
             inside = numbers.shape == weights.shape and ((numbers >= 0) & (numbers < n_features))

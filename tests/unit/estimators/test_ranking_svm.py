@@ -1,0 +1,261 @@
+"""RankingSVM: forms that must agree, invariances, kernels and what it refuses."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import LinearSVC
+
+from crucial import KernelRanker, RankingSVM, inspection, load_model
+from crucial.errors import DataError, NotRankedError, ParameterError
+
+RANDOM = np.random.default_rng(7)
+N = 80
+QID = np.array([f"q{i}" for i in RANDOM.integers(0, 5, N)])
+X = RANDOM.normal(size=(N, 4)) * [1.0, 10.0, 0.1, 1.0] + [0.0, 5.0, 0.0, -3.0]
+GRADES = np.digitize(X[:, 0] - 0.05 * X[:, 1] + 0.7 * RANDOM.normal(size=N), [-1.0, 0.5])
+HOLES = np.where(RANDOM.random(X.shape) < 0.15, np.nan, X)
+LOSSES = ["hinge", "squared_hinge"]
+
+
+def rbf(a: Any, b: Any) -> Any:
+    """The Gaussian kernel, as a function of a user's own."""
+    return np.exp(-0.25 * ((a[:, None] - b) ** 2).sum(axis=2))
+
+
+def fitted(rows: Any = X, y: Any = GRADES, qid: Any = QID, **settings: Any) -> RankingSVM:
+    return RankingSVM(0.05, **{"tol": 1e-8, **settings}).fit(rows, y, qid=qid)
+
+
+def test_squared_hinge_without_queries_is_scikit_learns_on_listed_differences() -> None:
+    """LinearSVC minimises |w|^2 / 2 + C sum hinge^2 over differences and their opposites."""
+    y = (GRADES > 0).astype(int)
+    found = fitted(y=y, qid=None, loss="squared_hinge", standardise=False, tol=1e-14)
+    high, low = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    differences = (X[high][:, None] - X[low]).reshape(-1, 4)
+    signs = np.where(np.arange(len(differences)) % 2, 1, -1)
+    c = 1.0 / (0.05 * len(differences)) / 2.0
+    svc = LinearSVC(C=c, loss="squared_hinge", fit_intercept=False, tol=1e-10, max_iter=100_000)
+    svc.fit(signs[:, None] * differences, signs)
+    weights = np.array(found.model_.weights) / np.ptp(X, axis=0)
+    np.testing.assert_allclose(weights, svc.coef_[0], rtol=1e-4, atol=1e-7)
+
+
+def test_the_share_of_wrong_pairs_is_at_most_the_mean_hinge() -> None:
+    """AUC-SVM: two labels, one list."""
+    y = (GRADES > 0).astype(int)
+    found = fitted(y=y, qid=None)
+    weights = np.array(found.model_.weights) / np.ptp(X, axis=0) * X.std(axis=0)
+    hinge = found.objective_ - 0.025 * float(weights @ weights)
+    assert 1.0 - found.score(X, y) <= hinge + 1e-7
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("margin", ["sign", "gap", "product"])
+@pytest.mark.parametrize("table", [X, HOLES], ids=["whole", "with abstentions"])
+def test_dense_and_sparse_features_give_the_same(loss: str, margin: str, table: Any) -> None:
+    dense = fitted(table, loss=loss, margin=margin)
+    sparse = fitted(sp.csc_array(table), loss=loss, margin=margin)
+    assert sparse.objective_ == pytest.approx(dense.objective_, abs=3e-8)
+    np.testing.assert_allclose(sparse.predict(table), dense.predict(table), atol=2e-3)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_polynomial_of_degree_one_is_the_linear_ranker(loss: str) -> None:
+    """Both spaces of the solvers, and the same minimum."""
+    linear = fitted(HOLES, loss=loss)
+    kernel = fitted(HOLES, loss=loss, kernel="poly", degree=1, gamma=1.0, coef0=0.0)
+    assert kernel.objective_ == pytest.approx(linear.objective_, abs=3e-8)
+    apart = linear.predict(HOLES) - kernel.predict(HOLES)
+    assert max(np.ptp(apart[one == QID]) for one in np.unique(QID)) < 2e-3
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_three_ways_to_one_kernel(loss: str) -> None:
+    named = fitted(loss=loss, kernel="rbf", gamma=0.25)
+    own = fitted(loss=loss, kernel=rbf)
+    standard = (X - X.mean(axis=0)) / X.std(axis=0)
+    gram = rbf(standard, standard)
+    computed = fitted(gram, loss=loss, kernel="precomputed")
+    for other, rows in ((own, X), (computed, gram)):
+        assert other.objective_ == pytest.approx(named.objective_, abs=3e-8)
+        np.testing.assert_allclose(other.predict(rows), named.predict(X), atol=2e-3)
+    assert isinstance(named.model_, KernelRanker)
+
+
+def test_coefficients_sum_to_nothing_in_every_query_and_few_rows_support() -> None:
+    named = fitted(rbf(X, X) + 10.0 * np.eye(N), kernel="precomputed")
+    assert len(named.model_.rows) <= N
+    for one in np.unique(QID):
+        inside = np.isin(named.model_.rows, np.flatnonzero(one == QID))
+        assert named.model_.coefficients[inside].sum() == pytest.approx(0.0, abs=1e-6)
+    easy = np.column_stack([np.arange(40.0), np.zeros(40)])
+    found = RankingSVM(1e-3, kernel="rbf", gamma=1.0).fit(easy, np.arange(40) > 19)
+    assert len(found.model_.coefficients) <= 10
+
+
+def test_the_proven_gap_bounds_the_distance_from_a_better_solution() -> None:
+    rough, fine = fitted(kernel="rbf", tol=1e-2), fitted(kernel="rbf", tol=1e-9)
+    assert rough.gap_ <= 1e-2
+    assert fine.gap_ <= 1e-9
+    assert -1e-9 <= rough.objective_ - fine.objective_ <= rough.gap_
+    assert rough.objective_ - rough.gap_ <= fine.objective_ + 1e-9
+
+
+def test_landmarks() -> None:
+    whole = fitted(kernel="rbf", loss="squared_hinge")
+    every = fitted(kernel="rbf", loss="squared_hinge", n_landmarks=N)
+    assert every.objective_ == pytest.approx(whole.objective_, abs=1e-6)
+    np.testing.assert_allclose(every.predict(X), whole.predict(X), atol=1e-3)
+    few = fitted(kernel="rbf", loss="squared_hinge", n_landmarks=15)
+    assert len(few.model_.coefficients) == 15
+    assert few.objective_ >= whole.objective_ - 1e-9
+    same = fitted(kernel=rbf, loss="squared_hinge", n_landmarks=15)
+    assert same.objective_ == pytest.approx(
+        fitted(kernel="rbf", gamma=0.25, loss="squared_hinge", n_landmarks=15).objective_, abs=1e-8
+    )
+    doubled = np.repeat(X[:10], 2, axis=0)  # (rank 10: no more landmarks than that)
+    found = fitted(doubled, np.arange(20) % 3, None, kernel="rbf", n_landmarks=20)
+    assert len(found.model_.coefficients) == 10
+
+
+def test_a_kernel_orders_what_no_weighted_sum_can() -> None:
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(300, 2))
+    y = (rows[:, 0] * rows[:, 1] > 0).astype(int)
+    linear = cross_val_score(RankingSVM(), rows, y, cv=3).mean()
+    kernel = cross_val_score(RankingSVM(kernel="rbf"), rows, y, cv=3).mean()
+    assert linear < 0.65
+    assert kernel > 0.95
+
+
+def test_labels_and_pairs() -> None:
+    pairs = [(0, 1), (2, 3), (4, 5)]
+    both = RankingSVM(0.05).fit_pairs(X, pairs, pair_weight=[500.0] * 3, y=GRADES, qid=QID)
+    assert (both.predict(X)[[0, 2, 4]] > both.predict(X)[[1, 3, 5]]).all()
+    light = RankingSVM(0.05, tol=1e-8).fit_pairs(
+        X, pairs, pair_weight=[1e-9] * 3, y=GRADES, qid=QID
+    )
+    assert light.objective_ == pytest.approx(fitted().objective_, abs=1e-5)
+    kernel = RankingSVM(0.05, kernel="rbf").fit_pairs(X, pairs)
+    assert len(kernel.model_.coefficients) == 6
+    with pytest.raises(DataError, match="no y; use pair_weight"):
+        RankingSVM().fit_pairs(X, pairs, sample_weight=np.ones(N))
+
+
+def test_margins_of_labels_at_distance_one_are_the_same() -> None:
+    y = (GRADES > 0).astype(int)
+    objectives = {
+        margin: fitted(y=y, margin=margin).objective_ for margin in ("sign", "gap", "product")
+    }
+    assert max(objectives.values()) - min(objectives.values()) < 2e-8
+    wide = fitted(y=3.0 * y, margin="gap", loss="squared_hinge")
+    narrow = fitted(y=y, loss="squared_hinge")
+    np.testing.assert_allclose(wide.predict(X), 3.0 * narrow.predict(X), rtol=1e-4, atol=1e-4)
+
+
+def test_units_of_features_do_not_matter_where_they_are_standardised() -> None:
+    moved = X * [2.0, 0.01, 5.0, 1.0] + [1.0, 100.0, 0.0, 0.0]
+    for kernel in ("linear", "rbf"):
+        once = fitted(kernel=kernel, loss="squared_hinge").predict(X)
+        again = fitted(moved, kernel=kernel, loss="squared_hinge").predict(moved)
+        np.testing.assert_allclose(again, once, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_weights_rows_and_queries(kernel: str) -> None:
+    """Row order, names of queries and weights as repetitions, with a kernel."""
+    settings = {"kernel": kernel, "loss": "squared_hinge"}
+    once = fitted(HOLES, **settings).predict(HOLES)
+    order = RANDOM.permutation(N)
+    moved = fitted(HOLES[order], GRADES[order], QID[order], **settings).predict(HOLES)
+    np.testing.assert_allclose(moved, once, atol=1e-5)
+    counts = RANDOM.integers(0, 3, N)
+    weighted = RankingSVM(0.05, tol=1e-10, **settings).fit(
+        HOLES, GRADES, qid=QID, sample_weight=counts
+    )
+    twice = fitted(
+        HOLES.repeat(counts, axis=0), GRADES.repeat(counts), QID.repeat(counts), **settings
+    )
+    np.testing.assert_allclose(weighted.predict(HOLES), twice.predict(HOLES), atol=2e-3)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "precomputed"])
+def test_files_threads_and_pickles(kernel: str, tmp_path: Any) -> None:
+    rows = X @ X.T if kernel == "precomputed" else HOLES
+    ranker = fitted(rows, kernel=kernel, n_jobs=1)
+    ranker.save(tmp_path / "m.json")
+    model = load_model(tmp_path / "m.json")
+    assert model == ranker.model_ == fitted(rows, kernel=kernel, n_jobs=2).model_
+    assert model.predict(rows).tobytes() == ranker.predict(rows).tobytes()
+    assert (
+        pickle.loads(pickle.dumps(ranker)).predict(rows).tolist() == ranker.predict(rows).tolist()
+    )
+
+
+def test_a_function_is_pickled_and_not_saved(tmp_path: Any) -> None:
+    ranker = fitted(kernel=rbf)
+    again = pickle.loads(pickle.dumps(ranker))
+    assert again.predict(X).tolist() == ranker.predict(X).tolist()
+    with pytest.raises(NotRankedError, match=r"'rbf' is a function.*kernel='precomputed'"):
+        ranker.save(tmp_path / "m.json")
+
+
+def test_a_kernel_model_is_reported_but_not_taken_apart() -> None:
+    ranker = fitted(kernel="rbf", qid=None, y=(GRADES > 0).astype(int))
+    made = inspection.report(ranker, X, (GRADES > 0).astype(int))
+    assert made.data["shapes"] is None
+    with pytest.raises(NotRankedError, match="kind='permutation'"):
+        inspection.why(ranker, X, 0, 1)
+    assert ranker.feature_importances_.argmax() == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "error", "message"),
+    [
+        ({"n_landmarks": 5}, X, ParameterError, "needs a kernel of features"),
+        ({"n_landmarks": 5, "kernel": "precomputed"}, X, ParameterError, "needs a kernel"),
+        ({"kernel": "precomputed"}, X, DataError, r"square matrix.*\(80, 4\)"),
+        ({"kernel": "precomputed"}, np.triu(np.ones((N, N))), DataError, "must be symmetric"),
+        ({"kernel": "precomputed"}, np.full((N, N), np.nan), DataError, "finite numbers"),
+        ({"kernel": "precomputed"}, -np.eye(N), DataError, "not positive semidefinite"),
+        ({"kernel": lambda a, b: a}, X, DataError, r"array of shape \(80, 80\)"),
+        ({"kernel": "gauss"}, X, ParameterError, "'kernel' parameter of RankingSVM"),
+        ({"l2": 0.0}, X, ParameterError, "'l2' parameter"),
+        ({"kernel": "poly", "degree": 400}, 50.0 * X, DataError, "overflows"),
+    ],
+)
+def test_what_it_refuses(
+    settings: dict[str, Any], rows: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        RankingSVM(**settings).fit(rows, GRADES)
+
+
+def test_too_many_rows_for_a_kernel_name_the_way_out() -> None:
+    many = np.arange(20_001.0)[:, None]
+    with pytest.raises(DataError, match=r"20,001 rows.*n_landmarks"):
+        RankingSVM(kernel="rbf").fit(many, many[:, 0] % 2)
+
+
+def test_an_early_end_is_reported() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"2 steps left.*raise max_iter"):
+        ranker = fitted(max_iter=2, tol=1e-12)
+    assert ranker.gap_ > 1e-12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RankingSVM().fit(X, GRADES, qid=QID)
+
+
+def test_no_feature_distinguishes_anything() -> None:
+    for kernel in ("linear", "rbf"):
+        with pytest.warns(UserWarning, match="no feature distinguishes any rows"):
+            ranker = RankingSVM(kernel=kernel).fit(np.ones((4, 2)), [0, 1, 0, 1])
+        assert ranker.predict(np.ones((2, 2))).tolist() == [0.0, 0.0]

@@ -1,0 +1,168 @@
+"""The kernel ranker: scores, importances, files and what is refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from crucial import KernelRanker, load_model
+from crucial.errors import ModelFileError, NotRankedError, ParameterError
+from crucial.model.describe import describe
+from crucial.model.kernel import Column
+from crucial.model.kernel_functions import Kernel
+from crucial.model.weak import ScaledFeature
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+COLUMNS = [
+    Column(ScaledFeature(0, 0.0, 4.0, 0.5), 1.25, -0.625),
+    Column(ScaledFeature(2, -1.0, 1.0, 0.25), 2.0, -0.5),
+]
+SUPPORT = np.array([[0.5, -0.25], [-0.5, 1.0], [0.125, 0.75]])
+COEFFICIENTS = [1.5, -0.75, -0.75]
+X = np.array([[1.0, 0.0, 0.5], [np.nan, 2.0, -3.0], [9.0, 0.0, 0.25], [-1.0, 1.0, np.nan]])
+
+
+def twice(a: Any, b: Any) -> Any:
+    """A kernel of a user's own."""
+    return 2.0 * a @ b.T
+
+
+def model(kernel: Kernel | None = None, **more: Any) -> KernelRanker:
+    kernel = kernel or Kernel("rbf", 0.5)
+    return KernelRanker(3, kernel, COLUMNS, SUPPORT, COEFFICIENTS, **more)
+
+
+def columns() -> Any:
+    """The columns by hand: cut off, scaled, the default where a feature abstains."""
+    first = np.where(np.isnan(X[:, 0]), 0.5, np.clip(X[:, 0], 0, 4) / 4)
+    second = np.where(np.isnan(X[:, 2]), 0.25, (np.clip(X[:, 2], -1, 1) + 1) / 2)
+    return np.column_stack([1.25 * first - 0.625, 2.0 * second - 0.5])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "function"),
+    [
+        (Kernel("rbf", 0.5), lambda a, b: np.exp(-0.5 * np.sum((a - b) ** 2))),
+        (Kernel("poly", 0.5, 2, 1.0), lambda a, b: (0.5 * np.dot(a, b) + 1.0) ** 2),
+        (Kernel("linear"), np.dot),
+        (Kernel(twice), lambda a, b: 2.0 * np.dot(a, b)),
+    ],
+    ids=["rbf", "poly", "linear", "own"],
+)
+def test_scores_slopes_and_importances(kernel: Kernel, function: Any) -> None:
+    found = model(kernel)
+    rows = columns()
+    expected = [sum(c * function(r, s) for c, s in zip(COEFFICIENTS, SUPPORT)) for r in rows]
+    np.testing.assert_allclose(found.predict(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(found.predict(sp.csr_array(X)), expected, rtol=1e-12)
+    step = 1e-6
+    slopes = kernel.slopes(SUPPORT, np.array(COEFFICIENTS), rows)
+    for j in range(2):
+        moved = rows + step * np.eye(2)[j]
+        after = [sum(c * function(r, s) for c, s in zip(COEFFICIENTS, SUPPORT)) for r in moved]
+        np.testing.assert_allclose(slopes[:, j], (np.array(after) - expected) / step, atol=1e-4)
+    shares = found.feature_importances()
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[1] == 0.0
+
+
+def test_blocks_and_threads_do_not_change_a_score() -> None:
+    many = np.tile(X, (600, 1))
+    found = model().predict(many, n_jobs=2)
+    assert found.tobytes() == model().predict(many, n_jobs=1).tobytes()
+    np.testing.assert_allclose(found[:4], model().predict(X), rtol=1e-14)
+
+
+def test_a_precomputed_kernel_is_a_weighted_sum_of_columns() -> None:
+    found = KernelRanker(
+        4, Kernel("precomputed"), [], np.zeros((2, 0)), [1.0, -2.0], rows=np.array([3, 1])
+    )
+    table = np.arange(8.0).reshape(2, 4)
+    assert found.predict(table).tolist() == [3.0 - 2.0, 7.0 - 10.0]
+    assert found.predict(sp.csc_array(table)).tolist() == [1.0, -3.0]
+    assert found.feature_importances().round(3).tolist() == [0.0, 0.667, 0.0, 0.333]
+    with pytest.raises(ValueError, match=r"cannot be NaN\. Row 1"):
+        found.predict(np.where(table == 7.0, np.nan, table))
+
+
+def test_a_file_of_version_1_scores_as_it_did() -> None:
+    expected = json.loads((GOLDEN / "kernel-1.scores.json").read_text())
+    rows = np.array([[np.nan if v is None else v for v in row] for row in expected["rows"]])
+    found = load_model(GOLDEN / "kernel-1.json")
+    assert isinstance(found, KernelRanker)
+    assert found.predict(rows).tolist() == pytest.approx(expected["scores"], rel=1e-13)
+
+
+def test_files_and_pickles_keep_everything(tmp_path: Path) -> None:
+    found = model(feature_names=["bm25", "unused", "é"], training={"rows": 3})
+    found.save(tmp_path / "m.json")
+    for other in (load_model(tmp_path / "m.json"), pickle.loads(pickle.dumps(found))):
+        assert other == found
+        assert hash(other) == hash(found)
+        assert other.predict(X).tobytes() == found.predict(X).tobytes()
+    assert found != model()
+    assert found != "something else"
+
+
+def test_a_kernel_of_the_user_is_pickled_and_not_saved(tmp_path: Path) -> None:
+    found = model(Kernel(twice))
+    assert pickle.loads(pickle.dumps(found)) == found
+    with pytest.raises(NotRankedError, match=r"'twice' is a function.*kernel='precomputed'"):
+        found.save(tmp_path / "m.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"support": [[1.0]], "coefficients": [1.0]}, "rows of 2 columns"),
+        ({"coefficients": [1.0]}, "coefficients"),
+        ({"n_features": 2}, "features below 2"),
+    ],
+)
+def test_a_file_that_does_not_fit_together_is_refused(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    import hashlib
+
+    path = tmp_path / "m.json"
+    model().save(path)
+    whole = json.loads(path.read_text())
+    whole["model"].update(change)
+    text = json.dumps(whole["model"], separators=(",", ":"))
+    whole["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps(whole))
+    with pytest.raises(ModelFileError, match=message):
+        load_model(path)
+
+
+def test_models_that_do_not_fit_together_are_refused() -> None:
+    with pytest.raises(ParameterError, match="rows of 2 finite columns"):
+        KernelRanker(3, Kernel("rbf"), COLUMNS, np.array([[np.inf, 0.0]]), [1.0])
+    with pytest.raises(ParameterError, match="one row below 4 per coefficient"):
+        KernelRanker(4, Kernel("precomputed"), [], np.zeros((1, 0)), [1.0], rows=[4])
+    with pytest.raises(ValueError, match=r"array of shape \(4, 3\)"):
+        model(Kernel(lambda a, b: np.zeros(3))).predict(X)
+    with pytest.raises(ValueError, match="finite numbers"):
+        model(Kernel(lambda a, b: np.full((len(a), len(b)), np.nan))).predict(X)
+
+
+def test_it_says_that_it_is_not_additive() -> None:
+    learned = describe(model())
+    assert learned.size == "rbf kernel with 3 support rows"
+    text = "\n".join(learned.lines)
+    assert "exp(-0.5 |x - z|^2)" in text
+    assert "not additive" in text
+    assert learned.n_used == 2
+    assert repr(model()) == "KernelRanker(n_features=3, rbf kernel with 3 support rows)"
+
+
+def test_no_support_scores_nothing() -> None:
+    empty = KernelRanker(3, Kernel("rbf"), COLUMNS, np.zeros((0, 2)), [])
+    assert empty.predict(X).tolist() == [0.0] * 4
+    assert empty.feature_importances().tolist() == [0.0] * 3
