@@ -17,11 +17,12 @@ from crucial.feedback.labels import LabelFeedback, QueryWeight
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.linear.blas import one_blas_thread
+from crucial.linear.dense_rows import DenseRows
 from crucial.linear.design import Design
 from crucial.linear.differences import Centring
 from crucial.linear.least_squares import NormalEquations, conjugate_gradients, solve_kernel
 from crucial.linear.left_out import Decomposition, LeftOut
-from crucial.linear.normal_equations import DenseRows, column_spreads, normal_equations
+from crucial.linear.normal_equations import normal_equations
 from crucial.linear.regularisation_path import RegularisationPath, regularisation_path
 from crucial.linear.representations import KernelRows, Landmarks, WeightedColumns, represent
 from crucial.linear.solution import Solution
@@ -115,8 +116,9 @@ class RankRLS(KernelMachine):
         data = self._input(X, y, qid, sample_weight)
         feedback = self._differences(data, query_weight)
         if self.kernel == "linear" and not data.instances.is_sparse:
-            seen, found = self._by_blocks(data, feedback)
-            return self._keep(data, feedback, seen, found, np.inf)
+            solved = self._by_blocks(data, feedback)
+            if solved is not None:
+                return self._keep(data, feedback, *solved, np.inf)
         return self._fit(data, feedback)
 
     def fit_pairs(
@@ -264,23 +266,27 @@ class RankRLS(KernelMachine):
 
     def _by_blocks(
         self, data: RankingInput, feedback: DifferenceFeedback
-    ) -> tuple[WeightedColumns, Solution]:
-        """Solve the normal equations of dense features without a copy of them."""
+    ) -> tuple[WeightedColumns, Solution] | None:
+        """Solve the normal equations of dense features without a copy of them.
+
+        None where values are so large that sums of them overflow.
+        """
         rows = DenseRows(data.instances, feedback.rows, count_threads(self.n_jobs))
         ranges = rows.ranges(feedback.weight)
+        if ranges is None:
+            return None
         centring, standard = Centring(feedback), bool(self.standardise)
         parts = normal_equations(rows, ranges, centring, feedback.labels, standard)
         equations = NormalEquations(parts.gram, parts.right, parts.square, feedback.whole)
-        found = equations.solve(self.l2)
         scale = (ranges.high - ranges.low) / parts.spread
         design = Design(np.zeros((0, len(scale))), ranges.rankers(), scale)
-        return WeightedColumns(design), found
+        return WeightedColumns(design), equations.solve(self.l2)
 
     def _fit(self, data: RankingInput, feedback: Feedback) -> Self:
-        seen = represent(data.instances, feedback.rows, feedback.weight, self._settings())
-        enough = np.inf
+        threads, enough = count_threads(self.n_jobs), np.inf
+        seen = represent(data.instances, feedback.rows, feedback.weight, self._settings(), threads)
         if not isinstance(feedback, DifferenceFeedback) or isinstance(seen, WeightedColumns):
-            rules = (seen.space(count_threads(self.n_jobs)), self.l2, self.tol, self.max_iter)
+            rules = (seen.space(threads), self.l2, self.tol, self.max_iter)
             with one_blas_thread():
                 found, enough = conjugate_gradients(feedback, *rules)
         elif isinstance(seen, KernelRows):
@@ -305,13 +311,8 @@ class RankRLS(KernelMachine):
     def _decomposed(self, data: RankingInput, feedback: DifferenceFeedback) -> Decomposition:
         """Return the decomposition that serves every ridge and everything that is left out."""
         centring, labels = Centring(feedback), feedback.labels
-        if self.kernel == "linear" and not data.instances.is_sparse:
-            rows = DenseRows(data.instances, feedback.rows, count_threads(self.n_jobs))
-            ranges = rows.ranges(feedback.weight)
-            spread = column_spreads(rows, ranges, centring) if self.standardise else None
-            columns = rows.columns(ranges, spread)
-            return Decomposition.of_columns(columns, centring, labels)
-        seen = represent(data.instances, feedback.rows, feedback.weight, self._settings())
+        threads = count_threads(self.n_jobs)
+        seen = represent(data.instances, feedback.rows, feedback.weight, self._settings(), threads)
         if isinstance(seen, KernelRows):
             return Decomposition.of_kernel(seen.gram, centring, labels)
         matrix = seen.matrix

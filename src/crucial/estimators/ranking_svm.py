@@ -156,8 +156,8 @@ class RankingSVM(KernelMachine):
         )
 
     def _fit(self, data: RankingInput, feedback: Feedback) -> Self:
-        seen = represent(data.instances, feedback.rows, feedback.weight, self._settings())
         threads = count_threads(self.n_jobs)
+        seen = represent(data.instances, feedback.rows, feedback.weight, self._settings(), threads)
         hinges = hinges_of(feedback, self.margin, threads)
         rules = (seen.space(threads), self.l2, self.tol, self.max_iter)
         found: HingeMinimum | Minimum

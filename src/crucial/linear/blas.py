@@ -20,7 +20,7 @@ from crucial.types import Floats
 __all__ = ["TallTable", "one_blas_thread"]
 
 # Cells of a block.
-_CELLS = 1 << 17
+_CELLS = 1 << 18
 
 
 @lru_cache(maxsize=1)

@@ -72,7 +72,8 @@ def minimise_hinge(
         Newton's steps and cutting planes at most, together.
     """
     planes = _Planes(hinges, space, l2)
-    sharp, steps = _SHARPER, 0
+    # (the first form bends at every pair that falls short by 1 or less: all, at scores of 0)
+    sharp, steps = 1.0, 0
     while steps < max_iter and planes.gap > tol and sharp <= _SHARPEST:
         smooth = SmoothHinge(hinges, sharp)
         # (a fraction of what the smooth form itself is off is enough)

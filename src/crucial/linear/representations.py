@@ -14,6 +14,7 @@ from scipy.linalg import solve_triangular
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
+from crucial.linear.dense_rows import dense_design
 from crucial.linear.design import Design, Matrix
 from crucial.linear.spaces import FeatureSpace, KernelSpace, Space
 from crucial.model.additive import AdditiveRanker
@@ -82,7 +83,11 @@ class KernelSettings:
 
 
 def represent(
-    instances: Instances, rows: Ints, weight: Floats | None, settings: KernelSettings
+    instances: Instances,
+    rows: Ints,
+    weight: Floats | None,
+    settings: KernelSettings,
+    threads: int = 1,
 ) -> WeightedColumns | KernelRows | Landmarks:
     """Return rows as a solver sees them.
 
@@ -94,10 +99,14 @@ def represent(
     weight : array like rows, or None
         Their instance weights, for means and standard deviations of features.
     settings : KernelSettings
+    threads : int
     """
     if settings.form == "precomputed":
         return _precomputed(instances, rows, settings)
-    design = Design.of(instances, rows, weight, raw=not settings.standardise)
+    if instances.is_sparse:
+        design = Design.of(instances, rows, weight, raw=not settings.standardise)
+    else:
+        design = dense_design(instances, rows, weight, settings.standardise, threads)
     if settings.form == "linear":
         return WeightedColumns(design)
     columns = _columns(design, settings.standardise)
@@ -282,7 +291,7 @@ class Landmarks:
     ) -> Landmarks:
         """Choose landmarks among rows."""
         n = len(table)
-        left = np.array([kernel(row[None], row[None])[0, 0] for row in table])
+        left = kernel.diagonal(table)
         if not (np.isfinite(left) & (left >= 0.0)).all():
             raise DataError(
                 f"the {kernel.name} kernel of a row with itself must be finite and not negative.",
@@ -293,7 +302,8 @@ class Landmarks:
         matrix = np.zeros((n, most), order="F")
         chosen: list[int] = []
         while len(chosen) < most:
-            pivot = int(np.argmax(left))
+            # (of rows that are explained equally badly, the first)
+            pivot = int(np.argmax(left >= (1.0 - 1e-10) * left.max(initial=0.0)))
             if not left[pivot] > smallest:
                 break
             k = len(chosen)

@@ -100,6 +100,9 @@ def truncated_newton(
         gap = square / (2.0 * l2)
         done = gap <= tol or steps >= max_iter or gap >= best
         if done or not len(w):
+            f = space.scores(w)  # (steps added up leave rounding in the scores)
+            loss_value, by_score = loss(f)
+            value = loss_value + 0.5 * l2 * space.dot(w, w, f)
             return Minimum(w, f, value, by_score, gap, steps)
         step, moved = _direction(loss.curvature(f), space, l2, residual, pull, square)
         slope = -space.dot(residual, step, moved)
@@ -116,11 +119,8 @@ def truncated_newton(
             rate *= min(0.8, max(0.1, slope / (slope - bend) if bend > 0 else 0.5))
         if -slope <= _ROUNDING * abs(value):
             best = gap  # (only the digits of the weights improve from here on)
-        w = w + rate * step
-        f = space.scores(w)
-        norm = space.dot(w, w, f)
-        loss_value, by_score = loss(f)
-        value = loss_value + 0.5 * l2 * norm
+        w, f, value = w + rate * step, f + rate * moved, after
+        norm += rate * (2.0 * along + rate * length)
         steps += 1
 
 

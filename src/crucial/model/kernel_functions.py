@@ -19,6 +19,9 @@ KernelCall: TypeAlias = Callable[[Floats, Floats], Floats]
 #: Kernels by name, beside functions of the user's own.
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 
+# Rows of which a function gives the kernel of every two, for the kernel of each with itself.
+_BLOCK = 64
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -77,6 +80,18 @@ class Kernel:
                 f"the kernel {self.name!r} must return finite numbers.", parameter="kernel"
             )
         return found
+
+    def diagonal(self, rows: Floats) -> Floats:
+        """Return the kernel of every row with itself."""
+        if self.form == "rbf":
+            return np.ones(len(rows))
+        if not isinstance(self.form, str):
+            blocks = [rows[first : first + _BLOCK] for first in range(0, len(rows), _BLOCK)]
+            return np.concatenate([np.diag(self(block, block)) for block in blocks])
+        squares = (rows * rows).sum(axis=1)
+        if self.form == "linear":
+            return np.asarray(squares)
+        return np.asarray((self.gamma * squares + self.coef0) ** self.degree)
 
     def slopes(self, support: Floats, coefficients: Floats, rows: Floats) -> Floats:
         """Return how fast ``f = sum_i a_i K(x_i, .)`` rises along every column, at some rows.
