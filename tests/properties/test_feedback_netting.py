@@ -3,6 +3,8 @@
 import math
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -200,6 +202,17 @@ def test_judges_of_different_rows_are_like_rows_without_the_others():
     y = np.where(np.arange(60)[:, None] < 30, [1.0, np.nan], [np.nan, 1.0]) * JUDGES[:, :2]
     joined = np.where(np.arange(60) < 30, JUDGES[:, 0], JUDGES[:, 1])
     np.testing.assert_allclose(fitted(y).predict(X), fitted(joined).predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("mark", [None, pd.NA, float("nan")])
+def test_marks_of_missing_labels_in_frames(mark):
+    y = JUDGES[:, :2].astype(object)
+    y[:20, 1] = mark
+    numbers = JUDGES[:, :2].copy()
+    numbers[:20, 1] = np.nan
+    expected = fitted(numbers).predict(X).tolist()
+    assert fitted(pd.DataFrame(y, columns=["ann", "bob"])).predict(X).tolist() == expected
+    assert fitted(pl.DataFrame(numbers)).predict(X).tolist() == expected
 
 
 def test_judges_are_the_pairs_that_they_imply():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crucial.data.groups import as_array
 from crucial.errors import DataError, about
@@ -13,7 +15,7 @@ from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback, check_labels
 from crucial.feedback.netting import net_feedback
 from crucial.feedback.pairs import PairFeedback
-from crucial.types import Floats, VectorLike
+from crucial.types import Bools, Floats, VectorLike
 
 __all__ = ["add_feedback", "check_judge_weights", "check_judges", "judge_parts", "n_judges"]
 
@@ -32,7 +34,7 @@ def check_judges(y: VectorLike, n_rows: int) -> Floats:
     columns = []
     for j in range(table.shape[1]):
         labels = table[:, j]
-        there = np.array([one == one for one in labels.tolist()], bool)  # (all but NaN)
+        there = ~_missing(labels)
         if not there.any():
             raise DataError(f"judge {j} (column {j} of y) labels no row; leave the column out.")
         column = np.full(len(labels), np.nan)
@@ -40,6 +42,20 @@ def check_judges(y: VectorLike, n_rows: int) -> Floats:
             column[there] = check_labels(labels[there])
         columns.append(column)
     return np.column_stack(columns)
+
+
+def _missing(labels: NDArray[Any]) -> Bools:
+    """Return which labels are NaN, None or another mark of a missing value."""
+    if labels.dtype.kind == "f":
+        return np.asarray(np.isnan(labels))
+    return np.array([one is None or _differs_from_itself(one) for one in labels.tolist()], bool)
+
+
+def _differs_from_itself(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # (pandas' NA has no truth value)
+        return True
 
 
 def check_judge_weights(weight: VectorLike | None, n_judges: int) -> Floats:
