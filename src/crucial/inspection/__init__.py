@@ -10,12 +10,11 @@
     Bounds, risks and measures round by round.
 ``centres``, ``training_paths``
     Where intervals of relevance lie on a feature; how steadily rankers learned.
-``margins``, ``max_margin``, ``class_margins``
 ``roc_curve``, ``gain_curve``, ``lift_curve``, ``profit_curve``
     Curves of scores against two labels or amounts.
 ``iroc_curve``, ``roc_surface``
     The same for continuous labels and for three classes.
-``margins``, ``max_margin``
+``margins``, ``max_margin``, ``class_margins``
     How confidently pairs are ordered.
 ``training_bound``, ``margin_bound``, ``covering_bound``, ``vc_bound``, ``finite_class_bound``
     The papers' guarantees.
