@@ -25,6 +25,8 @@ from crucial.data.runs import Qrels as Qrels
 from crucial.data.runs import Run as Run
 from crucial.errors import CrucialError as CrucialError
 from crucial.estimators.adaboost import AdaBoostRanker as AdaBoostRanker
+from crucial.estimators.crank import CRank as CRank
+from crucial.estimators.crank import CRankForest as CRankForest
 from crucial.estimators.diff_rank import DiffRank as DiffRank
 from crucial.estimators.feature_rank import BLFeatureRank as BLFeatureRank
 from crucial.estimators.feature_rank import FeatureRank as FeatureRank
@@ -45,6 +47,8 @@ from crucial.estimators.select import SelectByRanking as SelectByRanking
 from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginRanker
 from crucial.estimators.sparse import SparseRankingSVM as SparseRankingSVM
 from crucial.estimators.svm_map import SVMMap as SVMMap
+from crucial.estimators.tournament import TournamentForest as TournamentForest
+from crucial.estimators.tournament import TreeRankTournament as TreeRankTournament
 from crucial.estimators.tree_rank import TreeRank as TreeRank
 from crucial.feedback.combined import SumFeedback as SumFeedback
 from crucial.feedback.labels import LabelFeedback as LabelFeedback

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -25,11 +25,11 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.trees.consensus import mean_rank_scores, median_of_cells
-from crucial.trees.forest import grow_forest
+from crucial.trees.forest import GrowTree, grow_forest
 from crucial.trees.freeze import frozen_tree
 from crucial.trees.grow import Node
 from crucial.trees.scan import TreeRows
-from crucial.trees.tree_rank import TreeRankAlgorithm
+from crucial.trees.tree_rank import MakeSplitter, TreeRankAlgorithm
 from crucial.types import Bytes
 
 __all__ = ["Forest", "RankingForest"]
@@ -54,6 +54,15 @@ class Forest(SplitTrees):
         default=True,
     )
 
+    consensus: str = parameter(
+        one_of("mean", "rank", "median"),
+        'How the trees agree. "mean": by the mean of their scores, the ranking with the least '
+        'squared distance to them. "rank": by the mean rank of a row. "median": by the order with '
+        "the least Kendall distance, over cells of rows that share all leaves; for few and small "
+        "trees.",
+        default="mean",
+    )
+
     def _features_tried(self, n_features: int) -> int | None:
         """Return how many features a split tries; None for all."""
         if self.max_features is None:
@@ -63,6 +72,64 @@ class Forest(SplitTrees):
         if isinstance(self.max_features, int | np.integer):
             return int(self.max_features)
         return max(1, int(np.ceil(self.max_features * n_features)))
+
+    def _forest(
+        self,
+        rows: TreeRows,
+        classes: Bytes,
+        grower: Callable[[MakeSplitter], GrowTree],
+        seed: int,
+    ) -> RankingTrees:
+        """Grow the trees on bootstraps drawn inside each class, and return their consensus.
+
+        Parameters
+        ----------
+        rows : TreeRows
+        classes : uint8 array, one entry per row
+        grower : callable
+            Returns the function that grows a tree, from the maker of its splitter.
+        seed : int
+        """
+        if self.consensus == "median" and not isinstance(self.splitter, str):
+            raise DataError(
+                "consensus='median' needs trees of thresholds.",
+                remedy="Use splitter='stump' or 'tree', or another consensus.",
+                parameter="consensus",
+            )
+        tried = self._features_tried(
+            rows.n_slots if isinstance(self.splitter, str) else rows.instances.n_features
+        )
+        roots = grow_forest(
+            rows,
+            classes,
+            grower(lambda random: self._make_splitter(rows, random, tried)),
+            self.n_estimators,
+            seed,
+            count_threads(self.n_jobs),
+            self.bootstrap,
+        )
+        return self._agree(rows, roots)
+
+    def _agree(self, rows: TreeRows, roots: list[Node]) -> RankingTrees:
+        """Return the model of the trees and their consensus."""
+        routers: list[Router] = []
+        trees = [frozen_tree(root, routers) for root in roots]
+        n_features = rows.instances.n_features
+        model = RankingTrees(n_features, trees, routers=routers)
+        if self.consensus == "mean":
+            return model
+        leaves = model.leaves(rows.instances.take_rows(rows.rows), n_jobs=self.n_jobs)
+        if self.consensus == "median":
+            model, self.exact_ = median_of_cells(n_features, trees, leaves, rows.weight)
+            return model
+        routers.clear()
+        ranked = [
+            frozen_tree(
+                root, routers, mean_rank_scores(leaves[:, k], rows.weight, len(trees[k].scores))
+            )
+            for k, root in enumerate(roots)
+        ]
+        return RankingTrees(n_features, ranked, routers=routers)
 
 
 @with_parameters
@@ -95,63 +162,18 @@ class RankingForest(Forest):
     True
     """
 
-    consensus: str = parameter(
-        one_of("mean", "rank", "median"),
-        'How the trees agree. "mean": by the mean of their scores, the ranking with the least '
-        'squared distance to them. "rank": by the mean rank of a row. "median": by the order with '
-        "the least Kendall distance, over cells of rows that share all leaves; for few and small "
-        "trees.",
-        default="mean",
-    )
-
     def _learn(
         self, data: RankingInput, feedback: LabelFeedback, good: Bytes
     ) -> tuple[RankingTrees, Mapping[str, object]]:
         rows, seed = self._rows(data, feedback, self.n_estimators), self._seed()
-        if self.consensus == "median" and not isinstance(self.splitter, str):
-            raise DataError(
-                "consensus='median' needs trees of thresholds.",
-                remedy="Use splitter='stump' or 'tree', or another consensus.",
-                parameter="consensus",
-            )
-        tried = self._features_tried(
-            rows.n_slots if isinstance(self.splitter, str) else data.instances.n_features
-        )
-        algorithm = TreeRankAlgorithm(
+        model = self._forest(
             rows,
             good,
-            lambda random: self._make_splitter(rows, random, tried),
-            self.max_depth,
-            self._min_rows(rows),
-        )
-        roots = grow_forest(
-            rows,
-            good,
-            algorithm.grow,
-            self.n_estimators,
+            lambda make_splitter: (
+                TreeRankAlgorithm(
+                    rows, good, make_splitter, self.max_depth, self._min_rows(rows)
+                ).grow
+            ),
             seed,
-            count_threads(self.n_jobs),
-            self.bootstrap,
         )
-        return self._agree(rows, roots), {}
-
-    def _agree(self, rows: TreeRows, roots: list[Node]) -> RankingTrees:
-        """Return the model of the trees and their consensus."""
-        routers: list[Router] = []
-        trees = [frozen_tree(root, routers) for root in roots]
-        n_features = rows.instances.n_features
-        model = RankingTrees(n_features, trees, routers=routers)
-        if self.consensus == "mean":
-            return model
-        leaves = model.leaves(rows.instances.take_rows(rows.rows), n_jobs=self.n_jobs)
-        if self.consensus == "median":
-            model, self.exact_ = median_of_cells(n_features, trees, leaves, rows.weight)
-            return model
-        routers.clear()
-        ranked = [
-            frozen_tree(
-                root, routers, mean_rank_scores(leaves[:, k], rows.weight, len(trees[k].scores))
-            )
-            for k, root in enumerate(roots)
-        ]
-        return RankingTrees(n_features, ranked, routers=routers)
+        return model, {}

@@ -13,6 +13,8 @@ __all__ = ["RANKERS", "ranker_class"]
 RANKERS: dict[str, str] = {
     "adaboost": "crucial.estimators.adaboost:AdaBoostRanker",
     "bl-featurerank": "crucial.estimators.feature_rank:BLFeatureRank",
+    "crank": "crucial.estimators.crank:CRank",
+    "crank-forest": "crucial.estimators.crank:CRankForest",
     "diffrank": "crucial.estimators.diff_rank:DiffRank",
     "featurerank": "crucial.estimators.feature_rank:FeatureRank",
     "rankboost": "crucial.estimators.rankboost:RankBoost",
@@ -29,7 +31,9 @@ RANKERS: dict[str, str] = {
     "pnorm-push": "crucial.estimators.pnorm_push:PNormPush",
     "logistic": "crucial.estimators.logistic:LogisticRanker",
     "smooth-margin": "crucial.estimators.smooth_margin:SmoothMarginRanker",
+    "tournament-forest": "crucial.estimators.tournament:TournamentForest",
     "treerank": "crucial.estimators.tree_rank:TreeRank",
+    "treerank-tournament": "crucial.estimators.tournament:TreeRankTournament",
     "ranking-forest": "crucial.estimators.ranking_forest:RankingForest",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
         "are refused.",
         default=False,
     )
+
+    #: What would be different for every query.
+    _one_curve: ClassVar[str] = "ROC curve"
 
     def _needs_two_labels(self) -> bool:
         return True
@@ -101,7 +104,7 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
     def _check_queries(self, data: RankingInput) -> None:
         if data.groups.n_groups > 1 and not self.pool:
             raise DataError(
-                f"{type(self).__name__} has one ROC curve for all rows, and qid names "
+                f"{type(self).__name__} has one {self._one_curve} for all rows, and qid names "
                 f"{data.groups.n_groups} queries.",
                 remedy="Use RankBoost, or set pool=True to rank the rows of all queries together.",
                 parameter="qid",

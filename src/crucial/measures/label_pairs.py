@@ -14,7 +14,7 @@ from crucial.measures.pairs import levels_of, weighted_levels
 from crucial.measures.ragged import runs
 from crucial.types import Floats, Ints
 
-__all__ = ["IntegratedAUC", "NeighbourAUC"]
+__all__ = ["IntegratedAUC", "NeighbourAUC", "threshold_sums"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,14 @@ class IntegratedAUC(Measure):
         n, threads = judged.n_queries, count_threads(None)
         weight = _scaled_weights(judged)
         level = levels_of(judged, judged.y)
-        below, above, total = _threshold_sums(judged, level, weight, self.triples)
+        n_levels = np.zeros(n, np.int64)
+        np.maximum.at(n_levels, judged.codes, level + 1)
+        starts = np.append(0, np.cumsum(n_levels))
+        at = starts[judged.codes] + level
+        mass = np.bincount(at, weight, minlength=starts[-1]).astype(np.float64, copy=False)
+        sums, each, total = threshold_sums(mass, starts, self.triples, judged.weight is None)
+        # A pair of rows i below j counts below[j] - above[i].
+        below, above = sums[at], (sums + each)[at]
         total[total == 0] = np.nan
 
         def values(ranking: Ranking) -> Floats:
@@ -77,31 +84,40 @@ def _scaled_weights(judged: Judged) -> Floats:
     return judged.weight / np.where(most > 0, most, 1.0)[judged.codes]
 
 
-def _threshold_sums(
-    judged: Judged, level: Ints, weight: Floats, triples: bool
+def threshold_sums(
+    mass: Floats, starts: Ints, triples: bool, whole: bool = False
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the sums of the weights of thresholds, per row and per query.
+    """Return the weights of thresholds, from the weights of the labels of each query.
 
-    A pair of rows i below j counts ``below[j] - above[i]``: the weights of the thresholds
-    below the label of j, less those up to the label of i. The last array is the weight of all
-    thresholds of each query, in units of the pairs that they compare.
+    Parameters
+    ----------
+    mass : array of shape (n_labels,)
+        Weight of the rows of each label, query by query, labels rising.
+    starts : int array of shape (n_queries + 1,)
+        Query ``q`` has the labels ``starts[q]:starts[q + 1]``.
+    triples : bool
+        Weigh a threshold by the product of both sides.
+    whole : bool
+        All weights are whole numbers.
+
+    Returns
+    -------
+    sums, each : arrays of shape (n_labels,)
+        The weights of the thresholds at lower labels of the query, and of the one at the label
+        itself: a pair of labels a < b counts ``sums[b] - (sums[a] + each[a])``.
+    total : array of shape (n_queries,)
+        Weight of all thresholds, in units of the pairs that they compare.
     """
-    n = judged.n_queries
-    n_levels = np.zeros(n, np.int64)
-    np.maximum.at(n_levels, judged.codes, level + 1)
-    starts = np.append(0, np.cumsum(n_levels))
-    at = starts[judged.codes] + level
-    mass = np.bincount(at, weight, minlength=starts[-1]).astype(np.float64, copy=False)
-    whole = judged.weight is None
     low = running(mass, starts, whole)
     high = running(mass[::-1], starts[-1] - starts[::-1], whole)[::-1]
     sides = low * high
     counts = (sides > 0) & (mass > 0)
     each = np.where(counts, mass if triples else mass / np.where(counts, sides, 1.0), 0.0)
     sums = running(each, starts, whole and triples)
-    query = np.repeat(np.arange(n), n_levels)
-    total = np.bincount(query, each * sides if triples else mass * counts, minlength=n)
-    return sums[at], (sums + each)[at], total.astype(np.float64, copy=False)
+    query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    worth = each * sides if triples else mass * counts
+    total = np.bincount(query, worth, minlength=len(starts) - 1)
+    return sums, each, total.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ def frozen_tree(
                 threshold = float(len(routers))
                 routers.append(test.router)
             yes, no = (ends[t] if t < 0 else start + t for t in (test.yes, test.no))
-            gain = test.gain * node.gain
+            # (a split that ranks more pairs wrong than right has no importance)
+            gain = test.gain * max(node.gain, 0.0)
             rows.append((number, test.feature, threshold, test.missing, yes, no, gain))
     found = leaf_places(len(leaves)) if scores is None else np.asarray(scores)
     return TreeTable.of(rows, found.tolist())

@@ -20,6 +20,7 @@ __all__ = [
     "candidate_penalties",
     "held_out_areas",
     "held_out_shares",
+    "held_out_values",
     "prune",
     "pruning_path",
 ]
@@ -107,6 +108,19 @@ def held_out_areas(
         assert node.left is not None
         left, here = id(node.left), id(node)
         gain[here] = 0.5 * (alpha[here] * beta[left] - beta[here] * alpha[left])
+    return held_out_values(root, gain, penalties)
+
+
+def held_out_values(root: Node, gain: dict[int, float], penalties: Floats) -> Floats:
+    """Return the value of held-out rows per penalty, ascending: 1/2 plus the gains of nodes.
+
+    Parameters
+    ----------
+    root : Node
+    gain : dict
+        What each split adds to the value of the held-out rows, by the id of its node.
+    penalties : array
+    """
     path = pruning_path(root)
     left_over = dict(gain)
     out = np.empty(len(penalties))

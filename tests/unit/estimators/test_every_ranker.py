@@ -22,7 +22,10 @@ from crucial.errors import DataError, NotRankedError
 from crucial.estimators.registry import RANKERS, ranker_class
 
 # Compares all rows with all and says so: one intercept cannot balance several queries.
-WITHOUT_QUERIES = {"adaboost", "rankover", "ranking-forest", "treerank"}
+WITHOUT_QUERIES = {
+    "adaboost", "crank", "crank-forest", "rankover", "ranking-forest", "tournament-forest",
+    "treerank", "treerank-tournament",
+}  # fmt: skip
 FROM_PAIRS = {
     "rankboost",
     "rankboost-plus",
