@@ -29,6 +29,8 @@ IDS = [f"{one.__name__}.{parameter.name}" for one, parameter in PARAMETERS]
 POSITIONAL = {
     "AdaBoostRanker": ["n_estimators", "learning_rate"],
     "BLFeatureRank": ["n_intervals", "cycles"],
+    "CRank": ["max_depth"],
+    "CRankForest": ["n_estimators"],
     "DiffRank": ["n_intervals", "prec"],
     "FeatureRank": ["n_intervals", "cycles"],
     "InfinitePush": ["l2"],
@@ -44,6 +46,8 @@ POSITIONAL = {
     "RankingSVM": ["l2"],
     "SVMMap": ["l2"],
     "SmoothMarginRanker": ["n_estimators", "learning_rate"],
+    "TournamentForest": ["n_estimators"],
+    "TreeRankTournament": ["max_depth"],
 }
 
 
