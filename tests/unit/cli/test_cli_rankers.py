@@ -17,7 +17,10 @@ from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.parameters import parameters_of
 
 # They compare all rows with all, so their file has no query ids.
-WITHOUT_QUERIES = {"adaboost", "rankover", "ranking-forest", "treerank"}
+WITHOUT_QUERIES = {
+    "adaboost", "crank", "crank-forest", "rankover", "ranking-forest", "tournament-forest",
+    "treerank", "treerank-tournament",
+}  # fmt: skip
 
 
 @pytest.fixture
