@@ -128,9 +128,13 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
         rows = TreeRows.build(
             data.instances, feedback.rows, feedback.weight, self.max_bins, n_trees, threads
         )
-        if n_trees == 1:
-            return rows
-        return TreeRows(rows.instances, rows.rows, rows.weight, rows.bins, n_trees, 1)
+        inside = threads if n_trees == 1 else 1
+        learned = self._learned_sides()
+        return TreeRows(rows.instances, rows.rows, rows.weight, rows.bins, n_trees, inside, learned)
+
+    def _learned_sides(self) -> bool:
+        """Return whether abstentions go to the side that is better in training."""
+        return True
 
 
 def _with_summary(
@@ -185,6 +189,16 @@ class SplitTrees(PooledRanker):
         "of the number of rows.",
         default=None,
     )
+
+    side: str = parameter(
+        one_of("learned", "below"),
+        'Where a row goes if the feature abstains. "learned": to the side that is better in '
+        'training. "below": as if below every threshold.',
+        default="learned",
+    )
+
+    def _learned_sides(self) -> bool:
+        return self.side == "learned"
 
     def _min_rows(self, rows: TreeRows) -> float:
         """Return the weight below which a node is not split."""

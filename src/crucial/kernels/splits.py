@@ -26,10 +26,15 @@ class SplitSums:
     n_rows : int
         Rows that all scans together look at on one level: those of all trees of a forest.
     threads : int
+    learned : bool
+        Whether abstentions may go to either side; else they are below every threshold.
     """
 
-    def __init__(self, codes: Codes, n_bins: Ints, n_rows: int, threads: int = 1) -> None:
+    def __init__(
+        self, codes: Codes, n_bins: Ints, n_rows: int, threads: int = 1, learned: bool = True
+    ) -> None:
         self._codes, self._n_bins, self._threads = codes, n_bins, threads
+        self._learned = learned
         self._kernels: ModuleType = plain
         if not is_small(n_rows, len(codes)):
             from crucial.kernels.compiled import splits as compiled
@@ -49,8 +54,8 @@ class SplitSums:
         """Return the largest criterion per cell and slot of its features."""
         n_slots = features.shape[1]
         peak = np.zeros(features.shape)
-        inputs = (self._codes, self._n_bins, rows, starts, good, weight, scale, features, gini)
-        work = partial(self._kernels.peaks, *inputs)
+        inputs = (self._codes, self._n_bins, rows, starts, good, weight, scale, features)
+        work = partial(self._kernels.peaks, *inputs, gini, self._learned)
         bounds = cut_evenly(0, n_slots, max(1, min(self._threads, n_slots)))
         over_ranges(bounds, self._threads, lambda begin, end: work(begin, end, peak))
         return peak
@@ -70,5 +75,5 @@ class SplitSums:
         place = np.zeros(len(chosen), np.int64)
         above, missing = np.zeros(len(chosen), bool), np.zeros(len(chosen), bool)
         inputs = (self._codes, self._n_bins, rows, starts, good, weight, scale)
-        self._kernels.places(*inputs, chosen, least, gini, place, above, missing)
+        self._kernels.places(*inputs, chosen, least, gini, self._learned, place, above, missing)
         return place, above, missing

@@ -82,13 +82,14 @@ class _Half:
         whole = np.maximum(surplus, 0.0)
         return cls(whole.copy(), whole, np.full((*surplus.shape, 3), -1, np.int64))
 
-    def try_feature(self, table: Floats, slot: int, bins: int) -> None:
+    def try_feature(self, table: Floats, slot: int, bins: int, learned: bool) -> None:
         """Look at all tests of a feature; ``table`` has the surplus per code in the last axis."""
         absent = table[..., bins]
         up = np.cumsum(table[..., :bins][..., ::-1], axis=-1)[..., ::-1]
         total = up[..., :1] + absent[..., None]
         # In the order of thresholds, and abstentions below before above.
-        both = np.stack([up, up + absent[..., None]], axis=-1).reshape(*up.shape[:-1], -1)
+        other = up + absent[..., None] if learned else up  # (the same again never wins)
+        both = np.stack([up, other], axis=-1).reshape(*up.shape[:-1], -1)
         gain = np.maximum(both, 0.0) + np.maximum(total - both, 0.0)
         best = gain.max(axis=-1)
         at = np.argmax(gain >= best[..., None] * (1 - TIE), axis=-1)
@@ -132,10 +133,13 @@ def best_two_levels(
             table = np.bincount(at, surplus, (bins + 1) * width).reshape(bins + 1, width)
             rising = np.cumsum(table[:bins][::-1], axis=0)[::-1]
             sides = np.stack([rising, rising + table[bins]])
-            halves[0].try_feature(sides, other, width - 1)
-            halves[1].try_feature(table.sum(axis=0) - sides, other, width - 1)
+            halves[0].try_feature(sides, other, width - 1, rows.learned)
+            halves[1].try_feature(table.sum(axis=0) - sides, other, width - 1, rows.learned)
         # In the order of thresholds, and abstentions below before above.
-        gain = (halves[0].gain + halves[1].gain).T.ravel()
+        total = halves[0].gain + halves[1].gain
+        if not rows.learned:
+            total[1] = total[0]
+        gain = total.T.ravel()
         if gain.max() > best + TIE * max(best, 1e-4):
             best = float(gain.max())
             place, missing = divmod(int(np.argmax(gain >= best * (1 - TIE))), 2)

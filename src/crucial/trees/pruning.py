@@ -47,31 +47,38 @@ def pruning_path(root: Node) -> list[Pruning]:
 
     The weakest link has the smallest ``g = (gains of its subtree) / (its leaves - 1)``.
     """
-    # Gains and leaves of subtrees, bottom up, with each node before its parent.
-    nodes = list(root.inner())[::-1]
-    cut: set[int] = set()
+    nodes = list(root.inner())
+    if not nodes:
+        return []
+    number = {id(node): place for place, node in enumerate(nodes)}
+    parent = np.full(len(nodes), -1)
+    gains, leaves = np.array([node.gain for node in nodes]), np.full(len(nodes), 2)
+    for place in range(len(nodes) - 1, -1, -1):  # (children come after their parents)
+        for child in nodes[place].children or ():
+            below = number.get(id(child))
+            if below is not None:
+                parent[below] = place
+                gains[place] += gains[below]
+                leaves[place] += leaves[below] - 1
+    alive = np.ones(len(nodes), bool)
     path: list[Pruning] = []
-    while id(root) not in cut and nodes:
-        gains: dict[int, float] = {}
-        leaves: dict[int, int] = {}
-        links: list[tuple[float, Node]] = []
-        for node in nodes:
-            gains[id(node)], leaves[id(node)] = 0.0, 1
-            if id(node) in cut:
-                continue
-            assert node.children is not None
-            gains[id(node)] = node.gain + sum(gains.get(id(child), 0.0) for child in node.children)
-            leaves[id(node)] = sum(leaves.get(id(child), 1) for child in node.children)
-            links.append((gains[id(node)] / (leaves[id(node)] - 1), node))
-        weakest = min(link for link, _ in links)
-        tied = [node for link, node in links if worst_tied(link) <= weakest]
+    while alive[0]:
+        link = gains / np.maximum(leaves - 1, 1)
+        weakest = float(link[alive].min())
+        tied = np.flatnonzero(alive & (worst_tied(link) <= weakest))
         # (a penalty never falls: what rounding leaves of the rise is none)
         penalty = max(weakest, path[-1].penalty if path else 0.0)
-        path.append(Pruning(penalty, tuple(tied)))
-        for node in tied:
-            cut.add(id(node))
-            for below in node.inner():
-                cut.add(id(below))
+        path.append(Pruning(penalty, tuple(nodes[place] for place in tied.tolist())))
+        for place in tied.tolist():
+            if not alive[place]:  # (a node above it was cut in this step)
+                continue
+            gain, fewer, above = gains[place], leaves[place] - 1, int(parent[place])
+            while above >= 0:
+                gains[above] -= gain
+                leaves[above] -= fewer
+                above = int(parent[above])
+            for below_node in nodes[place].inner():
+                alive[number[id(below_node)]] = False
     return path
 
 

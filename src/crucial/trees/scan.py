@@ -158,6 +158,8 @@ class TreeRows:
     n_trees : int
         How many trees will be grown; it decides which kernels run.
     threads : int
+    learned : bool
+        Whether abstentions go to the side that is better; else they are below every threshold.
     """
 
     instances: Instances
@@ -166,11 +168,12 @@ class TreeRows:
     bins: Bins
     n_trees: int = 1
     threads: int = 1
+    learned: bool = True
     _sums: SplitSums = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         bins, n_rows = self.bins, len(self.rows) * self.n_trees
-        sums = SplitSums(bins.codes, bins.n_bins, n_rows, self.threads)
+        sums = SplitSums(bins.codes, bins.n_bins, n_rows, self.threads, self.learned)
         object.__setattr__(self, "_sums", sums)
 
     @classmethod
@@ -220,7 +223,7 @@ class TreeRows:
         inputs = (cells.rows, cells.starts, sides.good, sides.weight, scale)
         peak = self._sums.peaks(*inputs, slots, gini)
         top = peak.max(axis=1, initial=0.0)
-        least = np.array([worst_tied(value) for value in top.tolist()])
+        least = worst_tied(top)
         chosen = np.full(len(cells), -1, np.int64)
         useful = np.flatnonzero(top > NOISE)
         if len(useful):

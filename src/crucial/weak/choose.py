@@ -8,12 +8,15 @@ Criteria that agree to 1e-10 relative are equal, and so are small ones that agre
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 
 from crucial.types import Floats
 
 __all__ = ["NOISE", "TIE", "first_best", "first_best_of", "first_largest", "worst_tied"]
+
+T = TypeVar("T", float, Floats)
 
 TIE = 1e-10
 # Criteria at or below this are treated as zero.
@@ -23,8 +26,8 @@ NOISE = 1e-13
 _SMALL = 1e-4
 
 
-def worst_tied(best: float) -> float:
-    """Return the smallest criterion that counts as equal to the best.
+def worst_tied(best: T) -> T:
+    """Return the smallest criterion that counts as equal to the best, of one or of several.
 
     Examples
     --------

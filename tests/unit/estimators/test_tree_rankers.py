@@ -268,3 +268,53 @@ def test_warnings_are_silent_where_trees_are_grown(data) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TreeRank().fit(train.X, train.y)
+
+
+@pytest.mark.parametrize("splitter", ["stump", "tree"])
+@pytest.mark.parametrize("search", ["greedy", "exact"])
+def test_abstentions_below_every_threshold(splitter, search) -> None:
+    """As if a number below all others stood there."""
+    random = np.random.default_rng(0)
+    X, y = pyramid(200, 3)
+    X[random.random(X.shape) < 0.2] = np.nan
+    low = np.where(np.isnan(X), -100.0, X)
+    more = {"splitter": splitter, "splitter_depth": 2, "splitter_search": search, "max_depth": 3}
+    below = TreeRank(side="below", max_bins=None, **more).fit(X, y)
+    filled = TreeRank(max_bins=None, **more).fit(low, y)
+    assert below.auc_ == pytest.approx(filled.auc_)
+    assert below.predict(X).tolist() == filled.predict(low).tolist()
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("splitter", ["stump", "tree"])
+def test_compiled_kernels_grow_the_same_trees(splitter, monkeypatch) -> None:
+    X, y = pyramid(300, 2)
+    X[::7, 0] = np.nan
+    weight = np.random.default_rng(0).random(300) + 0.1
+
+    def model(jobs: int):
+        ranker = TreeRank(splitter=splitter, min_rows=5, n_jobs=jobs)
+        return ranker.fit(X, y, sample_weight=weight).model_
+
+    plain = model(1)
+    monkeypatch.setattr("crucial.kernels.sizes.PLAIN_CELLS", 0)
+    for jobs in (1, 2, 3):
+        assert model(jobs) == plain
+
+
+def test_folds_of_pruning_depend_on_what_the_rows_are() -> None:
+    X, y = pyramid(200, 4)
+    X = X.round(1)
+    weight = np.random.default_rng(0).integers(1, 4, 200)
+    order = np.random.default_rng(1).permutation(200)
+    found, moved, twice = (
+        TreeRank(splitter="stump", pruning="cv", min_rows=5).fit(Z, t, sample_weight=w)
+        for Z, t, w in (
+            (X, y, weight),
+            (X[order], y[order], weight[order]),
+            (X.repeat(weight, axis=0), y.repeat(weight), None),
+        )
+    )
+    assert found.penalty_ == pytest.approx(moved.penalty_)
+    assert found.penalty_ == pytest.approx(twice.penalty_)
+    assert found.predict(X).tolist() == moved.predict(X).tolist() == twice.predict(X).tolist()

@@ -75,8 +75,10 @@ def test_the_best_split_is_the_first_of_all(seed: int, n: int, p: int, n_cells: 
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 4), st.booleans())
-def test_compiled_and_plain_kernels_agree_to_the_bit(seed: int, n: int, p: int, gini: bool) -> None:
+@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 4), st.booleans(), st.booleans())
+def test_compiled_and_plain_kernels_agree_to_the_bit(
+    seed: int, n: int, p: int, gini: bool, learned: bool
+) -> None:
     _, rows, sides = problem(seed, n, p, 3)
     slots = np.broadcast_to(np.arange(rows.n_slots), (len(sides.cells), rows.n_slots)).copy()
     cells, bins = sides.cells, rows.bins
@@ -86,7 +88,7 @@ def test_compiled_and_plain_kernels_agree_to_the_bit(seed: int, n: int, p: int, 
     peaks = []
     for kernels in (plain, compiled):
         peak = np.zeros(slots.shape)
-        kernels.peaks(*inputs, sides.scale, slots, gini, 0, rows.n_slots, peak)
+        kernels.peaks(*inputs, sides.scale, slots, gini, learned, 0, rows.n_slots, peak)
         peaks.append(np.maximum(peak, 0.0))
     assert peaks[0].tobytes() == peaks[1].tobytes()
     top = peaks[0].max(axis=1)
@@ -96,7 +98,7 @@ def test_compiled_and_plain_kernels_agree_to_the_bit(seed: int, n: int, p: int, 
         place = np.zeros(len(chosen), np.int64)
         above, missing = np.zeros(len(chosen), bool), np.zeros(len(chosen), bool)
         least = top * (1 - 1e-10)
-        kernels.places(*inputs, sides.scale, chosen, least, gini, place, above, missing)
+        kernels.places(*inputs, sides.scale, chosen, least, gini, learned, place, above, missing)
         found.append((place.tolist(), above.tolist(), missing.tolist()))
     assert found[0] == found[1]
 

@@ -43,6 +43,7 @@ def peaks(
     scale,
     features,
     gini,
+    learned,
     begin,
     end,
     peak,  # OUT
@@ -79,22 +80,25 @@ def peaks(
                     b = bad * s0
                     g = up * s1
                     best = max(best, _decrease(parent, b, g, all_bad, all_good))
-                    b += bad_absent
-                    g += good_absent
-                    best = max(best, _decrease(parent, b, g, all_bad, all_good))
+                    if learned:
+                        b += bad_absent
+                        g += good_absent
+                        best = max(best, _decrease(parent, b, g, all_bad, all_good))
             else:
                 for j in range(bins):
                     bad += hist[0, bins - 1 - j]
                     up += hist[1, bins - 1 - j]
                     b = bad * s0
                     g = up * s1
-                    best = max(best, abs(g - b), abs((g + good_absent) - (b + bad_absent)))
+                    best = max(best, abs(g - b))
+                    if learned:
+                        best = max(best, abs((g + good_absent) - (b + bad_absent)))
             peak[cell, slot] = best
 
 
 @kernel
 def places(
-    codes, n_bins, rows, starts, good, weight, scale, chosen, least, gini,
+    codes, n_bins, rows, starts, good, weight, scale, chosen, least, gini, learned,
     place, above, missing,  # OUT
 ):  # fmt: skip
     """Write the first split of each cell, by its chosen feature, that reaches ``least``."""
@@ -126,7 +130,7 @@ def places(
             if gini:
                 if _decrease(parent, b, g, all_bad, all_good) >= enough:
                     kind = 0
-                elif (
+                elif learned and (
                     _decrease(parent, b + bad_absent, g + good_absent, all_bad, all_good) >= enough
                 ):
                     kind = 1
@@ -135,9 +139,9 @@ def places(
                 second = (g + good_absent) - (b + bad_absent)
                 if first >= enough:
                     kind = 0
-                elif second >= enough:
+                elif learned and second >= enough:
                     kind = 1
-                elif -second >= enough:
+                elif learned and -second >= enough:
                     kind = 2
                 elif -first >= enough:
                     kind = 3

@@ -20,6 +20,7 @@ def peaks(
     scale: Floats,
     features: Ints,
     gini: bool,
+    learned: bool,
     begin: int,
     end: int,
     peak: Floats,
@@ -47,6 +48,8 @@ def peaks(
         Features to try, ascending.
     gini : bool
         Which criterion.
+    learned : bool
+        Whether abstentions may go to either side; else they are below every threshold.
     begin, end : int
         Slots to work on.
     peak : array of shape (n_cells, n_slots)  # OUT
@@ -56,7 +59,8 @@ def peaks(
     for cell in range(len(starts) - 1):
         slots = features[cell, begin:end]
         table = _histograms(codes, n_bins, rows, starts, good, weight, cell, slots)
-        peak[cell, begin:end] = _criteria(table, n_bins[slots], scale[cell], gini).max(axis=(1, 2))
+        found = _criteria(table, n_bins[slots], scale[cell], gini)
+        peak[cell, begin:end] = found[:, : 1 + learned].max(axis=(1, 2))
 
 
 def places(
@@ -70,6 +74,7 @@ def places(
     chosen: Ints,
     least: Floats,
     gini: bool,
+    learned: bool,
     place: Ints,
     above: Bools,
     missing: Bools,
@@ -101,6 +106,8 @@ def places(
         options = found if gini else np.stack([found[0], found[1], -found[1], -found[0]])
         if gini:
             options = np.concatenate([options, np.full_like(options, -1.0)])
+        if not learned:
+            options[1:3] = -1.0
         at = int(np.argmax((options >= least[cell]).T.ravel()))
         place[cell], kind = divmod(at, 4)
         above[cell] = kind < 2
