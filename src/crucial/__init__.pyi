@@ -30,6 +30,7 @@ from crucial.estimators.crank import CRankForest as CRankForest
 from crucial.estimators.diff_rank import DiffRank as DiffRank
 from crucial.estimators.feature_rank import BLFeatureRank as BLFeatureRank
 from crucial.estimators.feature_rank import FeatureRank as FeatureRank
+from crucial.estimators.gradient import GradientRanker as GradientRanker
 from crucial.estimators.infinite_push import InfinitePush as InfinitePush
 from crucial.estimators.label_ranker import LabelRanker as LabelRanker
 from crucial.estimators.list_mle import ListMLE as ListMLE

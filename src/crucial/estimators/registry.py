@@ -29,6 +29,7 @@ RANKERS: dict[str, str] = {
     "rsrank": "crucial.estimators.rs_rank:RSRank",
     "sparse-ranking-svm": "crucial.estimators.sparse:SparseRankingSVM",
     "pnorm-push": "crucial.estimators.pnorm_push:PNormPush",
+    "gradient": "crucial.estimators.gradient:GradientRanker",
     "logistic": "crucial.estimators.logistic:LogisticRanker",
     "smooth-margin": "crucial.estimators.smooth_margin:SmoothMarginRanker",
     "tournament-forest": "crucial.estimators.tournament:TournamentForest",

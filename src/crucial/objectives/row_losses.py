@@ -115,8 +115,8 @@ class RowLoss(Objective):
         rows = feedback.labelled()
         if rows is None:
             raise DataError(
-                f"loss={self.name!r} learns from labels, and these are pairs: use "
-                "fit(X, y, qid=...), or loss='exponential' or 'logistic', which take pairs."
+                f"loss={self.name!r} learns from labels, and these are pairs. Use "
+                "fit(X, y, qid=...), or a loss of pairs: 'exponential', 'logistic' or RankBoost's."
             )
         return self.over_labels(feedback, rows, threads)
 

@@ -102,6 +102,17 @@ def test_options_and_settings_reach_the_ranker(folder: Path, crucial) -> None:
     assert {name: parameters[name] for name in expected} == expected
 
 
+def test_the_loss_of_trees(folder: Path, crucial) -> None:
+    words = ["train", folder / "train.txt", "-o", folder / "m.json", "--loss", "xendcg"]
+    done = crucial(*words, "--ranker", "gradient", "--rounds", 3, "--set", "max_leaves=4")
+    assert done.exit_code == 0, done.stderr
+    parameters = package.load_model(folder / "m.json").training["parameters"]
+    assert (parameters["loss"], parameters["max_leaves"]) == ("xendcg", 4)
+    refused = crucial(*words)
+    assert refused.exit_code == 2
+    assert "--loss: rankboost has no parameter 'loss' (" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from crucial import inspection
+from crucial import GradientRanker, inspection
 from crucial.errors import NotRankedError
 from crucial.estimators.registry import RANKERS, ranker_class
 
@@ -27,6 +27,10 @@ def fitted(request):
 def test_reasons_sum_to_the_margin_or_are_refused(fitted) -> None:
     ranker, X, _ = fitted
     if inspection.report(ranker, X, fitted[2]).data["shapes"] is None:
+        if isinstance(ranker, GradientRanker):  # trees of several features: Shapley values
+            found, scores = inspection.why(ranker, X, 0, 1), ranker.predict(X)
+            assert found.added.sum() == pytest.approx(scores[0] - scores[1], rel=1e-9, abs=1e-9)
+            return
         with pytest.raises(NotRankedError, match="kind='permutation'"):
             inspection.why(ranker, X, 0, 1)
         return

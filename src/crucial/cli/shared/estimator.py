@@ -91,6 +91,10 @@ class EstimatorOptions(JobsOptions):
     p: float | None = option(
         "pnorm-push: how much more the top of the list counts; 1 is RankBoost.", metavar="P"
     )
+    loss: (
+        Literal["query_rmse", "xendcg", "lambda", "softmax", "yeti", "exponential", "logistic"]
+        | None
+    ) = option("gradient: what the trees minimise. [default: query_rmse]")
     subsample: float | None = option(
         "Share of the queries that each round learns from. [default: 1]",
         low=0, high=1, low_open=True, metavar="SHARE",

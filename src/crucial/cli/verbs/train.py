@@ -62,6 +62,7 @@ def train_command(options: TrainOptions) -> None:
       crucial train clicks.csv --label grade --qid query --item url -o model.json
       crucial train runs.csv --preset rankboost.3.cum --rounds 200 -o model.json
       crucial train train.txt --ranker pnorm-push --p 8 -o model.json
+      crucial train train.txt --ranker gradient --loss xendcg -o model.json
       crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
 
     \b

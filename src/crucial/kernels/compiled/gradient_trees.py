@@ -144,7 +144,8 @@ def choose(
     counts = np.zeros(256 if counted else 0)
     while True:
         best = peaks.max()
-        if not best - base > tie * best:
+        # (under monotone bounds the leaf may be worth less than the 0 of what is not on offer)
+        if not best > 0.0 or not best - base > tie * best:
             return -1, -1, 0.0
         worst = best - tie * (best - base)
         f = np.argmax(peaks >= worst)

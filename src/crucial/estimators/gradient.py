@@ -1,0 +1,192 @@
+"""Gradient boosting of trees under many losses, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crucial.boosting.steps import NumericStep, UnitStep
+from crucial.data.instances import Instances
+from crucial.errors import ParameterError
+from crucial.estimators.boosted import Algorithm, BoostedRanker
+from crucial.estimators.gradient_trees import GradientTrees
+from crucial.estimators.shared import RandomState
+from crucial.estimators.stumps import monotone_signs
+from crucial.feedback.base import Feedback
+from crucial.objectives.base import Objective
+from crucial.objectives.custom import CustomLoss
+from crucial.objectives.exponential import ExponentialLoss
+from crucial.objectives.logistic import LogisticLoss
+from crucial.objectives.query_losses import QuerySquares, SoftmaxLoss, XENDCGLoss
+from crucial.objectives.top_pairs import LAMBDA_MEASURES, LambdaLoss, YetiLoss
+from crucial.parameters import (
+    above,
+    anything,
+    at_least,
+    between,
+    either,
+    fixed,
+    flag,
+    function,
+    none_or,
+    one_of,
+    parameter,
+    with_parameters,
+)
+from crucial.weak.base import Constraints, StepRule
+
+__all__ = ["GradientRanker"]
+
+_LOSSES = ("query_rmse", "xendcg", "lambda", "softmax", "yeti", "exponential", "logistic")
+
+
+@with_parameters
+class GradientRanker(GradientTrees, BoostedRanker):
+    """Trees grown on the gradient and the curvature of a ranking loss, one per round.
+
+    Every leaf has the value of a Newton step. The losses differ in what they look at:
+
+    - ``"query_rmse"``: squared error up to a shift per query.
+    - ``"xendcg"``: cross entropy with noisy gains, a bound on nDCG (Bruch 2021).
+    - ``"lambda"``: pairs weighted by the change in nDCG, average precision or reciprocal rank
+      when both rows swap: LambdaMART (Burges 2010).
+    - ``"softmax"``: cross entropy of the chances to be first: ListNet (Cao et al. 2007).
+    - ``"yeti"``: pairs of neighbours, averaged over noisy orders: YetiRank (Gulin et al. 2011).
+    - ``"exponential"``, ``"logistic"``: all pairs, as in `RankBoost` and `LogisticRanker`; these
+      also learn from pairs that no labels imply, with ``fit_pairs``.
+    - a function ``loss(scores, labels, groups)`` that returns the derivative of a loss by each
+      score and its curvature, and optionally the loss. Rows come query after query and by
+      rising label; ``groups.starts`` says where queries begin.
+
+    The order of the rows does not matter, except to ``"xendcg"`` and ``"yeti"``, whose noise is
+    drawn row by row: rows of the same score are ordered worst first, and equal ones share what
+    they get.
+
+    Attributes
+    ----------
+    trace_ : Trace
+        What happened in every round. Its loss is relative to that at equal scores; ``"lambda"``
+        and ``"yeti"`` have no loss: 1 minus the mean of the measure, and the chance that a
+        sampled pair is in the wrong order, stand in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crucial import GradientRanker
+    >>> random = np.random.default_rng(0)
+    >>> X, qid = random.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
+    >>> y = (X[:, 0] * X[:, 1] > 0.3).astype(int)  # (no sum of functions of one feature each)
+    >>> ranker = GradientRanker(50, min_rows=5).fit(X, y, qid=qid)
+    >>> bool(ranker.score(X, y, qid=qid) > 0.99)
+    True
+    """
+
+    loss: Any = parameter(
+        either(one_of(*_LOSSES), function), "What to minimise, see above.", default="query_rmse"
+    )
+    weak: str = parameter(
+        one_of("tree", "stump"), "Trees, or stumps: trees of two leaves.", default="tree"
+    )
+    learning_rate: float = parameter(
+        text="Factor on the values of every tree, in (0, 1].",
+        default=0.1,
+        kw_only=False,
+        grid=(0.03, 0.1, 0.3),
+    )
+    step: str = parameter(
+        one_of("newton", "line"),
+        'The weight of a tree: its leaves are Newton steps already; ``"line"``, for the '
+        "exponential loss alone, goes to the minimum of the loss along the tree (method 1 of "
+        "RankBoost).",
+        default="newton",
+    )
+    balance: str = parameter(
+        text='For "exponential", "logistic" and "query_rmse": whether all pairs (rows) weigh the '
+        "same, or all queries do. In the other losses all queries do.",
+        default="pairs",
+    )
+    gain: Any = parameter(
+        text="What a label is worth: y, 2^y - 1, or a rising function of your own. By default "
+        '2^y - 1 in nDCG, e^y in "softmax", y in "query_rmse" and "yeti", and pairs of the same '
+        'weight in "exponential" and "logistic".',
+        default=None,
+    )
+    measure: str = parameter(
+        one_of(*LAMBDA_MEASURES),
+        '"lambda": the measure whose change weighs the pairs; "map" and "mrr" count labels above '
+        "0 as relevant.",
+        default="ndcg",
+    )
+    k: int | None = parameter(
+        none_or(at_least(1)), '"lambda": depth of nDCG; None discounts all positions.', default=None
+    )
+    truncation: int | None = parameter(
+        none_or(at_least(1)),
+        '"lambda": only pairs with a row among so many first count; None for all pairs.',
+        default=30,
+    )
+    sigmoid: float = parameter(
+        above(0), '"lambda": steepness of the logistic function.', default=1.0
+    )
+    normalise: bool = parameter(
+        flag,
+        '"lambda": divide the weight of a pair by the distance of its scores, and let the sum of '
+        "a query grow like a logarithm, as LightGBM does.",
+        default=True,
+    )
+    permutations: int = parameter(
+        at_least(1), '"yeti": noisy orders per round and query.', default=10
+    )
+    decay: float = parameter(
+        between(0, 1, low_open=True), '"yeti": factor on the weight of the next position.',
+        default=0.99,
+    )  # fmt: skip
+    monotone_constraints: Any = parameter(
+        anything("sequence or mapping"),
+        "1, -1 or 0 per feature (or feature name: 1): the score never falls (never rises) where "
+        "the feature grows. The score of an abstention is not constrained.",
+        default=None,
+    )
+    random_state: RandomState = parameter(
+        text="Seeds subsample, subsample_rows, max_features, validation_fraction and the noise of "
+        '"xendcg" and "yeti".',
+        default=0,
+    )
+    on_perfect: str = fixed(default="smooth")
+
+    def _check_combinations(self) -> None:
+        if self.step == "line" and self.loss != "exponential":
+            raise ParameterError(
+                "step='line' needs loss='exponential'; use step='newton' with other losses."
+            )
+
+    def _constraints(self, instances: Instances) -> Constraints:
+        signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
+        return Constraints(False, signs, self.learning_rate)
+
+    def _parts(self, feedback: Feedback) -> Algorithm:
+        seed = self._seed()
+        step: StepRule = UnitStep()
+        if self.step == "line":
+            step = NumericStep(*self._perfect(feedback))
+        learner = self._tree_learner(seed, 2 if self.weak == "stump" else None)
+        return self._objective(seed), learner, step
+
+    def _objective(self, seed: int) -> Objective:
+        """Return the loss that the parameters describe."""
+        if not isinstance(self.loss, str):
+            return CustomLoss(self.loss)
+        if self.loss == "exponential":
+            return ExponentialLoss()
+        if self.loss == "logistic":
+            objective = LogisticLoss()
+            objective.estimator = "GradientRanker(loss='logistic')"
+            return objective
+        if self.loss == "lambda":
+            return LambdaLoss(
+                self.measure, self.k, self.truncation, self.sigmoid, self.normalise, self.gain
+            )
+        if self.loss == "yeti":
+            return YetiLoss(self.permutations, self.decay, self.gain, seed)
+        if self.loss == "xendcg":
+            return XENDCGLoss(seed)
+        return SoftmaxLoss(self.gain) if self.loss == "softmax" else QuerySquares(self.gain)

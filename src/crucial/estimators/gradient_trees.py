@@ -1,0 +1,70 @@
+"""Parameters of estimators whose weak rankers are trees, and the learner they describe."""
+
+from __future__ import annotations
+
+import math
+
+from crucial.estimators.shared import Binned, Seeded
+from crucial.parameters import (
+    at_least,
+    between,
+    int_between,
+    none_or,
+    one_of,
+    parameter,
+    with_parameters,
+)
+from crucial.weak.tree_growth import TreeLimits
+from crucial.weak.trees import Sampling, TreeLearner
+
+__all__ = ["GradientTrees"]
+
+
+@with_parameters
+class GradientTrees(Binned, Seeded):
+    """Estimators whose weak rankers are trees grown on gradient and curvature."""
+
+    max_leaves: int = parameter(
+        at_least(2),
+        "Leaves of a tree, grown where they gain most.",
+        default=8,
+        grid=(2, 4, 8, 31),
+    )
+    max_depth: int | None = parameter(
+        none_or(at_least(1)), "Depth of a tree; None for any.", default=None
+    )
+    min_rows: float = parameter(
+        between(0, math.inf), "Least weight of the rows of a leaf.", default=20.0
+    )
+    l2: float = parameter(
+        between(0, math.inf),
+        "Makes the values of leaves smaller, small leaves most: curvature that every leaf has "
+        "beside that of its rows, in average rows.",
+        default=1.0,
+        grid=(0.0, 1.0, 10.0),
+    )
+    interactions: int | None = parameter(
+        one_of(None, 1, 2),
+        "Most features of one tree: 1 makes a sum of functions of one feature each, 2 of one and "
+        "two features, None has no limit.",
+        default=None,
+    )
+    subsample_rows: float = parameter(
+        between(0, 1, low_open=True), "Share of the rows that each tree is grown on.", default=1.0
+    )
+    max_features: float = parameter(
+        between(0, 1, low_open=True), "Share of the features that each tree may use.", default=1.0
+    )
+    max_bins: int = parameter(int_between(2, 255), "Bins per feature.", default=255)
+
+    def _tree_learner(self, seed: int, max_leaves: int | None = None) -> TreeLearner:
+        """Make the learner of trees; ``max_leaves`` replaces the parameter."""
+        limits = TreeLimits(
+            self.max_leaves if max_leaves is None else max_leaves,
+            self.max_depth,
+            self.min_rows,
+            self.l2,
+            self.interactions,
+        )
+        sampling = Sampling(self.subsample_rows, self.max_features, seed)
+        return TreeLearner(limits, self.max_bins, sampling)

@@ -1,0 +1,200 @@
+"""GradientRanker: every loss with trees and stumps, samples, constraints, what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+
+from crucial import GradientRanker, Groups, LabelFeedback, evaluate, load_model
+from crucial.errors import DataError, ParameterError
+from naive.paths import PATHS, using
+
+LOSSES = ["query_rmse", "xendcg", "lambda", "softmax", "yeti", "exponential", "logistic"]
+RANDOM = np.random.default_rng(0)
+N = 600
+X = RANDOM.normal(size=(N, 5)).round(1)
+QID = np.repeat(np.arange(20), 30)
+Y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2] + 0.3 * RANDOM.normal(size=N), [0.0, 1.0, 2.0]) * 1.0
+X[RANDOM.random(X.shape) < 0.03] = np.nan
+TRAIN, TEST = QID < 14, QID >= 14
+
+
+def fitted(rows=TRAIN, n_estimators=30, **more):
+    return GradientRanker(n_estimators, **more).fit(X[rows], Y[rows], qid=QID[rows])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_learns_what_no_sum_of_features_can(loss):
+    tree, stump = fitted(loss=loss, min_rows=5), fitted(loss=loss, weak="stump", min_rows=5)
+    right = [ranker.score(X[TEST], Y[TEST], qid=QID[TEST]) for ranker in (tree, stump)]
+    assert right[0] > 0.85
+    assert right[0] > right[1] + 0.03
+    assert right[1] > 0.7
+    losses = tree.trace_.column("loss")
+    assert losses[-1] < losses[0] < 1.0
+    assert max(len(one.values) for one in tree.model_.rankers) == 8
+    assert {len(one.values) for one in stump.model_.rankers} == {2}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_files_threads_and_warm_starts_keep_every_bit(loss, tmp_path):
+    how = {"loss": loss, "subsample": 0.7, "subsample_rows": 0.8, "max_features": 0.6}
+    whole = fitted(n_estimators=8, n_jobs=1, **how)
+    expected = whole.predict(X).tobytes()
+    with using("compiled"):
+        one, three = (fitted(n_estimators=8, n_jobs=jobs, **how) for jobs in (1, 3))
+        assert one.predict(X).tobytes() == three.predict(X).tobytes()
+    whole.save(tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").predict(X).tobytes() == expected
+    grown = fitted(n_estimators=3, warm_start=True, **how)
+    grown.set_params(n_estimators=8).fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
+    assert grown.predict(X).tobytes() == expected
+    assert fitted(n_estimators=8, random_state=1, **how).predict(X).tobytes() != expected
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("balance", ["pairs", "queries"])
+def test_the_exponential_loss_of_the_trace_is_that_of_all_pairs(path, balance):
+    with using(path):
+        ranker = fitted(loss="exponential", balance=balance, gain="exp")
+    groups = Groups.from_qid(QID[TRAIN], int(TRAIN.sum()))
+    feedback = LabelFeedback(Y[TRAIN], groups, balance=balance, gain="exp")
+    assert ranker.trace_[-1].loss == pytest.approx(feedback.loss(ranker.predict(X[TRAIN])))
+    assert feedback.r1(ranker.predict(X[TRAIN])) <= ranker.trace_[-1].loss
+
+
+def test_a_step_to_the_minimum_along_each_tree_is_no_worse():
+    newton, line = (
+        fitted(n_estimators=1, learning_rate=1.0, loss="exponential", step=step)
+        for step in ("newton", "line")
+    )
+    assert line.trace_[0].loss < newton.trace_[0].loss
+    with pytest.raises(ParameterError, match="step='line' needs loss='exponential'"):
+        fitted(step="line")
+
+
+def test_squares_of_one_leaf_each_are_solved_in_one_round():
+    """Without limits a tree of the whole table brings every score to its label."""
+    x = np.arange(40.0)[:, None]
+    y = RANDOM.integers(0, 3, 40) * 1.0
+    ranker = GradientRanker(
+        1, 1.0, max_leaves=40, min_rows=0, l2=0, max_bins=255, loss="query_rmse"
+    ).fit(x, y)
+    scores = ranker.predict(x)
+    np.testing.assert_allclose(scores - scores.mean(), y - y.mean(), atol=1e-9)
+
+
+def test_a_loss_of_ones_own():
+    calls = []
+
+    def squares(scores, labels, groups):
+        calls.append(len(scores))
+        error = scores - labels
+        mean = np.add.reduceat(error, groups.starts[:-1]) / groups.sizes
+        return error - np.repeat(mean, groups.sizes), np.ones(len(error))
+
+    own, known = fitted(loss=squares), fitted(loss="query_rmse")
+    np.testing.assert_allclose(own.predict(X), known.predict(X), rtol=1e-9)
+    assert len(calls) == 31
+    with pytest.raises(DataError, match="must return"):
+        fitted(loss=lambda scores, labels, groups: None)
+
+
+def test_an_eval_set_chooses_the_round():
+    ranker = GradientRanker(
+        200, 0.3, loss="lambda", early_stopping_rounds=10, eval_metric="ndcg_exp@5"
+    ).fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN], eval_set=(X[TEST], Y[TEST]), eval_qid=QID[TEST])
+    values = ranker.trace_.column("ndcg_exp@5")
+    assert len(values) < 200
+    assert ranker.best_round_ == int(values.argmax()) + 1
+    found = evaluate(Y[TEST], ranker.predict(X[TEST]), qid=QID[TEST], measures="ndcg_exp@5")
+    assert found["ndcg_exp@5"] == pytest.approx(values.max())
+
+
+def test_monotone_constraints():
+    ranker = fitted(monotone_constraints=[1, 0, 1, -1, 0], max_leaves=16, min_rows=5)
+    rows = X[:30].copy()
+    for feature, sign in ((0, 1), (2, 1), (3, -1)):
+        scores = []
+        for value in np.linspace(-3, 3, 25):
+            rows[:, feature] = value
+            scores.append(ranker.predict(rows))
+        assert (sign * np.diff(scores, axis=0) >= 0).all()
+        rows = X[:30].copy()
+
+
+def test_one_feature_per_tree_adds_up_to_functions_of_features():
+    ranker = fitted(interactions=1)
+    assert all(len(set(one.features)) == 1 for one in ranker.model_.rankers)
+    two = fitted(interactions=2)
+    assert max(len(set(one.features)) for one in two.model_.rankers) == 2
+
+
+def test_explicit_pairs():
+    pairs = [(a, b) for a in range(60) for b in range(60) if Y[a] > Y[b] and QID[a] == QID[b]]
+    for loss in ("exponential", "logistic"):
+        labels = GradientRanker(10, loss=loss).fit(X[:60], Y[:60], qid=QID[:60])
+        same = GradientRanker(10, loss=loss).fit_pairs(X[:60], pairs)
+        np.testing.assert_allclose(labels.predict(X), same.predict(X), rtol=1e-6, atol=1e-8)
+    both = GradientRanker(10, loss="exponential")
+    both.fit_pairs(X[:60], pairs, y=Y[:60], qid=QID[:60])
+    assert both.score(X[:60], Y[:60], qid=QID[:60]) > 0.8
+    with pytest.raises(DataError, match=r"loss='lambda' learns from labels.*RankBoost"):
+        GradientRanker(10, loss="lambda").fit_pairs(X[:60], pairs)
+    with pytest.raises(DataError, match=r"GradientRanker\(loss='logistic'\) learns from labels or"):
+        GradientRanker(10, loss="logistic").fit_pairs(X[:60], pairs, y=Y[:60])
+
+
+@pytest.mark.parametrize("measure", ["ndcg", "map", "mrr"])
+def test_lambda_raises_its_measure(measure):
+    ranker = fitted(loss="lambda", measure=measure, min_rows=5)
+    first, last = ranker.trace_[0].loss, ranker.trace_[-1].loss
+    assert last < 0.6 * first
+    if measure == "map":
+        scores = ranker.predict(X[TRAIN])
+        value = evaluate(Y[TRAIN], scores, qid=QID[TRAIN], measures="map")["map"]
+        start = evaluate(Y[TRAIN], -Y[TRAIN], qid=QID[TRAIN], measures="map")["map"]
+        # (a few rows of equal score are ordered worst first here, and by expectation there)
+        assert last == pytest.approx((1.0 - value) / (1.0 - start), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"loss": "hinge"}, "'loss'"),
+        ({"weak": "forest"}, "'weak'"),
+        ({"max_leaves": 1}, "'max_leaves'"),
+        ({"k": 0}, "'k'"),
+        ({"truncation": 0}, "'truncation'"),
+        ({"sigmoid": 0.0}, "'sigmoid'"),
+        ({"measure": "err"}, "'measure'"),
+        ({"decay": 0.0}, "'decay'"),
+        ({"permutations": 0}, "'permutations'"),
+        ({"interactions": 3}, "'interactions'"),
+        ({"l2": -1.0}, "'l2'"),
+        ({"subsample_rows": 0.0}, "'subsample_rows'"),
+        ({"max_features": 1.5}, "'max_features'"),
+        ({"max_bins": 256}, "'max_bins'"),
+    ],
+)
+def test_wrong_parameters_are_refused(bad, message):
+    with pytest.raises(ParameterError, match=message):
+        fitted(**bad)
+
+
+def test_more_rows_per_leaf_than_there_are_make_no_tree():
+    with pytest.warns(UserWarning, match="no round could be made"):
+        ranker = fitted(min_rows=10_000)
+    assert not ranker.predict(X).any()
+
+
+def test_labels_of_another_kind():
+    for loss in ("xendcg", "lambda"):
+        with pytest.raises(DataError, match="shift"):
+            GradientRanker(3, loss=loss).fit(X, Y - 1.0, qid=QID)
+    real = X[:, 2] + 0.1 * RANDOM.normal(size=N)
+    real[np.isnan(real)] = 0.0
+    for loss in ("query_rmse", "softmax", "yeti", "exponential", "logistic"):
+        ranker = GradientRanker(20, loss=loss).fit(X, real, qid=QID)
+        assert ranker.score(X, real, qid=QID) > 0.8
+    assert math.isfinite(GradientRanker(3, loss="lambda").fit(X, real + 5, qid=QID).trace_[0].loss)
