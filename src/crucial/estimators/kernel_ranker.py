@@ -56,7 +56,6 @@ class KernelMachine(Ranker[FrozenModel]):
         "the rows of `fit`. A function: of two tables of rows, returning the kernel of every two; "
         "its model can be pickled, not saved.",
         default="linear",
-        grid=("linear", "rbf"),
     )
     gamma: float | None = parameter(
         none_or(above(0)),

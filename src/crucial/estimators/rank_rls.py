@@ -75,6 +75,7 @@ class RankRLS(KernelMachine):
         "above 0.",
         default=0.1,
         kw_only=False,
+        grid=(0.001, 0.01, 0.1, 1.0),
     )
     balance: str = parameter(
         one_of("pairs", "queries"),

@@ -60,12 +60,12 @@ class RankingSVM(KernelMachine):
         text="Ridge ``(l2 / 2) |f|^2`` beside the mean over pairs; above 0.",
         default=0.01,
         kw_only=False,
+        grid=(0.001, 0.01, 0.1, 1.0),
     )
     loss: str = parameter(
         one_of("hinge", "squared_hinge"),
         "Mean hinge, or half of the mean squared hinge, which is faster to minimise.",
         default="hinge",
-        grid=("hinge", "squared_hinge"),
     )
     margin: str = parameter(
         one_of("sign", "product", "gap"),

@@ -10,6 +10,7 @@ kernel expansions by ``(C'KC / N + lambda I) a~ = C'y / N`` with ``a = C a~``.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.differences import DifferenceFeedback
+from crucial.linear.blas import one_blas_thread
 from crucial.linear.differences import Centring, DifferenceLoss, differences_of
 from crucial.linear.solution import Solution
 from crucial.linear.spaces import KernelSpace, Space
@@ -25,6 +27,9 @@ from crucial.linear.truncated_newton import truncated_newton
 from crucial.types import Floats
 
 __all__ = ["NormalEquations", "conjugate_gradients", "solve_kernel"]
+
+# Rows below which one thread factors a kernel faster than several that wait for each other.
+_ONE_THREAD = 4000
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,11 @@ class NormalEquations:
 
 def solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
     """Return the coefficients of rows that minimise the objective; they sum to 0 in a query."""
+    with one_blas_thread() if len(gram) < _ONE_THREAD else nullcontext():
+        return _solve_kernel(gram, feedback, l2)
+
+
+def _solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
     centring = Centring(feedback)
     centred = centring.factor(centring.factor(gram).T)
     centred /= feedback.whole

@@ -19,7 +19,7 @@ from crucial.linear.design import Design, Matrix
 from crucial.linear.spaces import FeatureSpace, KernelSpace, Space
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
-from crucial.model.kernel import Column, KernelRanker, scaled_columns
+from crucial.model.kernel import Column, KernelRanker, check_kernels, scaled_columns
 from crucial.model.kernel_functions import Kernel, KernelCall
 from crucial.model.weak import ScaledFeature
 from crucial.types import Floats, Ints
@@ -145,6 +145,7 @@ def _check_size(n_rows: int) -> None:
 
 def _precomputed(instances: Instances, rows: Ints, settings: KernelSettings) -> KernelRows:
     """Return the rows of a kernel that was computed by the user."""
+    check_kernels(instances)
     n, width = instances.n_rows, instances.n_features
     if n != width:
         raise DataError(
@@ -155,8 +156,6 @@ def _precomputed(instances: Instances, rows: Ints, settings: KernelSettings) -> 
     _check_size(len(rows))
     whole = instances.table.toarray() if instances.is_sparse else instances.table
     gram = np.asarray(whole[np.ix_(rows, rows)], np.float64)
-    if not np.isfinite(gram).all():
-        raise DataError("a precomputed kernel must be finite numbers.", parameter="X")
     return KernelRows(
         _symmetric(gram, "precomputed"), Kernel("precomputed"), (), np.zeros((len(rows), 0)), rows
     )

@@ -23,7 +23,7 @@ from crucial.types import Floats, Ints, TableLike
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
 
-__all__ = ["Column", "KernelRanker", "scaled_columns"]
+__all__ = ["Column", "KernelRanker", "check_kernels", "scaled_columns"]
 
 _OWNER = "KernelRanker"
 # Rows that are scored together.
@@ -57,6 +57,16 @@ def scaled_columns(columns: Sequence[Column], instances: Instances) -> Floats:
         values = instances.column(column.ranker.feature).astype(np.float64)
         out[:, at] = column.scale * first.scores(values[:, None]) + column.offset
     return out
+
+
+def check_kernels(instances: Instances) -> None:
+    """Refuse a table of kernels with NaN or infinity in it."""
+    values = instances.table.data if instances.is_sparse else instances.table
+    if not np.isfinite(values).all():
+        raise DataError(
+            "a precomputed kernel must be finite numbers, and X contains NaN or infinity.",
+            parameter="X",
+        )
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -169,6 +179,9 @@ class KernelRanker(FrozenModel):
         -------
         float64 array of shape (n_rows,)
         """
+        if self.kernel.form == "precomputed":
+            X = Instances.from_input(X)
+            check_kernels(X)
         instances = self._check_rows(X, groups, n_jobs)
         out = np.zeros(instances.n_rows)
         if not len(self.coefficients):
@@ -186,9 +199,6 @@ class KernelRanker(FrozenModel):
         if self.kernel.form == "precomputed":
             found = instances.take_rows(np.arange(first, last)).table[:, self.rows]
             values = np.asarray(found.toarray() if instances.is_sparse else found, np.float64)
-            if np.isnan(values).any():
-                row = first + int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
-                raise DataError(f"a precomputed kernel cannot be NaN. Row {row} is.")
             return np.asarray(values @ self.coefficients)
         columns = scaled_columns(self.columns, instances.take_rows(np.arange(first, last)))
         return np.asarray(self.kernel(columns, self.support) @ self.coefficients)
@@ -221,8 +231,8 @@ class KernelRanker(FrozenModel):
         n = len(self.coefficients)
         lines = [
             f"f(x) = sum of a_i K(x_i, x) over {n:,} rows; K(x, z) = {form}",
-            "It is not additive: no step function per feature describes it, and it is not exported "
-            "to other formats. importances(kind='permutation') works.",
+            "It is not additive: no step function per feature describes it, and none is exported.",
+            "What a feature does to a ranking: importances(ranker, X, y, kind='permutation').",
         ]
         order = np.argsort(-np.abs(self.coefficients), kind="stable")[:top]
         if len(order):
