@@ -72,7 +72,8 @@ class RankRLS(KernelMachine):
 
     l2: float = parameter(
         text="Ridge ``(l2 / 2) |f|^2`` beside the mean over pairs, lambda of the papers times 2; "
-        "above 0.",
+        "above 0. A Gaussian kernel takes a ridge about as many times smaller as there are "
+        "features.",
         default=0.1,
         kw_only=False,
         grid=(0.001, 0.01, 0.1, 1.0),

@@ -57,8 +57,9 @@ class RankingSVM(KernelMachine):
     """
 
     l2: float = parameter(
-        text="Ridge ``(l2 / 2) |f|^2`` beside the mean over pairs; above 0.",
-        default=0.01,
+        text="Ridge ``(l2 / 2) |f|^2`` beside the mean over pairs; above 0. A Gaussian kernel "
+        "takes a ridge about as many times smaller as there are features.",
+        default=0.1,
         kw_only=False,
         grid=(0.001, 0.01, 0.1, 1.0),
     )
