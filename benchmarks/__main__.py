@@ -17,6 +17,7 @@ ALL = [
     "linear",
     "feature_rank",
     "plus",
+    "sparse",
     "trees",
     "fusion",
     "recommend",
