@@ -141,7 +141,7 @@ def folder(tmp_path):
         data = make_letor(n_queries=6, docs_per_query=12, n_features=3, seed=part)
         y, qid = np.minimum(data.y, 2.0), np.asarray(data.qid) + 100 * part
         y[qid == qid[0]] = 0.0
-        write_svmlight(place / f"S{part + 1}.txt", Dataset(np.round(data.X, 3), y, qid))
+        write_svmlight(place / f"S{part + 1}.txt", Dataset(data.X, y, qid))
     return place
 
 
