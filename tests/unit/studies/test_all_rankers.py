@@ -137,11 +137,14 @@ def test_rounds_are_set_where_rankers_learn_in_rounds():
 def folder(tmp_path):
     place = tmp_path / "MQ"
     place.mkdir()
-    for part in range(3):
-        data = make_letor(n_queries=6, docs_per_query=12, n_features=3, seed=part)
-        y, qid = np.minimum(data.y, 2.0), np.asarray(data.qid) + 100 * part
-        y[qid == qid[0]] = 0.0
-        write_svmlight(place / f"S{part + 1}.txt", Dataset(data.X, y, qid))
+    data = make_letor(n_queries=18, docs_per_query=12, n_features=3, seed=0)
+    y, qid = np.minimum(data.y, 2.0), np.asarray(data.qid)
+    part = np.searchsorted(np.unique(qid), qid) // 6
+    for number in range(3):
+        mine = part == number
+        y[qid == qid[mine][0]] = 0.0  # a query without a relevant document
+        rows = Dataset(data.X[mine], y[mine], qid[mine])
+        write_svmlight(place / f"S{number + 1}.txt", rows)
     return place
 
 
