@@ -40,12 +40,21 @@ def estimator(rules, on_perfect="limit", **more):
     )
 
 
-@holds_for(tables(max_rows=9), rules, quick=80, full=5_000)
-def test_limit_is_that_of_tuples(table, rules):
-    naive = NaiveLimit(table.X, table.pairs(), rules).run(ROUNDS)
+@holds_for(
+    tables(max_rows=9),
+    rules,
+    st.sampled_from(["pairs", "queries"]),
+    st.sampled_from([None, "linear"]),
+    quick=80,
+    full=5_000,
+)
+def test_limit_is_that_of_tuples(table, rules, balance, gain):
+    gains = {None: None, "linear": lambda y: y}[gain]
+    pairs = table.pairs(balance=balance, gain=gains)
+    naive = NaiveLimit(table.X, pairs, rules).run(ROUNDS)
     for path in PATHS:
         with using(path), quiet():
-            fitted = table.fit(estimator(rules))
+            fitted = table.fit(estimator(rules, balance=balance, gain=gain))
         assert list(fitted.model_.rankers) == [ranker for ranker, _ in naive.rounds]
         alphas = fitted.trace_.column("alpha")
         np.testing.assert_allclose(alphas, [a for _, a in naive.rounds], rtol=1e-9, atol=1e-12)
@@ -106,3 +115,31 @@ def test_limit_does_not_depend_on_the_order_of_rows(table, rules, random):
         other = table.take(np.array(order)).fit(estimator(rules))
     assert one.model_.rankers == other.model_.rankers
     np.testing.assert_allclose(one.model_.weights, other.model_.weights, rtol=1e-9)
+
+
+@holds_for(tables(weighted=False), rules, st.data(), quick=30, full=1_000)
+def test_weight_2_is_a_row_twice(table, rules, data):
+    counts = data.draw(st.lists(st.integers(1, 3), min_size=table.n_rows, max_size=table.n_rows))
+    with quiet():
+        one = table.changed(weight=np.array(counts, float)).fit(estimator(rules))
+        other = table.take(np.repeat(np.arange(table.n_rows), counts)).fit(estimator(rules))
+    assert one.model_.rankers == other.model_.rankers
+    np.testing.assert_allclose(one.model_.weights, other.model_.weights, rtol=1e-9)
+
+
+@holds_for(tables(max_rows=9, weighted=False), rules, st.data(), quick=40, full=1_000)
+def test_labels_with_pairs_are_all_pairs(table, rules, data):
+    """Labels and pairs together, against the same pairs in one list."""
+    rows = st.integers(0, table.n_rows - 1)
+    drawn = st.tuples(rows, rows).filter(lambda pair: pair[0] != pair[1])
+    more = data.draw(st.lists(drawn, min_size=1, max_size=6))
+    implied = table.pairs()
+    listed = [*zip(implied.hi, implied.lo), *more]
+    with quiet():
+        both = estimator(rules).fit_pairs(table.X, more, y=table.y, qid=table.qid)
+        one_list = estimator(rules).fit_pairs(table.X, listed)
+    assert both.model_.rankers == one_list.model_.rankers
+    np.testing.assert_allclose(both.model_.weights, one_list.model_.weights, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        both.trace_.column("loss"), one_list.trace_.column("loss"), rtol=1e-8, atol=1e-13
+    )
