@@ -2,7 +2,7 @@
 
 ``python -m crucial.studies.all_rankers MQ2007 --folder CELLS`` where MQ2007 has LETOR's folds or
 the parts S1 to S5. Every ranker of the registry is fitted on each fold with its default settings;
-rounds, and l2 or balance where a fit is cheap, are chosen by mean average precision on the
+rounds, and l1, l2 or balance where a fit is cheap, are chosen by mean average precision on the
 validation part. A ranker that takes no queries gets all rows as one list, one that takes no grades
 gets relevant or not. With ``--folder`` a run that was ended continues; ``--write FILE`` puts the
 tables into a page, between its two marks.
@@ -31,7 +31,7 @@ from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.measures.custom import CustomMeasure
 from crucial.parameters import lookup, parameters_of
 from crucial.studies.common import Write, add_experiment_options, new_parser, run_study, write
-from crucial.studies.forms import Adapted, adapt, find_form
+from crucial.studies.forms import Adapted, Form, adapt, find_form
 from crucial.types import Floats, PathLike
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ PUBLISHED = {"RankSVM": 0.4645, "RankBoost": 0.4662, "ListNet": 0.4652}
 
 #: Rankers of which one fit takes long on some ten thousand rows: no grid for them.
 SLOW = ("infinite-push", "logistic", "rankboost-plus", "ranknet", "svm-map")
-#: Factors on the default of l2.
+#: Factors on the default of l2, for a ranker that declares no grid of it.
 RIDGES = (0.1, 1.0, 10.0)
 #: Rows that represent all in a kernel.
 LANDMARKS = 200
@@ -147,14 +147,22 @@ def _entry(name: str, ranker: Any) -> Entry:
     form = find_form(ranker)
     if isinstance(form, str):
         return Entry(name, form, None, {})
-    grid: dict[str, list[Any]] = {}
-    declared = parameters_of(ranker)
-    if name.split(",")[0] not in SLOW:
-        if "l2" in declared and ranker.l2:
-            grid["ranker__l2"] = [ranker.l2 * factor for factor in RIDGES]
-        elif "balance" in declared and declared["balance"].grid and form.queries:
-            grid["ranker__balance"] = list(declared["balance"].grid)
+    grid = {} if name.split(",")[0] in SLOW else _grid(ranker, form)
     return Entry(name, str(form), adapt(ranker, form), grid)
+
+
+def _grid(ranker: Any, form: Form) -> dict[str, list[Any]]:
+    """Return the values of one parameter to choose from: l1, l2 or balance, in that order."""
+    declared = parameters_of(ranker)
+    for name in ("l1", "l2", "balance"):
+        if name not in declared or (name == "balance" and not form.queries):
+            continue
+        values = list(declared[name].grid or ())
+        if not values and name == "l2" and ranker.l2:
+            values = [ranker.l2 * factor for factor in RIDGES]
+        if values:
+            return {f"ranker__{name}": values}
+    return {}
 
 
 def run(

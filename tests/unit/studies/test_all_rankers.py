@@ -122,6 +122,13 @@ def test_every_ranker_of_the_registry_is_there():
     assert {f"{name}, rbf" for name in kernels} <= set(names)
 
 
+def test_one_parameter_is_chosen_where_a_fit_is_cheap():
+    grids = {one.name: one.grid for one in entries(["rankrls", "sparse-ranking-svm", "logistic"])}
+    assert grids["rankrls"]["ranker__l2"] == [0.001, 0.01, 0.1, 1.0]  # (as it declares)
+    assert list(grids["sparse-ranking-svm"]) == ["ranker__l1"]
+    assert grids["logistic"] == {}
+
+
 def test_rounds_are_set_where_rankers_learn_in_rounds():
     one, other = entries(["rankboost", "listmle"], 7)
     assert one.estimator.ranker.n_estimators == 7
