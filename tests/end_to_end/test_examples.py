@@ -25,6 +25,7 @@ SAID = {
     "own_weak_learner": "save says: round 1 is a weak ranker of class Agreement",
     "pairs": "A circle of three leaves a third wrong at best: 0.333",
     "push_to_the_top": "the top gains: True; the whole list loses: True",
+    "ranking_trees": "tree of small trees  AUC 0.749",
     "quickstart": "the scores read back are the same: True",
 }
 

@@ -117,7 +117,8 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
             raise DataError(
                 f"{type(self).__name__}: Only binary classification is supported; it needs labels "
                 f"of two values, and y has {feedback.n_levels}.",
-                remedy="Make them two (y >= threshold), or use RankBoost, which takes grades.",
+                remedy="Make them two (y >= threshold), or use TreeRankTournament for grades, "
+                "CRank for numbers, or RankBoost for both.",
                 parameter="y",
             )
         return (np.arange(len(feedback.rows)) >= classes.n_low).astype(np.uint8)
@@ -157,7 +158,11 @@ class SplitTrees(PooledRanker):
     """Base of rankers whose trees are grown by a splitter."""
 
     max_depth: int | None = parameter(
-        none_or(at_least(1)), "Depth of a tree; None for no limit.", default=6, kw_only=False
+        none_or(at_least(1)),
+        "Depth of a tree; None for no limit.",
+        default=6,
+        kw_only=False,
+        grid=(3, 6, 9),
     )
     splitter: Any = parameter(
         either(one_of("stump", "tree"), _CLASSIFIER),

@@ -11,7 +11,7 @@ __all__ = ["tree_lines"]
 
 
 def tree_lines(trees: Sequence[TreeTable], names: tuple[str, ...] | None, top: int) -> list[str]:
-    """Draw the first tree, its first nodes from the top; the left child of a node comes first.
+    """Draw the first tree, its first nodes from the top.
 
     Examples
     --------
@@ -25,36 +25,64 @@ def tree_lines(trees: Sequence[TreeTable], names: tuple[str, ...] | None, top: i
     lines = ["the first tree:"] if len(trees) > 1 else []
     if not tree.node:
         return [*lines, f"one leaf, score {tree.scores[0]:.4g}"]
-    shown = sorted(set(tree.node))[:top]
-    drawn: set[int] = set()
+    if len(set(tree.node)) == len(tree.node):
+        return lines + _nested(tree, names, top)
+    return lines + _by_node(tree, names, top)
 
-    def draw(target: int, depth: int, before: str) -> None:
-        """Draw what follows an answer."""
-        indent = "  " * depth
+
+def _nested(tree: TreeTable, names: tuple[str, ...] | None, top: int) -> list[str]:
+    """Draw nodes of one test each inside each other."""
+    lines: list[str] = []
+    waiting = [(0, 0, "")]
+    while waiting:
+        target, depth, before = waiting.pop()
+        start = "  " * depth + before
         if target < 0:
-            lines.append(f"{indent}{before}score {tree.scores[~target]:.4g}")
-        elif tree.node[target] not in shown:
-            lines.append(f"{indent}{before}node {tree.node[target]}, not shown")
-        elif target in drawn:
-            lines.append(f"{indent}{before}as node {tree.node[target]} above")
+            lines.append(f"{start}score {tree.scores[~target]:.4g}")
+        elif target >= top:
+            lines.append(f"{start}not shown")
         else:
-            drawn.add(target)
-            lines.append(f"{indent}{before}{_question(tree, target, names)}")
-            draw(tree.yes[target], depth + 1, "yes: ")
-            draw(tree.no[target], depth + 1, "no: ")
-
-    draw(0, 0, "")
+            lines.append(f"{start}{_question(tree, target, names)}")
+            waiting.append((tree.no[target], depth + 1, "no: "))
+            waiting.append((tree.yes[target], depth + 1, "yes: "))
     return lines
 
 
-def _question(tree: TreeTable, test: int, names: tuple[str, ...] | None) -> str:
-    """Return what a test asks, and its gain."""
+def _by_node(tree: TreeTable, names: tuple[str, ...] | None, top: int) -> list[str]:
+    """Draw the tests of each node, which lead to other nodes or to leaves."""
+    first: dict[int, int] = {}
+    gains: dict[int, float] = {}
+    for test, node in enumerate(tree.node):
+        first.setdefault(node, test)
+        gains[node] = gains.get(node, 0.0) + tree.gain[test]
+    lines: list[str] = []
+    for node in sorted(first)[:top]:
+        lines.append(f"node {node} (gain {gains[node]:.4g})")
+        waiting = [(first[node], 1, "")]
+        while waiting:
+            target, depth, before = waiting.pop()
+            start = "  " * depth + before
+            if target < 0:
+                lines.append(f"{start}score {tree.scores[~target]:.4g}")
+            elif tree.node[target] != node:
+                lines.append(f"{start}node {tree.node[target]}")
+            else:
+                lines.append(f"{start}{_question(tree, target, names, gain=False)}")
+                waiting.append((tree.no[target], depth + 1, "no: "))
+                waiting.append((tree.yes[target], depth + 1, "yes: "))
+    hidden = len(first) - top
+    many = "1 node is" if hidden == 1 else f"{hidden} nodes are"
+    return [*lines, f"{many} not shown"] if hidden > 0 else lines
+
+
+def _question(tree: TreeTable, test: int, names: tuple[str, ...] | None, gain: bool = True) -> str:
+    """Return what a test asks."""
     feature, threshold = tree.feature[test], tree.threshold[test]
-    gain = f" (gain {tree.gain[test]:.4g})"
+    ending = f" (gain {tree.gain[test]:.4g})" if gain else ""
     if feature == OUTSIDE:
-        return f"classifier {threshold:g}{gain}"
+        return f"classifier {threshold:g}{ending}"
     name = printable(names[feature]) if names is not None else f"feature {feature}"
     if threshold is None:
-        return f"{name} is present{gain}"
+        return f"{name} is present{ending}"
     missing = ", or missing" if tree.missing[test] else ""
-    return f"{name} > {threshold:.6g}{missing}{gain}"
+    return f"{name} > {threshold:.6g}{missing}{ending}"

@@ -51,6 +51,8 @@ def grow_forest(
     def one(tree: int) -> Node:
         random = tree_generator(seed, tree)
         weight = rows.weight if sampler is None else sampler.bootstrap(random)
-        return grow_tree(weight, random)
+        root = grow_tree(weight, random)
+        root.forget_rows()  # (of fifty trees they would be most of the memory)
+        return root
 
     return run_all(threads, [partial(one, tree) for tree in range(n_trees)])

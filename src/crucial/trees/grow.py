@@ -87,6 +87,14 @@ class Node:
                     deeper += node.children
             level = deeper
 
+    def forget_rows(self) -> None:
+        """Drop the rows of all nodes below, which a finished tree does not need."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            node.rows = node.rows[:0].copy()
+            waiting += node.children or ()
+
     def mass(self, weight: Floats) -> float:
         """Return the weight of the rows; a row of weight 2 counts as two."""
         if self._mass is None:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.model.ranking_trees import RankingTrees
-from crucial.model.tree_table import Router
-from crucial.trees.freeze import frozen_tree
-from crucial.trees.grow import Node, grow
+from crucial.trees.grow import Node
 from crucial.trees.pruning import (
     best_penalty,
     candidate_penalties,
@@ -21,6 +19,7 @@ from crucial.trees.pruning import (
 from crucial.trees.sampling import ClassSampler
 from crucial.trees.scan import TreeRows
 from crucial.trees.splitters import Splitter
+from crucial.trees.tasks import TaskAlgorithm
 from crucial.trees.two_classes import TwoClassTask
 from crucial.types import Bytes, Floats
 
@@ -51,18 +50,23 @@ class TreeRankAlgorithm:
     max_depth: int | None
     min_rows: float
 
+    @property
+    def _tasks(self) -> TaskAlgorithm:
+        return TaskAlgorithm(
+            self.rows,
+            lambda weight: TwoClassTask(self.good, weight),
+            self.make_splitter,
+            self.max_depth,
+            self.min_rows,
+        )
+
     def grow(self, weight: Floats, random: np.random.Generator) -> Node:
         """Grow a tree on the rows of positive weight."""
-        task = TwoClassTask(self.good, weight)
-        root = task.start(Node(np.flatnonzero(weight > 0.0).astype(np.uint32)))
-        splitter = self.make_splitter(random)
-        return grow(root, weight, task, splitter, self.max_depth, self.min_rows)
+        return self._tasks.grow(weight, random)
 
     def table(self, root: Node) -> RankingTrees:
         """Return a grown tree as a model."""
-        routers: list[Router] = []
-        tree = frozen_tree(root, routers)
-        return RankingTrees(self.rows.instances.n_features, [tree], routers=routers)
+        return self._tasks.table(root)
 
 
 @dataclass(frozen=True)

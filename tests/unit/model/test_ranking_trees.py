@@ -152,12 +152,19 @@ def test_the_text_of_a_tree() -> None:
     model = RankingTrees(2, [union(), stump()], feature_names=("age", "size"))
     assert model.explain() == [
         "the first tree:",
-        "age > 1, or missing (gain 0.1)",
-        "  yes: score 1",
-        "  no: size is present (gain 0.3)",
+        "node 0 (gain 0.4)",
+        "  age > 1, or missing",
         "    yes: score 1",
-        "    no: score 0.5",
+        "    no: size is present",
+        "      yes: score 1",
+        "      no: score 0.5",
     ]
+    assert RankingTrees(2, [stump()]).explain() == [
+        "feature 1 > 0.5 (gain 0.2)",
+        "  yes: score 1",
+        "  no: score 0.5",
+    ]
+    assert RankingTrees(2, [stump()]).explain(0) == ["not shown"]
     deep = forest_model()[0]
-    assert any("not shown" in line for line in deep.explain(1))
+    assert deep.explain(1)[-1].endswith("nodes are not shown")
     assert describe(deep).n_used == 4

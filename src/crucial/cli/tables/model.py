@@ -27,8 +27,9 @@ _LABELS = {
 #: Parameters to show, in this order.
 _PARAMETERS = (
     "n_estimators", "n_intervals", "prec", "centre", "order", "cycles", "balance_control",
-    "learning_rate", "choice", "step", "positive_weights", "default_rank", "balance", "gain",
-    "max_bins", "subsample", "early_stopping_rounds", "random_state",
+    "splitter", "splitter_depth", "max_depth", "min_rows", "max_features", "consensus", "pruning",
+    "levels", "learning_rate", "choice", "step", "positive_weights", "default_rank", "balance",
+    "gain", "max_bins", "subsample", "early_stopping_rounds", "random_state",
 )  # fmt: skip
 
 
