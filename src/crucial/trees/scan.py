@@ -18,6 +18,8 @@ from crucial.weak.choose import NOISE, worst_tied
 
 __all__ = ["CellSplits", "Cells", "NodeTest", "Sides", "TreeRows"]
 
+_SCANS = 3  # what NumPy loses in one scan over many cells, as scans of all rows
+
 
 @dataclass(frozen=True)
 class NodeTest:
@@ -172,7 +174,7 @@ class TreeRows:
     _sums: SplitSums = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        bins, n_rows = self.bins, len(self.rows) * self.n_trees
+        bins, n_rows = self.bins, len(self.rows) * self.n_trees * _SCANS
         sums = SplitSums(bins.codes, bins.n_bins, n_rows, self.threads, self.learned)
         object.__setattr__(self, "_sums", sums)
 

@@ -7,7 +7,9 @@ error count with both classes of the node weighing the same.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -119,6 +121,11 @@ class _Box:
     above: _Box | None = None
     below: _Box | None = None
 
+    @cached_property
+    def masses(self) -> tuple[float, float]:
+        """Weight of the rows that are not good, and of those that are."""
+        return float(self.weight @ (self.good ^ 1)), float(self.weight @ self.good)
+
     def part(self, inside: Bools) -> _Box:
         """Return the box of some of the rows."""
         rows, good, weight = self.rows[inside], self.good[inside], self.weight[inside]
@@ -223,9 +230,8 @@ class TreeSplitter:
         return [(box.above, up), (box.below, ~up)]
 
     def _may_split(self, box: _Box) -> bool:
-        counted = box.good[box.weight > 0.0]
-        mixed = len(counted) > 0 and counted.min() != counted.max()
-        return bool(mixed and box.weight.sum() >= self._min_rows)
+        down, up = box.masses
+        return min(down, up) > 0.0 and down + up >= self._min_rows
 
     def _collected(self, root: _Box, scale: Floats) -> Split | None:
         """Return the union of the positive leaves, and the tests that find it."""
@@ -235,15 +241,14 @@ class TreeSplitter:
 
         def side(box: _Box) -> tuple[int, float]:
             """Return the first test of a box, or the side of all of it, and its gain."""
-            up = float(box.weight @ box.good)
-            down = float(box.weight.sum()) - up
+            down, up = box.masses
             surplus = up * good_scale - down * bad_scale
             at = len(tests)
             if box.test is not None and box.above is not None and box.below is not None:
                 tests.append(box.test)
                 (yes, gain_above), (no, gain_below) = side(box.above), side(box.below)
                 gain = gain_above + gain_below
-                needed = self._min_z * np.sqrt(up * good_scale**2 + down * bad_scale**2)
+                needed = self._min_z * math.sqrt(up * good_scale**2 + down * bad_scale**2)
                 one_side = yes == no and yes < 0
                 if not one_side and gain - max(surplus, 0.0) > max(needed, NOISE):
                     tests[at] = replace(box.test, yes=yes, no=no)
