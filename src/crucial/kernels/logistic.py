@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
+from crucial.kernels import logistic_grid
 from crucial.kernels.levels import Levels
 from crucial.kernels.plain import logistic as plain
 from crucial.kernels.sizes import is_small
-from crucial.kernels.threads import over_ranges
-from crucial.types import Floats
+from crucial.kernels.threads import run_all
+from crucial.types import Floats, Ints
 
 __all__ = ["NARROW", "LogisticSums"]
 
@@ -22,9 +25,11 @@ _LEVEL_COST = 100
 
 
 class LogisticSums:
-    """Sums over the pairs of rows of one query with different labels; every pair is visited.
+    """Sums over the pairs of rows of one query with different labels.
 
-    Rows are spread over threads, and each is summed up by itself.
+    Every pair is visited in queries of up to `logistic_grid.GRID_PAIRS` pairs (8,000 rows of two
+    labels); larger ones are interpolated, with an error below 1e-11 of the weight of the pairs,
+    in O(n log n). Rows are spread over threads, and each is summed up by itself.
 
     Parameters
     ----------
@@ -47,13 +52,30 @@ class LogisticSums:
         # Rows are cut by the pairs they are in.
         size = np.diff(levels.row_start)[self._query]
         level = np.diff(levels.level_start)[levels.query_first[self._query] + own]
-        work = np.cumsum((size - level).astype(np.float64))
+        work = (size - level).astype(np.float64)
+        large = np.flatnonzero(np.bincount(self._query, work) / 2.0 > logistic_grid.GRID_PAIRS)
+        self._grids = self._make_grids(large)
+        exact = ~np.isin(self._query, large)
+        work = np.cumsum(work * exact)
         marks = work[-1] * np.arange(1, 4 * threads) / (4 * threads)
-        cuts = np.concatenate(([0], np.searchsorted(work, marks), [levels.n_rows]))
-        self._bounds: list[int] = np.unique(cuts).tolist()
+        borders = levels.row_start[large], levels.row_start[large + 1]
+        cuts = np.concatenate(([0], np.searchsorted(work, marks), [levels.n_rows], *borders))
+        bounds: list[int] = np.unique(cuts).tolist()
+        self._ranges = [(a, b) for a, b in pairwise(bounds) if exact[a]]
+
+    def _make_grids(self, large: Ints) -> list[logistic_grid.GridSums]:
+        """Return what sums up queries that are too large to visit every pair."""
+        levels, gain = self._levels, self._gains
+        if len(large) and len(gain):
+            gain = gain[levels.segment_of_row]
+        grids = []
+        for q in large.tolist():
+            starts = levels.level_start[levels.query_first[q] : levels.query_first[q + 1] + 1]
+            grids.append(logistic_grid.GridSums(starts, gain, self._threads))
+        return grids
 
     def _over_rows(self, call: Callable[[int, int], None]) -> None:
-        over_ranges(self._bounds, self._threads, call)
+        run_all(self._threads, [partial(call, a, b) for a, b in self._ranges])
 
     def is_narrow(self, scores: Floats) -> bool:
         """Return whether the scores of every query are so close that nothing underflows."""
@@ -74,7 +96,7 @@ class LogisticSums:
         All times ``e^shift``; see `crucial.kernels.plain.logistic.logistic_sums`.
         """
         n = len(scores)
-        out = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        out = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
         if self._small:
             plain.logistic_sums(scores, self._weight, self._gains, shift, self._levels, *out)
             return out
@@ -84,6 +106,12 @@ class LogisticSums:
         narrow = narrow and shift == 0.0
         inputs = (scores, grown, self._weight, self._gains, shift, narrow, self._weighted)
         self._over_rows(lambda a, b: logistic_sums(*inputs, self._places, a, b, out))
+        if self._grids:
+            sums = np.zeros((5, n))
+            for grid in self._grids:
+                grid.add(scores, self._weight, self._weight, shift, sums)
+            for one, more in zip(out, (sums[0], sums[3], sums[1] + sums[4], sums[2]), strict=True):
+                one += more
         return out
 
     def along(self, scores: Floats, shift: float, output: Floats) -> Floats:
@@ -91,7 +119,7 @@ class LogisticSums:
 
         See `crucial.kernels.plain.logistic.logistic_along`; shape (n_rows, 3).
         """
-        out = np.empty((len(scores), 3))
+        out = np.zeros((len(scores), 3))
         if self._small:
             plain.logistic_along(
                 scores, self._weight, self._gains, shift, output, self._levels, out
@@ -103,4 +131,13 @@ class LogisticSums:
         narrow = narrow and shift == 0.0
         inputs = (scores, grown, self._weight, self._gains, shift, narrow, output)
         self._over_rows(lambda a, b: logistic_along(*inputs, self._places, a, b, out))
+        if self._grids:
+            ones = np.where(output > 0.5, self._weight, 0.0)
+            others = self._weight - ones
+            for column, (winners, losers) in enumerate(((ones, others), (others, ones))):
+                sums = np.zeros((5, len(scores)))
+                for grid in self._grids:
+                    grid.add(scores, winners, losers, shift, sums)
+                out[:, column] += sums[0]
+                out[:, 2] += sums[1]
         return out

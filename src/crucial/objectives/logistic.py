@@ -1,8 +1,9 @@
 """The logistic loss over pairs, RankNet's (Burges et al. 2005): ``ln(1 + e^-(H(hi) - H(lo)))``.
 
 It grows like the margin where a pair is wrong, not like its exponential, so that a few rows
-that cannot be helped weigh less. Pairs cannot be summed up without looking at each of them:
-a round costs O(pairs), made on the fly and never kept.
+that cannot be helped weigh less. A round looks at each pair of a query, made on the fly and never
+kept; beyond 2^24 pairs in a query it interpolates, in O(n log n) and with an error below 1e-11
+(`crucial.kernels.logistic_grid`).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class LogisticState(OwnLossState):
         raise NotImplementedError
 
     def line(self, output: Output) -> LogisticLine:
-        """Return the loss along a weak ranker; every evaluation costs O(pairs)."""
+        """Return the loss along a weak ranker; an evaluation costs what potentials cost."""
         return LogisticLine(self, output.astype(np.float64), self._total)
 
 
@@ -115,7 +116,7 @@ class LabelLogistic(LogisticState):
         return max(0.0, least)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write minus the gradient of the loss: O(pairs)."""
+        """Write minus the gradient of the loss: O(pairs), or O(n log n) in large queries."""
         n = len(self.scores)
         self._shift = self._shift_of(self.scores)
         positive, negative, bend, loss = self._sums.sums(self.scores, self._shift)

@@ -2,7 +2,8 @@
 
 ``ln(1 + e^{-(H(hi) - H(lo))})`` does not fall apart into a factor for hi and one for lo, as the
 exponential does, so a pass costs O(pairs). Pairs are made on the fly and never kept. Every row
-is summed up for itself, so that rows can be cut into ranges anywhere.
+is summed up for itself, so that rows can be cut into ranges anywhere. Large queries are left to
+`crucial.kernels.logistic_grid`.
 
 Scores may be any distance apart. ``shift`` is 0, or where every margin is positive a number c
 that no margin is below: weights and losses come times ``e^c``, since by themselves they all

@@ -1,0 +1,106 @@
+"""Sums of the logistic loss by interpolation agree with the sum over all pairs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from crucial import LabelFeedback, LogisticRanker
+from crucial.kernels import logistic_grid
+from crucial.kernels.logistic import LogisticSums
+from crucial.kernels.plain import logistic as plain
+from naive.labelled import labelled
+from naive.paths import using
+from naive.sweep import holds_for
+
+pytestmark = pytest.mark.kernels
+
+
+@pytest.fixture(autouse=True)
+def every_query_is_large(monkeypatch):
+    for name, value in (("GRID_PAIRS", 0), ("_EXACT_PAIRS", 0), ("_LEAF_ROWS", 2)):
+        monkeypatch.setattr(logistic_grid, name, value)
+    monkeypatch.setattr(logistic_grid, "_NODE_COST", 0)
+
+
+def sums_of(problem, shift=0.0):
+    """By interpolation, and by listing all pairs; and the weight of the pairs of each row."""
+    layout = problem.layout
+    with using("compiled"):
+        sums = LogisticSums(layout, problem.weight, problem.gains, layout.n_pairs, 2)
+    exact = [np.empty(problem.n) for _ in range(4)]
+    inputs = (problem.weight, problem.gains, shift, layout)
+    plain.logistic_sums(problem.scores, *inputs, *exact)
+    level = [np.empty(problem.n) for _ in range(4)]
+    plain.logistic_sums(np.zeros(problem.n), problem.weight, problem.gains, 0.0, layout, *level)
+    return sums, exact, 2.0 * (level[0] + level[1])
+
+
+problems = st.sampled_from([0.0, 1.0, 10.0, 30.0]).flatmap(lambda s: labelled(spread=s)) | (
+    labelled(max_queries=1, max_levels=12)
+)
+
+
+@holds_for(problems, quick=25, full=2_000)
+def test_sums_are_within_1e_11_of_the_weight_of_the_pairs(problem):
+    sums, exact, weight = sums_of(problem)
+    for found, expected in zip(sums.sums(problem.scores, 0.0), exact, strict=True):
+        reach = weight * (1.0 + np.ptp(problem.scores))  # (the loss grows with the distance)
+        assert (np.abs(found - expected) <= 1e-11 * reach + 1e-14 * expected).all()
+
+
+@holds_for(problems, st.integers(0, 99), quick=20, full=1_000)
+def test_sums_along_a_ranker(problem, seed):
+    sums, _, weight = sums_of(problem)
+    output = np.random.default_rng(seed).integers(0, 2, problem.n).astype(float)
+    expected = np.empty((problem.n, 3))
+    plain.logistic_along(
+        problem.scores, problem.weight, problem.gains, 0.0, output, problem.layout, expected
+    )
+    found = sums.along(problem.scores, 0.0, output)
+    assert (np.abs(found - expected) <= 1e-11 * weight[:, None] + 1e-14 * expected).all()
+
+
+@pytest.mark.parametrize("margin", [20.0, 100.0, 500.0])
+def test_sums_in_the_tail_keep_their_digits(margin):
+    random = np.random.default_rng(0)
+    y = np.sort(random.integers(0, 2, 300))
+    feedback = LabelFeedback(y)
+    layout = feedback.labelled().layout
+    scores = margin * y + random.normal(size=300)
+    shift = max(0.0, float(scores[y == 1].min() - scores[y == 0].max()))
+    with using("compiled"):
+        sums = LogisticSums(layout, None, np.zeros(0), layout.n_pairs, 1)
+    exact = [np.empty(300) for _ in range(4)]
+    plain.logistic_sums(scores, np.ones(300), np.zeros(0), shift, layout, *exact)
+    for found, expected in zip(sums.sums(scores, shift), exact, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_every_pair_is_in_one_product_of_sets(monkeypatch):
+    monkeypatch.setattr(logistic_grid, "_LEAF_ROWS", 7)
+    starts = np.array([3, 4, 9, 30, 31, 32, 33, 40, 41])
+    level = np.repeat(np.arange(8), np.diff(starts))
+    seen = np.zeros((41, 41), int)
+    for begin, middle, end in logistic_grid._halves(starts):
+        for i in range(max(begin, middle), end):
+            last = middle or starts[level[i - 3]]
+            seen[i, begin:last] += 1
+    expected = np.zeros((41, 41), int)
+    expected[3:, 3:] = level[:, None] > level
+    assert (seen == expected).all()
+
+
+def test_threads_change_no_bit_and_a_fit_is_the_same(monkeypatch):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(400, 3))
+    y = (X[:, 0] + random.normal(size=400) > 0).astype(int)
+    with using("compiled"):
+        one, two = (LogisticRanker(8, n_jobs=jobs).fit(X, y) for jobs in (1, 3))
+        assert one.predict(X).tobytes() == two.predict(X).tobytes()
+        monkeypatch.setattr(logistic_grid, "GRID_PAIRS", 1 << 24)
+        exact = LogisticRanker(8, n_jobs=1).fit(X, y)
+    assert exact.model_.rankers == one.model_.rankers
+    np.testing.assert_allclose(exact.model_.weights, one.model_.weights, rtol=1e-9)
+    assert math.isclose(exact.trace_[-1].loss, one.trace_[-1].loss, rel_tol=1e-9)
