@@ -10,7 +10,7 @@ few levels, beside the work on grids, which depends on the range of the scores a
 **Error.** With nodes 1/16 apart, interpolation by eight of them is off by at most
 ``max|K^(8)| (1/16)^8 (105/16)^2 / 8!``: 6e-13 for the logistic function, 2e-12 for its derivative,
 3e-13 for ``ln(1 + e^x)``; both ways together by less than 1e-11 per unit of weight. Where that
-is the smaller one, the sum is ``e^-x sum_j u_j e^(s_j) L(s_j - x)`` with ``L(d) = K(d) e^-d``, which
+is smaller, the sum is ``e^-x sum_j u_j e^(s_j) L(s_j - x)`` with ``L(d) = K(d) e^-d``, which
 is bounded for negative d. The error of a row is therefore below 1e-11 times the smaller of
 ``sum_j u_j`` and ``sum_j u_j e^(s_j - x)``, so that sums in the tail keep their digits.
 """
