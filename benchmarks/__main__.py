@@ -12,6 +12,7 @@ ALL = [
     "predict",
     "measures",
     "losses",
+    "gradients",
     "readers",
     "growth",
     "linear",

@@ -13,6 +13,8 @@ __all__ = ["yeti_sums"]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _DROPPED = np.uint64(11)
 _UNIT = 2.0**-53
+# Scores of a query within this distance have exponentials whose products stay finite.
+NARROW = 60.0
 
 
 @kernel
@@ -36,6 +38,7 @@ def yeti_sums(
     for q in range(first_query, last_query):
         longest = max(longest, row_start[q + 1] - row_start[q])
     noisy = np.empty(longest)
+    grown = np.empty(longest)
     key = np.empty(longest)
     row = np.empty(longest, np.int64)
     spare = np.empty(longest)
@@ -43,16 +46,26 @@ def yeti_sums(
     for q in range(first_query, last_query):
         begin = row_start[q]
         size = row_start[q + 1] - begin
+        low = scores[begin]
+        high = scores[begin]
         for i in range(begin, begin + size):
+            low = min(low, scores[i])
+            high = max(high, scores[i])
             pi[i] = 0.0
             curvature[i] = 0.0
+        narrow = high - low <= NARROW
+        for p in range(size):
+            grown[p] = np.exp(scores[begin + p] - 0.5 * (low + high)) if narrow else 1.0
         paid = 0.0
         for number in range(permutations):
             own = mix(keys[q] + np.uint64(number + 1))
             for p in range(size):
                 drawn = mix(own + _GOLDEN * np.uint64(p + 1)) >> _DROPPED
                 z = (drawn + 0.5) * _UNIT
-                noisy[p] = scores[begin + p] + np.log(z) - np.log1p(-z)
+                if narrow:  # (exponentials have the same order)
+                    noisy[p] = grown[p] * z / (1.0 - z)
+                else:
+                    noisy[p] = scores[begin + p] + np.log(z) - np.log1p(-z)
             order_falling(noisy, 0, size, key, row, spare, spare_row)
             decayed = 1.0 / permutations
             for p in range(size - 1):
@@ -60,12 +73,16 @@ def yeti_sums(
                 j = begin + row[p + 1]
                 gap = worth[i] - worth[j]
                 if gap != 0.0:
-                    distance = scores[i] - scores[j]
-                    margin = distance if gap > 0.0 else -distance
-                    tail = np.exp(-abs(margin))
+                    if narrow:
+                        one, other = grown[row[p]], grown[row[p + 1]]
+                    else:
+                        distance = scores[i] - scores[j]
+                        one = 1.0 if distance > 0.0 else np.exp(distance)
+                        other = np.exp(-distance) if distance > 0.0 else 1.0
+                    whole = 1.0 / (one + other)
                     w = decayed * abs(gap) * weight[i] * weight[j]
-                    amount = w * (tail if margin > 0.0 else 1.0) / (1.0 + tail)
-                    bend = w * tail / ((1.0 + tail) * (1.0 + tail))
+                    amount = w * (other if gap > 0.0 else one) * whole
+                    bend = w * (one * whole) * (other * whole)
                     signed = amount if gap > 0.0 else -amount
                     pi[i] += signed
                     pi[j] -= signed
