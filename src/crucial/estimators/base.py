@@ -190,6 +190,8 @@ def _as_json(value: object) -> object:
     """Return a value that JSON can write: objects by their name, never by their address."""
     if isinstance(value, str | int | float | bool | type(None)):
         return value
+    if isinstance(own := getattr(value, "__qualname__", None), str):  # a function, or a class
+        return own
     nameless = type(value).__repr__ is object.__repr__
     return type(value).__qualname__ if nameless else repr(value)
 

@@ -163,7 +163,7 @@ class _Grid:
 
     @property
     def nodes(self) -> int:
-        return (self.kernels.shape[2] + 1) // 2
+        return (int(self.kernels.shape[2]) + 1) // 2
 
 
 def _halves(starts: Ints) -> Iterator[tuple[int, int, int]]:

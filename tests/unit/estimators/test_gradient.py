@@ -96,6 +96,7 @@ def test_a_loss_of_ones_own():
     own, known = fitted(loss=squares), fitted(loss="query_rmse")
     np.testing.assert_allclose(own.predict(X), known.predict(X), rtol=1e-9)
     assert len(calls) == 31
+    assert own.model_.training["parameters"]["loss"] == squares.__qualname__  # (no address)
     with pytest.raises(DataError, match="must return"):
         fitted(loss=lambda scores, labels, groups: None)
 
