@@ -14,8 +14,6 @@ from naive.labelled import labelled
 from naive.paths import using
 from naive.sweep import holds_for
 
-pytestmark = pytest.mark.kernels
-
 
 @pytest.fixture(autouse=True)
 def every_query_is_large(monkeypatch):
@@ -42,6 +40,7 @@ problems = st.sampled_from([0.0, 1.0, 10.0, 30.0]).flatmap(lambda s: labelled(sp
 )
 
 
+@pytest.mark.kernels
 @holds_for(problems, quick=25, full=2_000)
 def test_sums_are_within_1e_11_of_the_weight_of_the_pairs(problem):
     sums, exact, weight = sums_of(problem)
@@ -50,6 +49,7 @@ def test_sums_are_within_1e_11_of_the_weight_of_the_pairs(problem):
         assert (np.abs(found - expected) <= 1e-11 * reach + 1e-14 * expected).all()
 
 
+@pytest.mark.kernels
 @holds_for(problems, st.integers(0, 99), quick=20, full=1_000)
 def test_sums_along_a_ranker(problem, seed):
     sums, _, weight = sums_of(problem)
@@ -62,6 +62,7 @@ def test_sums_along_a_ranker(problem, seed):
     assert (np.abs(found - expected) <= 1e-11 * weight[:, None] + 1e-14 * expected).all()
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("margin", [20.0, 100.0, 500.0])
 def test_sums_in_the_tail_keep_their_digits(margin):
     random = np.random.default_rng(0)
