@@ -140,7 +140,7 @@ class CRank(MedianSplit):
             self.penalty_ = 0.0 if self.penalty_search_ is None else self.penalty_search_.best
         elif self.pruning is not None:
             self.penalty_ = float(self.pruning)
-        if self.penalty_ > 0.0:
+        if self.pruning is not None:  # (a price of 0 still cuts splits that lose)
             prune(root, self.penalty_)
         self.iauc_, distance = (
             _value(root, PairGains.of(label, rows.weight, measure))

@@ -65,7 +65,9 @@ def pruning_path(root: Node) -> list[Pruning]:
     while alive[0]:
         link = gains / np.maximum(leaves - 1, 1)
         weakest = float(link[alive].min())
-        tied = np.flatnonzero(alive & (worst_tied(link) <= weakest))
+        # (a split may rank more pairs of continuous labels wrong than right: links below 0)
+        close = weakest - worst_tied(abs(weakest)) + abs(weakest)
+        tied = np.flatnonzero(alive & (link <= close))
         # (a penalty never falls: what rounding leaves of the rise is none)
         penalty = max(weakest, path[-1].penalty if path else 0.0)
         path.append(Pruning(penalty, tuple(nodes[place] for place in tied.tolist())))

@@ -1,0 +1,218 @@
+"""TreeRank Tournament and CRank against trying everything, and what must not change them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from crucial import CRank, CRankForest, TournamentForest, TreeRank, TreeRankTournament
+from crucial.errors import DataError
+from crucial.trees.crank import PairGains, above_median, held_out_gains
+from crucial.trees.grow import Node
+from crucial.trees.pruning import held_out_values
+from naive import losses
+from naive.label_trees import NaiveCRank, median_positive, scores_of, tournament
+
+seeds = st.integers(0, 10**6)
+
+
+def problem(seed, n, p, labels, missing=0.15):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 5, (n, p)).astype(float)
+    X[random.random((n, p)) < missing] = np.nan
+    y = random.integers(0, labels, n).astype(float) * 1.5 - 1.0
+    weight = random.integers(1, 4, n).astype(float)
+    assume(len(set(y)) > 1)
+    return X, y, weight
+
+
+def fit(ranker, X, y, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return ranker.fit(X, y, **more)
+
+
+STUMPS = {"splitter": "stump", "min_rows": 1, "max_bins": None}
+
+
+def leaf_sets(ranker, X):
+    leaf = ranker.model_.leaves(X)[:, 0]
+    return [np.flatnonzero(leaf == k).tolist() for k in range(len(ranker.model_.trees[0].scores))]
+
+
+@settings(max_examples=25)
+@given(seeds, st.integers(4, 12), st.integers(1, 2), st.integers(1, 3), st.integers(2, 4),
+       st.sampled_from(["neighbours", "all"]))  # fmt: skip
+def test_the_tournament_is_grown_as_told(seed, n, p, depth, d, pairs) -> None:
+    X, y, weight = problem(seed, n, p, d)
+    ranker = fit(TreeRankTournament(depth, pairs=pairs, **STUMPS), X, y, sample_weight=weight)
+    leaves, volume = tournament(X, y, weight, depth, pairs)
+    assert leaf_sets(ranker, X) == [np.flatnonzero(leaf).tolist() for leaf in leaves]
+    assert ranker.vus_ == pytest.approx(volume, abs=1e-9)
+    assert ranker.score(X, y, sample_weight=weight, measure="vus") == pytest.approx(volume)
+    mass = [[weight[leaf & (y == one)].sum() for one in np.unique(y)] for leaf in leaves]
+    np.testing.assert_allclose(ranker.classes_per_leaf_, mass)
+
+
+@given(seeds, st.integers(4, 18), st.integers(1, 3), st.integers(1, 3), st.integers(2, 9))
+def test_crank_is_grown_as_told(seed, n, p, depth, d) -> None:
+    X, y, weight = problem(seed, n, p, d)
+    ranker = fit(CRank(depth, **STUMPS), X, y, sample_weight=weight)
+    leaves = NaiveCRank(X, y, weight, depth).leaves()
+    assert leaf_sets(ranker, X) == [np.flatnonzero(leaf).tolist() for leaf in leaves]
+    scores = scores_of(leaves, n)
+    expected = losses.iauc(y, scores, False, weight)
+    assert ranker.iauc_ == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    distance = losses.hard_loss(y, scores, 0.5, "comparable", weight)
+    assert ranker.kendall_ == pytest.approx(distance, abs=1e-9)
+
+
+@given(seeds, st.integers(4, 12), st.floats(0.0, 0.2), st.sampled_from(["iauc", "kendall"]))
+def test_pruning_of_crank_maximises_its_measure_less_the_price_of_leaves(
+    seed, n, penalty, measure
+) -> None:
+    X, y, weight = problem(seed, n, 2, 6)
+    assume(len(set(y)) > 2)
+    ranker = fit(CRank(3, pruning=penalty, prune_by=measure, **STUMPS), X, y, sample_weight=weight)
+
+    def value(leaves):
+        scores = scores_of(leaves, n)
+        if measure == "iauc":
+            return losses.iauc(y, scores, False, weight)
+        return 1 - losses.hard_loss(y, scores, 0.5, "comparable", weight)
+
+    worth = [
+        (value(one) - penalty * len(one), len(one))
+        for one in NaiveCRank(X, y, weight, 3).subtrees()
+    ]
+    best = max(found for found, _ in worth)
+    kept = len(ranker.model_.trees[0].scores)
+    own = ranker.iauc_ if measure == "iauc" else 1 - ranker.kendall_
+    assert own - penalty * kept == pytest.approx(best, abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3)), min_size=1, max_size=9))
+def test_medians_of_rows_with_weights(rows) -> None:
+    label, weight = np.array(sorted(rows)).T
+    expected = median_positive(label, weight)
+    assert above_median(label, weight.astype(float)).tolist() == expected.tolist()
+    assert above_median(label, weight * 0.1).tolist() == expected.tolist()
+
+
+@given(seeds, st.integers(3, 20), st.sampled_from(["iauc", "kendall"]))
+def test_gains_of_other_rows_add_up_to_their_measure(seed, n, measure) -> None:
+    """A tree of three leaves, and rows that it has not seen."""
+    random = np.random.default_rng(seed)
+    label = np.sort(random.integers(0, 6, n))
+    weight = random.integers(1, 4, n).astype(float)
+    assume(len(set(label)) > 2)
+    leaf = random.integers(0, 3, n)
+    root = Node(np.zeros(0, np.uint32))
+    root.left, root.right = Node(root.rows, 1), Node(root.rows, 1)
+    root.right.left, root.right.right = Node(root.rows, 2), Node(root.rows, 2)
+    found = held_out_gains(root, leaf, PairGains.of(label, weight, measure))
+    scores = 3.0 - leaf
+    expected = (
+        losses.iauc(label, scores, False, weight)
+        if measure == "iauc"
+        else 1 - losses.hard_loss(label, scores, 0.5, "comparable", weight)
+    )
+    assert 0.5 + sum(found.values()) == pytest.approx(expected, abs=1e-10)
+    root.gain, root.right.gain = 0.2, 0.1
+    values = held_out_values(root, found, np.array([0.0, 0.15, 0.3]))
+    top = found[id(root)]
+    np.testing.assert_allclose(values, [expected, 0.5 + top, 0.5], atol=1e-10)
+
+
+MAKERS = {
+    "tournament": lambda **more: TreeRankTournament(3, **more),
+    "crank": lambda **more: CRank(3, **more),
+    "tournament forest": lambda **more: TournamentForest(4, max_depth=3, **more),
+    "crank forest": lambda **more: CRankForest(4, max_depth=3, **more),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@settings(max_examples=12)
+@given(seeds, st.integers(20, 60), st.sampled_from(["stump", "tree"]))
+def test_invariances(name, seed, n, splitter) -> None:
+    X, y, weight = problem(seed, n, 3, 4)
+    random = np.random.default_rng(seed)
+    more = {"splitter": splitter, "min_rows": 4, "max_bins": None}
+    make = MAKERS[name]
+    found = fit(make(**more), X, y, sample_weight=weight).predict(X)
+    order = random.permutation(n)
+    moved = fit(make(**more), X[order], y[order], sample_weight=weight[order])
+    assert moved.predict(X).tolist() == found.tolist()
+    twice = weight.astype(int)
+    again = fit(make(**more), X.repeat(twice, axis=0), y.repeat(twice))
+    assert again.predict(X).tolist() == found.tolist()
+    risen = fit(make(**more), np.exp(X) + X**3, np.exp(y), sample_weight=weight)
+    assert risen.predict(np.exp(X) + X**3).tolist() == found.tolist()
+
+
+@given(seeds, st.integers(6, 25))
+def test_the_tournament_of_two_classes_is_treerank(seed, n) -> None:
+    X, y, weight = problem(seed, n, 2, 2)
+    one = fit(TreeRankTournament(3, **STUMPS), X, y, sample_weight=weight)
+    two = fit(TreeRank(3, **STUMPS), X, y, sample_weight=weight)
+    assert leaf_sets(one, X) == leaf_sets(two, X)
+    assert one.vus_ == pytest.approx(two.auc_, abs=1e-9)
+
+
+def data(n=300, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 4))
+    return X, X[:, 0] + np.abs(X[:, 1]) + 0.5 * random.normal(size=n)
+
+
+@pytest.mark.parametrize("measure", ["iauc", "kendall"])
+def test_pruning_by_cross_validation(measure) -> None:
+    X, y = data()
+    whole = CRank(None, splitter="stump", min_rows=2).fit(X, y)
+    pruned = CRank(
+        None, splitter="stump", min_rows=2, pruning="cv", prune_by=measure, random_state=0
+    ).fit(X, y)
+    assert len(pruned.model_.trees[0].scores) < len(whole.model_.trees[0].scores) / 2
+    assert pruned.penalty_ == pruned.penalty_search_.best > 0
+    assert np.all(np.diff(pruned.penalty_search_.penalties) >= 0)
+    fresh, label = data(seed=1)
+    assert pruned.score(fresh, label) > whole.score(fresh, label) - 0.01
+
+
+def test_forests_pass_their_trees_and_agree_in_three_ways() -> None:
+    X, y = data(500)
+    fresh, label = data(500, seed=1)
+    single = CRank(random_state=0).fit(X, y)
+    scores = [
+        CRankForest(20, consensus=one, random_state=0, max_depth=3).fit(X, y).score(fresh, label)
+        for one in ("mean", "rank")
+    ]
+    assert min(scores) > single.score(fresh, label)
+    grades, fresh_grades = np.digitize(y, [0, 1, 2]), np.digitize(label, [0, 1, 2])
+    tree = TreeRankTournament(random_state=0).fit(X, grades)
+    forest = TournamentForest(20, random_state=0).fit(X, grades)
+    volumes = [one.score(fresh, fresh_grades, measure="vus") for one in (tree, forest)]
+    assert volumes[1] > volumes[0] > 1 / 24
+    small = TournamentForest(2, max_depth=2, consensus="median", splitter="stump").fit(X, grades)
+    assert small.exact_ in (True, False)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    X, y = data(60)
+    with pytest.raises(DataError, match=r"at most 30 classes, and y has 60 labels. Use CRank"):
+        TreeRankTournament().fit(X, y)
+    with pytest.raises(
+        DataError, match=r"one ROC surface for all rows.*Use RankBoost, or set pool"
+    ):
+        TournamentForest(2).fit(X, y > 0, qid=np.arange(60) // 10)
+    with pytest.raises(DataError, match=r"one IROC curve for all rows.*Use RankBoost, or set pool"):
+        CRank().fit(X, y, qid=np.arange(60) // 10)
+    pooled = CRank(pool=True).fit(X, y, qid=np.arange(60) // 10)
+    assert pooled.predict(X).tolist() == CRank().fit(X, y).predict(X).tolist()
+    with pytest.raises(DataError, match="one class"):
+        CRank().fit(X, np.ones(60))
