@@ -251,6 +251,38 @@ class TreeRows:
         yes, no = (left, right) if above else (right, left)
         return replace(test, yes=yes, no=no)
 
+    def centred(
+        self, test: NodeTest, found: CellSplits, cell: int, places: NDArray[np.uint32]
+    ) -> NodeTest:
+        """Return the test of a cell with a threshold half way between its own values.
+
+        Bins are those of all rows; between two neighbouring values of a cell there may be several
+        of their borders, which all part the cell alike.
+        """
+        slot, place = int(found.slot[cell]), int(found.place[cell])
+        if not place:
+            return test
+        # Only the values in the two bins next to the border are read.
+        codes = self.bins.codes[slot, places]
+        below, above = codes < place, (codes >= place) & (codes < self.bins.n_bins[slot])
+        if not below.any() or not above.any():
+            return test
+        last = places[below & (codes == codes[below].max())]
+        first = places[above & (codes == codes[above].min())]
+        low = float(self._values(test.feature, last).max())
+        high = float(self._values(test.feature, first).min())
+        middle = low + (high - low) / 2.0
+        # (not between them by rounding, or beyond the largest number)
+        return replace(test, threshold=middle if low <= middle < high else test.threshold)
+
+    def _values(self, feature: int, places: NDArray[np.uint32]) -> NDArray[Any]:
+        """Return the values of a feature in some rows."""
+        rows, table = self.rows[places], self.instances.table
+        if self.instances.is_sparse:
+            return self.instances.column(feature, rows)
+        values: NDArray[Any] = table[rows, feature]  # (`column` would copy all rows first)
+        return values
+
     def cut_test(self, slot: int, place: int, missing: bool, gain: float) -> NodeTest:
         """Return the test whether the code of a feature is at least ``place``."""
         threshold = float(self.bins.thresholds[slot][place - 1]) if place else -np.inf

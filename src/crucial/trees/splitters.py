@@ -98,12 +98,14 @@ class StumpSplitter:
         """Return a split per cell; None where no split has a gain above 0."""
         found = self._rows.best(sides, self._slots.draw(len(sides.cells)))
         left = sides.cells.parts(self._rows.goes_left(sides.cells, found))
+        places = sides.cells.parts(sides.cells.rows)
         out: list[Split | None] = []
         for cell, inside in enumerate(left):
             if found.slot[cell] < 0:
                 out.append(None)
                 continue
             test = self._rows.test(found, cell, NodeTest.LEFT, NodeTest.RIGHT, 1.0)
+            test = self._rows.centred(test, found, cell, places[cell])
             out.append(Split(inside, (test,), float(found.criterion[cell])))
         return out
 
