@@ -49,6 +49,7 @@ from crucial.estimators.smooth_margin import SmoothMarginRanker as SmoothMarginR
 from crucial.estimators.sparse import SparseRankingSVM as SparseRankingSVM
 from crucial.estimators.svm_map import SVMMap as SVMMap
 from crucial.estimators.tournament import TournamentForest as TournamentForest
+from crucial.estimators.tournament import TreeRankAggregation as TreeRankAggregation
 from crucial.estimators.tournament import TreeRankTournament as TreeRankTournament
 from crucial.estimators.tree_rank import TreeRank as TreeRank
 from crucial.feedback.combined import SumFeedback as SumFeedback

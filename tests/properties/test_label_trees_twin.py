@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from crucial import CRank, CRankForest, TournamentForest, TreeRank, TreeRankTournament
+from crucial import (
+    CRank,
+    CRankForest,
+    TournamentForest,
+    TreeRank,
+    TreeRankAggregation,
+    TreeRankTournament,
+)
 from crucial.errors import DataError
 from crucial.trees.crank import PairGains, above_median, held_out_gains
 from crucial.trees.grow import Node
@@ -130,6 +138,7 @@ def test_gains_of_other_rows_add_up_to_their_measure(seed, n, measure) -> None:
 
 MAKERS = {
     "tournament": lambda **more: TreeRankTournament(3, **more),
+    "aggregation": lambda **more: TreeRankAggregation(3, **more),
     "crank": lambda **more: CRank(3, **more),
     "tournament forest": lambda **more: TournamentForest(4, max_depth=3, **more),
     "crank forest": lambda **more: CRankForest(4, max_depth=3, **more),
@@ -151,6 +160,8 @@ def test_invariances(name, seed, n, splitter) -> None:
     twice = weight.astype(int)
     again = fit(make(**more), X.repeat(twice, axis=0), y.repeat(twice))
     assert again.predict(X).tolist() == found.tolist()
+    if name not in ("tournament", "crank"):  # (whose thresholds are among the rows they saw)
+        return
     risen = fit(make(**more), np.exp(X) + X**3, np.exp(y), sample_weight=weight)
     assert risen.predict(np.exp(X) + X**3).tolist() == found.tolist()
 
@@ -162,6 +173,25 @@ def test_the_tournament_of_two_classes_is_treerank(seed, n) -> None:
     two = fit(TreeRank(3, **STUMPS), X, y, sample_weight=weight)
     assert leaf_sets(one, X) == leaf_sets(two, X)
     assert one.vus_ == pytest.approx(two.auc_, abs=1e-9)
+
+
+@given(seeds, st.integers(8, 25), st.sampled_from(["neighbours", "all"]))
+def test_the_aggregation_is_the_mean_rank_of_trees_of_two_classes(seed, n, pairs) -> None:
+    X, y, weight = problem(seed, n, 2, 3)
+    labels = np.unique(y)
+    found = fit(TreeRankAggregation(2, pairs=pairs, **STUMPS), X, y, sample_weight=weight)
+    expected, trees = np.zeros(n), 0
+    for low, high in combinations(range(len(labels)), 2):
+        if pairs == "neighbours" and high > low + 1:
+            continue
+        part = (y == labels[low]) | (y == labels[high])
+        tree = fit(TreeRank(2, **STUMPS), X[part], y[part], sample_weight=weight[part])
+        scores, trees = tree.predict(X), trees + 1
+        below = np.array([weight[scores < one].sum() for one in scores])
+        same = np.array([weight[scores == one].sum() for one in scores])
+        expected += (below + 0.5 * same) / weight.sum()
+    assert len(found.model_.trees) == trees
+    assert found.predict(X) == pytest.approx(expected / trees, abs=1e-12)
 
 
 def data(n=300, seed=0, noise=0.5):

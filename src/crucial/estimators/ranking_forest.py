@@ -32,7 +32,7 @@ from crucial.trees.scan import TreeRows
 from crucial.trees.tree_rank import MakeSplitter, TreeRankAlgorithm
 from crucial.types import Bytes
 
-__all__ = ["Forest", "RankingForest"]
+__all__ = ["Forest", "RankingForest", "agreed"]
 
 
 @with_parameters
@@ -112,24 +112,33 @@ class Forest(SplitTrees):
 
     def _agree(self, rows: TreeRows, roots: list[Node]) -> RankingTrees:
         """Return the model of the trees and their consensus."""
-        routers: list[Router] = []
-        trees = [frozen_tree(root, routers) for root in roots]
-        n_features = rows.instances.n_features
-        model = RankingTrees(n_features, trees, routers=routers)
-        if self.consensus == "mean":
-            return model
-        leaves = model.leaves(rows.instances.take_rows(rows.rows), n_jobs=self.n_jobs)
-        if self.consensus == "median":
-            model, self.exact_ = median_of_cells(n_features, trees, leaves, rows.weight)
-            return model
-        routers.clear()
-        ranked = [
-            frozen_tree(
-                root, routers, mean_rank_scores(leaves[:, k], rows.weight, len(trees[k].scores))
-            )
-            for k, root in enumerate(roots)
-        ]
-        return RankingTrees(n_features, ranked, routers=routers)
+        model, exact = agreed(rows, roots, self.consensus, self.n_jobs)
+        if exact is not None:
+            self.exact_ = exact
+        return model
+
+
+def agreed(
+    rows: TreeRows, roots: list[Node], consensus: str, n_jobs: int | None
+) -> tuple[RankingTrees, bool | None]:
+    """Return the model of trees by a consensus, and whether a median is proven to be the best."""
+    routers: list[Router] = []
+    trees = [frozen_tree(root, routers) for root in roots]
+    n_features = rows.instances.n_features
+    model = RankingTrees(n_features, trees, routers=routers)
+    if consensus == "mean":
+        return model, None
+    leaves = model.leaves(rows.instances.take_rows(rows.rows), n_jobs=n_jobs)
+    if consensus == "median":
+        return median_of_cells(n_features, trees, leaves, rows.weight)
+    routers.clear()
+    ranked = [
+        frozen_tree(
+            root, routers, mean_rank_scores(leaves[:, k], rows.weight, len(trees[k].scores))
+        )
+        for k, root in enumerate(roots)
+    ]
+    return RankingTrees(n_features, ranked, routers=routers), None
 
 
 @with_parameters

@@ -34,6 +34,7 @@ RANKERS: dict[str, str] = {
     "smooth-margin": "crucial.estimators.smooth_margin:SmoothMarginRanker",
     "tournament-forest": "crucial.estimators.tournament:TournamentForest",
     "treerank": "crucial.estimators.tree_rank:TreeRank",
+    "treerank-aggregation": "crucial.estimators.tournament:TreeRankAggregation",
     "treerank-tournament": "crucial.estimators.tournament:TreeRankTournament",
     "ranking-forest": "crucial.estimators.ranking_forest:RankingForest",
 }

@@ -1,4 +1,4 @@
-"""TreeRank Tournament and its forest, as scikit-learn estimators."""
+"""TreeRank Tournament, its forest and its baseline, as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.estimators.base import RankingInput
-from crucial.estimators.ranking_forest import Forest
+from crucial.estimators.ranking_forest import Forest, agreed
 from crucial.estimators.trees import SplitTrees
 from crucial.feedback.labels import LabelFeedback
 from crucial.measures.volume import MAX_LABELS, volume_of_counts
 from crucial.model.ranking_trees import RankingTrees
 from crucial.parameters import one_of, parameter, with_parameters
+from crucial.trees.forest import tree_generator
 from crucial.trees.scan import TreeRows
 from crucial.trees.tasks import TaskAlgorithm
 from crucial.trees.tournament import TournamentTask, class_pairs
-from crucial.trees.tree_rank import MakeSplitter
+from crucial.trees.tree_rank import MakeSplitter, TreeRankAlgorithm
 from crucial.types import Bytes, Floats
 
-__all__ = ["TournamentForest", "TreeRankTournament"]
+__all__ = ["TournamentForest", "TreeRankAggregation", "TreeRankTournament"]
 
 
 @with_parameters
@@ -165,3 +166,70 @@ class TournamentForest(Forest, Tournament):
             seed,
         )
         return model, {"classes": int(good[-1]) + 1}
+
+
+@with_parameters
+class TreeRankAggregation(Tournament):
+    """Let one tree per pair of classes agree on one ranking of several ordered classes.
+
+    Every tree is a `TreeRank` of the rows of two classes; all rows are then ranked by the
+    consensus of the trees (Clemencon, Robbiano & Vayatis 2013). It is the baseline of
+    `TreeRankTournament`: no tree sees all classes.
+
+    Attributes
+    ----------
+    model_ : RankingTrees
+        The trees, one per pair of classes, which can be saved and shown.
+    exact_ : bool
+        For the Kendall median: whether no order of the cells is proven to be better; else no move
+        of a single cell is.
+
+    Notes
+    -----
+    For 2 to 30 different labels. Queries are refused, since there is one ROC surface for all
+    rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crucial import TreeRankAggregation
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])
+    >>> ranker = TreeRankAggregation().fit(X, y)
+    >>> bool(ranker.score(X, y, measure="vus") > 0.5)
+    True
+    """
+
+    consensus: str = parameter(
+        one_of("rank", "median"),
+        'How the trees agree. "rank": by the mean rank of a row. "median": by the order with the '
+        "least Kendall distance, over cells of rows that share all leaves; for small trees.",
+        default="rank",
+    )
+
+    def _learn(
+        self, data: RankingInput, feedback: LabelFeedback, good: Bytes
+    ) -> tuple[RankingTrees, Mapping[str, object]]:
+        if self.consensus == "median" and not isinstance(self.splitter, str):
+            raise DataError(
+                "consensus='median' needs trees of thresholds.",
+                remedy="Use splitter='stump' or 'tree', or consensus='rank'.",
+                parameter="consensus",
+            )
+        rows, seed = self._rows(data, feedback, 1), self._seed()
+        n_classes = int(good[-1]) + 1
+        roots = []
+        for number, (low, high) in enumerate(class_pairs(n_classes, self.pairs)):
+            algorithm = TreeRankAlgorithm(
+                rows,
+                (good == high).astype(np.uint8),
+                lambda random: self._make_splitter(rows, random, None),
+                self.max_depth,
+                self._min_rows(rows),
+            )
+            weight = np.where((good == low) | (good == high), rows.weight, 0.0)
+            roots.append(algorithm.grow(weight, tree_generator(seed, number)))
+        model, exact = agreed(rows, roots, self.consensus, self.n_jobs)
+        if exact is not None:
+            self.exact_ = exact
+        return model, {"classes": n_classes}

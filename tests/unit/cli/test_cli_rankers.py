@@ -19,7 +19,7 @@ from crucial.parameters import parameters_of
 # They compare all rows with all, so their file has no query ids.
 WITHOUT_QUERIES = {
     "adaboost", "crank", "crank-forest", "rankover", "ranking-forest", "tournament-forest",
-    "treerank", "treerank-tournament",
+    "treerank", "treerank-aggregation", "treerank-tournament",
 }  # fmt: skip
 
 

@@ -47,6 +47,7 @@ POSITIONAL = {
     "SVMMap": ["l2"],
     "SmoothMarginRanker": ["n_estimators", "learning_rate"],
     "TournamentForest": ["n_estimators"],
+    "TreeRankAggregation": ["max_depth"],
     "TreeRankTournament": ["max_depth"],
 }
 

@@ -24,7 +24,7 @@ from crucial.estimators.registry import RANKERS, ranker_class
 # Compares all rows with all and says so: one intercept cannot balance several queries.
 WITHOUT_QUERIES = {
     "adaboost", "crank", "crank-forest", "rankover", "ranking-forest", "tournament-forest",
-    "treerank", "treerank-tournament",
+    "treerank", "treerank-aggregation", "treerank-tournament",
 }  # fmt: skip
 FROM_PAIRS = {
     "rankboost",
