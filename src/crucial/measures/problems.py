@@ -43,8 +43,11 @@ class RankingProblem:
 
 
 # Rankers of two labels raise an error on more.
-_TWO_LABELS = ("AdaBoostRanker", "InfinitePush", "LogitBoost", "TreeRank", "RankingForest",
-               "RankOver")  # fmt: skip
+_TWO_LABELS = ("AdaBoostRanker", "InfinitePush", "LogitBoost", "SVMMap", "TreeRank",
+               "RankingForest", "RankOver")  # fmt: skip
+# Rankers of a few labels raise an error on many.
+_FEW_LABELS = (*_TWO_LABELS, "TreeRankTournament", "TournamentForest", "TreeRankAggregation",
+               "RSRank")  # fmt: skip
 _ROWS = (
     RankingProblem(
         "hard",
@@ -57,15 +60,16 @@ _ROWS = (
         "hard",
         "d-partite",
         ("hard_loss", "vus", "neighbour_auc"),
-        ("RankBoost", "RankingSVM", "RankNet", "TreeRankTournament"),
+        ("RankBoost", "RankingSVM", "RankNet", "TreeRankTournament", "TournamentForest"),
         _TWO_LABELS,
     ),
     RankingProblem(
         "hard",
         "continuous",
         ("hard_loss", "kendall", "iauc"),
-        ("RankRLS", "RankingSVM", "ComponentwiseBoost", "CRank", "ListMLE", "DiffRank"),
-        (*_TWO_LABELS, "TreeRankTournament"),
+        ("RankRLS", "RankingSVM", "ComponentwiseBoost", "CRank", "CRankForest", "ListMLE",
+         "DiffRank"),
+        _FEW_LABELS,
     ),
     RankingProblem(
         "localised",
@@ -85,7 +89,7 @@ _ROWS = (
         "continuous",
         ("localised_loss@k",),
         ("ListMLE", "PNormPush", "DiffRank"),
-        (*_TWO_LABELS, "TreeRankTournament"),
+        _FEW_LABELS,
     ),
     RankingProblem(
         "weak",
@@ -105,7 +109,7 @@ _ROWS = (
         "continuous",
         ("weak_loss@k", "persistence@k"),
         ("any ranker of continuous labels, then select(X, k)",),
-        (*_TWO_LABELS, "TreeRankTournament"),
+        _FEW_LABELS,
     ),
 )  # fmt: skip
 
