@@ -20,14 +20,19 @@ from typing import Protocol
 
 import numpy as np
 
+from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
-from crucial.feedback.layout import LabelledRows
+from crucial.feedback.layout import LabelledRows, Layout
 from crucial.feedback.listed import ListedPairs
 from crucial.kernels.hinge import HingeSums
 from crucial.types import Floats, Ints
 
 __all__ = ["Hinges", "LabelHinges", "ListedHinges", "SmoothHinge", "SquaredHinge", "hinges_of"]
+
+
+#: Largest distance of labels, and one over the smallest, whose square can be added up.
+_FAR = 1e50
 
 
 class Hinges(Protocol):
@@ -68,6 +73,8 @@ class LabelHinges:
 
     def __init__(self, rows: LabelledRows, n_pairs: int, margin: str, threads: int) -> None:
         layout = rows.layout
+        if margin != "sign":
+            _check_distances(layout, margin)
         self._sums = HingeSums(layout, rows.weight, layout.values, margin, n_pairs, threads)
         share = (rows.coefficient / np.exp(rows.log_total))[layout.query_of_row()]
         self._factor = share if rows.weight is None else share * rows.weight
@@ -95,6 +102,19 @@ class LabelHinges:
             return moved
 
         return product
+
+
+def _check_distances(layout: Layout, margin: str) -> None:
+    """Refuse labels so far apart, or so close, that a margin made of their distance overflows."""
+    apart = np.diff(layout.values)
+    apart[layout.query_first[1:-1] - 1] = 1.0
+    if not (layout.values.max() - layout.values.min() <= _FAR and apart.min() >= 1.0 / _FAR):
+        raise DataError(
+            f"margin={margin!r} takes distances of labels from {1 / _FAR:g} to {_FAR:g}. Labels "
+            f"here go from {layout.values.min():g} to {layout.values.max():g}.",
+            remedy="Divide the labels by a constant, or set margin='sign'.",
+            parameter="margin",
+        )
 
 
 class ListedHinges:

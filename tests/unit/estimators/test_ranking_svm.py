@@ -245,6 +245,13 @@ def test_too_many_rows_for_a_kernel_name_the_way_out() -> None:
         RankingSVM(kernel="rbf").fit(many, many[:, 0] % 2)
 
 
+@pytest.mark.parametrize("margin", ["gap", "product"])
+def test_labels_too_far_apart_for_a_margin_of_their_distance(margin: str) -> None:
+    with pytest.raises(DataError, match=r"from 0 to 1e\+60.*set margin='sign'"):
+        fitted(y=np.where(GRADES > 0, 1e60, 0.0), margin=margin)
+    assert fitted(y=np.where(GRADES > 0, 1e60, 0.0)).gap_ <= 1e-8
+
+
 def test_an_early_end_is_reported() -> None:
     with pytest.warns(ConvergenceWarning, match=r"2 steps left.*raise max_iter"):
         ranker = fitted(max_iter=2, tol=1e-12)
