@@ -1,0 +1,176 @@
+"""Parts of the solvers behind RankingSVM and RankRLS."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from crucial.data.groups import Groups
+from crucial.data.instances import Instances
+from crucial.errors import DataError
+from crucial.feedback.differences import DifferenceFeedback
+from crucial.feedback.labels import LabelFeedback
+from crucial.linear.blas import TallTable
+from crucial.linear.bundle import minimise_hinge
+from crucial.linear.dense_rows import dense_design
+from crucial.linear.design import Design
+from crucial.linear.differences import Centring, DifferenceLoss
+from crucial.linear.hinge import SmoothHinge, SquaredHinge, hinges_of
+from crucial.linear.mixtures import best_mixture
+from crucial.linear.spaces import FeatureSpace, KernelSpace
+from crucial.linear.truncated_newton import truncated_newton
+
+RANDOM = np.random.default_rng(11)
+
+
+def brute_mixture(gram: np.ndarray, heights: np.ndarray) -> float:
+    """The best value over all sets of planes in use, each by its linear system."""
+    n, best = len(heights), -np.inf
+    for size in range(1, n + 1):
+        for used in combinations(range(n), size):
+            at = list(used)
+            system = np.ones((size + 1, size + 1))
+            system[:size, :size], system[size, size] = gram[np.ix_(at, at)], 0.0
+            z = np.linalg.lstsq(system, np.append(heights[at], 1.0), rcond=None)[0][:size]
+            if z.min() >= -1e-12 and abs(z.sum() - 1) < 1e-9:
+                value = heights[at] @ z - 0.5 * z @ gram[np.ix_(at, at)] @ z
+                best = max(best, float(value))
+    return best
+
+
+@pytest.mark.parametrize("rank", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(8))
+def test_mixtures_are_the_best_of_all_sets_of_planes(rank: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    slopes = random.normal(size=(6, rank))
+    slopes[5] = slopes[0]  # (planes that differ in height only)
+    gram, heights = slopes @ slopes.T, random.normal(size=6)
+    found = best_mixture(gram, heights, np.eye(6)[0])
+    assert found.min() >= 0.0
+    assert found.sum() == pytest.approx(1.0, abs=1e-12)
+    value = heights @ found - 0.5 * found @ gram @ found
+    assert value == pytest.approx(brute_mixture(gram, heights), abs=1e-9)
+
+
+def hinges(n: int = 40) -> tuple[LabelFeedback, np.ndarray]:
+    random = np.random.default_rng(2)
+    X = random.normal(size=(n, 3))
+    y = np.digitize(X[:, 0] + random.normal(size=n), [-0.5, 0.5])
+    return LabelFeedback(y, Groups.from_qid(np.arange(n) % 3, n)), X
+
+
+def test_smooth_forms_are_below_the_hinge_and_their_planes_too() -> None:
+    feedback, X = hinges()
+    loss = hinges_of(feedback, "sign", 1)
+    for sharp in (1.0, 8.0, 300.0):
+        smooth = SmoothHinge(loss, sharp)
+        for _ in range(5):
+            at, other = (X[feedback.rows] @ RANDOM.normal(size=3) for _ in range(2))
+            value = loss.hinge(at)[0]
+            assert value - 0.5 / sharp - 1e-12 <= smooth(at)[0] <= value + 1e-12
+            height, slope = smooth.plane(at)
+            assert height + slope @ other <= loss.hinge(other)[0] + 1e-10
+
+
+@pytest.mark.parametrize("sharp", [None, 3.0])
+def test_gradients_and_curvature_are_those_of_differences(sharp: float | None) -> None:
+    feedback, X = hinges()
+    loss = hinges_of(feedback, "gap", 1)
+    smooth = SquaredHinge(loss) if sharp is None else SmoothHinge(loss, sharp)
+    at, move = X[feedback.rows] @ [1.0, 0.3, -0.2], RANDOM.normal(size=len(feedback.rows))
+    step = 1e-6
+    low, high = smooth(at - step * move), smooth(at + step * move)
+    assert (high[0] - low[0]) / (2 * step) == pytest.approx(smooth(at)[1] @ move, rel=1e-5)
+    np.testing.assert_allclose(
+        (high[1] - low[1]) / (2 * step), smooth.curvature(at)(move), atol=1e-5
+    )
+
+
+def test_both_spaces_of_a_linear_kernel_have_one_minimum() -> None:
+    feedback, X = hinges()
+    rows = X[feedback.rows]
+    loss = hinges_of(feedback, "sign", 1)
+    spaces = FeatureSpace(rows), KernelSpace(rows @ rows.T)
+    hinge = [minimise_hinge(loss, space, 0.01, 1e-8, 1000) for space in spaces]
+    assert hinge[0].value == pytest.approx(hinge[1].value, abs=2e-8)
+    squared = [truncated_newton(SquaredHinge(loss), one, 0.01, 1e-14, 100) for one in spaces]
+    assert squared[0].value == pytest.approx(squared[1].value, abs=1e-12)
+    np.testing.assert_allclose(rows.T @ squared[1].weights, squared[0].weights, atol=1e-6)
+
+
+def test_newton_solves_least_squares() -> None:
+    n = 30
+    X, y = RANDOM.normal(size=(n, 4)), RANDOM.normal(size=n)
+    feedback = DifferenceFeedback(y, Groups.single(n))
+    found = truncated_newton(DifferenceLoss(feedback), FeatureSpace(X), 0.2, 1e-12, 50)
+    centred = X - X.mean(axis=0)
+    system = 2.0 / (n - 1) * centred.T @ centred + 0.1 * np.eye(4)
+    expected = np.linalg.solve(system, 2.0 / (n - 1) * centred.T @ y)
+    np.testing.assert_allclose(found.weights, expected, atol=1e-6)
+    assert found.gap <= 1e-12
+
+
+def test_an_indefinite_kernel_is_refused() -> None:
+    feedback, _ = hinges()
+    space = KernelSpace(np.diag(np.where(np.arange(len(feedback.rows)) % 2, 1.0, -1.0)))
+    with pytest.raises(DataError, match="not positive semidefinite"):
+        truncated_newton(SquaredHinge(hinges_of(feedback, "sign", 1)), space, 0.1, 1e-8, 50)
+
+
+def test_the_laplacian_is_that_of_listed_pairs_and_the_square_of_its_factor() -> None:
+    n = 14
+    u, qid, y = RANDOM.uniform(0.5, 3.0, n), np.sort(np.arange(n) % 3), RANDOM.normal(size=n)
+    feedback = DifferenceFeedback(y, Groups.from_qid(qid, n), u, query_weight={0: 1, 1: 2, 2: 3})
+    centring = Centring(feedback)
+    expected = np.zeros((n, n))
+    for i, j in combinations(range(n), 2):
+        if qid[i] == qid[j]:
+            row = np.eye(n)[i] - np.eye(n)[j]
+            expected += (1 + qid[i]) / 3 * u[i] * u[j] * np.outer(row, row)
+    found = np.column_stack([centring.laplacian(one) for one in np.eye(n)])
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(centring.back(centring.factor(np.eye(n))), expected, atol=1e-12)
+    back = np.column_stack([centring.back(one) for one in np.eye(n)])
+    np.testing.assert_allclose(back @ back.T, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_threads_do_not_change_a_byte_of_a_product(order: str) -> None:
+    table = np.asarray(RANDOM.normal(size=(30_000, 20)), order=order)
+    w, values = RANDOM.normal(size=20), RANDOM.normal(size=30_000)
+    one, two = TallTable(table, 1), TallTable(table, 3)
+    assert one.times(w).tobytes() == two.times(w).tobytes()
+    assert one.turned_times(values).tobytes() == two.turned_times(values).tobytes()
+    np.testing.assert_allclose(one.times(w), table @ w, atol=1e-11)
+    np.testing.assert_allclose(one.turned_times(values), table.T @ values, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("standard", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("holes", [True, False])
+def test_columns_by_blocks_are_those_of_the_design(
+    standard: bool, weighted: bool, holes: bool
+) -> None:
+    table = RANDOM.normal(size=(500, 5)) * [1.0, 100.0, 1e-3, 1.0, 0.0] + [0.0, 1e4, 0.0, -2.0, 7.0]
+    if holes:
+        table[RANDOM.random(table.shape) < 0.2] = np.nan
+        table[:, 3] = np.nan
+    instances, rows = Instances.from_input(table), RANDOM.permutation(500)[:400]
+    weight = RANDOM.integers(1, 4, 400).astype(float) if weighted else None
+    found = dense_design(instances, rows, weight, standard, 2)
+    expected = Design.of(instances, rows, weight, raw=not standard)
+    assert [one.feature for one in found.rankers] == [one.feature for one in expected.rankers]
+    np.testing.assert_allclose(found.matrix, expected.matrix, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.scale, expected.scale, rtol=1e-9)
+    for one, other in zip(found.rankers, expected.rankers, strict=True):
+        assert (one.low, one.high) == (other.low, other.high)
+        assert one.default == pytest.approx(other.default, rel=1e-9)
+
+
+def test_values_that_overflow_in_a_sum_are_columns_all_the_same() -> None:
+    table = np.array([[1e308], [-1e308], [1e308], [0.0]])
+    found = dense_design(Instances.from_input(table), np.arange(4), None, True, 1)
+    assert np.isfinite(found.matrix).all()
+    assert found.matrix[0, 0] > found.matrix[3, 0] > found.matrix[1, 0]
