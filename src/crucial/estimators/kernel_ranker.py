@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from crucial.errors import NoProgressWarning, ParameterError
+from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.estimators.base import Ranker, RankingInput
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback
+from crucial.feedback.combined import SumFeedback
+from crucial.feedback.labels import QueryWeight
+from crucial.feedback.pairs import PairFeedback
 from crucial.linear.representations import KernelSettings, Representation
 from crucial.model.base import FrozenModel
 from crucial.model.kernel_functions import KERNELS, KernelCall
@@ -26,7 +29,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.types import Floats
+from crucial.types import Floats, TableLike, VectorLike
 
 __all__ = ["KernelMachine"]
 
@@ -79,6 +82,12 @@ class KernelMachine(Ranker[FrozenModel]):
         "taken as they are.",
         default=True,
     )
+    balance: str = parameter(
+        one_of("pairs", "queries"),
+        "Whether all pairs weigh the same, or all queries do.",
+        default="pairs",
+        grid=("pairs", "queries"),
+    )
     tol: float = parameter(
         above(0), "How far above its minimum the objective may be left.", default=1e-4
     )
@@ -98,6 +107,75 @@ class KernelMachine(Ranker[FrozenModel]):
                 f"n_landmarks={self.n_landmarks} needs a kernel of features other than "
                 f"{self.kernel!r}: set kernel='rbf', 'poly' or a function, or n_landmarks=None."
             )
+
+    def _label_feedback(self, data: RankingInput, query_weight: QueryWeight | None) -> Feedback:
+        """Return what labels say."""
+        raise NotImplementedError
+
+    def _fit(self, data: RankingInput, feedback: Feedback) -> Self:
+        """Learn from any feedback."""
+        raise NotImplementedError
+
+    def fit(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        query_weight: QueryWeight | None = None,
+    ) -> Self:
+        """Learn from labels: within a query, a higher label should rank higher.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+            NaN: the feature abstains. For a precomputed kernel, the kernel of every two rows.
+        y : array of shape (n_rows,)
+            Labels; higher is better.
+        qid : array of shape (n_rows,), optional
+            Query of every row, of any type, in any order. Without, all rows are one list.
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 counts as two rows, of weight 0 as none.
+        query_weight : array of shape (n_rows,) or mapping from query id, optional
+            Factor on the pairs of a query.
+        """
+        data = self._input(X, y, qid, sample_weight)
+        return self._fit(data, self._label_feedback(data, query_weight))
+
+    def fit_pairs(
+        self,
+        X: TableLike,
+        pairs: VectorLike,
+        *,
+        pair_weight: VectorLike | None = None,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        qid: VectorLike | None = None,
+        query_weight: QueryWeight | None = None,
+    ) -> Self:
+        """Learn from explicit pairs, each of which asks for 1, and from labels too if given.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+        pairs : int array of shape (n_pairs, 2)
+            Row numbers (winner, loser); contradictions and cycles are fine.
+        pair_weight : array of shape (n_pairs,), optional
+            Importance of each pair; a pair that labels imply weighs 1.
+        y, sample_weight, qid, query_weight
+            As in `fit`.
+        """
+        if y is None and not (sample_weight is None and query_weight is None):
+            raise DataError(
+                "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
+                "y; use pair_weight."
+            )
+        data = self._input(X, y, qid, sample_weight, needs_y=False)
+        parts: list[Feedback] = [PairFeedback(pairs, data.instances.n_rows, weight=pair_weight)]
+        if data.labels is not None:
+            parts.insert(0, self._label_feedback(data, query_weight))
+        return self._fit(data, parts[0] if len(parts) == 1 else SumFeedback(parts))
 
     def _settings(self) -> KernelSettings:
         named = str(self.kernel) if isinstance(self.kernel, str) else self.kernel

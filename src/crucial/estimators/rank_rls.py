@@ -11,22 +11,21 @@ from crucial.errors import DataError, ParameterError
 from crucial.estimators.base import RankingInput
 from crucial.estimators.kernel_ranker import KernelMachine
 from crucial.feedback.base import Feedback
-from crucial.feedback.combined import SumFeedback
 from crucial.feedback.differences import DifferenceFeedback
 from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.linear.blas import one_blas_thread
 from crucial.linear.dense_rows import DenseRows
 from crucial.linear.design import Design
 from crucial.linear.differences import Centring
+from crucial.linear.landmarks import Landmarks
 from crucial.linear.least_squares import NormalEquations, conjugate_gradients, solve_kernel
 from crucial.linear.left_out import Decomposition, LeftOut
 from crucial.linear.normal_equations import normal_equations
 from crucial.linear.regularisation_path import RegularisationPath, regularisation_path
-from crucial.linear.representations import KernelRows, Landmarks, WeightedColumns, represent
+from crucial.linear.representations import KernelRows, WeightedColumns, represent
 from crucial.linear.solution import Solution
-from crucial.parameters import one_of, parameter, with_parameters
+from crucial.parameters import parameter, with_parameters
 from crucial.types import Floats, TableLike, VectorLike
 
 __all__ = ["RankRLS"]
@@ -78,84 +77,12 @@ class RankRLS(KernelMachine):
         kw_only=False,
         grid=(0.001, 0.01, 0.1, 1.0),
     )
-    balance: str = parameter(
-        one_of("pairs", "queries"),
-        "Whether all pairs weigh the same, or all queries do.",
-        default="pairs",
-        grid=("pairs", "queries"),
-    )
     tol: float = parameter(
         text="Where conjugate gradients solve it: how far above its minimum the objective may be "
         "left, as a share of the loss of equal scores.",
         default=1e-9,
     )
     max_iter: int = parameter(text="Steps of up to 250 conjugate gradients at most.", default=100)
-
-    def fit(
-        self,
-        X: TableLike,
-        y: VectorLike,
-        *,
-        qid: VectorLike | None = None,
-        sample_weight: VectorLike | None = None,
-        query_weight: QueryWeight | None = None,
-    ) -> Self:
-        """Learn from labels: differences of scores should be those of labels.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains. For a precomputed kernel, the kernel of every two rows.
-        y : array of shape (n_rows,)
-            Labels; the differences between them count.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are one list.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
-        query_weight : array of shape (n_rows,) or mapping from query id, optional
-            Factor on the pairs of a query.
-        """
-        data = self._input(X, y, qid, sample_weight)
-        feedback = self._differences(data, query_weight)
-        if self.kernel == "linear" and not data.instances.is_sparse:
-            solved = self._by_blocks(data, feedback)
-            if solved is not None:
-                return self._keep(data, feedback, *solved, np.inf)
-        return self._fit(data, feedback)
-
-    def fit_pairs(
-        self,
-        X: TableLike,
-        pairs: VectorLike,
-        *,
-        pair_weight: VectorLike | None = None,
-        y: VectorLike | None = None,
-        sample_weight: VectorLike | None = None,
-        qid: VectorLike | None = None,
-        query_weight: QueryWeight | None = None,
-    ) -> Self:
-        """Learn from explicit pairs, whose scores should differ by 1, and from labels too if given.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-        pairs : int array of shape (n_pairs, 2)
-            Row numbers (winner, loser); contradictions and cycles are fine.
-        pair_weight : array of shape (n_pairs,), optional
-            Importance of each pair; a pair that labels imply weighs 1.
-        y, sample_weight, qid, query_weight
-            As in `fit`.
-        """
-        if y is None and not (sample_weight is None and query_weight is None):
-            raise DataError(
-                "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
-                "y; use pair_weight."
-            )
-        data = self._input(X, y, qid, sample_weight, needs_y=False)
-        explicit = PairFeedback(pairs, data.instances.n_rows, weight=pair_weight)
-        if data.labels is None:
-            return self._fit(data, explicit)
-        return self._fit(data, SumFeedback([self._differences(data, query_weight), explicit]))
 
     def path(
         self,
@@ -183,7 +110,7 @@ class RankRLS(KernelMachine):
         if ridges.ndim != 1 or not len(ridges) or not (ridges > 0).all():
             raise ParameterError(f"path needs ridges above 0: l2=[0.01, 0.1, ...]. Got {l2!r}.")
         data = self._input(X, y, qid, sample_weight)
-        feedback = self._differences(data, query_weight)
+        feedback = self._label_feedback(data, query_weight)
         measured_by = LabelFeedback(
             data.known_labels,
             data.groups,
@@ -214,7 +141,7 @@ class RankRLS(KernelMachine):
             As in `fit`; at least two queries. Rows of weight 0 get NaN.
         """
         data = self._input(X, y, qid, sample_weight)
-        feedback = self._differences(data, query_weight)
+        feedback = self._label_feedback(data, query_weight)
         if feedback.n_queries < 2:
             raise DataError(
                 "leave_query_out needs at least two queries of two rows.",
@@ -247,7 +174,7 @@ class RankRLS(KernelMachine):
             As in `fit`.
         """
         data = self._input(X, y, qid, None)
-        feedback = self._differences(data, query_weight)
+        feedback = self._label_feedback(data, query_weight)
         left_out = LeftOut(feedback, self._decomposed(data, feedback), self._balanced)
         return left_out.pairs(float(self.l2))[0]
 
@@ -255,7 +182,7 @@ class RankRLS(KernelMachine):
     def _balanced(self) -> bool:
         return bool(self.balance == "queries")
 
-    def _differences(
+    def _label_feedback(
         self, data: RankingInput, query_weight: QueryWeight | None
     ) -> DifferenceFeedback:
         return DifferenceFeedback(
@@ -285,6 +212,10 @@ class RankRLS(KernelMachine):
         return WeightedColumns(design), equations.solve(self.l2)
 
     def _fit(self, data: RankingInput, feedback: Feedback) -> Self:
+        if isinstance(feedback, DifferenceFeedback) and not data.instances.is_sparse:
+            solved = self._by_blocks(data, feedback) if self.kernel == "linear" else None
+            if solved is not None:
+                return self._keep(data, feedback, *solved, np.inf)
         threads, enough = count_threads(self.n_jobs), np.inf
         seen = represent(data.instances, feedback.rows, feedback.weight, self._settings(), threads)
         if not isinstance(feedback, DifferenceFeedback) or isinstance(seen, WeightedColumns):

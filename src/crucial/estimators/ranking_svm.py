@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Self
 
-from crucial.errors import DataError
 from crucial.estimators.base import RankingInput
 from crucial.estimators.kernel_ranker import KernelMachine
 from crucial.feedback.base import Feedback
-from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.linear.blas import one_blas_thread
 from crucial.linear.bundle import HingeMinimum, minimise_hinge
@@ -18,7 +15,6 @@ from crucial.linear.hinge import SquaredHinge, hinges_of
 from crucial.linear.representations import represent
 from crucial.linear.truncated_newton import Minimum, truncated_newton
 from crucial.parameters import one_of, parameter, with_parameters
-from crucial.types import TableLike, VectorLike
 
 __all__ = ["RankingSVM"]
 
@@ -75,79 +71,14 @@ class RankingSVM(KernelMachine):
         "review writes it; a pass then takes O(n labels). Explicit pairs ask for 1.",
         default="sign",
     )
-    balance: str = parameter(
-        one_of("pairs", "queries"),
-        "Whether all pairs weigh the same, or all queries do.",
-        default="pairs",
-        grid=("pairs", "queries"),
-    )
     max_iter: int = parameter(text="Newton's steps and cutting planes at most.", default=1000)
     n_jobs: int | None = parameter(
         text="Threads; None for all cores. The result is the same for any number.", default=None
     )
 
-    def fit(
-        self,
-        X: TableLike,
-        y: VectorLike,
-        *,
-        qid: VectorLike | None = None,
-        sample_weight: VectorLike | None = None,
-        query_weight: QueryWeight | None = None,
-    ) -> Self:
-        """Learn from labels: within a query, a higher label should rank higher.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains. For a precomputed kernel, the kernel of every two rows.
-        y : array of shape (n_rows,)
-            Labels. Rows of equal labels are not compared.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are one list.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
-        query_weight : array of shape (n_rows,) or mapping from query id, optional
-            Factor on the pairs of a query.
-        """
-        data = self._input(X, y, qid, sample_weight)
-        return self._fit(data, self._labelled(data, query_weight))
-
-    def fit_pairs(
-        self,
-        X: TableLike,
-        pairs: VectorLike,
-        *,
-        pair_weight: VectorLike | None = None,
-        y: VectorLike | None = None,
-        sample_weight: VectorLike | None = None,
-        qid: VectorLike | None = None,
-        query_weight: QueryWeight | None = None,
-    ) -> Self:
-        """Learn from explicit pairs, and from labels too where y is given.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-        pairs : int array of shape (n_pairs, 2)
-            Row numbers (winner, loser); contradictions and cycles are fine.
-        pair_weight : array of shape (n_pairs,), optional
-            Importance of each pair; a pair that labels imply weighs 1.
-        y, sample_weight, qid, query_weight
-            As in `fit`.
-        """
-        if y is None and not (sample_weight is None and query_weight is None):
-            raise DataError(
-                "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
-                "y; use pair_weight."
-            )
-        data = self._input(X, y, qid, sample_weight, needs_y=False)
-        parts: list[Feedback] = [PairFeedback(pairs, data.instances.n_rows, weight=pair_weight)]
-        if data.labels is not None:
-            parts.insert(0, self._labelled(data, query_weight))
-        return self._fit(data, parts[0] if len(parts) == 1 else SumFeedback(parts))
-
-    def _labelled(self, data: RankingInput, query_weight: QueryWeight | None) -> LabelFeedback:
+    def _label_feedback(
+        self, data: RankingInput, query_weight: QueryWeight | None
+    ) -> LabelFeedback:
         return LabelFeedback(
             data.known_labels,
             data.groups,
