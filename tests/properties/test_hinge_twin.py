@@ -19,6 +19,8 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.hinge import HingeSums
 from crucial.linear.hinge import LabelHinges, hinges_of
 
+pytestmark = pytest.mark.kernels
+
 
 @st.composite
 def problems(draw: Any) -> dict[str, Any]:
