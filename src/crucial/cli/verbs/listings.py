@@ -37,10 +37,7 @@ def measures_command(options: NoOptions) -> None:
     shown = table(label_column("name"), "what it is", "options")
     for name, family in MEASURES.items():
         cutoff = {"no": "", "may": "[@k]", "must": "@k"}[family.cutoff]
-        settings = [
-            key + (f"={setting.rule}" if setting.rule else "")
-            for key, setting in family.options.items()
-        ]
+        settings = [setting.form(key) for key, setting in family.options.items()]
         shown.add_row(name + cutoff, family.summary, "; ".join(settings))
     console().print(shown)
 
