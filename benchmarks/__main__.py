@@ -20,6 +20,7 @@ ALL = [
     "plus",
     "sparse",
     "trees",
+    "componentwise",
     "fusion",
     "recommend",
     "defaults",

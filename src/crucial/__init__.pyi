@@ -27,6 +27,7 @@ from crucial.errors import CrucialError as CrucialError
 from crucial.estimators.adaboost import AdaBoostRanker as AdaBoostRanker
 from crucial.estimators.crank import CRank as CRank
 from crucial.estimators.crank import CRankForest as CRankForest
+from crucial.estimators.componentwise import ComponentwiseBoost as ComponentwiseBoost
 from crucial.estimators.diff_rank import DiffRank as DiffRank
 from crucial.estimators.feature_rank import BLFeatureRank as BLFeatureRank
 from crucial.estimators.feature_rank import FeatureRank as FeatureRank
@@ -35,6 +36,7 @@ from crucial.estimators.infinite_push import InfinitePush as InfinitePush
 from crucial.estimators.label_ranker import LabelRanker as LabelRanker
 from crucial.estimators.list_mle import ListMLE as ListMLE
 from crucial.estimators.logistic import LogisticRanker as LogisticRanker
+from crucial.estimators.logit_boost import LogitBoost as LogitBoost
 from crucial.estimators.pnorm_push import PNormPush as PNormPush
 from crucial.estimators.rank_cosine import RankCosine as RankCosine
 from crucial.estimators.rank_over import RankOver as RankOver

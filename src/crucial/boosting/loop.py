@@ -75,6 +75,8 @@ def boost(
 ) -> Ensemble:
     """Add weak rankers until the rounds are done, none helps, or early stopping ends them.
 
+    A round after which the objective is infinite is not added: the scores have diverged.
+
     Parameters
     ----------
     training, feedback : the data
@@ -120,6 +122,10 @@ def boost(
             settled.add(number, candidate.output)
         else:
             potentials.advance(candidate.output, alpha)
+        if potentials.log_loss == math.inf:
+            # The model ends with the round before; its scores are not those of the state.
+            ensemble.trace.stopped = f"diverged in round {number + 1}"
+            return ensemble
         learner.accept(candidate, alpha)
         step.accept(candidate, alpha)
         r1, r2 = None, None

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from crucial.boosting.perfect import power_above
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.states import Output
-from crucial.model.weak import Constant, Presence, Stump, Vote, WeakRankerLike
+from crucial.model.weak import (
+    Affine,
+    Constant,
+    Presence,
+    ScaledFeature,
+    Stump,
+    Vote,
+    WeakRankerLike,
+)
 from crucial.types import Floats
 
 __all__ = ["Watch"]
@@ -85,6 +94,8 @@ class Watch:
             return np.ones(self._instances.n_rows)
         if isinstance(ranker, Vote):
             return 2.0 * self._output(ranker.ranker) - 1.0
+        if isinstance(ranker, Affine):
+            return ranker.intercept + ranker.slope * self._output(ranker.ranker)
         if self._bins is not None and isinstance(ranker, Stump | Presence):
             f = self._place[ranker.feature]
             codes = self._codes[f, : self._instances.n_rows]
@@ -93,6 +104,9 @@ class Watch:
                 return np.where(absent, ranker.default, 1 - ranker.default)
             k = np.searchsorted(self._bins.thresholds[f], ranker.threshold) + 1
             return np.where(absent, ranker.default, codes >= k)
+        if isinstance(ranker, ScaledFeature):
+            column = self._instances.column(ranker.feature)[:, None]
+            return replace(ranker, feature=0).scores(column)
         table = self._instances.table
         return ranker.scores(table.toarray() if self._instances.is_sparse else table, self._groups)
 

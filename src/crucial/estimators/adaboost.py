@@ -6,10 +6,11 @@ from crucial.boosting.loop import Ensemble
 from crucial.boosting.smooth_margin import SmoothClassMarginStep
 from crucial.boosting.steps import ExactStep
 from crucial.data.instances import Instances
-from crucial.errors import DataError, NotSeparableWarning, ParameterError
+from crucial.errors import NotSeparableWarning, ParameterError
 from crucial.estimators.boosted import Algorithm, BoostedRanker
 from crucial.estimators.shared import Stumps
 from crucial.estimators.smooth_margin import first_separable
+from crucial.estimators.targets import check_one_list_of_two
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.measures.names import Measures
@@ -107,7 +108,7 @@ class AdaBoostRanker(Stumps, BoostedRanker):
         return True
 
     def _parts(self, feedback: Feedback) -> Algorithm:
-        _check_classes(feedback)
+        check_one_list_of_two("AdaBoostRanker", feedback)
         weight = feedback.weight
         total = float(len(feedback.rows) if weight is None else weight.sum())
         perfect = smoothing_of(total), self.on_perfect == "stop"
@@ -137,25 +138,3 @@ class AdaBoostRanker(Stumps, BoostedRanker):
                 "if any sum of votes classifies every row right.",
                 NotSeparableWarning,
             )
-
-
-def _check_classes(feedback: Feedback) -> None:
-    """Refuse what is not a classification into two."""
-    rows, n_queries = feedback.labelled(), feedback.n_queries + feedback.n_skipped
-    if rows is None:
-        raise DataError(
-            "AdaBoostRanker learns from labels of two values alone. For explicit pairs use "
-            "RankBoost or RankBoostPlus."
-        )
-    if n_queries > 1:
-        raise DataError(
-            f"AdaBoostRanker compares every row with the same zero, and qid names "
-            f"{n_queries} queries, whose scores have none in common. Use RankBoost, "
-            "or leave qid out to compare all rows."
-        )
-    if feedback.two_classes() is None:
-        raise DataError(
-            f"AdaBoostRanker needs labels of two values, and y has {rows.layout.n_levels}. For "
-            "grades use RankBoost, which takes any order of labels (or set y = y >= threshold); "
-            "for classes without an order use LabelRanker."
-        )

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.loop import Ensemble, Progress, boost
 from crucial.boosting.progress import show_rounds
-from crucial.boosting.trace import Round
+from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
@@ -270,7 +270,7 @@ class BoostedRanker(
         """Set the fitted attributes."""
         self._warn_of_waste(ensemble, instances)
         trace, bound = ensemble.trace, None
-        best = len(trace) if watch is None else watch.best_round
+        best = self._best_round(trace, watch)
         if self.bounded_risk is not None:
             bound = {"risk": self.bounded_risk, **trace.bound_terms(best)}
         model = AdditiveRanker(
@@ -289,6 +289,10 @@ class BoostedRanker(
                 everything = self.model_.predict(instances, Groups.single(feedback.n_rows))
                 scores = everything[feedback.rows]
             self._classes = ClassSums.of(feedback, scores)
+
+    def _best_round(self, trace: Trace, watch: Watch | None) -> int:
+        """Return how many rounds ``model_`` has: as the eval set decides, or all."""
+        return len(trace) if watch is None else watch.best_round
 
     def _warn_of_waste(self, ensemble: Ensemble, instances: Instances) -> None:
         """Warn of features without use, and of an empty ensemble."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -69,10 +70,15 @@ class Evaluated(TableEstimator):
         patience : int or None
             Rounds without a new best value before stopping.
         """
-        metric = self.eval_metric
+        return Watch(rows.instances, rows.groups, self._prepared(rows, self.eval_metric), patience)
+
+    def _prepared(
+        self, rows: EvalRows, metric: Measures | None
+    ) -> list[tuple[str, Callable[[Floats], float], bool]]:
+        """Return measures of an eval set: name, function of scores, whether more is better."""
         if metric is None:
             metric = default_measure(rows.labels, rows.groups.n_groups > 1)
-        measures = [
+        measures: list[tuple[str, Callable[[Floats], float], bool]] = [
             (m.name, m.prepare(rows.labels, rows.groups), m.higher_is_better)
             for m in get_measures(metric, required=True)
         ]
@@ -83,7 +89,7 @@ class Evaluated(TableEstimator):
                     "a pair of different labels).",
                     parameter="eval_set",
                 )
-        return Watch(rows.instances, rows.groups, measures, patience)
+        return measures
 
 
 @with_parameters

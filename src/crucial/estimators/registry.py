@@ -12,6 +12,8 @@ __all__ = ["RANKERS", "ranker_class"]
 # Where each lives: imported on first use, so that listing the names costs nothing.
 RANKERS: dict[str, str] = {
     "adaboost": "crucial.estimators.adaboost:AdaBoostRanker",
+    "logitboost": "crucial.estimators.logit_boost:LogitBoost",
+    "componentwise": "crucial.estimators.componentwise:ComponentwiseBoost",
     "bl-featurerank": "crucial.estimators.feature_rank:BLFeatureRank",
     "crank": "crucial.estimators.crank:CRank",
     "crank-forest": "crucial.estimators.crank:CRankForest",

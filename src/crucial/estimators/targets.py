@@ -1,4 +1,4 @@
-"""Read classes as scikit-learn does."""
+"""Classes of rows: read as scikit-learn does, or checked to be two without queries."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from crucial.errors import DataError
+from crucial.feedback.base import Feedback
 
-__all__ = ["read_targets"]
+__all__ = ["check_one_list_of_two", "read_targets"]
 
 
 def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
@@ -46,3 +47,25 @@ def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
         raise DataError("y mixes classes of different types, or has missing ones.") from None
     except ValueError as error:
         raise DataError(str(error)) from None
+
+
+def check_one_list_of_two(owner: str, feedback: Feedback) -> None:
+    """Refuse what is not a classification into two: pairs, queries, more than two labels."""
+    rows, n_queries = feedback.labelled(), feedback.n_queries + feedback.n_skipped
+    if rows is None:
+        raise DataError(
+            f"{owner} learns from labels of two values alone. For explicit pairs use "
+            "RankBoost or RankBoostPlus."
+        )
+    if n_queries > 1:
+        raise DataError(
+            f"{owner} compares every row with the same zero, and qid names "
+            f"{n_queries} queries, whose scores have none in common. Use RankBoost, "
+            "or leave qid out to compare all rows."
+        )
+    if feedback.two_classes() is None:
+        raise DataError(
+            f"{owner} needs labels of two values, and y has {rows.layout.n_levels}. For "
+            "grades use RankBoost, which takes any order of labels (or set y = y >= threshold); "
+            "for classes without an order use LabelRanker."
+        )

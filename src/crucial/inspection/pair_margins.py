@@ -209,7 +209,7 @@ def margins(
 def _norm(model: AdditiveRanker) -> float:
     """Return the sum of the absolute weights, after adding those of the same weak ranker."""
     total: dict[object, float] = {}
-    for ranker, weight in zip(model.rankers, model.weights, strict=True):
+    for ranker, weight in model.weighted():
         if isinstance(ranker, Constant):
             continue  # (it is in no difference of scores)
         key = ranker if type(ranker).__hash__ is not None else id(ranker)

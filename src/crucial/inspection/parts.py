@@ -52,7 +52,7 @@ def additive_model(ranker: object, what: str, *, features: int | None = 1) -> Ad
             f"{what} splits the scores of additive rankers, and {type(ranker).__name__} is none: "
             f"what its features do together has no exact parts. {_ALTERNATIVE}."
         )
-    for number, weak in enumerate(model.rankers):
+    for number, (weak, _) in enumerate(model.weighted()):
         if isinstance(weak, Tree) and (features is None or len(set(weak.features)) <= features):
             continue
         if not isinstance(weak, Stump | Presence | ScaledFeature | Vote | Constant):
@@ -100,7 +100,7 @@ def feature_parts(model: AdditiveRanker, instances: Instances) -> FeatureParts:
     """Split the scores of all rows of a model that `additive_model` returned."""
     shapes = model.shapes()
     ramps: dict[int, dict[ScaledFeature, float]] = {}
-    for weak, weight in zip(model.rankers, model.weights, strict=True):
+    for weak, weight in model.weighted():
         if isinstance(weak, ScaledFeature):
             of_feature = ramps.setdefault(weak.feature, {})
             of_feature[weak] = of_feature.get(weak, 0.0) + weight

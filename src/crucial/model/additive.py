@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
 from crucial.kernels.predict import BLOCK_ROWS
+from crucial.model.checks import plain_weights
 from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape
 from crucial.model.steps import Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
 from crucial.model.tree_sums import PairTable, TreeSums
 from crucial.model.weak import (
+    Affine,
     Constant,
     Presence,
     QuasiKNN,
@@ -72,6 +74,20 @@ class AdditiveRanker(RoundsModel):
     array([1.  , 0.25, 1.25])
     """
 
+    def __init__(
+        self,
+        n_features: int,
+        rankers: Sequence[WeakRankerLike],
+        weights: Sequence[float] | Floats,
+        feature_names: Sequence[str] | None = None,
+        training: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(n_features, rankers, weights, feature_names, training)
+        if any(isinstance(ranker, Affine) for ranker in self.rankers):
+            rounds = list(zip(self.rankers, self.weights, strict=True))
+            parts = [_unfolded(*one)[1] for one in rounds] + [_constant(*one) for one in rounds]
+            plain_weights(parts, len(parts), type(self).__name__)
+
     @cached_property
     def needs_query(self) -> bool:
         """Whether a weak ranker must see whole queries."""
@@ -79,13 +95,16 @@ class AdditiveRanker(RoundsModel):
 
     @cached_property
     def _steps(self) -> StepFunctions:
-        rounds = [(r, w) for r, w in zip(self.rankers, self.weights, strict=True) if _is_step(r)]
+        rounds = [(r, w) for r, w in self.weighted() if _is_step(r)]
         return StepFunctions.compile([r for r, _ in rounds], [w for _, w in rounds])  # type: ignore[misc]
 
     @cached_property
     def _terms(self) -> Terms | None:
-        rounds = zip(self.rankers, self.weights, strict=True)
-        rest = [(r, w) for r, w in rounds if not _is_step(r) and not isinstance(r, Constant | Tree)]
+        rest = [
+            (r, w)
+            for r, w in self.weighted()
+            if not _is_step(r) and not isinstance(r, Constant | Tree)
+        ]
         return Terms(tuple(r for r, _ in rest), tuple(w for _, w in rest)) if rest else None
 
     @cached_property
@@ -97,16 +116,24 @@ class AdditiveRanker(RoundsModel):
 
     @cached_property
     def intercept(self) -> float:
-        """Summed weight of the constants: it is part of every score and changes no rank."""
+        """Sum of all constants and intercepts: it is part of every score and changes no rank."""
         total = 0.0
         for ranker, weight in zip(self.rankers, self.weights, strict=True):
-            total += weight if isinstance(ranker, Constant) else 0.0
+            total += _constant(ranker, weight)
         return total
+
+    def weighted(self) -> list[tuple[WeakRankerLike, float]]:
+        """Return the weak ranker of every round with its weight.
+
+        For an `Affine` one this is the ranker inside it, by weight times slope; what it adds to
+        every row is part of `intercept`.
+        """
+        return [_unfolded(r, w) for r, w in zip(self.rankers, self.weights, strict=True)]
 
     @cached_property
     def _compact(self) -> tuple[Ints, AdditiveRanker]:
         """The columns that are used, and the same model over these alone."""
-        own = (Stump, Presence, ScaledFeature, Vote, Constant, QuasiKNN, Tree)
+        own = (Stump, Presence, ScaledFeature, Vote, Constant, QuasiKNN, Affine, Tree)
         known = [ranker for ranker in self.rankers if isinstance(ranker, own)]
         if len(known) < self.n_rounds:  # (which columns a user's ranker reads is unknown)
             return np.arange(self.n_features), self
@@ -189,16 +216,15 @@ class AdditiveRanker(RoundsModel):
         parts: dict[int, Floats] = {}
         rest, trees = np.zeros(len(X)), np.zeros(len(X))
         intercept = 0.0
-        for ranker, weight in zip(self.rankers, self.weights, strict=True):
+        for number, (ranker, weight) in enumerate(self.weighted()):
+            intercept += _constant(self.rankers[number], self.weights[number])
             if isinstance(ranker, Stump | Presence | Vote):
                 ladder = ladders.setdefault(ranker.feature, Ladder())
                 ladder.add(ranker, weight)
                 parts[ranker.feature] = ladder.scores(X[:, ranker.feature])
-            elif isinstance(ranker, Constant):
-                intercept += weight
             elif isinstance(ranker, Tree):
                 trees += weight * ranker.scores(X)
-            else:
+            elif not isinstance(ranker, Constant):
                 rest += weight * checked_scores(ranker, X, groups)
             out = np.zeros(len(X))
             for feature in sorted(parts):
@@ -217,7 +243,7 @@ class AdditiveRanker(RoundsModel):
         in trees is what its splits gained.
         """
         total: dict[WeakRankerLike, float] = {}
-        for ranker, weight in zip(self.rankers, self.weights, strict=True):
+        for ranker, weight in self.weighted():
             if isinstance(ranker, Stump | Presence | ScaledFeature | Vote | QuasiKNN):
                 total[ranker] = total.get(ranker, 0.0) + weight
         out: dict[int, float] = {}
@@ -259,6 +285,20 @@ def _features(ranker: WeakRanker) -> tuple[int, ...]:
     return () if isinstance(ranker, Constant) else (ranker.feature,)
 
 
+def _constant(ranker: WeakRankerLike, weight: float) -> float:
+    """Return what a round adds to the score of every row."""
+    if isinstance(ranker, Affine):
+        return weight * ranker.intercept
+    return weight if isinstance(ranker, Constant) else 0.0
+
+
+def _unfolded(ranker: WeakRankerLike, weight: float) -> tuple[WeakRankerLike, float]:
+    """Return the ranker inside an affine one, with its weight; any other as it is."""
+    if isinstance(ranker, Affine):
+        return ranker.ranker, weight * ranker.slope
+    return ranker, weight
+
+
 def _moved(
     ranker: WeakRanker,
     slot: Mapping[int, int],
@@ -269,6 +309,7 @@ def _moved(
         return ranker
     if isinstance(ranker, Tree):
         return ranker.with_features(slot)
-    if isinstance(ranker, Vote):
-        return Vote(replaced(ranker.ranker, feature=slot[ranker.feature]))
+    if isinstance(ranker, Vote | Affine):
+        inner = replaced(ranker.ranker, feature=slot[ranker.feature])
+        return replaced(ranker, ranker=inner)
     return replaced(ranker, feature=slot[ranker.feature])

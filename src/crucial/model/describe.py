@@ -14,7 +14,7 @@ from crucial.model.base import FrozenModel
 from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape, draw_shape, sparkline
 from crucial.model.text import printable
-from crucial.model.weak import Constant, Presence, QuasiKNN, ScaledFeature, Stump, Tree, Vote
+from crucial.model.weak import Affine, Constant, Presence, QuasiKNN, ScaledFeature, Stump, Tree, Vote
 
 __all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "direction_of", "drawing"]
 
@@ -178,6 +178,8 @@ def _features(
 
 
 def _kind(ranker: object) -> str:
+    if isinstance(ranker, Affine):
+        return f"fitted {_kind(ranker.ranker)}"
     own: dict[type, str] = {
         Stump: "stump",
         Presence: "presence",
@@ -193,7 +195,7 @@ def _kind(ranker: object) -> str:
 def _weights_of(model: RoundsModel, kind: type[T]) -> dict[T, float]:
     """Return the distinct weak rankers of a kind, with their summed weights."""
     total: dict[T, float] = {}
-    for ranker, weight in zip(model.rankers, model.weights, strict=True):
+    for ranker, weight in model.weighted():
         if isinstance(ranker, kind):
             total[ranker] = total.get(ranker, 0.0) + weight
     return total

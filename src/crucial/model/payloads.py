@@ -114,7 +114,8 @@ class AdditivePayload(
                 raise NotRankedError(
                     f"round {number + 1} is a weak ranker of class {type(ranker).__name__}, which "
                     "a model file cannot hold: it knows Stump, Presence, ScaledFeature, Vote, "
-                    "Constant and QuasiKNN. Keep the code and train again, or pickle the model."
+                    "Constant, QuasiKNN and Affine. Keep the code and train again, or pickle the "
+                    "model."
                 )
             rounds.append(WeightedRanker(weight, ranker))
         names = None if model.feature_names is None else list(model.feature_names)

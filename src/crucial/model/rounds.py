@@ -93,6 +93,10 @@ class RoundsModel(FrozenModel):
         """Return what each feature adds to the score, where that depends on its value alone."""
         raise NotImplementedError
 
+    def weighted(self) -> list[tuple[WeakRankerLike, float]]:
+        """Return the weak ranker of every round with its weight."""
+        return list(zip(self.rankers, self.weights, strict=True))
+
     def weight_by_feature(self) -> dict[int, float]:
         """Return the absolute weight of every used feature, ascending by feature."""
         raise NotImplementedError

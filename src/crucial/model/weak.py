@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from crucial.data.groups import Groups
 
 __all__ = [
+    "Affine",
     "Constant",
     "Presence",
     "QuasiKNN",
@@ -225,4 +226,49 @@ class Constant(FrozenRanker, frozen=True, tag="constant"):
         return np.ones(len(X))
 
 
-WeakRanker = Stump | Presence | ScaledFeature | Vote | Constant | QuasiKNN | Tree
+class Affine(FrozenRanker, frozen=True, tag="affine"):
+    """What least squares made of a weak ranker h: ``intercept + slope * h(x)``.
+
+    Boosting by regression fits a line to a feature, or two values to a stump, in every round.
+
+    Parameters
+    ----------
+    ranker : Stump, Presence or ScaledFeature
+        h.
+    intercept, slope : float
+
+    Examples
+    --------
+    >>> Affine(Stump(0, 2.5, 1), intercept=-0.5, slope=2.0).scores(np.array([[2.0], [3.0]]))
+    array([-0.5,  1.5])
+    """
+
+    ranker: Stump | Presence | ScaledFeature
+    intercept: float
+    slope: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ranker, Stump | Presence | ScaledFeature):
+            rule = "a Stump, a Presence or a ScaledFeature"
+            raise refuse("Affine", "ranker", rule, self.ranker)
+        for name in ("intercept", "slope"):
+            force_setattr(self, name, plain_number("Affine", name, getattr(self, name)))
+
+    @property
+    def feature(self) -> int:
+        """Number of the feature, from 0."""
+        return self.ranker.feature
+
+    @property
+    def threshold(self) -> float:
+        """The threshold of its stump; other rankers have none."""
+        if not isinstance(self.ranker, Stump):
+            raise AttributeError("only a stump has a threshold")
+        return self.ranker.threshold
+
+    def scores(self, X: Numbers, groups: Groups | None = None) -> Floats:
+        """Return the score of every row."""
+        return self.intercept + self.slope * self.ranker.scores(X)
+
+
+WeakRanker = Stump | Presence | ScaledFeature | Vote | Constant | QuasiKNN | Tree | Affine

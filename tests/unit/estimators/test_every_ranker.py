@@ -22,10 +22,7 @@ from crucial.errors import DataError, NotRankedError
 from crucial.estimators.registry import RANKERS, ranker_class
 
 # Compares all rows with all and says so: one intercept cannot balance several queries.
-WITHOUT_QUERIES = {
-    "adaboost", "crank", "crank-forest", "rankover", "ranking-forest", "tournament-forest",
-    "treerank", "treerank-aggregation", "treerank-tournament",
-}  # fmt: skip
+WITHOUT_QUERIES = {"adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover", "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament"}
 FROM_PAIRS = {
     "rankboost",
     "rankboost-plus",
