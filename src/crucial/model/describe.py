@@ -14,7 +14,16 @@ from crucial.model.base import FrozenModel
 from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape, draw_shape, sparkline
 from crucial.model.text import printable
-from crucial.model.weak import Affine, Constant, Presence, QuasiKNN, ScaledFeature, Stump, Tree, Vote
+from crucial.model.weak import (
+    Affine,
+    Constant,
+    Presence,
+    QuasiKNN,
+    ScaledFeature,
+    Stump,
+    Tree,
+    Vote,
+)
 
 __all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "direction_of", "drawing"]
 
