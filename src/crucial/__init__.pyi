@@ -25,9 +25,9 @@ from crucial.data.runs import Qrels as Qrels
 from crucial.data.runs import Run as Run
 from crucial.errors import CrucialError as CrucialError
 from crucial.estimators.adaboost import AdaBoostRanker as AdaBoostRanker
+from crucial.estimators.componentwise import ComponentwiseBoost as ComponentwiseBoost
 from crucial.estimators.crank import CRank as CRank
 from crucial.estimators.crank import CRankForest as CRankForest
-from crucial.estimators.componentwise import ComponentwiseBoost as ComponentwiseBoost
 from crucial.estimators.diff_rank import DiffRank as DiffRank
 from crucial.estimators.feature_rank import BLFeatureRank as BLFeatureRank
 from crucial.estimators.feature_rank import FeatureRank as FeatureRank
