@@ -39,6 +39,7 @@ from crucial.estimators.logistic import LogisticRanker as LogisticRanker
 from crucial.estimators.logit_boost import LogitBoost as LogitBoost
 from crucial.estimators.pnorm_push import PNormPush as PNormPush
 from crucial.estimators.rank_cosine import RankCosine as RankCosine
+from crucial.estimators.rank_net import RankNet as RankNet
 from crucial.estimators.rank_over import RankOver as RankOver
 from crucial.estimators.rank_rls import RankRLS as RankRLS
 from crucial.estimators.rankboost import RankBoost as RankBoost

@@ -45,7 +45,7 @@ class Watch:
         measures: Sequence[tuple[str, Callable[[Floats], float], bool]],
         patience: int | None,
     ) -> None:
-        self._instances, self._groups, self._measures = instances, groups, measures
+        self.instances, self._groups, self._measures = instances, groups, measures
         self._patience = patience
         self.scores = np.zeros(instances.n_rows)
         self.best_round = 0
@@ -59,8 +59,8 @@ class Watch:
         """Code the eval set as the training set was, so that stumps cost one comparison."""
         self._bins = bins
         if bins is not None:
-            rows = np.arange(self._instances.n_rows)
-            self._codes = bins.recode(self._instances, rows, threads)
+            rows = np.arange(self.instances.n_rows)
+            self._codes = bins.recode(self.instances, rows, threads)
             self._place = {int(j): f for f, j in enumerate(bins.features)}
 
     def advance(self, ranker: WeakRankerLike, alpha: float) -> dict[str, float]:
@@ -91,24 +91,24 @@ class Watch:
     def _output(self, ranker: WeakRankerLike) -> Output:
         """Return the scores of a weak ranker, by the codes of its feature where there are some."""
         if isinstance(ranker, Constant):
-            return np.ones(self._instances.n_rows)
+            return np.ones(self.instances.n_rows)
         if isinstance(ranker, Vote):
             return 2.0 * self._output(ranker.ranker) - 1.0
         if isinstance(ranker, Affine):
             return ranker.intercept + ranker.slope * self._output(ranker.ranker)
         if self._bins is not None and isinstance(ranker, Stump | Presence):
             f = self._place[ranker.feature]
-            codes = self._codes[f, : self._instances.n_rows]
+            codes = self._codes[f, : self.instances.n_rows]
             absent = codes == len(self._bins.thresholds[f]) + 1
             if isinstance(ranker, Presence):
                 return np.where(absent, ranker.default, 1 - ranker.default)
             k = np.searchsorted(self._bins.thresholds[f], ranker.threshold) + 1
             return np.where(absent, ranker.default, codes >= k)
         if isinstance(ranker, ScaledFeature):
-            column = self._instances.column(ranker.feature)[:, None]
+            column = self.instances.column(ranker.feature)[:, None]
             return replace(ranker, feature=0).scores(column)
-        table = self._instances.table
-        return ranker.scores(table.toarray() if self._instances.is_sparse else table, self._groups)
+        table = self.instances.table
+        return ranker.scores(table.toarray() if self.instances.is_sparse else table, self._groups)
 
     def look(self) -> dict[str, float]:
         """Measure the current scores; record the round if it is the best so far."""

@@ -22,6 +22,7 @@ RANKERS: dict[str, str] = {
     "rankboost": "crucial.estimators.rankboost:RankBoost",
     "rankboost-plus": "crucial.estimators.rankboost_plus:RankBoostPlus",
     "infinite-push": "crucial.estimators.infinite_push:InfinitePush",
+    "ranknet": "crucial.estimators.rank_net:RankNet",
     "listmle": "crucial.estimators.list_mle:ListMLE",
     "rankcosine": "crucial.estimators.rank_cosine:RankCosine",
     "rankrls": "crucial.estimators.rank_rls:RankRLS",

@@ -13,6 +13,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
 from crucial.model.kernel import KernelRanker
 from crucial.model.kernel_payload import KernelPayload
+from crucial.model.net import NetPayload, NetRanker
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.ranking_trees import RankingTrees
@@ -171,6 +172,7 @@ _KINDS: dict[str, tuple[type[Model], type[Payload]]] = {
     "additive": (AdditiveRanker, AdditivePayload),
     "rank_addition": (RankAdditionRanker, RankAdditionPayload),
     "kernel": (KernelRanker, KernelPayload),
+    "net": (NetRanker, NetPayload),
     "ranking_trees": (RankingTrees, RankingTreesPayload),
 }
 
