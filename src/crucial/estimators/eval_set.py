@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,9 @@ class EvalRows:
 class Evaluated(TableEstimator):
     """Rankers that measure an eval set after every round."""
 
+    #: What ``fit`` calls the eval set and its queries, for messages.
+    _eval_names: ClassVar[tuple[str, str]] = ("eval_set", "eval_qid")
+
     eval_metric: Measures | None = parameter(
         anything("str, Measure or list of them"),
         "Measured on the eval set after every round; the first decides which round is best. "
@@ -49,16 +52,17 @@ class Evaluated(TableEstimator):
         self, data: RankingInput, eval_set: EvalSet | None, eval_qid: VectorLike | None
     ) -> EvalRows | None:
         """Check the eval set, if there is one."""
+        name, queries = self._eval_names
         if eval_set is None:
             if eval_qid is not None:
-                raise DataError("eval_qid was given without eval_set.")
+                raise DataError(f"{queries} was given without {name}.")
             return None
-        X, y = _pair(eval_set)
+        X, y = _pair(eval_set, name, queries)
         instances = self._checked_table(X)
         if (eval_qid is not None) != data.with_qid and data.labels is not None:
-            has, lacks = ("qid", "eval_qid") if eval_qid is None else ("eval_qid", "qid")
+            has, lacks = ("qid", queries) if eval_qid is None else (queries, "qid")
             raise DataError(f"{has} was given without {lacks}: both or neither are needed.")
-        groups = _eval_groups(eval_qid, instances.n_rows)
+        groups = _eval_groups(eval_qid, instances.n_rows, queries)
         return EvalRows(instances, check_labels(y, instances.n_rows), groups)
 
     def _watch(self, rows: EvalRows, patience: int | None = None) -> Watch:
@@ -85,9 +89,9 @@ class Evaluated(TableEstimator):
         for name, prepared, _ in measures:
             if not np.isfinite(prepared(np.zeros(len(rows.labels)))):
                 raise DataError(
-                    f"eval_set: {name} has no value on it, since no query has a relevant row (or "
-                    "a pair of different labels).",
-                    parameter="eval_set",
+                    f"{self._eval_names[0]}: {name} has no value on it, since no query has a "
+                    "relevant row (or a pair of different labels).",
+                    parameter=self._eval_names[0],
                 )
         return measures
 
@@ -126,11 +130,11 @@ class EarlyStopping(Evaluated):
                 "early_stopping_rounds with several judges needs eval_set=(X, y): rows that are "
                 "set aside would have several labels each."
             )
-        held = _held_out(data, self.validation_fraction, seed)
+        held = _held_out(data, self.validation_fraction, seed, self._eval_names[0])
         return self._watch(_take(data, held), patience), held
 
 
-def _pair(eval_set: EvalSet) -> tuple[TableLike, VectorLike]:
+def _pair(eval_set: EvalSet, name: str, queries: str) -> tuple[TableLike, VectorLike]:
     """Return (X, y), also where it comes in a list of one, as other libraries take it."""
     pair: Any = eval_set
     if isinstance(pair, list) and len(pair) == 1:
@@ -139,16 +143,16 @@ def _pair(eval_set: EvalSet) -> tuple[TableLike, VectorLike]:
         raise DataError(f"there can be one eval set, a pair (X, y). Got {len(pair)}.")
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise DataError(
-            "eval_set must be a pair (X, y); its queries go to eval_qid.", parameter="eval_set"
+            f"{name} must be a pair (X, y); its queries go to {queries}.", parameter=name
         )
     return pair[0], pair[1]
 
 
-def _eval_groups(eval_qid: VectorLike | None, n_rows: int) -> Groups:
+def _eval_groups(eval_qid: VectorLike | None, n_rows: int, name: str) -> Groups:
     """Return the queries of an eval set; they too may come in a list of one."""
     if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
         eval_qid = eval_qid[0]
-    return Groups.from_qid(eval_qid, n_rows, "eval_qid")
+    return Groups.from_qid(eval_qid, n_rows, name)
 
 
 def _take(data: RankingInput, rows: Ints) -> EvalRows:
@@ -159,7 +163,7 @@ def _take(data: RankingInput, rows: Ints) -> EvalRows:
     return EvalRows(Instances.from_input(part), data.known_labels[rows], groups)
 
 
-def _held_out(data: RankingInput, fraction: float, seed: int) -> Ints:
+def _held_out(data: RankingInput, fraction: float, seed: int, name: str) -> Ints:
     """Choose the training rows to hold out: whole queries, or without qid rows of every label."""
     groups, y = data.groups, data.known_labels
     random = np.random.default_rng([seed, 20031])
@@ -168,7 +172,7 @@ def _held_out(data: RankingInput, fraction: float, seed: int) -> Ints:
         if groups.n_groups < 2:
             raise DataError(
                 "early_stopping_rounds needs rows to judge by, and all rows are of one query: "
-                "pass eval_set=(X, y), or set early_stopping_rounds=None."
+                f"pass {name}=(X, y), or set early_stopping_rounds=None."
             )
         count = min(groups.n_groups - 1, max(1, round(fraction * groups.n_groups)))
         for g in random.permutation(groups.n_groups)[:count]:
@@ -180,7 +184,7 @@ def _held_out(data: RankingInput, fraction: float, seed: int) -> Ints:
         if count >= len(y) - 1:
             raise DataError(
                 f"early_stopping_rounds needs rows to judge by, and {len(y)} rows are too few to "
-                "set some aside: pass eval_set=(X, y), or set early_stopping_rounds=None."
+                f"set some aside: pass {name}=(X, y), or set early_stopping_rounds=None."
             )
         held[order[np.linspace(0, len(y) - 1, count).astype(np.int64)]] = True
     return np.flatnonzero(held)

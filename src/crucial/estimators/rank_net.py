@@ -18,6 +18,7 @@ from crucial.estimators.warn import warn_caller
 from crucial.feedback.labels import LabelFeedback, QueryWeight
 from crucial.kernels.threads import count_threads
 from crucial.linear.design import Design
+from crucial.measures.names import Measures
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
 from crucial.model.kernel import Column, scaled_columns
@@ -85,7 +86,8 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
     n_iter_ : int
         Iterations of L-BFGS, or epochs.
     history_ : dict of lists
-        Values on the eval set after every iteration or epoch, where there is one.
+        The objective, where the solver knows it, and values on the validation rows, after every
+        iteration or epoch.
     best_iter_ : int
         The iteration that the model is of.
 
@@ -106,6 +108,8 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
     >>> ranker.rank(X[:3]).tolist()
     [1, 2, 3]
     """
+
+    _eval_names = ("validation", "validation_qid")
 
     hidden: Any = parameter(
         _WIDTHS,
@@ -159,9 +163,19 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
     max_iter: int = parameter(at_least(1), "Iterations of L-BFGS or epochs at most.", default=200)
     early_stopping_rounds: int | None = parameter(
         none_or(at_least(1)),
-        "Stop after so many iterations or epochs without a better value on the eval set; predict "
-        "uses the first best one.",
+        "Stop after so many iterations or epochs without a better value on the validation rows; "
+        "predict uses the first best one.",
         default=None,
+    )
+    eval_metric: Measures | None = parameter(
+        text="Measured on the validation rows after every iteration or epoch; the first decides "
+        'which is best. Default: "ndcg@10" with queries, "auc" without or with labels below 0.',
+        default=None,
+    )
+    validation_fraction: float = parameter(
+        text="Share of whole queries held out for early stopping where no validation rows are "
+        "given.",
+        default=0.2,
     )
     random_state: RandomState = parameter(
         text="Seeds the weights at the start, the minibatches and validation_fraction.", default=0
@@ -175,8 +189,8 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
         qid: VectorLike | None = None,
         sample_weight: VectorLike | None = None,
         query_weight: QueryWeight | None = None,
-        eval_set: EvalSet | None = None,
-        eval_qid: VectorLike | None = None,
+        validation: EvalSet | None = None,
+        validation_qid: VectorLike | None = None,
     ) -> Self:
         """Learn from labels: within a query, a higher label should rank higher.
 
@@ -192,14 +206,14 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
             A row of weight 2 counts as two rows, of weight 0 as none.
         query_weight : array of shape (n_rows,) or mapping from query id, optional
             Factor on the pairs of a query.
-        eval_set : (X, y), optional
+        validation : (X, y), optional
             Rows to measure ``eval_metric`` on after every iteration or epoch.
-        eval_qid : array, optional
-            Queries of the eval set.
+        validation_qid : array, optional
+            Their queries.
         """
         data = self._input(X, y, qid, sample_weight)
         seed = self._seed()
-        watch, held_out = self._stopping(data, eval_set, eval_qid, seed)
+        watch, held_out = self._stopping(data, validation, validation_qid, seed)
         weight = data.weight
         if held_out is not None:
             weight = np.ones(data.instances.n_rows) if weight is None else weight.copy()

@@ -27,8 +27,9 @@ class Columns:
     """The features that vary, as columns of numbers in [0, 1].
 
     A feature that abstains counts as its mean. The table itself is not copied if it is a dense one
-    of float64 without NaN, or a sparse one: its columns then differ from those in [0, 1] by a
-    factor and a shift, which no sum against numbers that sum to 0 sees.
+    of float64 without NaN of which all rows are learned from, or a sparse one: its columns then
+    differ from those in [0, 1] by a factor and a shift, which no sum against numbers that sum to 0
+    sees.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ class Columns:
 
     def __init__(self, training: TrainingRows, means: QueryMeans) -> None:
         self._instances, self._rows, self._means = training.instances, training.rows, means
+        # (a row that is not learned from may have NaN, which times 0 is not 0)
+        self._whole = len(self._rows) == self._instances.n_rows
         found = _shape_of(training.instances, training.rows, means)
         low, high, mean, norm, missing = found
         unit = np.where(np.isfinite(high - low), 1.0, 0.5)
@@ -64,7 +67,7 @@ class Columns:
         far = bool((reach > _FAR).any()) or bool(missing[varies].any())
         if self._instances.is_sparse:
             self._table = _without_nan(self._instances.table, low, high, mean)[:, varies]
-        elif self._instances.table.dtype == np.float64 and not far:
+        elif self._whole and self._instances.table.dtype == np.float64 and not far:
             self._table = self._instances.table
         else:
             self._own = np.empty((len(self.rankers), len(self._rows)))
@@ -107,8 +110,8 @@ class Columns:
 
     def products(self, at: int) -> Floats:
         """Return the weighted products of all columns with one, about the means of the queries."""
-        means, whole = self._means, len(self._rows) == self._instances.n_rows
-        if self._table is None or self._instances.is_sparse or not (means.single and whole):
+        means = self._means
+        if self._table is None or self._instances.is_sparse or not means.single:
             return self.dots(means.mass * means.centred(self.column(at)))
         # The column as it lies in the table, which saves to sort it.
         column = self._table[:, self._features[at]]
@@ -180,8 +183,8 @@ def _shape_of_table(
 
 
 def _without_nan(table: Any, low: Floats, high: Floats, mean: Floats) -> Any:
-    """Return a sparse table with the mean of its feature in place of every stored NaN."""
-    absent = np.flatnonzero(np.isnan(table.data))
+    """Return a sparse table with the mean of its feature in place of what is not finite."""
+    absent = np.flatnonzero(~np.isfinite(table.data))
     if not len(absent):
         return table
     table = table.astype(np.float64)  # (a copy)

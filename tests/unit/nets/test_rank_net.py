@@ -88,7 +88,7 @@ def test_ties_draw_equal_labels_together():
 def test_early_stopping_keeps_the_first_best_iteration(solver):
     other = problem(seed=2)
     ranker = RankNet((16,), 0.0, solver=solver, early_stopping_rounds=10, eval_metric="auc")
-    ranker.fit(X, Y > 0, qid=QID, eval_set=(other[0], other[1] > 0), eval_qid=other[2])
+    ranker.fit(X, Y > 0, qid=QID, validation=(other[0], other[1] > 0), validation_qid=other[2])
     history = ranker.history_["auc"]
     assert len(history) == ranker.n_iter_
     assert ranker.best_iter_ == int(np.argmax(history)) + 1
@@ -97,7 +97,7 @@ def test_early_stopping_keeps_the_first_best_iteration(solver):
     assert found["auc"] == pytest.approx(max(history), rel=1e-12)
 
 
-def test_queries_are_held_out_where_there_is_no_eval_set():
+def test_queries_are_held_out_where_there_are_no_validation_rows():
     ranker = RankNet((16,), 0.0, early_stopping_rounds=5).fit(X, Y, qid=QID)
     assert ranker.n_iter_ < 200
     assert set(ranker.history_) == {"objective", "ndcg@10"}
@@ -135,9 +135,11 @@ def test_hidden_layers_are_numbers_of_units(hidden):
         RankNet(hidden).fit(X, Y)
 
 
-def test_an_eval_set_needs_queries_where_the_rows_have_them():
-    with pytest.raises(DataError, match="qid was given without eval_qid"):
-        RankNet().fit(X, Y, qid=QID, eval_set=(X, Y))
+def test_validation_rows_need_queries_where_the_others_have_them():
+    with pytest.raises(DataError, match="qid was given without validation_qid"):
+        RankNet().fit(X, Y, qid=QID, validation=(X, Y))
+    with pytest.raises(DataError, match="validation must be a pair"):
+        RankNet().fit(X, Y, qid=QID, validation=X)
 
 
 def test_a_net_is_described():

@@ -1,0 +1,257 @@
+"""ComponentwiseBoost and LogitBoost: limits, stopping, divergence, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import crucial
+from crucial import ComponentwiseBoost, LogitBoost
+from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.inspection import shapes, why
+from crucial.model.weak import Affine
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(120, 5))
+Y = X @ [2.0, -1.0, 0.5, 0.0, 0.0] + RANDOM.normal(size=120)
+GOOD = (Y > 0).astype(int)
+
+
+def weights(ranker: LogitBoost) -> np.ndarray:
+    out = np.zeros(X.shape[1])
+    for line, weight in ranker.model_.weighted():
+        out[line.feature] += weight / (line.high - line.low)
+    return out
+
+
+def test_l2_leads_to_least_squares() -> None:
+    ranker = ComponentwiseBoost(2000, 0.5).fit(X, Y)
+    exact = LinearRegression().fit(X, Y)
+    np.testing.assert_allclose(ranker.coef_, exact.coef_, rtol=1e-9)
+    assert ranker.intercept_ == pytest.approx(exact.intercept_, rel=1e-9)
+    assert ranker.objective_ == pytest.approx(np.mean((Y - exact.predict(X)) ** 2), rel=1e-12)
+
+
+def test_binomial_and_linear_logitboost_lead_to_logistic_regression() -> None:
+    y = (Y + 2 * RANDOM.normal(size=120) > 0).astype(int)
+    exact = LogisticRegression(C=np.inf, tol=1e-12, max_iter=1000).fit(X, y)
+    one = ComponentwiseBoost(3000, 1.0, loss="binomial").fit(X, y)
+    two = LogitBoost(3000, 1.0, weak="linear").fit(X, y)
+    for found in (one.coef_, weights(two)):
+        np.testing.assert_allclose(2 * found, exact.coef_[0], rtol=1e-5)
+    np.testing.assert_allclose(two.predict_proba(X), exact.predict_proba(X), atol=1e-5)
+
+
+def test_a_ridge_of_logitboost_is_that_of_logistic_regression() -> None:
+    y = (Y > 0.3).astype(int)
+    ranker = LogitBoost(3000, 1.0, weak="linear", l2=0.05).fit(X, y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    # (their weights are twice ours, their loss ln 2 times ours)
+    exact = LogisticRegression(C=4 / (0.05 * np.log(2) * len(y)), tol=1e-12, max_iter=1000)
+    np.testing.assert_allclose(
+        ranker.predict(X), exact.fit(Z, y).decision_function(Z) / 2, atol=1e-5
+    )
+
+
+def test_l1_resists_an_outlier() -> None:
+    y = Y.copy()
+    y[0] += 1000.0
+    for loss, near in (("l1", True), ("l2", False)):
+        found = ComponentwiseBoost(400, loss=loss).fit(X, y).coef_
+        assert (np.abs(found - [2, -1, 0.5, 0, 0]).max() < 0.6) == near
+
+
+def test_few_rounds_use_few_features() -> None:
+    ranker = ComponentwiseBoost(5).fit(X, Y)
+    assert np.flatnonzero(ranker.coef_).tolist() == [0]
+    assert ranker.feature_importances_.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_effective_parameters_are_the_trace_of_the_hat_matrix() -> None:
+    ranker = ComponentwiseBoost(40, 0.3, aicc=True).fit(X, Y)
+    n, left = len(Y), np.eye(len(Y)) - np.full((len(Y), len(Y)), 1 / len(Y))
+    for entry in ranker.trace_:
+        h = X[:, entry.ranker.feature] - X[:, entry.ranker.feature].mean()
+        left = left - 0.3 * np.outer(h, h @ left) / (h @ h)
+        k = np.trace(np.eye(n) - left)
+        assert entry.extras["parameters"] == pytest.approx(k, rel=1e-10)
+        risk = np.mean((left @ Y) ** 2)
+        assert entry.extras["risk"] == pytest.approx(risk, rel=1e-10)
+        aicc = np.log(risk) + (1 + k / n) / (1 - (k + 2) / n)
+        assert entry.extras["aicc"] == pytest.approx(aicc, rel=1e-9)
+    best = int(np.argmin(ranker.trace_.column("aicc"))) + 1
+    assert ranker.best_round_ == ranker.model_.n_rounds == best
+    assert ranker.ensemble_.n_rounds == 40
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1", "hinge"])
+def test_validation_rows_choose_the_rounds(loss: str) -> None:
+    ranker = ComponentwiseBoost(60, loss=loss, early_stopping_rounds=5).fit(X, Y)
+    values = ranker.trace_.column("auc")
+    assert ranker.best_round_ == int(np.argmax(values)) + 1
+    assert ranker.model_.training["rows"] == 96
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1", "exp", "hinge", "piecewise"])
+def test_a_warm_start_continues_where_it_was(loss: str) -> None:
+    labels = Y / 4
+    once = ComponentwiseBoost(8, loss=loss).fit(X, labels)
+    twice = ComponentwiseBoost(5, loss=loss, warm_start=True).fit(X, labels)
+    twice.set_params(n_estimators=8).fit(X, labels)
+    assert twice.model_ == once.model_
+    assert twice.trace_.column("risk").tobytes() == once.trace_.column("risk").tobytes()
+
+
+@pytest.mark.parametrize("weak", ["stump", "linear"])
+def test_a_warm_start_of_logitboost(weak: str) -> None:
+    once = LogitBoost(8, weak=weak).fit(X, GOOD)
+    twice = LogitBoost(5, weak=weak, warm_start=True).fit(X, GOOD)
+    assert twice.set_params(n_estimators=8).fit(X, GOOD).model_ == once.model_
+
+
+def test_the_exponential_loss_diverges_and_says_so() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"diverged in round \d+.*expit=True"):
+        ranker = ComponentwiseBoost(100, loss="exp").fit(X, 10 * Y)
+    assert ranker.diverged_ == len(ranker.trace_) + 1
+    assert ranker.trace_.stopped == f"diverged in round {ranker.diverged_}"
+    assert np.isfinite(ranker.predict(X)).all()
+    bounded = ComponentwiseBoost(100, loss="exp", expit=True).fit(X, 10 * Y)
+    assert bounded.diverged_ is None
+    assert bounded.score(X, Y) > 0.8
+
+
+def test_a_round_that_diverges_at_once_leaves_no_model() -> None:
+    with pytest.warns(UserWarning, match="diverged in round 1") as seen:
+        ranker = ComponentwiseBoost(3, loss="exp").fit(X, 1e13 * Y)
+    assert any(issubclass(one.category, NoProgressWarning) for one in seen)
+    assert len(ranker.trace_) == 0
+    assert np.isnan(ranker.objective_)
+    assert ranker.predict(X).tolist() == [0.0] * 120
+
+
+@pytest.mark.parametrize("make", [ComponentwiseBoost, lambda n: LogitBoost(n, weak="linear")])
+def test_sparse_float32_and_abstaining_tables(make) -> None:
+    table = np.where(np.abs(X) > 0.7, X.round(2), 0.0)
+    one = make(30).fit(table, GOOD)
+    for other in (sp.csr_array(table), sp.csc_matrix(table), np.asfortranarray(table)):
+        found = make(30).fit(other, GOOD)
+        np.testing.assert_allclose(found.predict(other), one.predict(table), rtol=1e-9)
+    single = table.astype(np.float32)
+    np.testing.assert_allclose(
+        make(30).fit(single, GOOD).predict(single), one.predict(table), rtol=1e-4, atol=1e-5
+    )
+    holes = table.copy()
+    holes[::7, 0] = np.nan
+    dense = make(30).fit(holes, GOOD)
+    stored = sp.csr_array(holes)
+    np.testing.assert_allclose(
+        make(30).fit(stored, GOOD).predict(stored), dense.predict(holes), rtol=1e-9
+    )
+
+
+def test_features_far_from_zero_keep_their_digits() -> None:
+    one = ComponentwiseBoost(50).fit(X, Y)
+    two = ComponentwiseBoost(50).fit(X + 1e7, Y)
+    np.testing.assert_allclose(two.coef_, one.coef_, rtol=1e-6)
+
+
+def test_queries_have_intercepts_of_their_own() -> None:
+    qid = np.repeat(np.arange(6), 20)
+    moved = Y + 100.0 * qid
+    one = ComponentwiseBoost(30).fit(X, Y, qid=qid)
+    two = ComponentwiseBoost(30).fit(X, moved, qid=qid)
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9)
+
+
+def test_recorded_risks_are_those_of_the_scores() -> None:
+    for loss in ("l2", "hinge"):
+        ranker = ComponentwiseBoost(4, loss=loss, record_risks=True).fit(X, Y)
+        for entry, scores in zip(ranker.trace_, ranker.staged_predict(X)):
+            assert entry.r2 == pytest.approx(crucial.LabelFeedback(Y).r2(scores), abs=1e-12)
+
+
+def test_what_an_additive_ranker_can_show() -> None:
+    for ranker in (ComponentwiseBoost(20).fit(X, Y), LogitBoost(20).fit(X, GOOD)):
+        scores = ranker.predict(X)
+        assert why(ranker, X, 0, 1).added.sum() == pytest.approx(scores[0] - scores[1])
+        assert len(shapes(ranker, X).features) >= 1
+        assert all(isinstance(one, Affine) for one in ranker.model_.rankers)
+
+
+def test_probabilities_and_classifiers() -> None:
+    labels = np.where(GOOD, 7, 3)
+    ranker = LogitBoost(30).fit(X, labels)
+    assert ranker.classes_.tolist() == [3, 7]
+    found = ranker.predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-14)
+    classifier = ranker.to_classifier()
+    assert classifier.intercept_ == 0.0
+    np.testing.assert_allclose(classifier.predict_proba(X), found, rtol=1e-12)
+    assert (classifier.predict(X) == np.where(found[:, 1] > 0.5, 7, 3)).all()
+
+
+def test_logitboost_stops_by_auc_or_by_the_loss() -> None:
+    other = RANDOM.normal(size=(200, 5))
+    good = (other @ [2.0, -1.0, 0.5, 0, 0] + RANDOM.normal(size=200) > 0).astype(int)
+    for metric, better in (("auc", np.argmax), ("loss", np.argmin)):
+        ranker = LogitBoost(150, 0.5, eval_metric=[metric], early_stopping_rounds=20)
+        ranker.fit(X, GOOD, eval_set=(other, good))
+        values = (
+            ranker.trace_.column(metric)
+            if metric == "auc"
+            else [one.measures["loss"] for one in ranker.trace_]
+        )
+        assert ranker.best_round_ == int(better(values)) + 1
+    score = ranker.predict(other)
+    expected = np.mean(np.log2(1 + np.exp(-2 * (2 * good - 1) * score)))
+    assert min(values) == pytest.approx(expected, rel=1e-12)
+    both = LogitBoost(5, eval_metric=["loss", "auc"]).fit(X, GOOD, eval_set=(other, good))
+    assert list(both.trace_[0].measures) == ["loss", "auc"]
+
+
+def test_a_share_of_the_rows_in_every_round() -> None:
+    one = LogitBoost(20, subsample=0.5).fit(X, GOOD)
+    two = LogitBoost(20, subsample=0.5).fit(X, GOOD)
+    assert one.model_ == two.model_
+    assert one.model_ != LogitBoost(20).fit(X, GOOD).model_
+    assert one.score(X, GOOD) > 0.85
+
+
+def test_rows_that_are_separated_do_not_overflow() -> None:
+    ranker = LogitBoost(2000, 1.0).fit(X, X[:, 0] > 0)
+    assert np.isfinite(ranker.predict(X)).all()
+    assert ranker.score(X, X[:, 0] > 0) == 1.0
+    np.testing.assert_allclose(ranker.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "problem"),
+    [
+        (LogitBoost(weak="linear", subsample=0.5), "subsample is for weak='stump'"),
+        (LogitBoost(l2=0.1), "for weak='linear'"),
+        (ComponentwiseBoost(loss="l1", aicc=True), "for loss='l2'"),
+        (ComponentwiseBoost(aicc=True, early_stopping_rounds=3), "set one of them"),
+        (ComponentwiseBoost(loss="piecewise", width=0.0), r"in \(0, 1\]"),
+        (ComponentwiseBoost(loss="huber"), "'hinge'"),
+    ],
+    ids=str,
+)
+def test_parameters_that_do_not_go_together(ranker, problem: str) -> None:
+    with pytest.raises(ParameterError, match=problem):
+        ranker.fit(X, GOOD)
+
+
+def test_what_they_refuse_and_what_to_use_instead() -> None:
+    qid = np.repeat([0, 1], 60)
+    with pytest.raises(DataError, match=r"2 queries, whose scores have none in common. Use Rank"):
+        LogitBoost().fit(X, GOOD, qid=qid)
+    with pytest.raises(DataError, match=r"needs labels of two values, and y has 3.*RankBoost"):
+        LogitBoost().fit(X, np.digitize(Y, (-1, 1)))
+    with pytest.raises(DataError, match=r"two labels.*RankBoost"):
+        ComponentwiseBoost(loss="binomial").fit(X, np.digitize(Y, (-1, 1)), qid=qid)
+    for ranker in (LogitBoost(), ComponentwiseBoost(), ComponentwiseBoost(loss="hinge")):
+        with pytest.raises(DataError, match="For explicit pairs use RankBoost"):
+            ranker.fit_pairs(X, [(0, 1), (2, 3)])
