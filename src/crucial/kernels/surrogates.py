@@ -16,6 +16,9 @@ __all__ = ["SURROGATES", "SurrogateSums"]
 #: Losses of ``z = (y_i - y_j) (f_i - f_j)``, and their numbers in the compiled kernel.
 SURROGATES = {"exp": 0, "hinge": 1, "piecewise": 2}
 
+# Passes over the pairs that one scoring costs in NumPy.
+_PASSES = 4
+
 
 class SurrogateSums:
     """Loss and gradient of a surrogate, by pairs of label levels.
@@ -59,8 +62,13 @@ class SurrogateSums:
         self._levels, self._values, self._coefficient = levels, values, coefficient
         self._weight = np.ones(levels.n_rows) if weight is None else weight
         depth, size = np.diff(levels.query_first), np.diff(levels.row_start)
-        merges = min(int(np.dot(depth, size)), 2**40)
-        self._small = is_small(merges, max(1, n_scorings))
+        merges = int(np.dot(depth, size))
+        self._listed: plain.SurrogatePairs | None = None
+        n_pairs = int(np.dot(size, size)) // 2
+        if is_small(max(merges, n_pairs), _PASSES * max(1, n_scorings)):
+            self._listed = plain.SurrogatePairs(
+                surrogate, width, values, self._weight, coefficient, levels
+            )
 
     def loss(self, scores: Floats) -> float:
         """Return the sum of the loss over all pairs; infinite where it overflows."""
@@ -73,9 +81,8 @@ class SurrogateSums:
 
     def _sum(self, scores: Floats, gradient: Floats) -> float:
         """Return the loss; write the gradient, unless it is of length 0."""
-        if self._small:
-            inputs = (self._surrogate, self._width, scores, self._weight, self._values)
-            return plain.surrogate_sums(*inputs, self._coefficient, self._levels, gradient)
+        if self._listed is not None:
+            return self._listed.sums(scores, gradient)
         from crucial.kernels.compiled.surrogates import surrogate_sums
 
         if not math.isfinite(float(scores.sum())):

@@ -10,6 +10,7 @@ import numpy as np
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.query_means import QueryMeans
+from crucial.kernels.sizes import is_small
 from crucial.kernels.threads import run_all
 from crucial.model.weak import Affine, ScaledFeature
 from crucial.types import Floats
@@ -79,7 +80,10 @@ class LineLearner(WeakLearner):
     ) -> Bins | None:
         """Measure the features."""
         self.columns = Columns(training, self._means)
-        self._rate, self._threads = constraints.rate, training.threads
+        self._rate = constraints.rate
+        # (threads cost more than they save where a loss takes microseconds)
+        small = is_small(len(training.rows), len(self.columns))
+        self._threads = 1 if small else training.threads
         self._weight = np.zeros(len(self.columns))
         unit = self.columns.norm / self._means.whole if self._standardise else 1.0
         self._ridge: Floats = self._l2 * self._means.whole * unit * np.ones(len(self.columns))

@@ -1,4 +1,4 @@
-"""Surrogates of the hard ranking loss, over all pairs of a query at a time."""
+"""Surrogates of the hard ranking loss, over all pairs at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from crucial.kernels.levels import Levels
 from crucial.types import Floats
 
-__all__ = ["surrogate_of", "surrogate_sums"]
+__all__ = ["SurrogatePairs", "surrogate_of"]
 
 
 def surrogate_of(surrogate: str, width: float, z: Floats) -> tuple[Floats, Floats]:
@@ -29,36 +29,54 @@ def surrogate_of(surrogate: str, width: float, z: Floats) -> tuple[Floats, Float
     return loss, np.where((z > 0.0) & (z <= width), 1.0 / width, 0.0)
 
 
-def surrogate_sums(
-    surrogate: str,
-    width: float,
-    scores: Floats,
-    weight: Floats,
-    values: Floats,
-    coefficient: Floats,
-    levels: Levels,
-    gradient: Floats,
-) -> float:
-    """Return the loss over all pairs, and write minus its gradient by every row over its weight.
+class SurrogatePairs:
+    """Loss and gradient over the pairs of a small problem, which are listed once.
 
     Parameters
     ----------
-    scores, weight : arrays over the rows
+    surrogate, width
+        See `surrogate_of`.
     values : array over the segments
+        Their labels.
+    weight : array over the rows
     coefficient : array over the queries
-    gradient : array over the rows, or of length 0  # OUT
+    levels : Levels
     """
-    labels = values[levels.segment_of_row]
-    starts, total = levels.row_start, 0.0
-    for q, factor in enumerate(coefficient.tolist()):
-        rows = slice(starts[q], starts[q + 1])
-        y, f, u = labels[rows], scores[rows], weight[rows]
+
+    def __init__(
+        self,
+        surrogate: str,
+        width: float,
+        values: Floats,
+        weight: Floats,
+        coefficient: Floats,
+        levels: Levels,
+    ) -> None:
+        self._surrogate, self._width = surrogate, width
+        segment, first = levels.segment_of_row, levels.row_start[:-1]
+        below = levels.level_start[:-1] - first[levels.query_of_segment]
+        wins = below[segment]  # rows of lower labels, for every row
+        self._high = np.repeat(np.arange(levels.n_rows), wins)
+        within = np.arange(len(self._high)) - np.repeat(np.cumsum(wins) - wins, wins)
+        self._low = within + np.repeat(first[levels.query_of_segment[segment]], wins)
+        self._gap = values[segment[self._high]] - values[segment[self._low]]
+        factor = coefficient[levels.query_of_segment[segment[self._high]]]
+        self._weight = factor * weight[self._high] * weight[self._low]
+        self._by_high = factor * weight[self._low] * self._gap
+        self._by_low = factor * weight[self._high] * self._gap
+
+    def sums(self, scores: Floats, gradient: Floats) -> float:
+        """Return the loss; write minus its gradient by every row over the weight of the row.
+
+        Parameters
+        ----------
+        scores : array over the rows
+        gradient : array over the rows, or of length 0  # OUT
+        """
         with np.errstate(over="ignore", invalid="ignore"):
-            gap = y[:, None] - y[None, :]
-            loss, slope = surrogate_of(surrogate, width, gap * (f[:, None] - f[None, :]))
-            above = gap > 0.0
-            total += factor * float((np.where(above, loss, 0.0) * u * u[:, None]).sum())
+            z = self._gap * (scores[self._high] - scores[self._low])
+            loss, slope = surrogate_of(self._surrogate, self._width, z)
             if len(gradient):
-                pull = np.where(gap != 0.0, gap * slope, 0.0)
-                gradient[rows] = factor * (pull * u).sum(axis=1)
-    return total
+                gradient[:] = np.bincount(self._high, self._by_high * slope, len(scores))
+                gradient -= np.bincount(self._low, self._by_low * slope, len(scores))
+            return float((self._weight * loss).sum())
