@@ -44,7 +44,7 @@ def test_section_31_l2():
             ],
         ),
         (
-            {"loss": "hinge", "choice": "simple"},
+            {"loss": "hinge", "selection": "simple"},
             [
                 (2, 3.4802547771, 0.705462238399),
                 (2, 2.7875037913, 0.585114671346),

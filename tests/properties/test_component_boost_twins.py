@@ -73,7 +73,7 @@ def test_componentwise_rounds(table, loss, choice):
     naive = NaiveComponents(kept.X, kept.y, kept.qid, ones(kept), loss, choice).run(ROUNDS)
     for path in PATHS:
         with using(path), quiet():
-            found = table.fit(ComponentwiseBoost(ROUNDS, loss=loss, choice=choice, n_jobs=1))
+            found = table.fit(ComponentwiseBoost(ROUNDS, loss=loss, selection=choice, n_jobs=1))
         assert found.diverged_ is None
         assert [one.ranker.feature for one in found.trace_] == [j for j, _ in naive.rounds]
         np.testing.assert_allclose(

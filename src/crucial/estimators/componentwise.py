@@ -94,7 +94,7 @@ class ComponentwiseBoost(BoostedRanker):
         default="l2",
         grid=("l2", "hinge"),
     )
-    choice: str = parameter(
+    selection: str = parameter(
         one_of("updated", "simple"),
         "For losses of pairs, which feature to take: the one with the least loss of the scores "
         "after the round, or of its fit alone, as the review has it.",
@@ -182,7 +182,7 @@ class ComponentwiseBoost(BoostedRanker):
             training,
             feedback,
             objective,
-            LineLearner(means, self.choice if self.loss in _OF_PAIRS else "squares"),
+            LineLearner(means, self.selection if self.loss in _OF_PAIRS else "squares"),
             FixedStep(),
             rounds=self.n_estimators,
             constraints=Constraints(rate=self.learning_rate),

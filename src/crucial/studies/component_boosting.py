@@ -103,7 +103,7 @@ def run(
                 if name == "L2" and choice == "updated":
                     continue
                 fits = [
-                    _fit(X, y, rounds, {**settings, "choice": choice, "expit": expit})
+                    _fit(X, y, rounds, {**settings, "selection": choice, "expit": expit})
                     for X, y in tables
                 ]
                 hard, features, diverged = (np.array(part) for part in zip(*fits))
