@@ -17,7 +17,18 @@ from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.parameters import parameters_of
 
 # They compare all rows with all, so their file has no query ids.
-WITHOUT_QUERIES = {"adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover", "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament"}
+WITHOUT_QUERIES = {
+    "adaboost",
+    "crank",
+    "crank-forest",
+    "logitboost",
+    "ranking-forest",
+    "rankover",
+    "tournament-forest",
+    "treerank",
+    "treerank-aggregation",
+    "treerank-tournament",
+}
 
 
 @pytest.fixture

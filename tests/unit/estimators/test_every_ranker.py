@@ -22,7 +22,18 @@ from crucial.errors import DataError, NotRankedError
 from crucial.estimators.registry import RANKERS, ranker_class
 
 # Compares all rows with all and says so: one intercept cannot balance several queries.
-WITHOUT_QUERIES = {"adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover", "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament"}
+WITHOUT_QUERIES = {
+    "adaboost",
+    "crank",
+    "crank-forest",
+    "logitboost",
+    "ranking-forest",
+    "rankover",
+    "tournament-forest",
+    "treerank",
+    "treerank-aggregation",
+    "treerank-tournament",
+}
 FROM_PAIRS = {
     "rankboost",
     "rankboost-plus",
