@@ -50,7 +50,8 @@ class NaiveLogitBoost:
                 high = np.average(z[ones], weights=w[ones])
                 left = (w * (z - np.where(ones, high, low)) ** 2).sum()
                 fits.append((1 - left / whole, low, high))
-            chosen = best_of([one[0] for one in fits], [one[2] - one[1] for one in fits])
+            rises = [h - l if abs(h - l) > 1e-12 * (abs(h) + abs(l)) else 0.0 for _, l, h in fits]
+            chosen = best_of([one[0] for one in fits], rises)
             if chosen is None:
                 return self
             _, low, high = fits[chosen]
@@ -66,9 +67,9 @@ def surrogate(loss, z, width=0.5):
     if loss == "exp":
         return np.exp(-z), np.exp(-z)
     if loss == "hinge":
-        return np.maximum(0, 1 - z), (z < 1) * 1.0
+        return np.maximum(0, 1 - z), (z < 1 - 1e-12) * 1.0
     value = np.where(z < 0, 1.0, np.where(z > width, 0.0, 1 - z / width))
-    return value, ((z > 0) & (z <= width)) / width
+    return value, ((z > 1e-12 * width) & (z <= width * (1 + 1e-12))) / width
 
 
 @dataclass
@@ -143,7 +144,9 @@ class NaiveComponents:
         if self.loss == "l2":
             return self.y - f, np.average((self.y - f) ** 2, weights=u)
         if self.loss == "l1":
-            return np.sign(self.y - f), np.average(np.abs(self.y - f), weights=u)
+            left = self.y - f
+            left[np.abs(left) <= 1e-12 * np.ptp(self.y)] = 0.0
+            return np.sign(left), np.average(np.abs(left), weights=u)
         top = np.array([self.y[self.qid == q].max() for q in self.qid])
         sign = np.where(self.y == top, 1.0, -1.0)
         gradient = 2 / np.log(2) * sign / (1 + np.exp(2 * sign * f))

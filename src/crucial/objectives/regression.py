@@ -37,6 +37,8 @@ __all__ = [
 # Scores beyond this have diverged.
 _FAR = 1e12
 _TINY = 5e-324
+# A share of the range of the labels below which a residual is treated as zero.
+_ROUNDING = 1e-12
 
 
 def log_of(loss: float) -> float:
@@ -194,10 +196,13 @@ class _Absolute(FittedState):
     def __init__(self, feedback: Feedback, means: QueryMeans, labels: Floats) -> None:
         super().__init__(feedback, means)
         self._labels = labels
+        self._rounding = _ROUNDING * float(np.ptp(labels))
         self._begin(means.medians(labels))
 
     def _evaluate(self) -> tuple[Floats, float]:
         residual = self._labels - self.scores
+        # (what rounding leaves of 0 has no sign)
+        residual[np.abs(residual) <= self._rounding] = 0.0
         return np.sign(residual), self._mean(np.abs(residual))
 
 

@@ -19,6 +19,8 @@ __all__ = ["RegressionStumps"]
 
 # A share of all weight that is treated as zero.
 _LIGHT = 1e-14
+# Values that agree so far are equal.
+_SAME = 1e-12
 
 
 class _Curved(Protocol):
@@ -91,7 +93,9 @@ class RegressionStumps(WeakLearner):
         high = np.divide(g, h, out=np.zeros_like(g), where=seen)
         low = np.divide(whole_g - g, whole_h - h, out=np.zeros_like(g), where=seen)
         explained = np.where(seen, (g * high + (whole_g - g) * low) / squares, 0.0)
-        best = first_best(explained, high - low)
+        # (which way a stump goes whose sides are equal is up to rounding)
+        rise = np.where(np.abs(high - low) > _SAME * (np.abs(high) + np.abs(low)), high - low, 0.0)
+        best = first_best(explained, rise)
         if best is None:
             return None
         ranker = self._grid.ranker(int(position[best]), int(side[best]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels.jit import kernel
+from crucial.kernels.plain.surrogates import EDGE
 
 __all__ = ["surrogate_sums"]
 
@@ -75,7 +76,7 @@ def _hinge(gap, c, f, u, up_to, moved, a, b, begin, end, gradient):
     part = 0.0
     k = begin
     for i in range(a, b):
-        while k < end and not gap * (f[i] - f[k]) < 1.0:
+        while k < end and not gap * (f[i] - f[k]) < 1.0 - EDGE:
             k += 1
         mass = up_to[end] - up_to[k]
         part += u[i] * ((1.0 - gap * f[i]) * mass + gap * (moved[end] - moved[k]))
@@ -84,7 +85,7 @@ def _hinge(gap, c, f, u, up_to, moved, a, b, begin, end, gradient):
     if len(gradient):
         k = a
         for j in range(begin, end):
-            while k < b and gap * (f[k] - f[j]) < 1.0:
+            while k < b and gap * (f[k] - f[j]) < 1.0 - EDGE:
                 k += 1
             gradient[j] -= c * gap * (up_to[k] - up_to[a])
     return part
@@ -97,10 +98,11 @@ def _piecewise(gap, width, c, f, u, up_to, moved, a, b, begin, end, gradient):
     slope = begin  # first lower row with z <= width
     flat = begin  # first with z <= 0
     wrong = begin  # first with z < 0
+    edge = EDGE * width
     for i in range(a, b):
-        while slope < end and gap * (f[i] - f[slope]) > width:
+        while slope < end and gap * (f[i] - f[slope]) > width + edge:
             slope += 1
-        while flat < end and gap * (f[i] - f[flat]) > 0.0:
+        while flat < end and gap * (f[i] - f[flat]) > edge:
             flat += 1
         while wrong < end and not gap * (f[i] - f[wrong]) < 0.0:
             wrong += 1
@@ -114,9 +116,9 @@ def _piecewise(gap, width, c, f, u, up_to, moved, a, b, begin, end, gradient):
         first = a  # first higher row with z > 0
         last = a  # first with z > width
         for j in range(begin, end):
-            while first < b and not gap * (f[first] - f[j]) > 0.0:
+            while first < b and not gap * (f[first] - f[j]) > edge:
                 first += 1
-            while last < b and not gap * (f[last] - f[j]) > width:
+            while last < b and not gap * (f[last] - f[j]) > width + edge:
                 last += 1
             gradient[j] -= c * gap / width * (up_to[last] - up_to[first])
     return part

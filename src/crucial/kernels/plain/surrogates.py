@@ -7,7 +7,11 @@ import numpy as np
 from crucial.kernels.levels import Levels
 from crucial.types import Floats
 
-__all__ = ["SurrogatePairs", "surrogate_of"]
+__all__ = ["EDGE", "SurrogatePairs", "surrogate_of"]
+
+#: Where a loss has a corner, its slope at a z so close to it is that of the corner: rounding
+#: does not decide.
+EDGE = 1e-12
 
 
 def surrogate_of(surrogate: str, width: float, z: Floats) -> tuple[Floats, Floats]:
@@ -24,9 +28,10 @@ def surrogate_of(surrogate: str, width: float, z: Floats) -> tuple[Floats, Float
             loss = np.exp(-z)
         return loss, loss
     if surrogate == "hinge":
-        return np.maximum(0.0, 1.0 - z), (z < 1.0).astype(np.float64)
+        return np.maximum(0.0, 1.0 - z), (z < 1.0 - EDGE).astype(np.float64)
     loss = np.where(z < 0.0, 1.0, np.where(z > width, 0.0, 1.0 - z / width))
-    return loss, np.where((z > 0.0) & (z <= width), 1.0 / width, 0.0)
+    edge = EDGE * width
+    return loss, np.where((z > edge) & (z <= width + edge), 1.0 / width, 0.0)
 
 
 class SurrogatePairs:
