@@ -13,6 +13,21 @@ _EXP, _HINGE = 0, 1
 
 
 @kernel
+def _pair(surrogate, width, z):
+    """Return the loss of one pair and minus its derivative, as levels of one row each have."""
+    if surrogate == _EXP:
+        loss = np.exp(-z)
+        return loss, loss
+    if surrogate == _HINGE:
+        return max(0.0, 1.0 - z), 1.0 if z < 1.0 - EDGE else 0.0
+    edge = EDGE * width
+    pull = 1.0 / width if edge < z <= width + edge else 0.0
+    if z < 0.0:
+        return 1.0, pull
+    return (0.0 if z > width else 1.0 - z / width), pull
+
+
+@kernel
 def surrogate_sums(surrogate, width, f, u, values, coefficient, level_start, query_first, gradient):
     """Return the loss over all pairs; write minus its gradient by every row over its weight.
 
@@ -39,7 +54,13 @@ def surrogate_sums(surrogate, width, f, u, values, coefficient, level_start, que
             for low in range(query_first[q], high):
                 begin, end = level_start[low], level_start[low + 1]
                 gap = values[high] - values[low]
-                if surrogate == _EXP:
+                if b - a == 1 and end - begin == 1:
+                    loss, pull = _pair(surrogate, width, gap * (f[a] - f[begin]))
+                    part += u[a] * u[begin] * loss
+                    if len(gradient):
+                        gradient[a] += c * gap * u[begin] * pull
+                        gradient[begin] -= c * gap * u[a] * pull
+                elif surrogate == _EXP:
                     part += _exponential(gap, c, f, u, a, b, begin, end, gradient)
                 elif surrogate == _HINGE:
                     part += _hinge(gap, c, f, u, up_to, moved, a, b, begin, end, gradient)
