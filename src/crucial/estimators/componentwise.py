@@ -82,7 +82,7 @@ class ComponentwiseBoost(BoostedRanker):
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = ComponentwiseBoost(50).fit(X, [2.0, 1.1, 0.3, 1.5, 0.2])
     >>> ranker.rank(X).tolist()
-    [2, 3, 5, 1, 4]
+    [2, 3, 4, 1, 5]
     """
 
     learning_rate: float = parameter(
