@@ -52,8 +52,8 @@ warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot
 
 
 def skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what scikit-learn makes for metadata routing: its docs explain it."""
-    routing = name == "get_metadata_routing" or (
+    """Leave out what scikit-learn adds for routing and forms of output: its docs explain it."""
+    routing = name in ("get_metadata_routing", "set_output") or (
         name.startswith("set_") and name.endswith("_request")
     )
     return True if routing else None

@@ -65,7 +65,10 @@ class RSRank(SparseLinearRanker):
     """
 
     l1: float = parameter(
-        text="Weight of |w|_1; above 0.", default=0.03, kw_only=False, grid=(0.003, 0.01, 0.03, 0.1)
+        text="Weight of ``|w|_1``; above 0.",
+        default=0.03,
+        kw_only=False,
+        grid=(0.003, 0.01, 0.03, 0.1),
     )
     ranks: str = parameter(
         one_of("ideal", "current"),

@@ -56,11 +56,11 @@ class SelectByRanking(SelectorMixin, TableEstimator):
 
     Attributes
     ----------
-    scores_ : array of shape (n_features_in_,)
+    scores_ : array of shape (n_features,)
         Measure of the ranking by each feature in its better direction.
-    directions_ : int array of shape (n_features_in_,)
+    directions_ : int array of shape (n_features,)
         1 where high values of the feature are better, -1 where low ones are.
-    similarity_ : array of shape (n_features_in_, n_features_in_)
+    similarity_ : array of shape (n_features, n_features)
         Share of the pairs that two features order alike, each in its direction.
     chosen_ : int array
         The selected features in the order in which they were chosen.

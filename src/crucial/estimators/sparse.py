@@ -114,8 +114,8 @@ class SparseRankingSVM(SparseLinearRanker):
 
         mean over pairs of  [1 - (s_hi - s_lo)]_+^2 / 2  +  l1 sum_j g(|w_j|)
 
-    ``penalty`` chooses g. With "l1" it is |w| itself, and the minimum is found to a proven gap, by
-    FISTA and Newton's method. "log" is ``ln(1 + |w| / epsilon)``, "lq" is
+    ``penalty`` chooses g. With "l1" it is ``|w|`` itself, and the minimum is found to a proven gap,
+    by FISTA and Newton's method. "log" is ``ln(1 + |w| / epsilon)``, "lq" is
     ``(|w| + epsilon)^q - epsilon^q`` and "mcp" is ``|w| - w^2 / (2 gamma l1)`` up to
     ``gamma l1`` and constant from there on; they take less off large weights and select fewer
     features at the same loss (Laporte et al. 2014). These are solved by weighted l1 problems, each
