@@ -89,11 +89,7 @@ def pair_shapes(
     """
     if model.tree_sums is None:
         return (), {}
-    gains = {
-        features: sum(sum(model.tree_sums.trees[t].gains) for t in numbers)
-        for features, numbers in model.tree_sums.by_features.items()
-    }
-    total = sum(gains.values()) or 1.0
+    shares = model.tree_sums.shares()
     pairs = []
     moved: dict[int, Shape] = {}
     for table in model.pair_tables():
@@ -102,7 +98,7 @@ def pair_shapes(
             shape = Shape(feature, None, cuts, part[1:], float(part[0]))
             moved[feature] = moved[feature] + shape if feature in moved else shape
         first, second = (feature_name(model.feature_names, f) for f in table.features)
-        share = gains[table.features] / total
+        share = shares[table.features]
         pairs.append(PairShape(table.features, (first, second), share, table.thresholds, values))
     return tuple(sorted(pairs, key=lambda one: (-one.importance, one.features))), moved
 

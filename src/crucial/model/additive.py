@@ -17,6 +17,7 @@ from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape
 from crucial.model.steps import Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
+from crucial.model.text import printable
 from crucial.model.tree_sums import PairTable, TreeSums
 from crucial.model.weak import (
     Affine,
@@ -234,6 +235,34 @@ class AdditiveRanker(RoundsModel):
             if intercept:
                 out += intercept
             yield out
+
+    @property
+    def importance_of(self) -> str:
+        """What `feature_importances` counts."""
+        if self.tree_sums is not None and len(self.tree_sums.trees) == self.n_rounds:
+            return "share of the gains of the splits"
+        return super().importance_of
+
+    def explain(self, top: int = 10) -> list[str]:
+        """Return the number of pairs of features in trees of two, and the first of them."""
+        if self.tree_sums is None:
+            return []
+        shares = {
+            features: share
+            for features, share in self.tree_sums.shares().items()
+            if len(features) == 2
+        }
+        if not shares:
+            return []
+        best = sorted(shares, key=lambda features: (-shares[features], features))
+        lines = [f"{len(shares):,} pair{'' if len(shares) == 1 else 's'} of features together:"]
+        for pair in best[:top]:
+            names = (
+                f"feature {f}" if self.feature_names is None else printable(self.feature_names[f])
+                for f in pair
+            )
+            lines.append(f"  {' with '.join(names)}  {shares[pair]:.1%} of the gains")
+        return lines
 
     def weight_by_feature(self) -> dict[int, float]:
         """Return the absolute weight of every used feature, ascending by feature.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
@@ -43,9 +43,6 @@ class FrozenModel:
     training : mapping
         Summary of the training: text, numbers, lists and mappings of them.
     """
-
-    #: What `feature_importances` counts.
-    importance_of: ClassVar[str] = "share of the absolute weight"
 
     n_features: int
     feature_names: tuple[str, ...] | None
@@ -87,6 +84,11 @@ class FrozenModel:
     def size(self) -> str:
         """The size of the model in words, such as "tree of 12 leaves"."""
         raise NotImplementedError
+
+    @property
+    def importance_of(self) -> str:
+        """What `feature_importances` counts."""
+        return "share of the absolute weight"
 
     def predict(
         self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None

@@ -63,8 +63,8 @@ class FeatureSummary:
     share : float
         Share of the total absolute weight, in [0, 1].
     direction : str
-        "rising", "falling", "both ways", or "flat" where only presence counts; empty for a
-        model that is not made of rounds.
+        "rising", "falling", "both ways", or "flat" where only presence counts; empty where
+        what the feature adds depends on others.
     shape : Shape or None
         The sum of its stumps, if it has any.
     ramps : tuple of Ramp
@@ -179,7 +179,7 @@ def _features(
                 printable(name) if name is not None else f"feature {feature}",
                 weights[feature],
                 weights[feature] / total,
-                direction_of(*learned) if isinstance(model, RoundsModel) else "",
+                direction_of(*learned) if any(learned) else "",
                 *learned,
             )
         )

@@ -100,8 +100,6 @@ class KernelRanker(FrozenModel):
     array([-0.632,  0.   ,  0.632])
     """
 
-    importance_of = "share of the root mean square slope at the support rows"
-
     kernel: Kernel
     columns: tuple[Column, ...]
     support: Floats
@@ -202,6 +200,11 @@ class KernelRanker(FrozenModel):
             return np.asarray(values @ self.coefficients)
         columns = scaled_columns(self.columns, instances.take_rows(np.arange(first, last)))
         return np.asarray(self.kernel(columns, self.support) @ self.coefficients)
+
+    @property
+    def importance_of(self) -> str:
+        """What `feature_importances` counts."""
+        return "share of the root mean square slope at the support rows"
 
     def feature_importances(self) -> Floats:
         """Return the share of every feature in the slope of the score; all 0 if there is none.

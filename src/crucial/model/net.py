@@ -84,8 +84,6 @@ class NetRanker(FrozenModel):
     array([-0.762,  0.   ,  0.762])
     """
 
-    importance_of = "share of the root mean square slope on the rows learned from"
-
     columns: tuple[Column, ...]
     layers: tuple[Layer, ...]
     output: Floats
@@ -179,6 +177,11 @@ class NetRanker(FrozenModel):
 
         over_ranges(bounds, count_threads(n_jobs), block)
         return out
+
+    @property
+    def importance_of(self) -> str:
+        """What `feature_importances` counts."""
+        return "share of the root mean square slope on the rows learned from"
 
     def feature_importances(self) -> Floats:
         """Return the share of every feature in the slope of the score; all 0 if there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,8 +60,6 @@ class RankingTrees(FrozenModel):
     >>> model.predict(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, np.nan]])).tolist()
     [1.0, 0.5, 0.5]
     """
-
-    importance_of: ClassVar[str] = "share of the gains of the splits"
 
     trees: tuple[TreeTable, ...]
     consensus: str = "mean"
@@ -247,6 +245,11 @@ class RankingTrees(FrozenModel):
             score[number] = (n - place) / n
         out: Floats = score[which.ravel()]
         return out
+
+    @property
+    def importance_of(self) -> str:
+        """What `feature_importances` counts."""
+        return "share of the gains of the splits"
 
     def feature_importances(self) -> Floats:
         """Return the share of every feature in the gains; all 0 if there is none."""

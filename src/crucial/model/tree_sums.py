@@ -69,6 +69,15 @@ class TreeSums:
             out.setdefault(tuple(sorted(set(tree.features))), []).append(number)
         return dict(sorted(out.items()))
 
+    def shares(self) -> dict[tuple[int, ...], float]:
+        """Return the share of the trees of the same features in what all splits gained."""
+        gains = {
+            features: sum(sum(self.trees[number].gains) for number in numbers)
+            for features, numbers in self.by_features.items()
+        }
+        total = sum(gains.values()) or 1.0
+        return {features: gain / total for features, gain in gains.items()}
+
     @cached_property
     def exact(self) -> bool:
         """Whether every sum of values is exact in float64, in any order."""

@@ -84,3 +84,20 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(text.replace('"missing":[1,0,0]', '"missing":[1,0,1]', 1))
     with pytest.raises(ModelFileError, match="checksum"):
         load_model(tmp_path / "m.json")
+
+
+def test_what_a_model_of_trees_says_of_itself() -> None:
+    alone = Tree((1,), (3.0,), (0,), (~0,), (~1,), (1.0,), (-0.5, 0.5))
+    model = AdditiveRanker(2, [TREE, alone], [1.0, 1.0], ["age", "size"])
+    assert model.explain() == [
+        "1 pair of features together:",
+        "  age with size  75.0% of the gains",
+    ]
+    assert model.importance_of == "share of the gains of the splits"
+    age, size = describe(model).features
+    assert (age.label, age.direction, age.share) == ("age", "", 0.5)
+    assert (size.label, size.direction) == ("size", "rising")
+    assert AdditiveRanker(2, [alone], [1.0]).explain() == []
+    assert AdditiveRanker(3, [Stump(2, 0.0, 0)], [2.0]).importance_of == (
+        "share of the absolute weight"
+    )
