@@ -1,4 +1,4 @@
-"""AdaBoost as it is told in words: rows with weights, all votes and the constant."""
+"""AdaBoost, written plainly: rows with weights, all votes and the constant."""
 
 import math
 from dataclasses import dataclass, field

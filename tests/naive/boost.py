@@ -1,4 +1,4 @@
-"""RankBoost as it is told in words: all pairs, all stumps, one round after the other."""
+"""RankBoost, written plainly: all pairs, all stumps, one round after the other."""
 
 import itertools
 import math

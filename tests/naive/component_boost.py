@@ -1,4 +1,4 @@
-"""LogitBoost and component-wise boosting as they are told in words."""
+"""LogitBoost and component-wise boosting, written plainly."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""TreeRank Tournament and CRank as they are told in words, every split and subtree tried."""
+"""TreeRank Tournament and CRank, written plainly: every split and subtree tried."""
 
 from itertools import combinations, product
 

@@ -1,4 +1,4 @@
-"""RankBoost with infinite weights, as equation 49 is told in words: pairs compared by tuples."""
+"""RankBoost with infinite weights, as equation 49 states it: pairs compared by tuples."""
 
 import math
 from dataclasses import dataclass, field

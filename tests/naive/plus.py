@@ -1,4 +1,4 @@
-"""RankBoost+ as it is told in words: a matrix of pairs and rankers, everything from scratch."""
+"""RankBoost+, written plainly: a matrix of pairs and rankers, everything from scratch."""
 
 import math
 from dataclasses import dataclass, field

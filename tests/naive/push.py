@@ -1,4 +1,4 @@
-"""The p-norm push as it is told in words, over the pairs of labels listed one by one."""
+"""The p-norm push, over the pairs of labels listed one by one."""
 
 from dataclasses import dataclass, field
 

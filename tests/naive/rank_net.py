@@ -1,4 +1,4 @@
-"""RankNet's loss as it is told in words: one pair after the other."""
+"""RankNet's loss, written plainly: one pair after the other."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""TreeRank, its pruning and RankOver as they are told in words: every split, set and subtree."""
+"""TreeRank, its pruning and RankOver, written plainly: every split, set and subtree."""
 
 from itertools import permutations, product
 

@@ -1,4 +1,4 @@
-"""AdaBoostRanker does what AdaBoost does when told in words, and what must not matter does not."""
+"""AdaBoostRanker agrees with a plain AdaBoost, and is invariant where it should be."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Coordinate ascent boosting and its approximation, against AdaBoost told in words."""
+"""Coordinate ascent boosting and its approximation, against a plain AdaBoost."""
 
 import warnings
 

@@ -15,7 +15,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
-from crucial.estimators.selection import membership
+from crucial.estimators.places import membership, positions
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
@@ -41,7 +41,6 @@ __all__ = [
     "Ranker",
     "RankingInput",
     "TableEstimator",
-    "positions",
 ]
 
 
@@ -79,35 +78,6 @@ class RankingInput:
         """The labels, for a ranker that always has them."""
         assert self.labels is not None
         return self.labels
-
-
-def positions(scores: Floats, groups: Groups, ties: str = "min") -> Ints:
-    """Return the position of every row in its query, 1 for the highest score.
-
-    Parameters
-    ----------
-    scores : array of shape (n_rows,)
-    groups : Groups
-    ties : {"min", "first"}
-        Equal scores share the best position, or stand in the order of their rows.
-
-    Examples
-    --------
-    >>> positions(np.array([1.0, 3.0, 3.0]), Groups.single(3)).tolist()
-    [3, 1, 1]
-    """
-    check("rank", "ties", ties, one_of("min", "first"))
-    query = np.repeat(np.arange(groups.n_groups), groups.sizes)
-    order = groups.order[np.lexsort((-scores[groups.order], query))]
-    place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes) + 1
-    if ties == "min":
-        ranked = scores[order]
-        new = np.ones(len(order), bool)
-        new[1:] = (ranked[1:] != ranked[:-1]) | (query[1:] != query[:-1])
-        place = place[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
-    out = np.empty(len(order), np.int64)
-    out[order] = place
-    return out
 
 
 @with_parameters

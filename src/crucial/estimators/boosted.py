@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self, TypeAlias
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.loop import Ensemble, Progress, boost
@@ -24,7 +23,7 @@ from crucial.estimators.shared import RandomState, Seeded, Verbose
 from crucial.estimators.warm_start import WarmStart
 from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.base import Feedback, smoothing_of
-from crucial.feedback.labels import QueryWeight
+from crucial.feedback.labels import QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
@@ -192,11 +191,7 @@ class BoostedRanker(
         y, sample_weight, qid, query_weight, judge_weight, eval_set, eval_qid
             As in `fit`.
         """
-        if y is None and not (sample_weight is None and query_weight is None):
-            raise DataError(
-                "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
-                "y; use pair_weight."
-            )
+        check_labels_of_weights(y, sample_weight, query_weight)
         data = self._judged_input(X, y, qid, sample_weight, judge_weight, needs_y=False)
         explicit = PairFeedback(
             pairs, data.instances.n_rows, weight=pair_weight, contradictions=self.contradictions
@@ -218,11 +213,7 @@ class BoostedRanker(
     ) -> Self:
         """Make the feedback, run the loop and keep what it made."""
         seed = self._seed()
-        watch, held_out = self._stopping(data, eval_set, eval_qid, seed)
-        weight = data.weight
-        if held_out is not None:
-            weight = np.ones(data.instances.n_rows) if weight is None else weight.copy()
-            weight[held_out] = 0.0
+        watch, weight = self._stopping(data, eval_set, eval_qid, seed)
         feedback = self._feedback(data, weight, query_weight, explicit)
         instances, groups, with_qid = data.instances, data.groups, data.with_qid
         del data, weight, explicit  # the feedback has what it needs; memory counts from here

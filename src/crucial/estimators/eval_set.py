@@ -118,20 +118,22 @@ class EarlyStopping(Evaluated):
         eval_set: EvalSet | None,
         eval_qid: VectorLike | None,
         seed: int,
-    ) -> tuple[Watch | None, Ints | None]:
-        """Return what to watch, and the training rows that were held out for it."""
+    ) -> tuple[Watch | None, Floats | None]:
+        """Return what to watch, and the weights of rows, 0 for those held out to be watched."""
         rows, patience = self._eval_rows(data, eval_set, eval_qid), self.early_stopping_rounds
         if rows is not None:
-            return self._watch(rows, patience), None
+            return self._watch(rows, patience), data.weight
         if patience is None:
-            return None, None
+            return None, data.weight
         if data.judge_weight is not None:
             raise DataError(
                 "early_stopping_rounds with several judges needs eval_set=(X, y): rows that are "
                 "set aside would have several labels each."
             )
         held = _held_out(data, self.validation_fraction, seed, self._eval_names[0])
-        return self._watch(_take(data, held), patience), held
+        weight = np.ones(data.instances.n_rows) if data.weight is None else data.weight.copy()
+        weight[held] = 0.0
+        return self._watch(_take(data, held), patience), weight
 
 
 def _pair(eval_set: EvalSet, name: str, queries: str) -> tuple[TableLike, VectorLike]:

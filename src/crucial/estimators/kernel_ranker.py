@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.errors import NoProgressWarning, ParameterError
 from crucial.estimators.base import Ranker, RankingInput
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
-from crucial.feedback.labels import QueryWeight
+from crucial.feedback.labels import QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
 from crucial.linear.representations import KernelSettings, Representation
 from crucial.model.base import FrozenModel
@@ -166,11 +166,7 @@ class KernelMachine(Ranker[FrozenModel]):
         y, sample_weight, qid, query_weight
             As in `fit`.
         """
-        if y is None and not (sample_weight is None and query_weight is None):
-            raise DataError(
-                "sample_weight and query_weight weigh the pairs that labels imply, and there is no "
-                "y; use pair_weight."
-            )
+        check_labels_of_weights(y, sample_weight, query_weight)
         data = self._input(X, y, qid, sample_weight, needs_y=False)
         parts: list[Feedback] = [PairFeedback(pairs, data.instances.n_rows, weight=pair_weight)]
         if data.labels is not None:

@@ -213,11 +213,7 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
         """
         data = self._input(X, y, qid, sample_weight)
         seed = self._seed()
-        watch, held_out = self._stopping(data, validation, validation_qid, seed)
-        weight = data.weight
-        if held_out is not None:
-            weight = np.ones(data.instances.n_rows) if weight is None else weight.copy()
-            weight[held_out] = 0.0
+        watch, weight = self._stopping(data, validation, validation_qid, seed)
         given = LabelFeedback(
             data.known_labels,
             data.groups,

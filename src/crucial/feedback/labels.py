@@ -26,7 +26,14 @@ from crucial.feedback.states import PairState
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, Ints, VectorLike
 
-__all__ = ["LabelFeedback", "QueryWeight", "check_labels", "check_weights", "query_factors"]
+__all__ = [
+    "LabelFeedback",
+    "QueryWeight",
+    "check_labels",
+    "check_labels_of_weights",
+    "check_weights",
+    "query_factors",
+]
 
 #: One weight per row, constant inside a query, or one per query id.
 QueryWeight: TypeAlias = VectorLike | Mapping[Any, float]
@@ -74,6 +81,17 @@ def _is_number(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def check_labels_of_weights(
+    y: VectorLike | None, sample_weight: VectorLike | None, query_weight: QueryWeight | None
+) -> None:
+    """Refuse weights of rows and queries without labels, where a ranker learns from pairs alone."""
+    if y is None and not (sample_weight is None and query_weight is None):
+        raise DataError(
+            "sample_weight and query_weight weigh the pairs that labels imply, and there is no y; "
+            "use pair_weight."
+        )
 
 
 def check_weights(weight: VectorLike | None, n: int, name: str = "sample_weight") -> Floats | None:

@@ -104,7 +104,7 @@ class Description:
     size : str
         The size of the model in words.
     lines : tuple of str
-        What else was learned, as text.
+        Further lines of text on what was learned.
     importance_of : str
         What the shares of the features count.
     """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from crucial.nets.network import Inputs, Network
 from crucial.nets.pair_loss import Shuffled
@@ -68,11 +68,11 @@ def lbfgs(
     done = 0
     last = theta
 
-    def iterated(intermediate_result: object) -> None:
+    def iterated(intermediate_result: OptimizeResult) -> None:
         nonlocal done, last
         done += 1
-        last = np.array(intermediate_result.x)  # type: ignore[attr-defined]
-        if after(last, float(intermediate_result.fun)):  # type: ignore[attr-defined]
+        last = np.array(intermediate_result.x)
+        if after(last, float(intermediate_result.fun)):
             raise StopIteration
 
     if len(theta):

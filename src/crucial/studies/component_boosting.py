@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ ROUNDS, STEP = 100, 0.1
 RATIO = 2.0
 
 #: Losses by the name in the table, with their parameters.
-LOSSES: dict[str, dict[str, object]] = {
+LOSSES: dict[str, dict[str, Any]] = {
     "L2": {"loss": "l2"},
     "Exp": {"loss": "exp"},
     "Hinge": {"loss": "hinge"},
@@ -113,11 +114,9 @@ def run(
     return cells
 
 
-def _fit(
-    X: Floats, y: Floats, rounds: int, settings: dict[str, object]
-) -> tuple[float, float, bool]:
+def _fit(X: Floats, y: Floats, rounds: int, settings: dict[str, Any]) -> tuple[float, float, bool]:
     """Return hard loss, features and divergence of one fit."""
-    ranker = ComponentwiseBoost(rounds, STEP, **settings)  # type: ignore[arg-type]
+    ranker = ComponentwiseBoost(rounds, STEP, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # (divergence is a result here)
         ranker.fit(X, y)

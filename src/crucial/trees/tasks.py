@@ -20,7 +20,7 @@ __all__ = ["StartedTask", "TaskAlgorithm"]
 
 
 class StartedTask(Task, Protocol):
-    """A task that is told the root of its tree."""
+    """A task that prepares itself at the root of its tree."""
 
     def start(self, root: Node) -> Node:
         """Set what the task keeps of a root, which has all rows, and return it."""

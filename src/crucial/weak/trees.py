@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import numpy as np
+from msgspec.structs import replace as replaced
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
@@ -193,8 +194,6 @@ class TreeLearner(WeakLearner):
         scaled = alpha * np.array(tree.values)
         if self._unit == 0.0:
             self._unit = _GRID * 2.0 ** math.ceil(math.log2(np.abs(scaled).max()))
-        from msgspec.structs import replace as replaced
-
         values = np.rint(scaled / self._unit) * self._unit
         folded = replaced(tree, values=tuple(values.tolist()))
         output = np.rint(alpha * candidate.output / self._unit) * self._unit
