@@ -13,14 +13,10 @@ from hypothesis import strategies as st
 
 from crucial.data.dataset import Dataset
 from crucial.data.formats import blocks
+from crucial.data.formats.cell_format import CellFormat
 from crucial.data.formats.columns import RoleNames, assign_roles
-from crucial.data.formats.csv_lines import (
-    ColumnPlan,
-    ParsedRows,
-    parse_compiled,
-    parse_plain,
-    read_csv,
-)
+from crucial.data.formats.csv_lines import parse_compiled, parse_plain, read_csv
+from crucial.data.formats.table_rows import ColumnPlan, ParsedRows
 from crucial.data.formats.tables import read_table, write_table
 from crucial.errors import FileError
 from crucial.kernels import sizes
@@ -104,7 +100,7 @@ class Source:
 
 def outcome(text):
     try:
-        data = read_csv(Source(text), None, ROLES, 2)
+        data = read_csv(Source(text), CellFormat(), ROLES, 2)
     except FileError as error:
         return str(error)
     return bits(data.X), bits(data.y), data.qid.tolist(), data.item.tolist()

@@ -47,7 +47,7 @@ TABLES = {
     ),
     "ragged": ("label,qid,a\n1,1,1\n0,1\n", "line 3"),
     "no head": ("1,2,3\n0,1,2\n", "must name the columns"),
-    "no label": ("y,qid,a\n1,1,1\n0,1,2\n", "name the column with --label"),
+    "no label": ("y,qid,a\n1,1,1\n0,1,2\n", "Name the column of labels, such as with --label y"),
     "empty qid": ("label,qid,a\n1,,1\n0,1,2\n", "line 2"),
     "no rows": ("label,qid,a\n", "no row"),
     "empty": ("", "empty"),

@@ -197,7 +197,7 @@ class RowOptions(JobsOptions):
     """How files of rows are read; None, or empty, where an option is not given."""
 
     input_format: Literal["auto", "svmlight", "table"] | None = option(
-        "Format of DATA; CSV and parquet are tables. "
+        "Format of DATA; CSV, JSON lines, Excel and parquet are tables. "
         "[default: recognised by the file's name and content]"
     )
     absent: Literal["zero", "missing"] | None = option(
@@ -214,6 +214,26 @@ class RowOptions(JobsOptions):
     item: str | None = option("Table: column of item names.")
     weight: str | None = option("Table: column of row weights.")
     ignore: tuple[str, ...] = option("Table: a column that is not a feature; may be repeated.")
+    header: bool | None = option(
+        "Table: whether the first line names the columns; if not, columns are named by their "
+        "numbers, from 1 (--label 1). [default: --header]",
+        "--header/--no-header",
+        default=None,
+    )
+    sep: str | None = option(
+        "Table: the character between cells. [default: comma, tab or semicolon, as found]",
+        metavar="CHAR",
+    )
+    decimal: Literal[".", ","] | None = option(
+        "Table: the decimal sign. [default: a comma if numbers have it and no point]"
+    )
+    missing: tuple[str, ...] = option(
+        "Table: a cell that is a missing value, besides empty, NA, N/A, ?, nan and null; may be "
+        "repeated.",
+        metavar="CELL",
+    )
+    encoding: str | None = option("Table: of the text. [default: UTF-8, else Latin-1]")
+    sheet: str | None = option("Excel: the sheet to read. [default: the first]")
 
     def explicit(self) -> dict[str, Any]:
         """Return the options about rows that were given on the command line, by name."""

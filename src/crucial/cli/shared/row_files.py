@@ -22,8 +22,11 @@ __all__ = ["RowFormat", "only_file", "read_for_model", "read_training", "refuse_
 #: The options that each format has, and what the format is called in messages.
 _OPTIONS = {
     "svmlight": ("absent", "index_base", "group_sizes"),
-    "table": ("label", "qid", "item", "weight", "ignore"),
-}
+    "table": (
+        "label", "qid", "item", "weight", "ignore",
+        "header", "sep", "decimal", "missing", "encoding", "sheet",
+    ),
+}  # fmt: skip
 _FORMAT_NAMES = {"svmlight": "svmlight", "table": "a table with named columns"}
 
 #: The values of svmlight options that a model file may store.
@@ -40,7 +43,7 @@ class RowFormat:
         The kind of file.
     absent, index_base, group_sizes
         As `read_svmlight` takes them.
-    label, qid, item, weight, ignore
+    label, qid, item, weight, ignore, header, sep, decimal, missing, encoding, sheet
         As `read_table` takes them.
     """
 
@@ -53,6 +56,12 @@ class RowFormat:
     item: str | None = None
     weight: str | None = None
     ignore: tuple[str, ...] = ()
+    header: bool = True
+    sep: str | None = None
+    decimal: str | None = None
+    missing: tuple[str, ...] = ()
+    encoding: str | None = None
+    sheet: str | None = None
 
     @classmethod
     def of_options(
@@ -84,7 +93,10 @@ class RowFormat:
         """Return what a model file stores, so that other files are read the same way."""
         if self.form == "svmlight":
             return {"form": self.form, "absent": self.absent, "index_base": self.index_base}
-        return {"form": self.form, "label": self.label, "qid": self.qid, "item": self.item}
+        stored: dict[str, Any] = {"label": self.label, "qid": self.qid, "item": self.item}
+        stored |= {} if self.header else {"header": False}
+        stored |= {"missing": list(self.missing)} if self.missing else {}
+        return {"form": self.form, **stored}
 
 
 def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,6 +108,10 @@ def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("label", "qid", "item"):
         if isinstance(stored.get(name), str):
             kept[name] = stored[name]
+    if stored.get("header") is False:
+        kept["header"] = False
+    if isinstance(missing := stored.get("missing"), list):
+        kept["missing"] = tuple(text for text in missing if isinstance(text, str))
     return kept
 
 
@@ -134,7 +150,7 @@ def _note_assumptions(path: str, data: Dataset) -> None:
 
 
 def read_training(
-    path: str, valid_path: str | None, options: RowOptions
+    path: str, valid_path: str | None, options: RowOptions, *, needs_label: bool = True
 ) -> tuple[Dataset, Dataset | None, RowFormat]:
     """Read the rows to learn from and those to validate by, with the same columns."""
     from crucial.data.formats.alike import read_alike
@@ -142,6 +158,8 @@ def read_training(
     how = RowFormat.of_options(path, options)
     paths = [path] if valid_path is None else [path, valid_path]
     reader = how.reader_options() | {"n_jobs": options.jobs}
+    if how.form == "table":
+        reader["needs_label"] = needs_label
     if how.group_sizes is not None:
         # The sizes of the training file do not apply to another one; its own lie beside it.
         beside = f"{valid_path}.query"

@@ -50,8 +50,10 @@ _OPTION_NAMES = {"format": "input-format", "by": "pairs-by"}
 def _as_option(argument: Argument) -> str:
     """Spell an argument of the library as the option it is on the command line."""
     option = "--" + _OPTION_NAMES.get(argument.name, argument.name.replace("_", "-"))
-    if argument.value is None:
+    if argument.value is None or argument.value is True:
         return option
+    if argument.value is False:
+        return option.replace("--", "--no-", 1)
     values = argument.value if isinstance(argument.value, list) else [argument.value]
     return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
 

@@ -108,7 +108,9 @@ def _train(options: TrainOptions) -> Training:
     metrics = measure_names(options.metrics)
     ranker = make_ranker(options, metrics)
     _check_abilities(ranker, options)
-    train, valid, how = read_training(options.data, options.valid, options)
+    train, valid, how = read_training(
+        options.data, options.valid, options, needs_label=options.pairs is None
+    )
     labels = [one.y for one in (train, valid) if one is not None and one.y is not None]
     lowest = np.array([y.min() for y in labels])
     metrics = metrics or [default_measure(lowest, train.qid is not None)]

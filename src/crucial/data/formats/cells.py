@@ -15,6 +15,7 @@ from crucial.types import PathLike
 
 __all__ = [
     "CellReader",
+    "EncodingError",
     "cell_line",
     "filled_lines",
     "first_line",
@@ -58,6 +59,10 @@ def separator_of(path: PathLike, line: bytes) -> str:
     if str(path).lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return "\t"
     return max(",\t;", key=lambda sep: line.count(sep.encode()))
+
+
+class EncodingError(FileError):
+    """A text is not in the encoding that it is read with."""
 
 
 class CellReader:
@@ -116,7 +121,7 @@ class CellReader:
                 yield text
         except UnicodeDecodeError as error:
             problem = "this is not UTF-8 text; convert the file first."
-            raise FileError(self._path, problem, self.line) from error
+            raise EncodingError(self._path, problem, self.line) from error
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         sep = self._sep

@@ -1,4 +1,4 @@
-"""Which column of a table is what, and cells as numbers; for every kind of table."""
+"""Which column of a table is what; for every kind of table."""
 
 from __future__ import annotations
 
@@ -10,35 +10,15 @@ from crucial.data.words import shown, to_number
 from crucial.errors import Argument, FileError, Message, ParameterError
 from crucial.types import PathLike
 
-__all__ = ["RoleNames", "Roles", "assign_roles", "cell_error", "to_cell"]
+__all__ = ["RoleNames", "Roles", "assign_roles"]
 
 #: Roles whose usual names a file may lack, and what is then assumed.
 _MAY_BE_ABSENT = {"label": "rows have no labels", "qid": "all rows are one query"}
 
-_WORDS = {"": float("nan"), "NA": float("nan"), "true": 1.0, "false": 0.0}
-_WORDS |= {"True": 1.0, "False": 0.0}
-
-
-def to_cell(text: str) -> float | None:
-    """Read a cell as a number; None if it is none.
-
-    Empty, ``NA``, ``nan`` and ``null`` are missing; true and false are 1 and 0.
-    """
-    text = text.strip()
-    return _WORDS[text] if text in _WORDS else to_number(text)
-
-
-def cell_error(
-    path: PathLike, line: int | None, column: int, name: str, what: str, cell: str
-) -> FileError:
-    """Return the error for a cell that is not the number it must be."""
-    rule, remedy = "a finite number", ""
-    if what == "feature":
-        rule = "a finite number, or empty for missing"
-        remedy = Message("Leave the column out with ", Argument("ignore", [name]),
-                         ", or make it the item with ", Argument("item", name), ".")  # fmt: skip
-    problem = f"{what} {shown(name)} must be {rule}. Got {shown(cell)}."
-    return FileError(path, problem, line, column, remedy=remedy, value=cell)
+#: Names that other programs give the column of labels.
+_LIKELY_LABELS = frozenset(
+    ["y", "target", "class", "relevance", "rel", "grade", "rating", "score", "outcome", "labels"]
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +31,7 @@ class RoleNames:
     weight: str | None = None
     features: Sequence[str] | None = None
     ignore: Sequence[str] = ()
+    needs_label: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,9 +64,23 @@ def _check_names(
         raise FileError(
             path,
             "the first line must name the columns; this one has only numbers. Add a line "
-            "such as label,qid,feature_a,feature_b.",
+            "such as label,qid,feature_a,feature_b,",
             line,
+            remedy=Message(
+                "or say that there is none with ",
+                Argument("header", False),
+                ": columns are then known by their numbers, from 1.",
+            ),
         )
+
+
+def _no_label(path: PathLike, line: int | None, names: Sequence[str]) -> FileError:
+    """Return the error for a table to learn from that has no column of labels."""
+    listed = ", ".join(map(shown, names[:20])) + (", ..." if len(names) > 20 else "")
+    likely = next((name for name in names if name.lower() in _LIKELY_LABELS), names[-1])
+    remedy = Message("Name the column of labels, such as with ", Argument("label", likely), ".")
+    problem = f"there is no column 'label'; columns: {listed}."
+    return FileError(path, problem, line, remedy=remedy, value="label")
 
 
 def assign_roles(
@@ -96,7 +91,9 @@ def assign_roles(
     ``line`` is the line of the names, for errors; None where they are not in a line.
     """
     default_label = wanted.label == "label" and wanted.features is None
-    _check_names(path, line, names, default_label)
+    _check_names(path, line, names, default_label and line is not None)
+    if wanted.needs_label and wanted.label == "label" and "label" not in names:
+        raise _no_label(path, line, names)
 
     def place_of(role: str, name: str) -> int:
         if name not in names:

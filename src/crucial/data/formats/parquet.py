@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crucial.data.dataset import Dataset
 from crucial.data.files import atomic_write
 from crucial.data.formats.columns import RoleNames, assign_roles
+from crucial.data.formats.unusable import UnusableColumn, unusable_error
 from crucial.data.words import as_objects
 from crucial.errors import Argument, FileError, Message
 from crucial.types import Floats, PathLike
@@ -35,6 +36,16 @@ def _refused(path: PathLike) -> Iterator[None]:
         raise FileError(path, f"this parquet file cannot be read: {first}") from error
 
 
+def _is_number(kind: Any) -> bool:
+    """Whether values of a type are numbers, or true and false, or all missing."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = ("boolean", "integer", "floating", "decimal", "null")
+    return any(getattr(pa.types, f"is_{test}")(kind) for test in tests)
+
+
 def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
     """Make doubles of a column; null is NaN."""
     import pyarrow as pa
@@ -45,12 +56,7 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
         kind = column.type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
-    elif not (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or pa.types.is_null(kind)
-    ):
+    elif not _is_number(kind):
         problem = f"{what} {name!a} must contain numbers. Got the type {kind}."
         remedy = Message("Leave it out with ", Argument("ignore", [name]), ".")
         raise FileError(path, problem, remedy=remedy if what == "feature" else "")
@@ -100,6 +106,14 @@ def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
             all_names = list(file.schema_arrow.names)
             roles = assign_roles(path, None, all_names, wanted)
             others = (roles.label, roles.qid, roles.item, roles.weight)
+            schema = file.schema_arrow
+            unusable = [
+                UnusableColumn(all_names[place], str(schema.field(place).type))
+                for place in roles.features
+                if not _is_number(schema.field(place).type)
+            ]
+            if len(unusable) > 1:
+                raise unusable_error(path, unusable)
             chosen = [*roles.features, *(place for place in others if place is not None)]
             table = file.read(columns=[all_names[place] for place in chosen])
     if table.num_rows == 0:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from crucial.data.dataset import Dataset
 from crucial.data.files import open_bytes
 from crucial.data.formats.svmlight import read_svmlight
-from crucial.data.formats.tables import read_table
+from crucial.data.formats.tables import EXCEL, JSON, read_table
 from crucial.data.words import BOM
 from crucial.errors import Argument, FileError, Message, ParameterError
 from crucial.parameters import check, one_of
@@ -18,7 +18,7 @@ from crucial.types import PathLike
 
 __all__ = ["find_format", "read_data"]
 
-_TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq")
+_TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".xls", *EXCEL, *JSON)
 _SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 _ROW = re.compile(rb"^[ \t]*[^\s#:,;]+(?:[ \t]+(?:qid|[0-9]+):[^\s]+)", re.MULTILINE)
 _LOOK = 1 << 16  # bytes of the start that are looked at
@@ -27,10 +27,11 @@ _LOOK = 1 << 16  # bytes of the start that are looked at
 def find_format(path: PathLike) -> Literal["svmlight", "table"]:
     """Find out what kind of file this is.
 
-    By its name (before ``.gz``): .csv, .tsv, .tab, .parquet and .pq are tables, .svm, .svmlight,
-    .libsvm and .letor are svmlight. Else by its start: ``PAR1`` is a table; the first line
-    that is neither empty nor comment is svmlight if it goes ``label qid:...`` or
-    ``label index:...``, and the head of a table if it has a comma, tab or semicolon.
+    By its name (before ``.gz``): .csv, .tsv, .tab, .parquet, .pq, .xlsx, .xlsm, .jsonl and .ndjson
+    are tables, .svm, .svmlight, .libsvm and .letor are svmlight. Else by its start: ``PAR1`` and
+    ``{`` begin a table; the first line that is neither empty nor comment is svmlight if it goes
+    ``label qid:...`` or ``label index:...``, and the head of a table if it has a comma, tab or
+    semicolon.
 
     Raises
     ------
@@ -44,7 +45,7 @@ def find_format(path: PathLike) -> Literal["svmlight", "table"]:
         return "svmlight"
     with open_bytes(path) as source:
         start = source.read(_LOOK).removeprefix(BOM)
-    if start.startswith(b"PAR1"):
+    if start.startswith(b"PAR1") or start.lstrip().startswith(b"{"):
         return "table"
     lines = (
         line for line in start.split(b"\n") if line.strip() and not line.strip().startswith(b"#")

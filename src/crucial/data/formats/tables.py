@@ -1,27 +1,32 @@
-"""Tables with named columns: CSV and TSV (plain or gzip), and parquet."""
+"""Tables with named columns: CSV, TSV and JSON lines (plain or gzip), parquet and Excel."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import atomic_write, open_bytes
-from crucial.data.formats.cells import cell_line, separator_of
+from crucial.data.formats.cell_format import LATIN, CellFormat
+from crucial.data.formats.cells import EncodingError, cell_line, separator_of
 from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.csv_lines import read_csv
-from crucial.data.words import as_objects
+from crucial.data.words import BOM, as_objects
 from crucial.errors import DataError, FileError
 from crucial.parameters import refuse
 from crucial.types import PathLike
 
-__all__ = ["read_table", "write_table"]
+__all__ = ["EXCEL", "JSON", "read_table", "write_table"]
 
+EXCEL = (".xlsx", ".xlsm")
+JSON = (".jsonl", ".ndjson", ".jsonlines")
 _PARQUET = (".parquet", ".pq")
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
 def read_table(
@@ -33,15 +38,30 @@ def read_table(
     weight: str | None = None,
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    header: bool = True,
     sep: str | None = None,
+    decimal: str | None = None,
+    missing: Sequence[str] = (),
+    encoding: str | None = None,
+    sheet: str | None = None,
+    needs_label: bool = False,
     n_jobs: int | None = None,
 ) -> Dataset:
     """Read a table whose columns have names.
 
-    CSV and TSV: UTF-8, the first line names the columns, cells may be quoted with ``"``,
-    spaces around a cell are dropped. An empty cell, ``NA``, ``nan`` or ``null`` is a
-    missing value; ``true`` and ``false`` are 1 and 0. Parquet is recognised by its content
-    and needs ``pip install crucial[parquet]``.
+    ===============  ======================================================================
+    file             recognised by
+    ===============  ======================================================================
+    parquet          its content; needs ``pip install crucial[parquet]``
+    Excel            a name that ends in ``.xlsx`` or ``.xlsm``; needs
+                     ``pip install crucial[excel]``
+    JSON lines       a ``{`` at its start: one object per line, whose keys name the columns
+    CSV and TSV      all else: the first line names the columns, cells may be quoted with
+                     ``"``, spaces around a cell are dropped
+    ===============  ======================================================================
+
+    An empty cell, ``NA``, ``N/A``, ``?``, ``nan`` or ``null`` is a missing value; ``true`` and
+    ``false`` are 1 and 0. The columns that cannot be features are all named in one error.
 
     Parameters
     ----------
@@ -55,10 +75,25 @@ def read_table(
         Names of the feature columns, in the order wanted; by default all that are left.
     ignore : sequence of str
         Columns to leave out.
+    header : bool
+        Whether the first line, or row of a sheet, names the columns. If not, columns are named
+        by their numbers, from 1: ``label="1"``.
     sep : str, optional
-        One character between cells. By default a tab if the name ends in ``.tsv`` or ``.tab``
-        (before ``.gz``); else whichever of comma, tab and semicolon is most frequent in
-        the first line.
+        Of CSV: one character between cells. By default a tab if the name ends in ``.tsv`` or
+        ``.tab`` (before ``.gz``); else whichever of comma, tab and semicolon is most frequent
+        in the first line.
+    decimal : {".", ","}, optional
+        The decimal sign. By default a comma if numbers of the first 1,000 rows have one and
+        none has a point; the notes say so.
+    missing : sequence of str
+        Further cells that are missing values, such as ``-`` or ``-999``.
+    encoding : str, optional
+        Of CSV. By default UTF-8, and Latin-1 (Windows-1252) where the file is not UTF-8; the
+        notes say so.
+    sheet : str, optional
+        Of Excel: the sheet to read; the first by default.
+    needs_label : bool
+        Whether to refuse a table without a column ``label``, before its rows are read.
     n_jobs : int, optional
         Threads for text files above 1 MiB; all cores by default.
 
@@ -86,25 +121,63 @@ def read_table(
     >>> data.y.tolist(), data.qid.tolist(), data.feature_names
     ([2.0, 0.0], ['q1', 'q1'], ['bm25', 'clicks'])
     """
-    _check_sep("read_table", sep)
-    for name, value in (("features", features), ("ignore", ignore)):
+    form = CellFormat(header, sep, decimal, frozenset(missing), encoding or "utf-8")
+    form.check("read_table")
+    for name, value in (("features", features), ("ignore", ignore), ("missing", missing)):
         if isinstance(value, str):
-            raise refuse("read_table", name, "a list of column names", value)
-    roles = RoleNames(label, qid, item, weight, features, ignore)
+            what = "cells" if name == "missing" else "column names"
+            raise refuse("read_table", name, f"a list of {what}", value)
+    roles = RoleNames(label, qid, item, weight, features, ignore, needs_label)
+    kind = _kind(path)
+    if sheet is not None and kind != "excel":
+        raise refuse("read_table", "sheet", f"None, for {os.fspath(path)} is no Excel file", sheet)
+    if kind == "parquet":
+        from crucial.data.formats.parquet import read_parquet
+
+        return read_parquet(path, roles)
+    if kind == "excel":
+        from crucial.data.formats.excel import read_excel
+
+        return read_excel(path, sheet, form, roles)
+    if kind == "json":
+        from crucial.data.formats.json_lines import read_json_lines
+
+        return read_json_lines(path, form, roles)
+    return _read_text(path, form, roles, n_jobs, fall_back=encoding is None)
+
+
+def _kind(path: PathLike) -> Literal["parquet", "excel", "json", "text"]:
+    """Find out what kind of table a file is."""
+    name = os.fspath(path).lower()
+    if name.endswith(EXCEL):
+        return "excel"
     with open_bytes(path) as source:
-        if source.peek(4) != b"PAR1":
-            if os.fspath(path).lower().endswith(_PARQUET):
-                raise FileError(path, "this is not a parquet file: it does not begin with PAR1.")
-            return read_csv(source, sep, roles, n_jobs)
-    from crucial.data.formats.parquet import read_parquet
+        start = source.peek(64).removeprefix(BOM).lstrip()
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if name.endswith(_PARQUET):
+        raise FileError(path, "this is not a parquet file: it does not begin with PAR1.")
+    if start.startswith(_OLD_EXCEL):
+        raise FileError(path, "this is an old Excel file (.xls); save it as .xlsx or CSV.")
+    if name.removesuffix(".gz").endswith(JSON) or start.startswith(b"{"):
+        return "json"
+    return "text"
 
-    return read_parquet(path, roles)
 
-
-def _check_sep(owner: str, sep: str | None) -> None:
-    if sep is not None and (len(sep) != 1 or sep in '"\r\n\0' or not sep.isascii()):
-        rule = "one ASCII character other than a quote or line end, or None"
-        raise refuse(owner, "sep", rule, sep)
+def _read_text(
+    path: PathLike, form: CellFormat, roles: RoleNames, n_jobs: int | None, fall_back: bool
+) -> Dataset:
+    """Read CSV, as Latin-1 if it is not UTF-8 and may be another encoding."""
+    try:
+        with open_bytes(path) as source:
+            return read_csv(source, form, roles, n_jobs)
+    except EncodingError:
+        if not (fall_back and os.path.isfile(path)):
+            raise
+    with open_bytes(path) as source:
+        data = read_csv(source, replace(form, encoding=LATIN), roles, n_jobs)
+    data.notes.append("the text is not UTF-8 and was read as Latin-1 (Windows-1252)")
+    return data
 
 
 def _columns(data: Dataset) -> dict[str, NDArray[Any]]:
@@ -143,7 +216,7 @@ def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> Non
         By default a tab if the name ends in ``.tsv`` or ``.tab`` (before ``.gz``), else a
         comma.
     """
-    _check_sep("write_table", sep)
+    CellFormat(sep=sep).check("write_table")
     columns = _columns(data)
     name = os.fspath(path).lower().removesuffix(".gz")
     if name.endswith(_PARQUET):

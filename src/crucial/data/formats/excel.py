@@ -1,0 +1,99 @@
+"""Sheets of Excel files, through openpyxl."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from crucial.data.dataset import Dataset
+from crucial.data.formats.cell_format import CellFormat
+from crucial.data.formats.cells import missing_column
+from crucial.data.formats.columns import RoleNames
+from crucial.data.formats.record_tables import read_records
+from crucial.data.formats.table_rows import Record
+from crucial.data.formats.text_tables import NO_ROW
+from crucial.data.words import shown
+from crucial.errors import Argument, FileError, Message
+from crucial.types import PathLike
+
+__all__ = ["read_excel"]
+
+
+def read_excel(path: PathLike, sheet: str | None, form: CellFormat, wanted: RoleNames) -> Dataset:
+    """Read a table from a sheet: the values that formulas had when it was saved.
+
+    Empty rows and the empty columns around the table are left out.
+    """
+    rows, note = _rows(path, sheet)
+    if not rows:
+        raise FileError(path, "the sheet is empty.")
+    used = [column for column in range(len(rows[0][1])) if any(row[column] for _, row in rows)]
+    records: Iterator[Record] = ((line, [row[column] for column in used]) for line, row in rows)
+    line: int | None = None
+    if form.header:
+        line, names = next(records)
+        if len(rows) == 1:
+            raise FileError(path, NO_ROW)
+    else:
+        names = [str(number) for number in range(1, len(used) + 1)]
+    data = read_records(path, line, names, records, form, wanted)
+    data.notes += [note] if note else []
+    return data
+
+
+def _rows(path: PathLike, sheet: str | None) -> tuple[list[Record], str]:
+    """Return the rows that are not empty, all of one width, and a note on other sheets."""
+    try:
+        import openpyxl
+        from openpyxl.utils.exceptions import InvalidFileException
+    except ImportError as error:
+        raise FileError(path, "Excel needs openpyxl: pip install crucial[excel].") from error
+    try:
+        book: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(path, f"cannot be read: {reason[:1].lower()}{reason[1:]}.") from error
+    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
+        problem = "this is not an Excel file of the kind .xlsx; save it as such, or as CSV."
+        raise FileError(path, problem) from error
+    try:
+        names: list[str] = [one.title for one in book.worksheets]
+        if sheet is not None and sheet not in names:
+            raise missing_column(path, None, names, sheet, "sheet")
+        chosen = book.worksheets[0 if sheet is None else names.index(sheet)]
+        chosen.reset_dimensions()  # (some programs write wrong ones)
+        rows = [
+            (line, [_cell(value) for value in values])
+            for line, values in enumerate(chosen.iter_rows(values_only=True), 1)
+        ]
+    finally:
+        book.close()
+    filled = [(line, cells) for line, cells in rows if any(cells)]
+    width = max((len(cells) for _, cells in filled), default=0)
+    for _, cells in filled:
+        cells += [""] * (width - len(cells))
+    return filled, _other_sheets(names, chosen.title) if sheet is None else ""
+
+
+def _other_sheets(names: Sequence[str], chosen: str) -> str:
+    if len(names) == 1:
+        return ""
+    others = ", ".join(shown(name) for name in names if name != chosen)
+    return Message(
+        f"the sheet {shown(chosen)} was read, not {others} (", Argument("sheet"), " chooses)"
+    )
+
+
+def _cell(value: object) -> str:
+    """Return a value as the text of a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return repr(value.total_seconds())
+    return str(value).strip()

@@ -1,0 +1,57 @@
+"""JSON lines: one object per line, whose keys name the columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from crucial.data.dataset import Dataset
+from crucial.data.formats.cell_format import CellFormat
+from crucial.data.formats.cells import filled_lines
+from crucial.data.formats.columns import RoleNames
+from crucial.data.formats.record_tables import read_records
+from crucial.data.formats.table_rows import Record
+from crucial.data.words import shown
+from crucial.errors import FileError
+from crucial.parameters import refuse
+from crucial.types import PathLike
+
+__all__ = ["read_json_lines"]
+
+
+def _objects(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the number and the object of every line that is not blank."""
+    for number, raw in filled_lines(path):
+        try:
+            found = json.loads(raw)
+        except (ValueError, RecursionError) as error:
+            reason = str(error).split(":", maxsplit=1)[0]
+            problem = f"every line must be one JSON object ({reason}). Got {shown(raw.strip())}."
+            raise FileError(path, problem, number) from error
+        if not isinstance(found, dict):
+            problem = f"every line must be one JSON object. Got {shown(raw.strip())}."
+            raise FileError(path, problem, number)
+        yield number, found
+
+
+def _cell(value: object) -> str:
+    """Return a value as the text of a cell; lists and objects as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
+
+
+def read_json_lines(path: PathLike, form: CellFormat, wanted: RoleNames) -> Dataset:
+    """Read a table from JSON lines; a key that an object lacks is a missing value."""
+    if not form.header:
+        raise refuse("read_table", "header", "True for JSON lines: keys name the columns", False)
+    rows = list(_objects(path))
+    names = list(dict.fromkeys(key for _, row in rows for key in row))
+    if not names:
+        raise FileError(path, "there is no row with a key in this file.")
+    records: Iterator[Record] = (
+        (number, [_cell(row.get(name)) for name in names]) for number, row in rows
+    )
+    return read_records(path, None, names, records, form, wanted)

@@ -1,0 +1,245 @@
+"""Tables as other programs write them."""
+
+from __future__ import annotations
+
+import builtins
+import datetime
+import gzip
+
+import numpy as np
+import pytest
+
+from crucial.data.formats.reading import find_format, read_data
+from crucial.data.formats.tables import read_table
+from crucial.errors import FileError, ParameterError
+from crucial.kernels import sizes
+
+nan = np.nan
+
+
+@pytest.fixture(params=["plain", pytest.param("compiled", marks=pytest.mark.kernels)])
+def read(request, tmp_path, monkeypatch):
+    """Write text to a file and read it, through both parsers."""
+    if request.param == "compiled":
+        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
+
+    def read_text(text, name="x.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return read_table(path, **options)
+
+    return read_text
+
+
+class TestDecimalComma:
+    def test_found_and_noted(self, read):
+        data = read("label;qid;a;b\n0,5;x,y;-1,5;2\n1;x.z;,25;1e-1\n")
+        np.testing.assert_array_equal(data.X, [[-1.5, 2], [0.25, 0.1]])
+        assert data.y.tolist() == [0.5, 1]
+        assert data.qid.tolist() == ["x,y", "x.z"]
+        assert data.notes == ["numbers have a decimal comma"]
+
+    def test_a_point_beside_it_is_refused(self, read):
+        with pytest.raises(FileError, match=r"line 3, column 2: feature 'a' .* Got '1,5'"):
+            read("label;a\n0;1.5\n1;1,5\n")
+        with pytest.raises(FileError, match=r"line 3, column 2: feature 'a' .* Got '1\.234,5'"):
+            read("label;a\n0;1,5\n1;1.234,5\n")
+        with pytest.raises(FileError, match=r"line 2, column 2: feature 'a' .* Got '1\.5'"):
+            read("label;a\n0;1.5\n", decimal=",")
+
+    def test_thousands_between_commas_are_refused(self, read):
+        with pytest.raises(FileError, match=r"line 2, column 2: feature 'a' .* Got '1,234'"):
+            read('label,a\n0,"1,234"\n')
+        assert read('label,a\n0,"1,234"\n', decimal=",").X.tolist() == [[1.234]]
+
+    def test_bad_values(self, read):
+        with pytest.raises(ParameterError, match="'decimal' parameter of read_table"):
+            read("label;a\n0;1\n", decimal=";")
+
+
+def test_words_for_missing_values(read):
+    X = read("a,b\n?,N/A\n-,-9\n1,2\n", missing=["-", "-9"]).X
+    np.testing.assert_array_equal(X, [[nan, nan], [nan, nan], [1, 2]])
+    np.testing.assert_array_equal(
+        read("a,b\n1,-9.0\n-9,2\n", missing=["-9"]).X, [[1, nan], [nan, 2]]
+    )
+    with pytest.raises(ParameterError, match="'missing' parameter of read_table must be a list"):
+        read("a\n1\n", missing="-")
+
+
+class TestEncodings:
+    TEXT = "qid,label,größe\nMünchen,1,2\nK€ln,0,3\n"
+
+    def test_latin_1_is_found_and_noted(self, read):
+        data = read(self.TEXT.encode("cp1252"))
+        assert data.feature_names == ["größe"]
+        assert data.qid.tolist() == ["München", "K€ln"]
+        assert data.notes == ["the text is not UTF-8 and was read as Latin-1 (Windows-1252)"]
+
+    def test_bytes_that_windows_does_not_have(self, read):
+        assert read(b"qid,label,a\n\x81\xe9,1,2\n").qid.tolist() == ["\x81é"]
+
+    def test_an_encoding_that_was_passed_is_used(self, read):
+        assert read(self.TEXT.encode("iso8859-15"), encoding="iso8859-15").qid[1] == "K€ln"
+        with pytest.raises(FileError, match="line 1: this is not UTF-8 text"):
+            read(self.TEXT.encode("cp1252"), encoding="utf-8")
+        for name in ("utf-16", "nonsense"):
+            with pytest.raises(ParameterError, match=r"'encoding' parameter .* contains ASCII"):
+                read(self.TEXT, encoding=name)
+
+
+class TestWithoutHeader:
+    def test_columns_are_known_by_number(self, read):
+        data = read("2,q1,0.5\n0,q1,1.5\n", header=False, label="1", qid="2")
+        assert (data.feature_names, data.X.tolist()) == (["3"], [[0.5], [1.5]])
+        assert (data.y.tolist(), data.qid.tolist()) == ([2, 0], ["q1", "q1"])
+        with pytest.raises(FileError, match=r"there is no column '4' \(label\); columns: '1', '2'"):
+            read("2,1,3\n", header=False, label="4")
+
+    def test_a_line_of_numbers_names_the_remedy(self, read):
+        with pytest.raises(FileError, match=r"has only numbers\. .* with header=False"):
+            read("2,1,0.5\n0,1,1.5\n")
+
+    def test_errors_name_the_right_line(self, read):
+        with pytest.raises(FileError, match="line 2, column 2: feature '2'"):
+            read("1,2\n1,x\n", header=False, label="1")
+
+
+class TestUnusableColumns:
+    TEXT = "label,a,url,b,note\n1,2,u.org,3,x\n0,3,v.org,z,7\n"
+
+    def test_all_in_one_error(self, read):
+        with pytest.raises(FileError) as caught:
+            read(self.TEXT)
+        assert str(caught.value).endswith(
+            "x.csv: 3 columns cannot be features: 'url' (line 2: 'u.org'), 'b' (line 3: 'z'), "
+            "'note' (line 2: 'x'). Leave them out with ignore=['url', 'b', 'note']; one of them "
+            "may be the item, with item='url'."
+        )
+
+    def test_many(self, read):
+        text = ",".join(f"c{i}" for i in range(40)) + "\n" + ",".join("x" for _ in range(40)) + "\n"
+        with pytest.raises(FileError, match=r"40 columns cannot .* 'c11' \(line 2: 'x'\) and 28 m"):
+            read(text)
+
+    def test_parquet(self, tmp_path):
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"a": ["x"], "b": [1], "c": [[2]]}), tmp_path / "x")
+        with pytest.raises(
+            FileError, match=r"2 columns .*: 'a' \(\w+\), 'c' \(list<.*=\['a', 'c'\]"
+        ):
+            read_table(tmp_path / "x")
+
+    def test_labels_come_first(self, read):
+        with pytest.raises(FileError, match=r"no column 'label'; columns: 'a', 'grade'.*='grade'"):
+            read("a,grade,url\n1,2,u.org\n", needs_label=True)
+
+
+class TestJsonLines:
+    LINES = (
+        b'{"qid": "q1", "label": 2, "a": 0.5, "hot": true}\n\n'
+        b'{"label": 0, "qid": "q1", "a": null, "b": "1.5"}\n'
+    )
+
+    @pytest.mark.parametrize("name", ["x.jsonl", "x.ndjson", "x.txt", "x.jsonl.gz"])
+    def test_keys_are_columns(self, tmp_path, name):
+        packed = gzip.compress(self.LINES, mtime=0) if name.endswith("gz") else self.LINES
+        (tmp_path / name).write_bytes(packed)
+        assert find_format(tmp_path / name) == "table"
+        data = read_data(tmp_path / name)
+        assert data.feature_names == ["a", "hot", "b"]
+        np.testing.assert_array_equal(data.X, [[0.5, 1, nan], [nan, nan, 1.5]])
+        assert (data.y.tolist(), data.qid.tolist()) == ([2, 0], ["q1", "q1"])
+
+    @pytest.mark.parametrize(
+        ("text", "match"),
+        [
+            (b'{"a": 1}\n{"a": \n', "line 2: every line must be one JSON object"),
+            (b'{"a": 1}\n[1]\n', r"line 2: every line must be one JSON object. Got '\[1\]'"),
+            (b'{"label": 1, "a": [1]}\n', r"line 1, column 2: feature 'a' .* Got '\[1\]'"),
+            (b'{"label": 1, "a": 1e999}\n', "line 1, column 2: feature 'a' .* Got 'Infinity'"),
+            (b"{}\n", "there is no row with a key"),
+            (b'{"label": 1, "a": 1}{"label": 1, "a": 2}\n', "line 1: every line must be one JSON"),
+        ],
+    )
+    def test_bad(self, tmp_path, text, match):
+        (tmp_path / "x.jsonl").write_bytes(text)
+        with pytest.raises(FileError, match=match):
+            read_table(tmp_path / "x.jsonl")
+
+    def test_a_header_is_never_missing(self, tmp_path):
+        (tmp_path / "x.jsonl").write_bytes(self.LINES)
+        with pytest.raises(ParameterError, match="'header' parameter of read_table must be True"):
+            read_table(tmp_path / "x.jsonl", header=False)
+
+
+class TestExcel:
+    openpyxl = pytest.importorskip("openpyxl")
+
+    def write(self, path, rows, more=()):
+        book = self.openpyxl.Workbook()
+        book.active.title = "first"
+        for row in rows:
+            book.active.append(row)
+        for title in more:
+            book.create_sheet(title).append(["label", "z"])
+            book[title].append([1, 7])
+        book.save(path)
+        return path
+
+    def test_a_sheet(self, tmp_path):
+        rows = [[], [None, "label", "qid", "a", "b"], [None, 2, "x", 0.5, True], [],
+                [None, 0, "x", None, " 1.5"]]  # fmt: skip
+        path = self.write(tmp_path / "x.xlsx", rows)
+        assert find_format(path) == "table"
+        data = read_data(path)
+        np.testing.assert_array_equal(data.X, [[0.5, 1], [nan, 1.5]])
+        assert data.feature_names == ["a", "b"]
+        assert data.y.tolist() == [2, 0]
+
+    def test_other_sheets(self, tmp_path):
+        path = self.write(tmp_path / "x.xlsx", [["label", "a"], [1, 2]], ["second"])
+        data = read_table(path, qid=None)
+        assert data.notes == ["the sheet 'first' was read, not 'second' (sheet chooses)"]
+        assert read_table(path, sheet="second").feature_names == ["z"]
+        with pytest.raises(FileError, match=r"no column 'sec' \(sheet\)|no sheet 'sec'"):
+            read_table(path, sheet="sec")
+
+    def test_without_header(self, tmp_path):
+        path = self.write(tmp_path / "x.xlsx", [[1, 2], [0, 3]])
+        assert read_table(path, header=False, label="1").X.tolist() == [[2], [3]]
+
+    def test_bad(self, tmp_path):
+        rows = [["label", "a", "b"], [1, "x", datetime.datetime(2020, 1, 2)]]
+        with pytest.raises(FileError, match=r"2 columns cannot be features: 'a' \(line 2: 'x'\)"):
+            read_table(self.write(tmp_path / "x.xlsx", rows))
+        with pytest.raises(FileError, match="the sheet is empty"):
+            read_table(self.write(tmp_path / "x.xlsx", []))
+        with pytest.raises(FileError, match="there is no row below the names"):
+            read_table(self.write(tmp_path / "x.xlsx", [["label", "a"]]))
+        (tmp_path / "x.xlsx").write_bytes(b"label,a\n1,2\n")
+        with pytest.raises(FileError, match=r"not an Excel file of the kind \.xlsx"):
+            read_table(tmp_path / "x.xlsx")
+        with pytest.raises(FileError, match="cannot be read: no such file"):
+            read_table(tmp_path / "y.xlsx")
+        (tmp_path / "x.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+        with pytest.raises(FileError, match=r"old Excel file \(\.xls\); save it as"):
+            read_data(tmp_path / "x.xls")
+        (tmp_path / "x.csv").write_bytes(b"label,a\n1,2\n")
+        with pytest.raises(ParameterError, match=r"'sheet' parameter .* no Excel file"):
+            read_table(tmp_path / "x.csv", sheet="a")
+
+    def test_without_openpyxl_it_says_what_to_install(self, tmp_path, monkeypatch):
+        path = self.write(tmp_path / "x.xlsx", [["label", "a"], [1, 2]])
+        real = builtins.__import__
+
+        def fake(name, *rest):
+            if name.startswith("openpyxl"):
+                raise ImportError(name)
+            return real(name, *rest)
+
+        monkeypatch.setattr(builtins, "__import__", fake)
+        with pytest.raises(FileError, match=r"pip install crucial\[excel\]"):
+            read_table(path)
