@@ -117,9 +117,19 @@ class Watch:
         values = {name: function(scores) for name, function, _ in self._measures}
         name, _, more = self._measures[0]
         value = values[name] if more else -values[name]
-        if value > self._best:  # the first of equal rounds stays
+        if value > self._best and self._may_be_best():  # the first of equal rounds stays
             self._best, self.best_round = value, self._seen
         return values
+
+    def _may_be_best(self) -> bool:
+        """Return whether the ensemble may end with the current round."""
+        return True
+
+    @property
+    def deciding(self) -> tuple[str, bool]:
+        """The measure that decides which round is best, and whether more of it is better."""
+        name, _, more = self._measures[0]
+        return name, more
 
     @property
     def done(self) -> bool:

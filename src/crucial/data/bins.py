@@ -121,6 +121,24 @@ class Bins:
         bins._fill(instances, rows, bins.codes, threads)
         return bins
 
+    def taken(self, places: NDArray[np.integer]) -> Bins:
+        """Return the codes of some of the rows, under the same thresholds.
+
+        Examples
+        --------
+        >>> bins = Bins.build(Instances.from_input([[3.0], [1.0], [np.nan]]), np.arange(3))
+        >>> bins.taken(np.array([1, 0])).codes[:, :2].tolist()
+        [[0, 1]]
+        """
+        codes = np.zeros((len(self.features), -(-len(places) // 8) * 8), self.codes.dtype)
+        for own, part in zip(self.codes, codes, strict=True):
+            part[: len(places)] = own[places]
+        missing = [
+            bool((part[: len(places)] == n).any())
+            for part, n in zip(codes, self.n_bins, strict=True)
+        ]
+        return replace(self, codes=codes, has_missing=np.array(missing, bool), n_rows=len(places))
+
     def recode(self, instances: Instances, rows: NDArray[np.integer], threads: int = 1) -> Codes:
         """Return the codes of other rows under the same thresholds."""
         codes = np.zeros((len(self.features), -(-len(rows) // 8) * 8), self.codes.dtype)

@@ -103,6 +103,7 @@ class AdaBoostRanker(Stumps, BoostedRanker):
     balance: str = fixed(default="pairs")
     gain: None = fixed(default=None)
     contradictions: str = fixed(default="keep")
+    n_bags: int = fixed(default=1)
 
     def _needs_two_labels(self) -> bool:
         return True

@@ -16,11 +16,9 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.base import RankingInput
 from crucial.estimators.classifier import ClassSums, make_classifier
-from crucial.estimators.eval_set import EarlyStopping, EvalSet
-from crucial.estimators.judged import Judged
-from crucial.estimators.rounds import EvaluatedRanker
-from crucial.estimators.shared import RandomState, Seeded, Verbose
-from crucial.estimators.warm_start import WarmStart
+from crucial.estimators.eval_set import EvalSet
+from crucial.estimators.resampling import Resampled
+from crucial.estimators.shared import RandomState
 from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import QueryWeight, check_labels_of_weights
@@ -48,14 +46,7 @@ Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
 
 
 @with_parameters
-class BoostedRanker(
-    Judged[AdditiveRanker],
-    EarlyStopping,
-    Seeded,
-    WarmStart,
-    Verbose,
-    EvaluatedRanker[AdditiveRanker],
-):
+class BoostedRanker(Resampled):
     """Base of the boosting estimators: a subclass names its parts in `_parts`.
 
     Attributes
@@ -64,6 +55,8 @@ class BoostedRanker(
         What predict uses: the best rounds, if an eval set decided which.
     ensemble_ : AdditiveRanker
         All rounds.
+    fold_curves_ : FoldCurves
+        With ``validation_folds``: the measure on every fold after every round.
     """
 
     #: The risk that the product of all Z bounds, "R1" or "R2"; None for a loss that bounds
@@ -109,7 +102,8 @@ class BoostedRanker(
         flag, "Record R1 and R2 on the training pairs in the trace, every round.", default=False
     )
     random_state: RandomState = parameter(
-        text="Seeds subsample, random thresholds and validation_fraction.", default=0
+        text="Seeds subsample, n_bags, random thresholds, validation_fraction and validation_folds.",
+        default=0,
     )
 
     def _parts(self, feedback: Feedback) -> Algorithm:
@@ -212,7 +206,13 @@ class BoostedRanker(
         explicit: PairFeedback | None = None,
     ) -> Self:
         """Make the feedback, run the loop and keep what it made."""
+        self._check_resampling(data, eval_set is not None, explicit is not None)
+        vars(self).pop("fold_curves_", None)
         seed = self._seed()
+        if self.n_bags > 1:
+            return self._fit_bags(data, query_weight, eval_set, eval_qid, seed)
+        if self.validation_folds is not None:
+            return self._fit_folds(data, query_weight, seed)
         watch, weight = self._stopping(data, eval_set, eval_qid, seed)
         feedback = self._feedback(data, weight, query_weight, explicit)
         instances, groups, with_qid = data.instances, data.groups, data.with_qid
@@ -222,7 +222,9 @@ class BoostedRanker(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
         )
         with show_rounds(self.n_estimators, bool(self.verbose)) as progress:
-            ensemble = self._boost(training, feedback, watch, seed, progress, earlier)
+            ensemble = self._boost(
+                training, feedback, watch, seed, self.n_estimators, progress, earlier
+            )
         self._set_fitted(ensemble, instances, feedback, watch, with_qid)
         return self
 
@@ -232,6 +234,7 @@ class BoostedRanker(
         feedback: Feedback,
         watch: Watch | None,
         seed: int,
+        rounds: int,
         progress: Progress | None,
         earlier: Sequence[Round],
     ) -> Ensemble:
@@ -240,7 +243,7 @@ class BoostedRanker(
             training,
             feedback,
             *self._parts(feedback),
-            rounds=self.n_estimators,
+            rounds=rounds,
             constraints=self._constraints(training.instances),
             subsample=self.subsample,
             seed=seed,
@@ -269,7 +272,7 @@ class BoostedRanker(
             ensemble.rankers,
             ensemble.weights,
             instances.names,
-            self._set_trace(trace, best, {}, feedback, with_qid, bound),
+            self._set_trace(trace, best, self._figures(), feedback, with_qid, bound),
         )
         self._set_ensemble(model, best, with_qid)
         self._after_fit(ensemble, instances)

@@ -120,6 +120,7 @@ class ComponentwiseBoost(BoostedRanker):
     contradictions: str = fixed(default="keep")
     on_perfect: str = fixed(default="smooth")
     subsample: float = fixed(default=1.0)
+    n_bags: int = fixed(default=1)
 
     def _needs_two_labels(self) -> bool:
         return self.loss == "binomial"
@@ -130,11 +131,12 @@ class ComponentwiseBoost(BoostedRanker):
                 "ComponentwiseBoost: aicc is a criterion of least squares, for loss='l2'. Use "
                 "early_stopping_rounds for other losses."
             )
-        if self.aicc and self.early_stopping_rounds is not None:
-            raise ParameterError(
-                "ComponentwiseBoost: aicc and early_stopping_rounds both choose the number of "
-                "rounds; set one of them."
-            )
+        for name in ("early_stopping_rounds", "validation_folds"):
+            if self.aicc and getattr(self, name) is not None:
+                raise ParameterError(
+                    f"ComponentwiseBoost: aicc and {name} both choose the number of rounds; set "
+                    "one of them."
+                )
 
     def _label_feedback(
         self, data: RankingInput, weight: Floats | None, query_weight: QueryWeight | None
@@ -150,6 +152,7 @@ class ComponentwiseBoost(BoostedRanker):
         feedback: Feedback,
         watch: Watch | None,
         seed: int,
+        rounds: int,
         progress: Progress | None,
         earlier: Sequence[Round],
     ) -> Ensemble:
@@ -167,7 +170,7 @@ class ComponentwiseBoost(BoostedRanker):
                 feedback,
                 rows.labels,
                 means,
-                rounds=self.n_estimators,
+                rounds=rounds,
                 rate=self.learning_rate,
                 watch=watch,
                 record_risks=self.record_risks,
@@ -184,7 +187,7 @@ class ComponentwiseBoost(BoostedRanker):
             objective,
             LineLearner(means, self.selection if self.loss in _OF_PAIRS else "squares"),
             FixedStep(),
-            rounds=self.n_estimators,
+            rounds=rounds,
             constraints=Constraints(rate=self.learning_rate),
             watch=watch,
             record_risks=self.record_risks,

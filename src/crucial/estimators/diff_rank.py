@@ -94,10 +94,13 @@ class DiffRank(Intervals, BoostedRanker):
         "distance, a tie counted half.",
         default=False,
     )
-    random_state: RandomState = parameter(text="Seeds validation_fraction.", default=0)
+    random_state: RandomState = parameter(
+        text="Seeds validation_fraction and validation_folds.", default=0
+    )
     gain: None = fixed(default=None)
     subsample: float = fixed(default=1.0)
     contradictions: str = fixed(default="keep")
+    n_bags: int = fixed(default=1)
     warm_start: bool = fixed(default=False)
 
     if TYPE_CHECKING:

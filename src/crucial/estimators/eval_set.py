@@ -19,7 +19,7 @@ from crucial.measures.names import Measures, get_measures
 from crucial.parameters import anything, at_least, between, none_or, parameter, with_parameters
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
-__all__ = ["EarlyStopping", "EvalRows", "EvalSet", "Evaluated"]
+__all__ = ["EarlyStopping", "EvalRows", "EvalSet", "Evaluated", "take_rows"]
 
 #: What ``eval_set`` takes: rows and labels, or a list with one such pair.
 EvalSet: TypeAlias = tuple[TableLike, VectorLike] | list[tuple[TableLike, VectorLike]]
@@ -125,15 +125,19 @@ class EarlyStopping(Evaluated):
             return self._watch(rows, patience), data.weight
         if patience is None:
             return None, data.weight
+        self._check_judge(data)
+        held = _held_out(data, self.validation_fraction, seed, self._eval_names[0])
+        weight = np.ones(data.instances.n_rows) if data.weight is None else data.weight.copy()
+        weight[held] = 0.0
+        return self._watch(take_rows(data, held), patience), weight
+
+    def _check_judge(self, data: RankingInput) -> None:
+        """Refuse to set rows of several judges aside."""
         if data.judge_weight is not None:
             raise DataError(
                 "early_stopping_rounds with several judges needs eval_set=(X, y): rows that are "
                 "set aside would have several labels each."
             )
-        held = _held_out(data, self.validation_fraction, seed, self._eval_names[0])
-        weight = np.ones(data.instances.n_rows) if data.weight is None else data.weight.copy()
-        weight[held] = 0.0
-        return self._watch(_take(data, held), patience), weight
 
 
 def _pair(eval_set: EvalSet, name: str, queries: str) -> tuple[TableLike, VectorLike]:
@@ -157,7 +161,7 @@ def _eval_groups(eval_qid: VectorLike | None, n_rows: int, name: str) -> Groups:
     return Groups.from_qid(eval_qid, n_rows, name)
 
 
-def _take(data: RankingInput, rows: Ints) -> EvalRows:
+def take_rows(data: RankingInput, rows: Ints) -> EvalRows:
     """Return some rows of the training set as an eval set."""
     table = data.instances.table
     part = table.tocsr()[rows] if data.instances.is_sparse else table[rows]

@@ -147,8 +147,8 @@ class GradientRanker(GradientTrees, BoostedRanker):
         default=None,
     )
     random_state: RandomState = parameter(
-        text="Seeds subsample, subsample_rows, max_features, validation_fraction and the noise of "
-        '"xendcg" and "yeti".',
+        text="Seeds subsample, subsample_rows, max_features, n_bags, validation_fraction, "
+        'validation_folds and the noise of "xendcg" and "yeti".',
         default=0,
     )
     on_perfect: str = fixed(default="smooth")

@@ -124,6 +124,7 @@ class LogitBoost(Stumps, BoostedRanker):
     balance: str = fixed(default="pairs")
     gain: None = fixed(default=None)
     contradictions: str = fixed(default="keep")
+    n_bags: int = fixed(default=1)
     on_perfect: str = fixed(default="smooth")
 
     def _needs_two_labels(self) -> bool:

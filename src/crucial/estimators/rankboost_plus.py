@@ -99,12 +99,13 @@ class RankBoostPlus(Stumps, BoostedRanker):
         text="Score of a weak ranker where its feature abstains (NaN).", default="learned"
     )
     random_state: RandomState = parameter(
-        text="Seeds max_pairs, the order in which a set becomes static, random thresholds and "
-        "validation_fraction.",
+        text="Seeds max_pairs, the order in which a set becomes static, random thresholds, "
+        "validation_fraction and validation_folds.",
         default=0,
     )
     # All pairs count in every round, and a run is not continued.
     subsample: float = fixed(default=1.0)
+    n_bags: int = fixed(default=1)
     warm_start: bool = fixed(default=False)
 
     def _boost(
@@ -113,6 +114,7 @@ class RankBoostPlus(Stumps, BoostedRanker):
         feedback: Feedback,
         watch: Watch | None,
         seed: int,
+        rounds: int,
         progress: Progress | None,
         earlier: Sequence[Round],
     ) -> Ensemble:
@@ -132,7 +134,7 @@ class RankBoostPlus(Stumps, BoostedRanker):
             training,
             feedback,
             rules,
-            rounds=self.n_estimators,
+            rounds=rounds,
             seed=seed,
             watch=watch,
             record_risks=self.record_risks,

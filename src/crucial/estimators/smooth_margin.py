@@ -73,10 +73,12 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
         kw_only=False,
     )
     random_state: RandomState = parameter(
-        text="Seeds random thresholds and validation_fraction.", default=0
+        text="Seeds random thresholds, validation_fraction and validation_folds.", default=0
     )
     positive_weights: str | None = fixed(default=None)
-    subsample: float = fixed(default=1.0)  # (G is about all pairs: on a draw of them it could fall)
+    # G is about all pairs: on a draw of them it could fall, and a mean of runs has another.
+    subsample: float = fixed(default=1.0)
+    n_bags: int = fixed(default=1)
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         learner = self._weak_learner(self.choice, self.step)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.dealing import deal
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.parameters import refuse
@@ -18,8 +19,6 @@ __all__ = [
     "ALWAYS_TRAIN",
     "Fold",
     "FoldName",
-    "deal",
-    "deal_at_random",
     "folds_by_number",
     "make_folds",
 ]
@@ -96,65 +95,6 @@ def make_folds(
     for fold in folds:
         _check_leak(fold, groups, has_qid)
     return folds
-
-
-def deal(
-    n_folds: int,
-    y: Floats,
-    groups: Groups,
-    has_qid: bool,
-    random: np.random.Generator,
-    parameter: str = "cv",
-) -> Ints:
-    """Return the fold of each row, from 0: whole queries, or without any the rows.
-
-    ``parameter`` is what the caller's number of folds is called, for errors.
-    """
-    needed = groups.n_groups if has_qid else len(y)
-    if n_folds > needed:
-        what = "queries, since none is divided" if has_qid else "rows"
-        remedy = f"Use {parameter}={needed} or less." if needed > 1 else ""
-        if has_qid and needed == 1:
-            remedy = "Leave qid out to divide the rows themselves."
-        problem = f"{parameter}={n_folds} folds need as many {what}. Got {needed}."
-        raise DataError(problem, remedy=remedy, parameter=parameter, value=n_folds)
-    if has_qid:
-        return _deal_queries(n_folds, y, groups, random)
-    return _deal_rows(n_folds, y, random)
-
-
-def deal_at_random(n_folds: int, count: int, random: np.random.Generator) -> Ints:
-    """Return the fold of each of ``count`` queries (or other things), whatever their labels are.
-
-    Examples
-    --------
-    >>> np.bincount(deal_at_random(3, 7, np.random.default_rng(0))).tolist()
-    [3, 2, 2]
-    """
-    return random.permutation(count) % n_folds
-
-
-def _deal_queries(n_folds: int, y: Floats, groups: Groups, random: np.random.Generator) -> Ints:
-    """Deal out whole queries, such that those with different labels are spread evenly."""
-    order = np.lexsort((random.random(groups.n_groups), groups.one_valued(y)))
-    fold = np.empty(groups.n_groups, np.int64)
-    fold[order] = np.arange(groups.n_groups) % n_folds
-    return fold[groups.codes]
-
-
-def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:
-    """Deal out single rows, such that each fold has its share of every label.
-
-    Rows are sorted by label and dealt out in that order, one to each fold per round, with a new
-    order of the folds in each round. This works for two labels and for real numbers alike.
-    """
-    rounds = -(-len(y) // n_folds)
-    dealt = np.concatenate([random.permutation(n_folds) for _ in range(rounds)])
-    # The first round is the short one: the lowest labels are rarely the rare ones.
-    dealt = dealt[len(dealt) - len(y) :]
-    fold = np.empty(len(y), np.int64)
-    fold[np.lexsort((random.random(len(y)), y))] = dealt
-    return fold
 
 
 def folds_by_number(numbers: NDArray[np.generic]) -> list[Fold]:

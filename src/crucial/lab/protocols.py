@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from crucial.data.dealing import deal
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError, about
-from crucial.lab.folds import deal
 from crucial.lab.tasks import Split, Task, TaskLike
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, between, check, lookup, refuse

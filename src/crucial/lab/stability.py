@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from crucial.data.dealing import deal
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
@@ -25,7 +26,6 @@ from crucial.inspection.results import (
     new_axes,
     shown,
 )
-from crucial.lab.folds import deal
 from crucial.lab.tasks import Table, as_table, take_rows
 from crucial.parameters import at_least, between, check, none_or, nonzero, refuse
 from crucial.progress import progress_bar

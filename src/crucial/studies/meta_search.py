@@ -24,10 +24,11 @@ import numpy as np
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.pool import Listing, Pool
+from crucial.data.dealing import deal_at_random
 from crucial.data.runs import Run
 from crucial.errors import DataError
 from crucial.estimators.rankboost import RankBoost
-from crucial.lab.folds import deal_at_random, folds_by_number
+from crucial.lab.folds import folds_by_number
 from crucial.parameters import at_least, check
 from crucial.studies.common import Write, new_parser, run_study, write
 from crucial.types import Bools, Floats

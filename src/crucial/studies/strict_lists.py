@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
+from crucial.data.dealing import deal_at_random
 from crucial.data.formats.reading import read_data
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, in_file
-from crucial.lab.folds import deal_at_random
 from crucial.lab.given_folds import FoldTask, read_folds
 from crucial.lab.tasks import Part, Parts, Split, Task
 from crucial.parameters import check, int_between, one_of

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.data.shared_bins import SharedBins
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output
@@ -95,6 +96,8 @@ class TrainingRows:
     groups : Groups
         The queries of all instances.
     threads : int
+    shared : SharedBins or None
+        Bins of more rows, of which these are some.
     """
 
     instances: Instances
@@ -102,6 +105,13 @@ class TrainingRows:
     weight: Floats | None
     groups: Groups
     threads: int
+    shared: SharedBins | None = None
+
+    def binned(self, max_bins: int | None, drawn_by: int | None = None) -> Bins:
+        """Return the features of the rows in bins; parameters as in `Bins.build`."""
+        if self.shared is not None:
+            return self.shared.of(self.rows, max_bins, drawn_by)
+        return Bins.build(self.instances, self.rows, self.weight, max_bins, self.threads, drawn_by)
 
     def scored(self, ranker: WeakRankerLike) -> Output:
         """Return the scores of a weak ranker on the training rows."""

@@ -52,9 +52,7 @@ class RegressionStumps(WeakLearner):
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
-        self.bins = Bins.build(
-            training.instances, training.rows, training.weight, self._max_bins, training.threads
-        )
+        self.bins = training.binned(self._max_bins)
         bins, self._grid = self.bins, StumpGrid(self.bins, self._default_rank)
         self._offered = self._grid.offered()
         # Candidates in the order of the tie rule: feature, threshold, side of abstentions.

@@ -58,8 +58,7 @@ class StumpLearner(WeakLearner):
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
-        rows = (training.instances, training.rows, training.weight)
-        self.bins = Bins.build(*rows, self.max_bins, training.threads, self.drawn_by)
+        self.bins = training.binned(self.max_bins, self.drawn_by)
         self._step, self._constraints = step, constraints
         self._grid = StumpGrid(self.bins, self.default_rank)
         signed = self.choice == "steepest_positive"

@@ -25,11 +25,28 @@ from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
 
-__all__ = ["Sampling", "TreeLearner"]
+__all__ = ["Sampling", "TreeLearner", "grid_unit", "scaled"]
 
 # The values of leaves are whole multiples of this share of the largest value of the first tree,
 # rounded to a power of two: sums of up to 2^16 such values are exact in float64, in any order.
 _GRID = 2.0**-36
+
+
+def grid_unit(values: Floats) -> float:
+    """Return the distance of two numbers of the grid, for a first tree of these values.
+
+    Examples
+    --------
+    >>> grid_unit(np.array([0.5, -3.0])) == 4.0 * 2.0**-36
+    True
+    """
+    return _GRID * 2.0 ** math.ceil(math.log2(np.abs(values).max()))
+
+
+def scaled(tree: Tree, factor: float, unit: float) -> Tree:
+    """Return a tree with its values multiplied by a factor and rounded to a grid."""
+    values = np.rint(factor * np.array(tree.values) / unit) * unit
+    return replaced(tree, values=tuple(values.tolist()))
 
 
 class _CurvedState(ScoreState, Protocol):
@@ -83,9 +100,7 @@ class TreeLearner(WeakLearner):
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
-        bins = self.bins = Bins.build(
-            training.instances, training.rows, training.weight, self.max_bins, training.threads
-        )
+        bins = self.bins = training.binned(self.max_bins)
         self._signs = np.zeros(len(bins.features), np.int64)
         if constraints.monotone is not None:
             self._signs = constraints.monotone[bins.features].astype(np.int64)
@@ -191,13 +206,10 @@ class TreeLearner(WeakLearner):
         """
         tree = candidate.ranker
         assert isinstance(tree, Tree)
-        scaled = alpha * np.array(tree.values)
         if self._unit == 0.0:
-            self._unit = _GRID * 2.0 ** math.ceil(math.log2(np.abs(scaled).max()))
-        values = np.rint(scaled / self._unit) * self._unit
-        folded = replaced(tree, values=tuple(values.tolist()))
+            self._unit = grid_unit(alpha * np.array(tree.values))
         output = np.rint(alpha * candidate.output / self._unit) * self._unit
-        return replace(candidate, ranker=folded, output=output), 1.0
+        return replace(candidate, ranker=scaled(tree, alpha, self._unit), output=output), 1.0
 
     def accept(self, candidate: Candidate, alpha: float) -> None:
         """Count the round, for the next draw."""
@@ -207,5 +219,5 @@ class TreeLearner(WeakLearner):
         """Return the candidate that a tree of an earlier call was."""
         assert isinstance(ranker, Tree)
         if self._unit == 0.0:
-            self._unit = _GRID * 2.0 ** math.ceil(math.log2(np.abs(ranker.values).max()))
+            self._unit = grid_unit(np.array(ranker.values))
         return Candidate(ranker, self._output(ranker), slope)

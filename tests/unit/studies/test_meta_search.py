@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from crucial import Qrels, RankBoost, Run
+from crucial.data.dealing import deal_at_random
 from crucial.errors import DataError
-from crucial.lab.folds import deal_at_random
 from crucial.studies.meta_search import CUTOFFS, compare_engines, main
 
 N_QUERIES, N_DOCS, DEPTH = 24, 45, 30

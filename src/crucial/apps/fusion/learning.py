@@ -16,8 +16,9 @@ from crucial.apps.fusion.methods import Fusion
 from crucial.apps.fusion.options import LearningOptions
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.ranker import FusionRanker
+from crucial.data.dealing import deal_at_random
 from crucial.errors import DataError
-from crucial.lab.folds import deal_at_random, folds_by_number
+from crucial.lab.folds import folds_by_number
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.types import Floats, Singles

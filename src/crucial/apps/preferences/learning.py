@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from crucial.data.dealing import deal_at_random
 from crucial.data.instances import Instances
 from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes
 from crucial.inspection.results import shown as padded
-from crucial.lab.folds import deal_at_random
 from crucial.parameters import at_least, check
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike
 

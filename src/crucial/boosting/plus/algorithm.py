@@ -25,7 +25,6 @@ from crucial.boosting.plus.weights import PairWeights
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
-from crucial.data.bins import Bins
 from crucial.feedback.base import Feedback, exp_or_inf, smoothing_of
 from crucial.kernels.plus import PlusSums
 from crucial.model.weak import WeakRankerLike
@@ -159,8 +158,7 @@ class _Run:
         if rules.columns:
             check_columns(training.instances, training.rows)
         self.pairs: PairList = list_pairs(feedback, rules.max_pairs, seed)
-        rows = (training.instances, training.rows, training.weight)
-        self.bins = Bins.build(*rows, rules.max_bins, training.threads, rules.drawn_by)
+        self.bins = training.binned(rules.max_bins, rules.drawn_by)
         kernels = PlusSums(self.pairs.start, self.pairs.low, rounds, training.threads)
         component = self.pairs.component
         self.candidates = Candidates(

@@ -29,7 +29,8 @@ _PARAMETERS = (
     "n_estimators", "n_intervals", "prec", "centre", "order", "cycles", "balance_control",
     "splitter", "splitter_depth", "max_depth", "min_rows", "max_features", "consensus", "pruning",
     "levels", "learning_rate", "choice", "step", "positive_weights", "default_rank", "balance",
-    "gain", "max_bins", "subsample", "early_stopping_rounds", "random_state",
+    "gain", "max_bins", "subsample", "n_bags", "early_stopping_rounds", "validation_folds",
+    "random_state",
 )  # fmt: skip
 
 
@@ -71,6 +72,7 @@ def _training(learned: Description, bound: Bound | None) -> Table:
     if isinstance(parameters, dict):
         parameters = {key: parameters[key] for key in _PARAMETERS if key in parameters}
     details = {"parameters": parameters, "eval set": training.get("eval")}
+    details["folds"] = training.get("folds")
     for label, values in {**details, "data": training.get("data")}.items():
         if isinstance(values, dict) and values:
             items = [f"{key}={_short(value)}" for key, value in values.items() if value is not None]
