@@ -102,7 +102,8 @@ class BoostedRanker(Resampled):
         flag, "Record R1 and R2 on the training pairs in the trace, every round.", default=False
     )
     random_state: RandomState = parameter(
-        text="Seeds subsample, n_bags, random thresholds, validation_fraction and validation_folds.",
+        text="Seeds subsample, n_bags, random thresholds, validation_fraction and "
+        "validation_folds.",
         default=0,
     )
 
