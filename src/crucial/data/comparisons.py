@@ -29,9 +29,16 @@ class Comparisons:
         Places in ``items``; in a tie the order has no meaning.
     tie : bool array
     weight : float64 array
-    judge, context : int64 arrays or None
-        Places in ``judges`` and ``contexts``.
-    judges, contexts : tuples of str
+    judge, context, category : int64 arrays or None
+        Places in ``judges``, ``contexts`` and ``categories``.
+    judges, contexts, categories : tuples of str
+    first : bool array or None
+        Whether the item in ``winner`` was shown first (at the left, as "model_a").
+    covariates : float64 array of shape (n_comparisons, n_covariates) or None
+        What else may have decided, seen from the item in ``winner``: its value less the other's.
+    covariate_names : tuple of str
+    notes : tuple of str
+        How a file was understood.
     """
 
     items: tuple[str, ...]
@@ -43,6 +50,12 @@ class Comparisons:
     judges: tuple[str, ...] = ()
     context: Ints | None = None
     contexts: tuple[str, ...] = ()
+    category: Ints | None = None
+    categories: tuple[str, ...] = ()
+    first: Bools | None = None
+    covariates: Floats | None = None
+    covariate_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.winner)
@@ -51,6 +64,7 @@ class Comparisons:
         parts = [f"{len(self)} of {len(self.items)} items", f"{int(self.tie.sum())} ties"]
         parts += [f"{len(self.judges)} judges"] if self.judge is not None else []
         parts += [f"{len(self.contexts)} contexts"] if self.context is not None else []
+        parts += [f"{len(self.categories)} categories"] if self.category is not None else []
         return f"Comparisons({', '.join(parts)})"
 
     @classmethod
@@ -63,7 +77,11 @@ class Comparisons:
         weight: Sequence[float] | None = None,
         judge: Sequence[object] | None = None,
         context: Sequence[object] | None = None,
+        category: Sequence[object] | None = None,
+        first: Sequence[bool] | None = None,
+        covariates: Mapping[str, Sequence[float]] | None = None,
         items: Sequence[object] = (),
+        notes: Sequence[str] = (),
     ) -> Comparisons:
         """Return the comparisons of columns, checked.
 
@@ -74,10 +92,16 @@ class Comparisons:
         tie : sequence of bool, optional
         weight : sequence of float, optional
             Finite, at least 0; 1 by default.
-        judge, context : sequences of names, optional
-            Who compared, and in which context (a prompt, a day).
+        judge, context, category : sequences of names, optional
+            Who compared, in which context (a prompt, a day), and of what kind it is.
+        first : sequence of bool, optional
+            Whether the item in ``winner`` was shown first.
+        covariates : mapping from name to sequence of float, optional
+            Differences that may have decided, such as the winner's length less the loser's.
         items : sequence of names, optional
             Items of the table that need not be compared at all.
+        notes : sequence of str, optional
+            How the columns were understood.
 
         Examples
         --------
@@ -86,33 +110,59 @@ class Comparisons:
         """
         n = len(winner)
         others = {"loser": loser, "tie": tie, "weight": weight, "judge": judge, "context": context}
+        others |= {"category": category, "first": first, **(covariates or {})}
         for name, column in others.items():
             if column is not None and len(column) != n:
                 rule = f"{name} must have a value for each of the {n} comparisons."
                 raise DataError(f"{rule} Got {len(column)}.", parameter=name)
         if n == 0:
             raise DataError("there is no comparison.")
-        high, low = [str(one) for one in winner], [str(one) for one in loser]
-        for row, (one, other) in enumerate(zip(high, low)):
-            if one == other:
-                raise DataError(f"comparison {row} (from 0) is of {shown(one)} with itself.")
-            if not one or not other:
-                raise DataError(f"comparison {row} (from 0) lacks the name of an item.")
-        names, places = _places([*high, *low, *map(str, items)])
+        names, (high, low, _) = places_of(winner, loser, items)
+        return cls.from_places(
+            names, high, low, tie=tie, weight=weight, judge=judge, context=context,
+            category=category, first=first, covariates=covariates, notes=notes,
+        )  # fmt: skip
+
+    @classmethod
+    def from_places(
+        cls,
+        items: tuple[str, ...],
+        winner: Ints,
+        loser: Ints,
+        *,
+        tie: Sequence[object] | Bools | None = None,
+        weight: Sequence[float] | None = None,
+        judge: Sequence[object] | None = None,
+        context: Sequence[object] | None = None,
+        category: Sequence[object] | None = None,
+        first: Sequence[bool] | Bools | None = None,
+        covariates: Mapping[str, Sequence[float] | Floats] | None = None,
+        notes: Sequence[str] = (),
+    ) -> Comparisons:
+        """Do the same for winners and losers that are places in sorted names of items."""
+        _check_items(items, winner, loser)
+        n = len(winner)
         weights = np.ones(n) if weight is None else np.array(weight, np.float64)
         _check_weights(weights)
-        judges, judge_codes = ((), None) if judge is None else _places([*map(str, judge)])
-        contexts, context_codes = ((), None) if context is None else _places([*map(str, context)])
+        judges, judge_codes = _optional(judge)
+        contexts, context_codes = _optional(context)
+        categories, category_codes = _optional(category)
         return cls(
-            names,
-            places[:n],
-            places[n : 2 * n],
+            items,
+            winner,
+            loser,
             np.zeros(n, bool) if tie is None else np.array(tie, bool),
             weights,
             judge_codes,
             judges,
             context_codes,
             contexts,
+            category_codes,
+            categories,
+            None if first is None else np.array(first, bool),
+            _covariates(covariates),
+            tuple(covariates or ()),
+            tuple(notes),
         )
 
     @classmethod
@@ -126,17 +176,25 @@ class Comparisons:
         weight: str = "weight",
         judge: str = "judge",
         context: str = "context",
+        category: str | None = None,
+        covariates: Sequence[str] = (),
+        left: str | None = None,
+        right: str | None = None,
     ) -> Comparisons:
-        """Return the comparisons in a frame or a mapping; only winner and loser are needed."""
-        columns = frame_columns(frame, (winner, loser), (tie, weight, judge, context))
-        return cls.from_columns(
-            columns[winner],
-            columns[loser],
-            tie=columns.get(tie),
-            weight=columns.get(weight),
-            judge=columns.get(judge),
-            context=columns.get(context),
-        )
+        """Return the comparisons in a frame or a mapping.
+
+        Needed are winner and loser, or two columns of items and a winner that is one of them or
+        names its side (``model_a``, ``model_b``, ``winner``). Covariates are of the winner less
+        the loser, or of the first side less the second.
+        """
+        from crucial.data.sides import FrameColumns, comparisons_of_table
+
+        return comparisons_of_table(
+            FrameColumns(frame_columns(frame)),
+            {"winner": winner, "loser": loser, "tie": tie, "weight": weight, "judge": judge,
+             "context": context},
+            category=category, covariates=covariates, left=left, right=right,
+        )  # fmt: skip
 
     def take(self, rows: Bools | Ints) -> Comparisons:
         """Return some of the comparisons, by a mask or row numbers; items and judges stay."""
@@ -148,6 +206,9 @@ class Comparisons:
             weight=self.weight[rows],
             judge=None if self.judge is None else self.judge[rows],
             context=None if self.context is None else self.context[rows],
+            category=None if self.category is None else self.category[rows],
+            first=None if self.first is None else self.first[rows],
+            covariates=None if self.covariates is None else self.covariates[rows],
         )
 
     def directed(self) -> tuple[Ints, Ints, Floats, Ints]:
@@ -175,8 +236,61 @@ def _check_weights(weights: Floats) -> None:
         raise DataError("the weights of the comparisons must add up to a finite number above 0.")
 
 
-def _places(texts: list[str]) -> tuple[tuple[str, ...], Ints]:
-    """Return the distinct texts, sorted, and the place of each text among them."""
-    names = sorted(set(texts))
+def _check_items(names: tuple[str, ...], high: Ints, low: Ints) -> None:
+    """Refuse comparisons of an item with itself, or without a name."""
+    wrong = high == low
+    if names[0] == "":
+        wrong |= (high == 0) | (low == 0)
+    if not wrong.any():
+        return
+    row = int(np.flatnonzero(wrong)[0])
+    if high[row] == low[row] and names[high[row]]:
+        raise DataError(f"comparison {row} (from 0) is of {shown(names[high[row]])} with itself.")
+    raise DataError(f"comparison {row} (from 0) lacks the name of an item.")
+
+
+def _covariates(covariates: Mapping[str, Sequence[float] | Floats] | None) -> Floats | None:
+    """Return the covariates as columns; all must be finite."""
+    if not covariates:
+        return None
+    columns = []
+    for name, values in covariates.items():
+        column = np.array(values, np.float64)
+        bad = ~np.isfinite(column)
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise DataError(
+                f"the covariate {shown(name)} must be finite. Got {column[row]} in comparison "
+                f"{row} (from 0).",
+                parameter=name,
+            )
+        columns.append(column)
+    return np.column_stack(columns)
+
+
+def _optional(texts: Sequence[object] | None) -> tuple[tuple[str, ...], Ints | None]:
+    if texts is None:
+        return (), None
+    names, (codes,) = places_of(texts)
+    return names, codes
+
+
+def places_of(*columns: Sequence[object]) -> tuple[tuple[str, ...], list[Ints]]:
+    """Return the distinct texts of columns, sorted, and the place of every cell among them.
+
+    Examples
+    --------
+    >>> places_of(["b", "a"], ["c", "b"])
+    (('a', 'b', 'c'), [array([1, 0]), array([2, 1])])
+    """
+    texts = [_texts(column) for column in columns]
+    names = sorted(set().union(*texts))
     place = {name: k for k, name in enumerate(names)}
-    return tuple(names), np.array([place[text] for text in texts], np.int64)
+    found = [np.fromiter(map(place.__getitem__, one), np.int64, len(one)) for one in texts]
+    return tuple(names), found
+
+
+def _texts(column: Sequence[object]) -> list[str]:
+    if isinstance(column, list) and set(map(type, column)) <= {str}:
+        return column
+    return [str(one) for one in column]

@@ -62,6 +62,8 @@ class PairsOptions(JobsOptions):
     weight: str = option("Column of weights.", default="weight")
     judge: str = option("Column of judges.", default="judge")
     context: str = option("Column of contexts.", default="context")
+    left: str | None = option("Column of the items of the first side, with --right.")
+    right: str | None = option("Column of the items of the second side, with --left.")
 
 
 @verb("pairs", PairsOptions)
@@ -79,9 +81,11 @@ def pairs_command(options: PairsOptions) -> None:
       crucial prefer items.csv          (collects comparisons, on a page in the browser)
 
     \b
-    COMPARISONS is a CSV or TSV whose first line names its columns:
-      winner, loser   the items; both are required
-      tie             1 or true where neither won; a tie is half a win for each
+    COMPARISONS is a CSV or TSV whose first line names its columns, or JSON lines:
+      winner, loser   the items; or, as in arena files,
+      model_a, model_b, winner   (also left, right): the items of both sides, and who won: the
+                      side, its item, tie or tie (bothbad)
+      tie             1 or true where neither won
       weight          the weight of the comparison; 1 by default
       judge, context  who compared, and on what (a prompt, a day)
     or lines 'winner TAB loser [TAB weight]', or rankings in PrefLib's format (.soc .soi .toc .toi).
@@ -102,12 +106,16 @@ def pairs_command(options: PairsOptions) -> None:
         raise click.UsageError("--model needs --features.")
     if options.consensus_method is not None and not options.consensus:
         raise click.UsageError("--consensus-method needs --consensus.")
+    if (options.left is None) != (options.right is None):
+        raise click.UsageError("--left and --right go together.")
     if options.model == "-":
         raise click.UsageError("a model is written to a file; name it with --model.")
     targets = [one for one in (options.output, options.model) if one is not None]
     for target in targets:
         check_target(target, options.comparisons, options.features)
     data = _read(options)
+    for text in getattr(data, "notes", ()):
+        note(text)
     with in_file(options.comparisons):
         board = leaderboard(
             data,
@@ -147,7 +155,9 @@ def _read(options: PairsOptions) -> Comparisons | Rankings:
 
     if not options.comparisons.lower().removesuffix(".gz").endswith(_PREFLIB):
         columns = {name: getattr(options, name) for name in _COLUMNS}
-        return read_comparisons(options.comparisons, **columns)
+        return read_comparisons(
+            options.comparisons, **columns, left=options.left, right=options.right
+        )
     if options.features is not None:
         raise click.UsageError("--features learns from comparisons; these are rankings.")
     return read_preflib(options.comparisons)
