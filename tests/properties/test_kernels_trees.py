@@ -15,6 +15,7 @@ from crucial.kernels.compiled import gradient_trees as compiled_growth
 from crucial.kernels.compiled import tree_scores as compiled_scores
 from crucial.kernels.plain import gradient_trees as plain_growth
 from crucial.kernels.plain import tree_scores as plain_scores
+from crucial.kernels.plain.gradient_trees import NEAR, WIDE
 from crucial.model.tree_sums import TreeSums
 
 pytestmark = pytest.mark.kernels
@@ -26,29 +27,51 @@ def grown(kernels: ModuleType, seed: int) -> dict[str, Any]:
     n, p, n_bins = int(random.integers(5, 40)), int(random.integers(1, 20)), 5
     codes = random.integers(0, n_bins + 1, (p, n), dtype=np.uint8)
     facts = (np.full(p, n_bins), np.ones(p, bool), random.integers(-1, 2, p))
-    words = np.zeros((-(-p // 8), n), np.uint64)
-    kernels.pack(codes, 0, len(words), words)
+    by_block = np.zeros((-(-p // 8), n), np.uint64)
+    by_row = np.zeros((n, len(by_block)), np.uint64)
+    kernels.pack(codes, 0, 3, by_block, by_row)
+    kernels.pack(codes, 3, n, by_block, by_row)
     rows = np.sort(random.permutation(n)[: n - 2]).astype(np.int32)
-    sums = (random.integers(-99, 100, n) << 32) + random.integers(1, 50, n)
+    sums = np.zeros(n, np.int64)
+    gradient, curvature = random.normal(size=n), random.random(n) + 0.1
+    kernels.quantise(gradient, curvature, 0.005, 0.01, 0, n // 2, sums)
+    kernels.quantise(gradient, curvature, 0.005, 0.01, n // 2, n, sums)
+    words = sums.copy()
+    begin, end, blocks = 1, len(rows), np.arange(len(by_block))
+    every = np.arange(n, dtype=np.int32)
+    room = (np.zeros((len(blocks), NEAR), np.uint64), np.zeros(8 * WIDE, np.int64))
+    root, hist = np.zeros((2, 8 * len(by_block), 256), np.int64)
+    kernels.add_rows(by_block, by_row, blocks, every, sums, 0, n, True, *room, root)
     sums = sums[rows]
-    begin, end = 1, len(rows)
-    hist = np.zeros((8 * len(words), 256), np.int64)
-    kernels.add_rows(words, np.arange(len(words)), rows, sums, begin, end, hist)
-    total, weight = int(sums[begin:end].sum()), random.integers(1, 3, n).astype(float)
+    kernels.add_rows(by_block, by_row, blocks, rows, sums, begin, end, False, *room, hist)
+    weight = random.integers(1, 3, n).astype(float)
+    counts = np.bincount(codes[0, rows[begin:end]], weight[rows[begin:end]], 256)
     bounds = (-np.inf, np.inf) if seed % 2 else (-0.5, 0.75)
-    limits = (total, float(weight[rows[begin:end]].sum()), 0.5, 0.25, 0.1, *bounds, 0.5, 2.0)
-    peaks = np.zeros(p)
-    kernels.scan(hist, np.arange(p), *facts, limits, peaks)
-    found = {"words": words.copy(), "hist": hist, "scanned": peaks.copy()}
-    for counted in (False, True):
-        found[f"chosen {counted}"] = np.array(
-            kernels.choose(
-                hist, codes, weight, rows, begin, end, *facts, limits, 1e-10, counted, peaks.copy()
+    more = (float(weight[rows[begin:end]].sum()), 0.5, 0.25, 0.1, *bounds, 0.5, 2.0)
+    limits, large_limits = ((int(h[0].sum()), *more) for h in (hist, root - hist))
+    peaks, large_peaks, verified = np.zeros((3, p))
+    gains, none = np.zeros(512), np.zeros(0)
+    room = (np.zeros(256, np.int64), gains, gains.view(np.int64))
+    rest = root.copy()
+    features = np.arange(p)
+    kernels.scan(hist, hist, False, features, *facts, limits, none, 0.0, *room, peaks)
+    kernels.scan(rest, hist, True, features, *facts, large_limits, none, 0.0, *room, large_peaks)
+    kernels.scan(hist, hist, False, features[:1], *facts, limits, counts, 0.0, *room, verified)
+    found = {
+        "by block": by_block, "by row": by_row, "words": words, "root": root, "hist": hist,
+        "rest": rest, "peaks": peaks, "large peaks": large_peaks, "verified": verified,
+    }  # fmt: skip
+    for f in range(p):
+        if peaks[f] > 0:
+            own = np.array([f])
+            found[f"place of {f}"] = np.array(
+                kernels.scan(
+                    hist, hist, False, own, *facts, limits, none, 0.9 * peaks[f], *room, peaks
+                )
             )
-        )
     spare = np.zeros(n, np.int32), np.zeros(n, np.int64)
     place = int(random.integers(2, 2 * n_bins + 2))
-    left = kernels.partition(codes[0], n_bins, place, begin, end, rows, sums, *spare)
+    left = kernels.partition(codes, 0, n_bins, place, begin, end, rows, sums, *spare)
     return found | {"left": np.array(left), "rows": rows, "sums": sums}
 
 

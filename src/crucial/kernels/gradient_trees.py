@@ -13,15 +13,44 @@ from crucial.kernels.plain import gradient_trees as plain
 from crucial.kernels.threads import cut_evenly, over_ranges, run_all
 from crucial.types import Bools, Codes, Floats, Ints
 
-__all__ = ["LeafLimits", "SplitSearch"]
+__all__ = ["NO_SPLIT", "LeafLimits", "Split", "SplitSearch"]
 
 # Up to this many cells (rows times features) NumPy grows a tree about as fast as compiled
 # kernels load.
 _PLAIN_CELLS = 10_000
 # Gains that agree to this share are equal; the first in (feature, threshold, side) order wins.
 _TIE = 1e-10
-# Rows per feature block from which a pass is worth several threads.
+# Rows times feature blocks from which a pass is worth several threads.
 _SHARED_ROWS = 2_000
+# Rows from which a pass over two columns is.
+_SHARED_PASS = 50_000
+_NO_COUNTS = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A split of a leaf.
+
+    Attributes
+    ----------
+    feature : int
+        -1 if there is none.
+    gain : float
+        What it takes off the quadratic loss, twice.
+    least : float
+        Its place is the first whose children are worth as much.
+    counts : float64 array
+        Weight of the rows of the leaf per bin, where the least weight of a leaf decides about
+        the place; else empty.
+    """
+
+    feature: int
+    gain: float
+    least: float
+    counts: Floats
+
+
+NO_SPLIT = Split(-1, 0.0, 0.0, _NO_COUNTS)
 
 
 @dataclass(frozen=True)
@@ -63,17 +92,43 @@ class LeafLimits:
         )  # fmt: skip
 
     @property
+    def gradient(self) -> float:
+        """Summed gradient of the rows."""
+        return self.unit_gradient * (self.total >> 32)
+
+    @property
+    def curvature(self) -> float:
+        """Summed curvature of the rows."""
+        return self.unit_curvature * (self.total & 0xFFFFFFFF)
+
+    @property
     def value(self) -> float:
         """The best value of the leaf within its bounds."""
-        gradient = self.unit_gradient * (self.total >> 32)
-        curvature = self.unit_curvature * (self.total & 0xFFFFFFFF)
-        return min(max(gradient / (curvature + self.l2), self.low), self.high)
+        return min(max(self.gradient / (self.curvature + self.l2), self.low), self.high)
+
+    @property
+    def gain(self) -> float:
+        """Twice the drop of the quadratic loss at the best value."""
+        value = self.value
+        return value * (2.0 * self.gradient - (self.curvature + self.l2) * value)
 
     @property
     def too_small(self) -> bool:
         """Whether no split can leave enough on both sides."""
-        curvature = self.unit_curvature * (self.total & 0xFFFFFFFF)
-        return curvature < 2 * self.least_curvature or self.weight < 2 * self.least_weight
+        return self.curvature < 2 * self.least_curvature or self.weight < 2 * self.least_weight
+
+
+class _Part:
+    """The blocks of features that one thread looks at, and its working arrays."""
+
+    def __init__(self, blocks: Ints, allowed: Bools) -> None:
+        features = (8 * blocks[:, None] + np.arange(8)).ravel()
+        features = features[features < len(allowed)]
+        self.blocks, self.features = blocks, features[allowed[features]]
+        self.near = np.empty((len(blocks), plain.NEAR), np.uint64)
+        self.sums = np.empty(8 * plain.WIDE, np.int64)
+        gains = np.empty(512)
+        self.room = (np.empty(256, np.int64), gains, gains.view(np.int64))
 
 
 class SplitSearch:
@@ -110,6 +165,7 @@ class SplitSearch:
     ) -> None:
         self._n_features, self._threads = len(codes), threads
         self._codes, self._weight = codes, weight
+        self._unweighted = bool((weight == 1.0).all())
         self._facts = (n_bins, has_missing, signs)
         self._kernels: ModuleType = plain
         if n_rows * len(codes) > _PLAIN_CELLS:
@@ -117,46 +173,77 @@ class SplitSearch:
 
             self._kernels = compiled
         n_blocks = -(-len(codes) // 8)
-        self._words = np.zeros((n_blocks, n_rows), np.uint64)
-        parts = cut_evenly(0, n_blocks, min(threads, max(1, n_blocks)))
-        over_ranges(parts, threads, lambda a, b: self._kernels.pack(codes, a, b, self._words))
+        self._by_block = np.empty((n_blocks, n_rows), np.uint64)
+        self._by_row = np.empty((n_rows, n_blocks), np.uint64)
+        over_ranges(
+            cut_evenly(0, n_rows, threads), threads,
+            lambda a, b: self._kernels.pack(codes, a, b, self._by_block, self._by_row),
+        )  # fmt: skip
         self._room: list[NDArray[np.int64]] = []
         self._spare = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int64)
+        self._cut_for = b""
+        self._used = np.zeros(0, np.int64)
+        self._cut: dict[int, list[_Part]] = {}
+        self._alone = _Part(np.zeros(0, np.int64), np.zeros(0, bool))
 
-    def start(self, sums: NDArray[np.int64], rows: NDArray[np.int32]) -> None:
+    def start(
+        self,
+        gradient: Floats,
+        curvature: Floats,
+        units: tuple[float, float],
+        rows: NDArray[np.int32] | None,
+    ) -> None:
         """Begin a tree at its root.
 
         Parameters
         ----------
-        sums : int64 array of shape (n_rows,)
-            Gradient and curvature of every row, in one word.
-        rows : int32 array
-            The rows of the root.
+        gradient, curvature : float64 arrays
+            Of the rows of the root.
+        units : (float, float)
+            What they are rounded to whole multiples of.
+        rows : int32 array, optional
+            The rows of the root, ascending; by default all.
         """
-        self.rows, self._sums = rows, sums[rows]
+        n = len(gradient)
+        self._whole = rows is None
+        self.rows = np.arange(n, dtype=np.int32) if rows is None else rows.copy()
+        self._sums = sums = np.empty(n, np.int64)
+        parts = self._threads if n > _SHARED_PASS else 1
+        over_ranges(
+            cut_evenly(0, n, parts), self._threads,
+            lambda a, b: self._kernels.quantise(gradient, curvature, *units, a, b, sums),
+        )  # fmt: skip
 
     def _take(self) -> NDArray[np.int64]:
         """Return room for the histograms of one leaf."""
-        return self._room.pop() if self._room else np.zeros((8 * len(self._words), 256), np.int64)
+        if self._room:
+            return self._room.pop()
+        return np.zeros((8 * len(self._by_block), 256), np.int64)
 
     def release(self, hist: NDArray[np.int64]) -> None:
         """Reuse the room of a leaf that needs no more splits."""
         self._room.append(hist)
 
-    def _parts(self, allowed: Bools, n_rows: int) -> list[Ints]:
+    def _parts(self, allowed: Bools, n_rows: int) -> list[_Part]:
         """Return the blocks that have a feature to look at, cut into one part per thread."""
-        used = np.unique(np.flatnonzero(allowed) // 8)
-        if self._threads == 1 or n_rows * len(used) < _SHARED_ROWS:
-            return [used]
-        return [part for part in np.array_split(used, self._threads) if len(part)]
+        key = allowed.tobytes()
+        if self._cut_for != key:
+            self._cut_for = key
+            self._used = np.unique(np.flatnonzero(allowed) // 8)
+            self._cut = {}
+        threads = 1 if n_rows * len(self._used) < _SHARED_ROWS else self._threads
+        if threads not in self._cut:
+            blocks = np.array_split(self._used, threads)
+            self._cut[threads] = [_Part(part, allowed) for part in blocks if len(part)]
+        return self._cut[threads]
 
     def root(self, limits: LeafLimits, allowed: Bools) -> tuple[NDArray[np.int64], Floats]:
         """Return the histograms of the root, and the largest gain of every feature."""
         hist, peaks, end = self._take(), np.zeros(self._n_features), len(self.rows)
 
-        def work(blocks: Ints) -> None:
-            self._kernels.add_rows(self._words, blocks, self.rows, self._sums, 0, end, hist)
-            self._scan(hist, blocks, allowed, limits, peaks)
+        def work(part: _Part) -> None:
+            self._add(part, 0, end, self._whole, hist)
+            self._scan(part, hist, None, limits, peaks)
 
         run_all(self._threads, [partial(work, part) for part in self._parts(allowed, end)])
         return hist, peaks
@@ -181,30 +268,37 @@ class SplitSearch:
         hist = self._take()
         small, large = np.zeros(self._n_features), np.zeros(self._n_features)
 
-        def work(blocks: Ints) -> None:
-            self._kernels.add_rows(self._words, blocks, self.rows, self._sums, begin, end, hist)
-            for b in blocks.tolist():
-                parent[8 * b : 8 * b + 8] -= hist[8 * b : 8 * b + 8]
-            self._scan(hist, blocks, allowed, limits[0], small)
-            self._scan(parent, blocks, allowed, limits[1], large)
+        def work(part: _Part) -> None:
+            self._add(part, begin, end, False, hist)
+            self._scan(part, hist, None, limits[0], small)
+            self._scan(part, parent, hist, limits[1], large)
 
         run_all(self._threads, [partial(work, part) for part in self._parts(allowed, end - begin)])
         return hist, small, large
 
+    def _add(self, part: _Part, begin: int, end: int, whole: bool, hist: NDArray[np.int64]) -> None:
+        """Write the histograms of a leaf."""
+        self._kernels.add_rows(
+            self._by_block, self._by_row, part.blocks, self.rows, self._sums, begin, end, whole,
+            part.near, part.sums, hist,
+        )  # fmt: skip
+
     def _scan(
         self,
+        part: _Part,
         hist: NDArray[np.int64],
-        blocks: Ints,
-        allowed: Bools,
+        less: NDArray[np.int64] | None,
         limits: LeafLimits,
         peaks: Floats,
     ) -> None:
+        """Write the largest gain of every feature, after subtracting other histograms."""
         if limits.too_small:
+            # (then neither its children nor it have histograms that anybody reads)
             return
-        features = (8 * blocks[:, None] + np.arange(8)).ravel()
-        features = features[features < self._n_features]
-        features = features[allowed[features]]
-        self._kernels.scan(hist, features, *self._facts, limits.numbers, peaks)
+        self._kernels.scan(
+            hist, hist if less is None else less, less is not None, part.features, *self._facts,
+            limits.numbers, _NO_COUNTS, 0.0, *part.room, peaks,
+        )  # fmt: skip
 
     def choose(
         self,
@@ -214,8 +308,11 @@ class SplitSearch:
         limits: LeafLimits,
         peaks: Floats,
         counted: bool,
-    ) -> tuple[int, int, float]:
-        """Return feature, place and gain of the best split; the feature is -1 if there is none.
+    ) -> Split:
+        """Return the best split by the tie rule, without its place.
+
+        Peaks were scanned without regard to the weight of rows. If weights are counted, peaks are
+        verified, best first, until no unverified feature can win.
 
         Parameters
         ----------
@@ -225,17 +322,50 @@ class SplitSearch:
             Whether the least weight of a leaf is respected, which costs a pass over the rows.
         """
         if limits.too_small:
-            return -1, -1, 0.0
-        found: tuple[int, int, float] = self._kernels.choose(
-            hist, self._codes, self._weight, self.rows, begin, end, *self._facts, limits.numbers,
-            _TIE, counted, peaks,
+            return NO_SPLIT
+        base, verified = limits.gain, set[int]()
+        while True:
+            best = float(peaks.max())
+            # (under monotone bounds the leaf may be worth less than the 0 of what is not on offer)
+            if not best > 0.0 or not best - base > _TIE * best:
+                return NO_SPLIT
+            worst = best - _TIE * (best - base)
+            f = int((peaks >= worst).argmax())
+            if not counted or f in verified:
+                counts = self._counts(begin, end, f) if counted else _NO_COUNTS
+                return Split(f, best - base, worst, counts)
+            verified.add(f)
+            self._place(hist, limits, f, self._counts(begin, end, f), 0.0, peaks)
+
+    def place(self, hist: NDArray[np.int64], limits: LeafLimits, split: Split) -> int:
+        """Return the place of a split: the first with its gain."""
+        peaks = np.empty(self._n_features)
+        return self._place(hist, limits, split.feature, split.counts, split.least, peaks)
+
+    def _place(
+        self,
+        hist: NDArray[np.int64],
+        limits: LeafLimits,
+        feature: int,
+        counts: Floats,
+        target: float,
+        peaks: Floats,
+    ) -> int:
+        found: int = self._kernels.scan(
+            hist, hist, False, np.array([feature]), *self._facts, limits.numbers, counts, target,
+            *self._alone.room, peaks,
         )  # fmt: skip
         return found
+
+    def _counts(self, begin: int, end: int, feature: int) -> Floats:
+        """Return the weight of the rows of a leaf per bin of a feature."""
+        rows = self.rows[begin:end]
+        return np.bincount(self._codes[feature, rows], self._weight[rows], 256).astype(np.float64)
 
     def partition(self, begin: int, end: int, feature: int, place: int) -> int:
         """Move the rows that go left before the others; return their number."""
         moved: int = self._kernels.partition(
-            self._codes[feature], self._facts[0][feature], place, begin, end, self.rows,
+            self._codes, feature, int(self._facts[0][feature]), place, begin, end, self.rows,
             self._sums, *self._spare,
         )  # fmt: skip
         return moved
@@ -246,6 +376,8 @@ class SplitSearch:
 
     def weight(self, begin: int, end: int) -> float:
         """Return the summed weight of some rows."""
+        if self._unweighted:
+            return float(end - begin)
         return float(self._weight[self.rows[begin:end]].sum())
 
     def sort(self, begin: int, end: int) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.gradient_trees import LeafLimits, SplitSearch
+from crucial.kernels.gradient_trees import NO_SPLIT, LeafLimits, Split, SplitSearch
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import TIE
 
@@ -112,12 +113,12 @@ class _Leaf:
     begin: int
     end: int
     limits: LeafLimits
-    hist: NDArray[np.int64]
-    peaks: Floats
     depth: int
     parent: int  # the node above, or -1
     is_left: bool
-    split: tuple[int, int, float] = (-1, -1, 0.0)
+    hist: NDArray[np.int64] | None = None  # (None: it is not split)
+    peaks: Floats | None = None
+    split: Split = NO_SPLIT
 
 
 @dataclass
@@ -143,9 +144,8 @@ class _Growth:
 
     def add(self, leaf: _Leaf, counted: bool = False) -> None:
         """Find the best split of a leaf and keep it among those that may be split."""
-        deep = self.limits.max_depth is not None and leaf.depth >= self.limits.max_depth
-        leaf.split = (-1, -1, 0.0)
-        if not deep:
+        leaf.split = NO_SPLIT
+        if leaf.hist is not None and leaf.peaks is not None:
             peaks = np.where(self.allowed, leaf.peaks, 0.0)
             leaf.split = self.search.choose(
                 leaf.hist, leaf.begin, leaf.end, leaf.limits, peaks, counted
@@ -156,18 +156,20 @@ class _Growth:
 
     def best(self) -> _Leaf | None:
         """Return the leaf with the largest gain, the first of equals."""
-        top = max(leaf.split[2] for leaf in self.leaves)
+        top = max(leaf.split.gain for leaf in self.leaves)
         if top <= 0.0:
             return None
-        return next(leaf for leaf in self.leaves if leaf.split[2] >= top - TIE * top)
+        return next(leaf for leaf in self.leaves if leaf.split.gain >= top - TIE * top)
 
     def split(self, leaf: _Leaf) -> None:
         """Split a leaf, or find it another split if this one leaves too little on a side."""
-        search, (feature, place, gain) = self.search, leaf.split
+        search, feature = self.search, leaf.split.feature
         at = self.leaves.index(leaf)
+        assert leaf.hist is not None
         if not self.allowed[feature]:
             self._renew(at, counted=False)
             return
+        place = search.place(leaf.hist, leaf.limits, leaf.split)
         n_left = search.partition(leaf.begin, leaf.end, feature, place)
         middle = leaf.begin + n_left
         weights = search.weight(leaf.begin, middle), search.weight(middle, leaf.end)
@@ -182,27 +184,42 @@ class _Growth:
         self.feature.append(feature)
         self.place.append(place)
         self.children.append([0, 0])
-        self.gain.append(gain)
+        self.gain.append(leaf.split.gain)
         self.heavier.append(weights[1] > weights[0])
         self.used.add(feature)
         total = search.total(leaf.begin, middle)
         both = self._child_limits(leaf, feature, place, (total, leaf.limits.total - total), weights)
-        left_is_small = n_left <= leaf.end - middle
-        small = (leaf.begin, middle) if left_is_small else (middle, leaf.end)
-        order = both if left_is_small else both[::-1]
-        hist, *peaks = search.children(leaf.hist, *small, order, self.allowed)
-        hists = (hist, leaf.hist) if left_is_small else (leaf.hist, hist)
-        if not left_is_small:
-            peaks = peaks[::-1]
         ranges = ((leaf.begin, middle), (middle, leaf.end))
+        found = self._searched(leaf, ranges, both)
         # The children take the place of their parent, so that leaves stay in order.
         tail, self.leaves = self.leaves[at:], self.leaves[:at]
         for side in (0, 1):
-            depth = leaf.depth + 1
             self.add(
-                _Leaf(*ranges[side], both[side], hists[side], peaks[side], depth, node, side == 0)
+                _Leaf(*ranges[side], both[side], leaf.depth + 1, node, side == 0, *found[side])
             )
         self.leaves += tail
+
+    def _searched(
+        self,
+        leaf: _Leaf,
+        ranges: tuple[tuple[int, int], tuple[int, int]],
+        limits: tuple[LeafLimits, LeafLimits],
+    ) -> Sequence[tuple[NDArray[np.int64] | None, Floats | None]]:
+        """Return the histograms and peaks of both children, or none if no child can be split."""
+        assert leaf.hist is not None
+        full = len(self.feature) + 1 >= self.limits.max_leaves
+        if full or self._deep(leaf.depth + 1) or (limits[0].too_small and limits[1].too_small):
+            self.search.release(leaf.hist)
+            return [(None, None), (None, None)]
+        small = 0 if ranges[0][1] - ranges[0][0] <= ranges[1][1] - ranges[1][0] else 1
+        order = (limits[small], limits[1 - small])
+        hist, peaks, more = self.search.children(leaf.hist, *ranges[small], order, self.allowed)
+        found = [(hist, peaks), (leaf.hist, more)]
+        return found if small == 0 else found[::-1]
+
+    def _deep(self, depth: int) -> bool:
+        """Whether a node of this depth must be a leaf."""
+        return self.limits.max_depth is not None and depth >= self.limits.max_depth
 
     def _renew(self, at: int, counted: bool) -> None:
         """Find the split of a leaf again."""
@@ -258,16 +275,13 @@ def grow_tree(
     free : bool array
         The features that may be used.
     """
-    g, c = gradient[rows], curvature[rows]
+    every = len(rows) == len(gradient)
+    g, c = (gradient, curvature) if every else (gradient[rows], curvature[rows])
     sum_g, sum_c = float(np.abs(g).sum()), float(c.sum())
     if not (sum_g > 0.0 and sum_c > 0.0):
         return None
     unit_g, unit_c = sum_g / _LARGEST_SUM, sum_c / _LARGEST_SUM
-    words = np.zeros(len(gradient), np.int64)
-    words[rows] = (np.rint(g / unit_g).astype(np.int64) << 32) + np.rint(c / unit_c).astype(
-        np.int64
-    )
-    search.start(words, rows.copy())
+    search.start(g, c, (unit_g, unit_c), None if every else rows)
     weight = search.weight(0, len(rows))
     l2 = limits.l2 * sum_c / weight
     root = LeafLimits(
@@ -276,14 +290,15 @@ def grow_tree(
     )  # fmt: skip
     growth = _Growth(search, limits, pairs, free, signs)
     hist, peaks = search.root(root, growth.allowed)
-    growth.add(_Leaf(0, len(rows), root, hist, peaks, 0, -1, False))
+    growth.add(_Leaf(0, len(rows), root, 0, -1, False, hist, peaks))
     while len(growth.leaves) < limits.max_leaves:
         leaf = growth.best()
         if leaf is None:
             break
         growth.split(leaf)
     for leaf in growth.leaves:
-        search.release(leaf.hist)
+        if leaf.hist is not None:
+            search.release(leaf.hist)
     return _finished(growth, gradient, curvature, l2) if growth.feature else None
 
 

@@ -4,6 +4,9 @@ Features come in blocks of eight: a word has the codes of one row in the eight f
 block. A pass over a leaf reads one word per row and block, and the sums of the row once for all
 eight. Gradient and curvature are whole numbers in one word too, the gradient in its upper half:
 one addition adds both, and no order of rows or threads changes a sum.
+
+Loops are spelled out, without slices and array functions: those take longer to compile than all
+the rest. Indices are unsigned where a sign would cost a test.
 """
 
 from __future__ import annotations
@@ -11,46 +14,78 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels.jit import kernel
+from crucial.kernels.plain.gradient_trees import CHUNK, WIDE
 
-__all__ = ["add_rows", "choose", "pack", "partition", "scan"]
+__all__ = ["add_rows", "pack", "partition", "quantise", "scan"]
 
-_CHUNK = 512  # words that are fetched at a time
-
-
-@kernel
-def pack(codes, first_block, last_block, words):
-    """Write the codes of eight features per row into one word."""
-    for b in range(first_block, last_block):
-        own = words[b]
-        for k in range(min(8, len(codes) - 8 * b)):
-            column = codes[8 * b + k]
-            shift = np.uint64(8 * k)
-            for i in range(len(own)):
-                own[i] |= np.uint64(column[i]) << shift
+_HALF = 256  # gains of one side
+_LOW = 0xFFFFFFFF
 
 
 @kernel
-def add_rows(words, blocks, rows, sums, begin, end, out):
-    """Write the sums per bin of the rows of a leaf, for some blocks of features."""
+def pack(codes, begin, end, by_block, by_row):
+    """Write the codes of eight features per row into one word, for a range of rows, twice."""
+    for start in range(begin, end, CHUNK):
+        stop = min(start + CHUNK, end)
+        for b in range(len(by_block)):
+            for i in range(start, stop):
+                by_block[b, i] = 0
+            for f in range(8 * b, min(8 * b + 8, len(codes))):
+                shift = np.uint64(8 * (f - 8 * b))
+                for i in range(start, stop):
+                    by_block[b, i] |= np.uint64(codes[f, i]) << shift
+            for i in range(start, stop):
+                by_row[i, b] = by_block[b, i]
+
+
+@kernel
+def quantise(gradient, curvature, unit_g, unit_c, begin, end, sums):
+    """Write gradient and curvature in whole units into one word, for a range of rows."""
+    for i in range(np.uint64(begin), np.uint64(end)):
+        g = np.int64(np.rint(gradient[i] / unit_g))
+        sums[i] = (g << 32) + np.int64(np.rint(curvature[i] / unit_c))
+
+
+@kernel
+def add_rows(by_block, by_row, blocks, rows, sums, begin, end, whole, near, h, out):
+    """Write the sums per bin of the rows of a leaf, for some blocks of features.
+
+    Parameters
+    ----------
+    by_block : uint64 array of shape (n_blocks, n_rows)
+    by_row : uint64 array of shape (n_rows, n_blocks)
+        The same words. Rows of a leaf are far apart: all words of a row come from one place.
+    whole : bool
+        Whether the leaf is all rows in their order, so that words come one after the other.
+    near : uint64 array of shape (n_blocks, NEAR)
+        Is overwritten.
+    h : int64 array of length 8 * WIDE
+        Is overwritten.
+    """
     byte = np.uint64(255)
-    h = np.zeros((8, 264), np.int64)  # (a local array: its strides are known to the compiler)
-    near = np.empty(_CHUNK, np.uint64)
-    part = sums[begin:end]
-    own_rows = rows[begin:end]
-    for b in blocks:
-        own = words[b]
-        h[:] = 0
-        for start in range(0, len(own_rows), _CHUNK):
-            n = min(_CHUNK, len(own_rows) - start)
-            # Words far apart come faster in a loop that does nothing else.
-            for j in range(n):
-                near[j] = own[np.uint64(own_rows[start + j])]
-            for j in range(n):
-                w = near[j]
-                value = part[start + j]
+    chunk = max(end - begin, 1) if whole else CHUNK
+    for start in range(begin, end, chunk):
+        m = np.uint64(min(chunk, end - start))
+        first_row = np.uint64(start)
+        if not whole:
+            for j in range(m):
+                i = np.uint64(rows[first_row + j])
+                for t in range(len(blocks)):
+                    near[np.uint64(t), j] = by_row[i, np.uint64(blocks[t])]
+        for t in range(len(blocks)):
+            words = by_block[blocks[t]] if whole else near[t]
+            for c in range(8 * WIDE):
+                h[c] = 0
+            for j in range(m):
+                w = words[j]
+                value = sums[first_row + j]
                 for k in range(8):
-                    h[k, (w >> np.uint64(8 * k)) & byte] += value
-        out[8 * b : 8 * b + 8] = h[:, :256]
+                    h[np.uint64(WIDE * k) + ((w >> np.uint64(8 * k)) & byte)] += value
+            first = 8 * blocks[t]
+            for k in range(8):
+                for c in range(256):
+                    before = 0 if start == begin else out[first + k, c]
+                    out[first + k, c] = before + h[WIDE * k + c]
 
 
 @kernel
@@ -65,101 +100,94 @@ def _gain(g, c, l2, low, high):
 
 
 @kernel
-def _scan_one(h, n_bins, missing, sign, limits, counts, target):
-    """Return the largest gain of a feature and its place, or the first place with a gain.
+def scan(
+    hist, less, subtract, features, n_bins, has_missing, signs, limits, counts, target, room,
+    gains, bits, peaks,
+):  # fmt: skip
+    """Write the largest gain of some features in a leaf, or find the first place of enough gain.
 
-    A place is ``2 k + side``: codes below k go left, abstentions left (0) or right (1).
+    A place is ``2 k + side``: codes below k go left, abstentions left (side 0) or right (1).
+
+    Parameters
+    ----------
+    less : int64 array like hist
+        If ``subtract``, is subtracted from ``hist`` before.
+    counts : float64 array
+        Weight of the rows per bin of the only feature, to respect the least weight of a leaf; or
+        empty.
+    target : float
+        If above 0, return the first place of such a gain in the order of places.
+    room : int64 array of length 256
+        Is overwritten.
+    gains : float64 array of length 512
+        Is overwritten.
+    bits : int64 array
+        The same memory: numbers of 0 and more have the order of their bits, and whole numbers
+        are compared several at a time.
     """
     total, total_w, unit_g, unit_c, l2, low, high, least_c, least_w = limits
     total_g = unit_g * (total >> 32)
-    total_c = unit_c * (total & 0xFFFFFFFF)
-    best = 0.0
-    place = -1
+    total_c = unit_c * (total & _LOW)
     counted = len(counts) > 0
-    lost = h[n_bins] if missing else 0
-    lost_w = counts[n_bins] if missing and counted else 0.0
-    passed = 0
-    passed_w = 0.0
     free = low == -np.inf and high == np.inf
-    for k in range(1, n_bins + 1 if missing else n_bins):
-        passed += h[k - 1]
-        if counted:
-            passed_w += counts[k - 1]
-        for side in range(1 if k == n_bins else 0, 2 if missing else 1):
-            left = passed + (lost if side == 0 else 0)
-            g = unit_g * (left >> 32)
-            c = unit_c * (left & 0xFFFFFFFF)
-            other = total_g - g
-            d = total_c - c
-            if c < least_c or d < least_c:
-                continue
-            if counted:
-                w = passed_w + (lost_w if side == 0 else 0.0)
-                if w < least_w or total_w - w < least_w:
-                    continue
-            if sign != 0 and k < n_bins and sign * (other * (c + l2) - g * (d + l2)) < 0.0:
-                continue
-            if free:
-                gain = g * g / (c + l2) + other * other / (d + l2)
-            else:
-                gain = _gain(g, c, l2, low, high) + _gain(other, d, l2, low, high)
-            if target > 0.0:
-                if gain >= target:
-                    return gain, 2 * k + side
-            elif gain > best:
-                best = gain
-                place = 2 * k + side
-    return best, place
-
-
-@kernel
-def scan(hist, features, n_bins, has_missing, signs, limits, peaks):
-    """Write the largest gain of every feature."""
-    none = np.zeros(0)
     for f in features:
-        peaks[f] = _scan_one(hist[f], n_bins[f], has_missing[f], signs[f], limits, none, 0.0)[0]
+        n = n_bins[f]
+        sides = 2 if has_missing[f] else 1
+        sign = signs[f]
+        if subtract:
+            for k in range(n + 1):
+                hist[f, k] -= less[f, k]
+        passed = 0
+        for k in range(n):
+            room[k] = passed
+            passed += hist[f, k]
+        room[n] = passed
+        for side in range(sides):
+            lost = hist[f, n] if side + 1 < sides else 0
+            at = np.uint64(_HALF * side)
+            for k in range(np.uint64(n + 1)):
+                left = room[k] + lost
+                g = unit_g * (left >> 32)
+                c = unit_c * (left & _LOW)
+                other = total_g - g
+                d = total_c - c
+                gain = g * g / (c + l2) + other * other / (d + l2)
+                gains[at + k] = gain if (c >= least_c) & (d >= least_c) else 0.0
+            if not free or sign != 0 or counted:
+                w = counts[n] if counted and side + 1 < sides else 0.0
+                for k in range(1, n + 1):
+                    left = room[k] + lost
+                    g = unit_g * (left >> 32)
+                    c = unit_c * (left & _LOW)
+                    other = total_g - g
+                    d = total_c - c
+                    at = np.uint64(_HALF * side + k)
+                    if counted:
+                        w += counts[k - 1]
+                        if w < least_w or total_w - w < least_w:
+                            gains[at] = 0.0
+                    if sign != 0 and k < n and sign * (other * (c + l2) - g * (d + l2)) < 0.0:
+                        gains[at] = 0.0
+                    if not free and gains[at] != 0.0:
+                        gains[at] = _gain(g, c, l2, low, high) + _gain(other, d, l2, low, high)
+            gains[_HALF * side] = 0.0
+        gains[n] = 0.0  # (all rows on one side)
+        if target > 0.0:
+            for k in range(1, n + 1):
+                for side in range(sides):
+                    if gains[_HALF * side + k] >= target:
+                        return 2 * k + side
+        best = 0  # (gains below 0 have bits below 0)
+        for side in range(sides):
+            for k in range(np.uint64(_HALF * side), np.uint64(_HALF * side + n + 1)):
+                best = max(best, bits[k])
+        bits[0] = best
+        peaks[f] = gains[0]
+    return -1
 
 
 @kernel
-def _count(codes, weight, rows, begin, end, out):
-    """Add up the weight of the rows of a leaf per bin of one feature."""
-    out[:] = 0.0
-    for j in range(begin, end):
-        i = np.uint64(rows[j])
-        out[codes[i]] += weight[i]
-
-
-@kernel
-def choose(
-    hist, codes, weight, rows, begin, end, n_bins, has_missing, signs, limits, tie, counted, peaks
-):
-    """Return feature, place and gain of the best split by the tie rule; feature -1 for none.
-
-    Peaks were scanned without regard to the weight of rows. If weights are counted, peaks are
-    verified, best first, until no unverified feature can win.
-    """
-    total, _, unit_g, unit_c, l2, low, high, _, _ = limits
-    base = _gain(unit_g * (total >> 32), unit_c * (total & 0xFFFFFFFF), l2, low, high)
-    verified = np.zeros(len(peaks), np.bool_)
-    counts = np.zeros(256 if counted else 0)
-    while True:
-        best = peaks.max()
-        # (under monotone bounds the leaf may be worth less than the 0 of what is not on offer)
-        if not best > 0.0 or not best - base > tie * best:
-            return -1, -1, 0.0
-        worst = best - tie * (best - base)
-        f = np.argmax(peaks >= worst)
-        if counted:
-            _count(codes[f], weight, rows, begin, end, counts)
-        facts = (hist[f], n_bins[f], has_missing[f], signs[f], limits, counts)
-        if verified[f] or not counted:
-            return f, _scan_one(*facts, worst)[1], best - base
-        peaks[f] = _scan_one(*facts, 0.0)[0]
-        verified[f] = True
-
-
-@kernel
-def partition(codes, n_bins, place, begin, end, rows, sums, spare_rows, spare_sums):
+def partition(codes, feature, n_bins, place, begin, end, rows, sums, spare_rows, spare_sums):
     """Move the rows of a leaf that go left before the others, in order; return their number."""
     k = place // 2
     lost_left = place % 2 == 0
@@ -168,7 +196,7 @@ def partition(codes, n_bins, place, begin, end, rows, sums, spare_rows, spare_su
     for j in range(begin, end):
         i = rows[j]
         value = sums[j]
-        code = codes[np.uint64(i)]
+        code = codes[feature, np.uint64(i)]
         goes = lost_left if code == n_bins else code < k
         # Both are written, and one of them counts: no branch to guess.
         rows[left] = i

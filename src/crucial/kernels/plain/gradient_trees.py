@@ -9,31 +9,58 @@ from numpy.typing import NDArray
 
 from crucial.types import Bools, Codes, Floats, Ints
 
-__all__ = ["add_rows", "choose", "pack", "partition", "scan"]
+__all__ = ["NEAR", "WIDE", "add_rows", "pack", "partition", "quantise", "scan"]
 
+# Of the compiled kernels: rows whose words stay in the second cache.
+CHUNK = 2048
+# Words from one block to the next, and sums from one feature to the next: no powers of two,
+# which would put all of them into the same few places of the cache.
+NEAR, WIDE = CHUNK + 8, 264
 _LOW = 0xFFFFFFFF
 Limits = tuple[int, float, float, float, float, float, float, float, float]
 
 
-def pack(codes: Codes, first_block: int, last_block: int, words: NDArray[np.uint64]) -> None:
-    """Write the codes of eight features per row into one word."""
-    for b in range(first_block, last_block):
-        for k, column in enumerate(codes[8 * b : 8 * b + 8]):
-            words[b] |= column[: words.shape[1]].astype(np.uint64) << np.uint64(8 * k)
+def pack(
+    codes: Codes, begin: int, end: int, by_block: NDArray[np.uint64], by_row: NDArray[np.uint64]
+) -> None:
+    """Write the codes of eight features per row into one word, for a range of rows, twice."""
+    by_block[:, begin:end] = 0
+    for f, column in enumerate(codes):
+        word = column[begin:end].astype(np.uint64) << np.uint64(8 * (f % 8))
+        by_block[f // 8, begin:end] |= word
+    by_row[begin:end] = by_block[:, begin:end].T
+
+
+def quantise(
+    gradient: Floats,
+    curvature: Floats,
+    unit_g: float,
+    unit_c: float,
+    begin: int,
+    end: int,
+    sums: NDArray[np.int64],
+) -> None:
+    """Write gradient and curvature in whole units into one word, for a range of rows."""
+    g, c = np.rint(gradient[begin:end] / unit_g), np.rint(curvature[begin:end] / unit_c)
+    sums[begin:end] = (g.astype(np.int64) << 32) + c.astype(np.int64)
 
 
 def add_rows(
-    words: NDArray[np.uint64],
+    by_block: NDArray[np.uint64],
+    by_row: NDArray[np.uint64],
     blocks: Ints,
     rows: NDArray[np.int32],
     sums: NDArray[np.int64],
     begin: int,
     end: int,
+    whole: bool,
+    near: NDArray[np.uint64],
+    h: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
     """Write the sums per bin of the rows of a leaf, for some blocks of features."""
     for b in blocks.tolist():
-        own = np.ascontiguousarray(words[b, rows[begin:end]]).view(np.uint8).reshape(-1, 8)
+        own = np.ascontiguousarray(by_row[rows[begin:end], b]).view(np.uint8).reshape(-1, 8)
         out[8 * b : 8 * b + 8] = 0
         for k in range(8):
             np.add.at(out[8 * b + k], own[:, k], sums[begin:end])
@@ -80,59 +107,35 @@ def _gains(
 
 def scan(
     hist: NDArray[np.int64],
+    less: NDArray[np.int64],
+    subtract: bool,
     features: Ints,
     n_bins: Ints,
     has_missing: Bools,
     signs: Ints,
     limits: Limits,
+    counts: Floats,
+    target: float,
+    room: NDArray[np.int64],
+    gains: Floats,
+    bits: NDArray[np.int64],
     peaks: Floats,
-) -> None:
-    """Write the largest gain of every feature."""
+) -> int:
+    """Write the largest gain of some features in a leaf, or find the first place of enough gain."""
     for f in features.tolist():
+        if subtract:
+            hist[f] -= less[f]
         facts = (hist[f], int(n_bins[f]), bool(has_missing[f]), int(signs[f]), limits)
-        peaks[f] = _gains(*facts, None).max()
-
-
-def choose(
-    hist: NDArray[np.int64],
-    codes: Codes,
-    weight: Floats,
-    rows: NDArray[np.int32],
-    begin: int,
-    end: int,
-    n_bins: Ints,
-    has_missing: Bools,
-    signs: Ints,
-    limits: Limits,
-    tie: float,
-    counted: bool,
-    peaks: Floats,
-) -> tuple[int, int, float]:
-    """Return feature, place and gain of the best split by the tie rule; feature -1 for none."""
-    total, _, unit_g, unit_c, l2, low, high, _, _ = limits
-    own = np.array(unit_g * (total >> 32)), np.array(unit_c * (total & _LOW))
-    base = float(_gain(*own, l2, low, high))
-    verified: set[int] = set()
-    part = rows[begin:end]
-    while True:
-        best = float(peaks.max())
-        # (under monotone bounds the leaf may be worth less than the 0 of what is not on offer)
-        if not best > 0.0 or not best - base > tie * best:
-            return -1, -1, 0.0
-        worst = best - tie * (best - base)
-        f = int(np.argmax(peaks >= worst))
-        counts: Floats | None = None
-        if counted:
-            counts = np.bincount(codes[f, part], weight[part], 256).astype(np.float64)
-        gains = _gains(hist[f], int(n_bins[f]), bool(has_missing[f]), int(signs[f]), limits, counts)
-        if f in verified or not counted:
-            return f, int(np.argmax(gains >= worst)), best - base
-        peaks[f] = gains.max()
-        verified.add(f)
+        every = _gains(*facts, counts if len(counts) else None)
+        if target > 0.0 and (every >= target).any():
+            return int(np.argmax(every >= target))
+        peaks[f] = every.max()
+    return -1
 
 
 def partition(
     codes: Codes,
+    feature: int,
     n_bins: int,
     place: int,
     begin: int,
@@ -143,7 +146,7 @@ def partition(
     spare_sums: NDArray[np.int64],
 ) -> int:
     """Move the rows of a leaf that go left before the others, in order; return their number."""
-    own = codes[rows[begin:end]]
+    own = codes[feature, rows[begin:end]]
     left = np.where(own == n_bins, place % 2 == 0, own < place // 2)
     for array in (rows, sums):
         array[begin:end] = np.concatenate((array[begin:end][left], array[begin:end][~left]))
