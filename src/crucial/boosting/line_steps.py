@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import cast
 
+import numpy as np
+
 from crucial.boosting.steps import BoundStep, Step, half_log_ratio, newton_root
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.own_loss import OwnLossState
+from crucial.types import Floats
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP
 
@@ -48,6 +51,8 @@ class LineStep(Step):
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Return the weight of the candidate, or None to stop."""
+        if candidate.output.dtype != np.uint8:
+            return self._real(candidate, potentials)
         line = cast(OwnLossState, potentials.pairs).line(candidate.output)
         right, wrong = line.weights()
         alpha: float | None = None
@@ -59,3 +64,39 @@ class LineStep(Step):
             ratio = half_log_ratio(right, wrong, self.smoothing)
             return None if ratio is None else line.reach * ratio
         return alpha
+
+    def _real(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Return the weight of a ranker of any scores that span at most 1.
+
+        Where the minimum is at infinity, the weight is that of method 3, which lowers the loss too.
+        """
+        state = cast(OwnLossState, potentials.pairs)
+        alpha = newton_root(_Secants(state, candidate.output), _CLOSE)
+        if alpha is not None:
+            return alpha
+        if self.smoothing == 0.0:
+            return None
+        ratio = BoundStep(self.smoothing)(candidate, potentials)
+        return None if ratio is None else state.reach * ratio
+
+
+class _Secants:
+    """The slope of a loss along a weak ranker of any scores; its own slope is that of a secant.
+
+    Parameters
+    ----------
+    state : OwnLossState
+    output : array
+    """
+
+    def __init__(self, state: OwnLossState, output: Floats) -> None:
+        self._state, self._output = state, output
+        self._last: tuple[float, float] | None = None
+
+    def __call__(self, alpha: float) -> tuple[float, float]:
+        slope = self._state.slope_along(self._output, alpha)
+        bend = abs(slope)  # (a first step of 1)
+        if self._last is not None and alpha != self._last[0]:
+            bend = (slope - self._last[1]) / (alpha - self._last[0])
+        self._last = alpha, slope
+        return slope, max(bend, 0.0)

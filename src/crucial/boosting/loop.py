@@ -181,7 +181,11 @@ def _next(
         return "perfect weak ranker"
     if alpha == 0.0:
         return "no weak ranker helps"
-    return learner.fold(candidate, rate * alpha)
+    folded, weight = learner.fold(candidate, rate * alpha)
+    # (values may be too small for the grid that a learner rounds them to)
+    if folded is not candidate and not folded.output.any():
+        return "no weak ranker helps"
+    return folded, weight
 
 
 def _replayed(

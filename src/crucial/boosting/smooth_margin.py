@@ -21,6 +21,7 @@ from crucial.boosting.steps import (
 )
 from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.model.tree import Tree
 from crucial.types import Floats
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP
@@ -67,6 +68,11 @@ class SmoothMarginStep(Step):
 
     needs = NumericStep.needs
 
+    @staticmethod
+    def _unit_of(tree: Tree) -> float:
+        """Return the largest margin that a tree gives to a pair."""
+        return tree.span
+
     def __init__(
         self,
         feedback: Feedback,
@@ -97,7 +103,10 @@ class SmoothMarginStep(Step):
 
     def accept(self, candidate: Candidate, alpha: float) -> None:
         """Add the weight of a round to |lambda|_1."""
-        self._norm += abs(alpha)
+        tree = candidate.ranker
+        # (the weight of a tree is in its values)
+        unit = self._unit_of(tree) if isinstance(tree, Tree) else 1.0
+        self._norm += abs(alpha) * unit
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
         """Return G, and the smallest margin of a pair over |lambda|_1."""
@@ -182,6 +191,11 @@ class SmoothClassMarginStep(SmoothMarginStep):
     coordinate ascent boosting*, ``.5 ln((1 + r)/(1 - r)) - .5 ln((1 + g)/(1 - g))`` (equation 12
     without ties), or with ``line_search`` those of *coordinate ascent boosting*.
     """
+
+    @staticmethod
+    def _unit_of(tree: Tree) -> float:
+        """Return the largest margin that a tree gives to a row."""
+        return tree.size
 
     def _lightest(self) -> float:
         weight = self._feedback.weight

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from crucial.boosting.loop import Ensemble
 from crucial.boosting.smooth_margin import SmoothClassMarginStep
-from crucial.boosting.steps import ExactStep
+from crucial.boosting.steps import ExactStep, NumericStep
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning, ParameterError
-from crucial.estimators.boosted import Algorithm, BoostedRanker
-from crucial.estimators.shared import Stumps
+from crucial.estimators.boosted import Algorithm
 from crucial.estimators.smooth_margin import first_separable
+from crucial.estimators.stumps import MonotoneRanker
 from crucial.estimators.targets import check_one_list_of_two
 from crucial.estimators.warn import warn_caller
+from crucial.estimators.weak_rankers import StumpsOrTrees
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.measures.names import Measures
 from crucial.objectives.classification import ClassificationLoss
 from crucial.parameters import fixed, one_of, parameter, with_parameters
-from crucial.weak.base import StepRule
+from crucial.weak.base import StepRule, WeakLearner
 from crucial.weak.votes import VoteLearner
 
 __all__ = ["AdaBoostRanker"]
 
 
 @with_parameters
-class AdaBoostRanker(Stumps, BoostedRanker):
+class AdaBoostRanker(StumpsOrTrees, MonotoneRanker):
     """AdaBoost with the constant hypothesis, which ranks as RankBoost does.
 
     For labels of two values. Every row is an example ``y_i`` in {-1, 1} and the loss is the
@@ -35,7 +38,9 @@ class AdaBoostRanker(Stumps, BoostedRanker):
     Hypotheses are RankBoost's stumps h as votes ``2 h - 1`` in {-1, 1}, weighted by
     ``.5 ln(W+ / W-)``, the exact minimum; with the constant they span the same ensembles as
     the stumps themselves. The steepest vote is also the one that lowers the loss most, so
-    that there is no choice to make here between the two.
+    that there is no choice to make here between the two. With ``weak="tree"`` a hypothesis is a
+    tree with real values, grown on the weights of the rows, whose own weight minimises the loss
+    (confidence-rated predictions: Schapire & Singer 1999); its leaves include the constant.
 
     AdaBoost need not reach the largest margin ``min_i y_i H(x_i) / |lambda|_1`` there is.
     ``step="smooth"`` and ``"line_search"`` do: approximate coordinate ascent boosting and
@@ -76,6 +81,11 @@ class AdaBoostRanker(Stumps, BoostedRanker):
         "boosting in closed form, or coordinate ascent boosting by a line search.",
         default="exact",
     )
+    monotone_constraints: Any = parameter(
+        text="For trees: 1, -1 or 0 per feature (or feature name: 1): the score never falls (never "
+        "rises) where the feature grows. The score of an abstention is not constrained.",
+        default=None,
+    )
     default_rank: str | int = parameter(
         text="Score of a stump where its feature abstains; 0 becomes a vote of -1.",
         default="learned",
@@ -113,12 +123,17 @@ class AdaBoostRanker(Stumps, BoostedRanker):
         weight = feedback.weight
         total = float(len(feedback.rows) if weight is None else weight.sum())
         perfect = smoothing_of(total), self.on_perfect == "stop"
-        step: StepRule = ExactStep(*perfect)
+        tree = self.weak == "tree"
+        step: StepRule = NumericStep(*perfect) if tree else ExactStep(*perfect)
         if self.step != "exact":
             step = SmoothClassMarginStep(feedback, self.step == "line_search", *perfect)
-        return ClassificationLoss(), VoteLearner(self._stump_learner()), step
+        learner: WeakLearner = (
+            self._unit_trees(votes=True) if tree else VoteLearner(self._stump_learner())
+        )
+        return ClassificationLoss(), learner, step
 
     def _check_combinations(self) -> None:
+        self._check_weak(("monotone_constraints",))
         if self.step != "exact" and self.subsample < 1.0:
             raise ParameterError(
                 f"step={self.step!r} needs subsample=1: the smooth margin is about all rows, and "

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from crucial.boosting.steps import NumericStep, UnitStep
-from crucial.data.instances import Instances
 from crucial.errors import ParameterError
-from crucial.estimators.boosted import Algorithm, BoostedRanker
+from crucial.estimators.boosted import Algorithm
 from crucial.estimators.gradient_trees import GradientTrees
 from crucial.estimators.shared import RandomState
-from crucial.estimators.stumps import monotone_signs
+from crucial.estimators.stumps import MonotoneRanker
 from crucial.feedback.base import Feedback
 from crucial.objectives.base import Objective
 from crucial.objectives.custom import CustomLoss
@@ -20,7 +19,6 @@ from crucial.objectives.query_losses import QuerySquares, SoftmaxLoss, XENDCGLos
 from crucial.objectives.top_pairs import LAMBDA_MEASURES, LambdaLoss, YetiLoss
 from crucial.parameters import (
     above,
-    anything,
     at_least,
     between,
     either,
@@ -32,7 +30,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.weak.base import Constraints, StepRule
+from crucial.weak.base import StepRule
 
 __all__ = ["GradientRanker"]
 
@@ -40,7 +38,7 @@ _LOSSES = ("query_rmse", "xendcg", "lambda", "softmax", "yeti", "exponential", "
 
 
 @with_parameters
-class GradientRanker(GradientTrees, BoostedRanker):
+class GradientRanker(GradientTrees, MonotoneRanker):
     """Trees grown on the gradient and the curvature of a ranking loss, one per round.
 
     Every leaf has the value of a Newton step. The losses differ in what they look at:
@@ -140,12 +138,6 @@ class GradientRanker(GradientTrees, BoostedRanker):
         between(0, 1, low_open=True), '"yeti": factor on the weight of the next position.',
         default=0.99,
     )  # fmt: skip
-    monotone_constraints: Any = parameter(
-        anything("sequence or mapping"),
-        "1, -1 or 0 per feature (or feature name: 1): the score never falls (never rises) where "
-        "the feature grows. The score of an abstention is not constrained.",
-        default=None,
-    )
     random_state: RandomState = parameter(
         text="Seeds subsample, subsample_rows, max_features, n_bags, validation_fraction, "
         'validation_folds and the noise of "xendcg" and "yeti".',
@@ -158,10 +150,6 @@ class GradientRanker(GradientTrees, BoostedRanker):
             raise ParameterError(
                 "step='line' needs loss='exponential'; use step='newton' with other losses."
             )
-
-    def _constraints(self, instances: Instances) -> Constraints:
-        signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
-        return Constraints(False, signs, self.learning_rate)
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         seed = self._seed()

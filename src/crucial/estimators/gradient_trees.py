@@ -17,12 +17,12 @@ from crucial.parameters import (
 from crucial.weak.tree_growth import TreeLimits
 from crucial.weak.trees import Sampling, TreeLearner
 
-__all__ = ["GradientTrees"]
+__all__ = ["GradientTrees", "Trees"]
 
 
 @with_parameters
-class GradientTrees(Binned, Seeded):
-    """Estimators whose weak rankers are trees grown on gradient and curvature."""
+class Trees(Seeded):
+    """Estimators whose weak rankers may be trees grown on gradient and curvature."""
 
     max_leaves: int = parameter(
         at_least(2),
@@ -55,16 +55,28 @@ class GradientTrees(Binned, Seeded):
     max_features: float = parameter(
         between(0, 1, low_open=True), "Share of the features that each tree may use.", default=1.0
     )
-    max_bins: int = parameter(int_between(2, 255), "Bins per feature.", default=255)
 
-    def _tree_learner(self, seed: int, max_leaves: int | None = None) -> TreeLearner:
-        """Make the learner of trees; ``max_leaves`` replaces the parameter."""
-        limits = TreeLimits(
+    def _limits(self, max_leaves: int | None = None) -> TreeLimits:
+        """Return how far a tree grows; ``max_leaves`` replaces the parameter."""
+        return TreeLimits(
             self.max_leaves if max_leaves is None else max_leaves,
             self.max_depth,
             self.min_rows,
             self.l2,
             self.interactions,
         )
-        sampling = Sampling(self.subsample_rows, self.max_features, seed)
-        return TreeLearner(limits, self.max_bins, sampling)
+
+    def _sampling(self, seed: int) -> Sampling:
+        """Return what a tree sees of the data."""
+        return Sampling(self.subsample_rows, self.max_features, seed)
+
+
+@with_parameters
+class GradientTrees(Trees, Binned):
+    """Estimators whose weak rankers are trees grown on gradient and curvature."""
+
+    max_bins: int = parameter(int_between(2, 255), "Bins per feature.", default=255)
+
+    def _tree_learner(self, seed: int, max_leaves: int | None = None) -> TreeLearner:
+        """Make the learner of trees; ``max_leaves`` replaces the parameter."""
+        return TreeLearner(self._limits(max_leaves), self.max_bins, self._sampling(seed))

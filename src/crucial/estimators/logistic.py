@@ -45,7 +45,7 @@ class LogisticRanker(StumpRanker):
 
     step: str = parameter(
         one_of("exact", "bound"),
-        "Weight of a stump: the minimum of the loss along it, by Newton's method, each step of "
+        "Weight of a stump or tree: the minimum of the loss along it, each step towards "
         "which visits all pairs again; or RankBoost's method 3, which lowers this loss too "
         "(Collins, Schapire & Singer 2002) and is cheaper, but takes shorter steps and needs "
         "several times as many rounds.",
@@ -54,4 +54,4 @@ class LogisticRanker(StumpRanker):
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         kind = BoundStep if self.step == "bound" else LineStep
-        return LogisticLoss(), self._stump_learner(), kind(*self._perfect(feedback))
+        return LogisticLoss(), self._learner(), kind(*self._perfect(feedback))

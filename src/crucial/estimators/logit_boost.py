@@ -12,18 +12,18 @@ from crucial.boosting.loop import Ensemble
 from crucial.boosting.watch import Watch
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
-from crucial.estimators.boosted import Algorithm, BoostedRanker
+from crucial.estimators.boosted import Algorithm
 from crucial.estimators.classifier import ClassSums
 from crucial.estimators.eval_set import EvalRows
-from crucial.estimators.shared import Stumps
+from crucial.estimators.stumps import MonotoneRanker
 from crucial.estimators.targets import check_one_list_of_two
+from crucial.estimators.weak_rankers import TREES, StumpsOrTrees
 from crucial.feedback.base import Feedback
 from crucial.measures.names import Measures
 from crucial.objectives.logit import LogitLoss
 from crucial.objectives.regression import RowLoss, labelled_rows, logit_loss, query_means
 from crucial.parameters import (
     above,
-    between,
     fixed,
     flag,
     none_or,
@@ -39,7 +39,7 @@ __all__ = ["LogitBoost"]
 
 
 @with_parameters
-class LogitBoost(Stumps, BoostedRanker):
+class LogitBoost(StumpsOrTrees, MonotoneRanker):
     """Rank by the probability of the better class, learned by LogitBoost.
 
     For labels of two values, Y = -1 and 1, and no queries. The loss is the mean of
@@ -49,6 +49,7 @@ class LogitBoost(Stumps, BoostedRanker):
 
     With ``weak="stump"`` a round is a step of Newton's method: the stump with the least weighted
     squares of the working responses, a value on each side, half of which is added to the score.
+    With ``weak="tree"`` a round is the same step with a tree, one value per leaf.
     With ``weak="linear"`` a round fits the gradient of the loss by one feature and adds a share of
     the fit, from half the log odds of the classes on: a logistic regression that grows feature by
     feature, as mboost's ``Binomial`` family.
@@ -79,20 +80,25 @@ class LogitBoost(Stumps, BoostedRanker):
 
     learning_rate: float = parameter(default=0.1, kw_only=False)
     weak: str = parameter(
-        one_of("stump", "linear"),
-        "Weak rankers: stumps with a value on each side, or lines over one feature.",
+        one_of("stump", "tree", "linear"),
+        f"Weak rankers: stumps with a value on each side, lines over one feature, {TREES}.",
         default="stump",
     )
     clip: float | None = parameter(
         none_or(above(0)),
-        "Largest absolute working response of a row, for stumps; None for no limit.",
+        "Largest absolute working response of a row, for stumps and trees; None for no limit.",
         default=4.0,
     )
     l2: float = parameter(
-        between(0, np.inf),
-        'Ridge ``(l2 / 2) |w|^2`` on the weights of the features, for ``weak="linear"``. Above 0, '
-        "rounds lead to the minimum of loss and ridge together.",
+        text='Ridge ``(l2 / 2) |w|^2`` on the weights of the features, for ``weak="linear"``: '
+        "above 0, rounds lead to the minimum of loss and ridge together. For trees, curvature "
+        "that every leaf has beside that of its rows, in average rows.",
         default=0.0,
+    )
+    monotone_constraints: Any = parameter(
+        text="For trees: 1, -1 or 0 per feature (or feature name: 1): the score never falls (never "
+        "rises) where the feature grows. The score of an abstention is not constrained.",
+        default=None,
     )
     standardise: bool = parameter(
         flag,
@@ -131,22 +137,28 @@ class LogitBoost(Stumps, BoostedRanker):
         return True
 
     def _check_combinations(self) -> None:
+        self._check_weak(("monotone_constraints",))
         if self.weak == "linear" and self.subsample < 1.0:
             raise ParameterError(
-                "LogitBoost: subsample is for weak='stump'; all rows count in every round of "
-                "weak='linear'. Set subsample=1.0."
+                "LogitBoost: subsample is for weak='stump' and 'tree'; all rows count in every "
+                "round of weak='linear'. Set subsample=1.0."
             )
         if self.weak == "stump" and self.l2 > 0.0:
             raise ParameterError(
-                "LogitBoost: l2 is a ridge on the weights of features, for weak='linear'; a "
-                "smaller learning_rate holds stumps back."
+                "LogitBoost: l2 is a ridge on the weights of features or the values of leaves, "
+                "for weak='linear' and 'tree'; a smaller learning_rate holds stumps back."
             )
+
+    def _takes(self, name: str) -> bool:
+        return name == "l2"
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         check_one_list_of_two("LogitBoost", feedback)
         if self.weak == "stump":
             learner = RegressionStumps(self.default_rank, self.max_bins)
             return LogitLoss(self.clip), learner, FixedStep(0.5)
+        if self.weak == "tree":
+            return LogitLoss(self.clip), self._trees(), FixedStep(0.5)
         means = query_means(labelled_rows(feedback, "LogitBoost"), by_query=True)
         line = LineLearner(means, l2=self.l2, standardise=self.standardise)
         return RowLoss("binomial", "LogitBoost"), line, FixedStep()

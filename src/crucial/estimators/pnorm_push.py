@@ -67,8 +67,8 @@ class PNormPush(StumpRanker, _Exponent):
 
     step: str = parameter(
         one_of("exact", "bound"),
-        "Weight of a stump: the minimum of the loss along it (``ln(A1 B0 / (A0 B1)) / (p + 1)`` "
-        "for one query of two labels, else by Newton's method), or the bound of RankBoost's "
+        "Weight of a stump or tree: the minimum of the loss along it (for a stump, one query and "
+        "two labels ``ln(A1 B0 / (A0 B1)) / (p + 1)``, else iterated), or the bound of RankBoost's "
         "method 3, ``ln((1 + r) / (1 - r)) / 2p``, which is cheaper and more careful.",
         default="exact",
     )
@@ -80,9 +80,10 @@ class PNormPush(StumpRanker, _Exponent):
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         perfect = self._perfect(feedback)
-        learner = self._stump_learner()
+        learner = self._learner()
         if self.p == 1:  # RankBoost, and to the last bit
-            return ExponentialLoss(), learner, STEPS[self.step](*perfect)
+            exact = "numeric" if self.weak == "tree" else "exact"
+            return ExponentialLoss(), learner, STEPS[self.step.replace("exact", exact)](*perfect)
         step: StepRule = LineStep(*perfect)
         if self.step == "bound":
             step = ShortBoundStep(self.p, *perfect)

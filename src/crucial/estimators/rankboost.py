@@ -9,14 +9,17 @@ from crucial.boosting.steps import STEPS
 from crucial.errors import ParameterError
 from crucial.estimators.boosted import Algorithm
 from crucial.estimators.presets import PRESETS
-from crucial.estimators.shared import WeakRankers
 from crucial.estimators.stumps import StumpRanker
+from crucial.estimators.weak_rankers import WeakRankers
 from crucial.feedback.base import Feedback
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import lookup, one_of, parameter, with_parameters
 from crucial.weak.base import StepRule
 
 __all__ = ["RankBoost"]
+
+# Weak rankers with scores other than 0 and 1.
+_REAL = ("feature", "tree")
 
 
 @with_parameters
@@ -27,6 +30,10 @@ class RankBoost(WeakRankers, StumpRanker):
     it is NaN. Labels or pairs say what should rank above what. The ranker is a weighted
     sum of stumps ``[feature > threshold]``, one per round, chosen to minimise the
     exponential loss over all pairs; the pairs that labels imply are never listed.
+
+    With ``weak="tree"`` a round adds a tree that is grown on the potentials and the curvature of
+    the loss; its weight, by method 1 of the paper, minimises Z. The bound is the same: the
+    product of all Z is never less than the share of misordered pairs.
 
     Examples
     --------
@@ -43,13 +50,14 @@ class RankBoost(WeakRankers, StumpRanker):
 
     choice: str = parameter(
         one_of("steepest", "steepest_positive", "largest_drop"),
-        "Which weak ranker: largest ``|r|``, largest ``r``, or smallest Z at its best weight.",
+        "Which weak ranker: largest ``|r|``, largest ``r``, or smallest Z at its best weight. "
+        "Trees are grown by what their splits gain.",
         default="steepest",
     )
-    step: str = parameter(
-        one_of("bound", "exact", "numeric"),
-        "Its weight: methods 3, 2 and 1 of the paper.",
-        default="bound",
+    step: str | None = parameter(
+        one_of(None, "bound", "exact", "numeric"),
+        "Its weight: methods 3, 2 and 1 of the paper. By default method 3, and method 1 for trees.",
+        default=None,
     )
     positive_weights: str | None = parameter(
         text='"cumulative": the summed weight of every stump stays positive, for features known '
@@ -79,32 +87,41 @@ class RankBoost(WeakRankers, StumpRanker):
         return cls(**{**lookup(PRESETS, name, "preset"), **changes})
 
     def _parts(self, feedback: Feedback) -> Algorithm:
-        step: StepRule = STEPS[self.step](*self._perfect(feedback))
+        step: StepRule = STEPS[self._method](*self._perfect(feedback))
         if self.on_perfect not in ("smooth", "stop"):
             step = PerfectStep(step, self.on_perfect)
-        return ExponentialLoss(), self._weak_learner(self.choice, self.step), step
+        return ExponentialLoss(), self._weak_learner(self.choice, self._method), step
+
+    @property
+    def _method(self) -> str:
+        """The step rule's name."""
+        if self.step is not None:
+            return self.step
+        return "numeric" if self.weak == "tree" else "bound"
 
     def _perfect(self, feedback: Feedback) -> tuple[float, bool]:
         smoothing, _ = super()._perfect(feedback)
         return smoothing, self.on_perfect != "smooth"
 
     def _check_combinations(self) -> None:
-        if self.weak == "feature" and self.step == "exact":
+        super()._check_combinations()
+        if self.weak in _REAL and self.step == "exact":
             raise ParameterError(
-                "step='exact' needs weak rankers of 0 and 1; with weak='feature' use "
+                f"step='exact' needs weak rankers of 0 and 1; with weak={self.weak!r} use "
                 "step='numeric' or 'bound'."
             )
+        self._check_choice(self.choice)
         if not isinstance(self.weak, str) and self.choice == "largest_drop":
             raise ParameterError(
                 "choice='largest_drop' needs weak='stump', 'feature' or 'column': a weak learner "
                 "of your own chooses by itself."
             )
-        self._check_default(self.step)
+        self._check_default(self._method)
         if self.on_perfect in ("limit", "infinite"):
-            if self.weak == "feature":
+            if self.weak in _REAL:
                 raise ParameterError(
                     f"on_perfect={self.on_perfect!r} needs weak rankers of 0 and 1; with "
-                    "weak='feature' use 'smooth', 'stop' or 'constant'."
+                    f"weak={self.weak!r} use 'smooth', 'stop' or 'constant'."
                 )
             if self.subsample < 1.0:
                 raise ParameterError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from crucial.boosting.loop import Ensemble, Progress
 from crucial.boosting.plus.algorithm import PlusRules, boost_plus
@@ -91,7 +92,11 @@ class RankBoostPlus(Stumps, BoostedRanker):
         default=None,
     )
     weak: str = parameter(
-        one_of("stump", "column"),
+        replace(
+            one_of("stump", "column"),
+            remedy="RankBoost+ needs a finite set of weak rankers of 0 and 1; for trees use "
+            "RankBoost(weak='tree').",
+        ),
         "Stumps, or columns of 0 and 1 that are weak rankers already.",
         default="stump",
     )

@@ -8,9 +8,10 @@ from crucial.boosting.trace import Trace
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning
 from crucial.estimators.boosted import Algorithm
-from crucial.estimators.shared import RandomState, WeakRankers
+from crucial.estimators.shared import RandomState
 from crucial.estimators.stumps import StumpRanker
 from crucial.estimators.warn import warn_caller
+from crucial.estimators.weak_rankers import WeakRankers
 from crucial.feedback.base import Feedback
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import fixed, one_of, parameter, with_parameters
@@ -29,7 +30,8 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
     never let G fall. Where the pairs cannot all be ordered right that moment never comes:
     the answer is coordinate descent's, and a warning says so.
 
-    Weak rankers score in [0, 1]. F counts the lightest pair as 1, so that G lies below the
+    Weak rankers score in [0, 1]; a tree counts in the sum of the weights with what its values
+    span. F counts the lightest pair as 1, so that G lies below the
     margin; a row of weight 2 counts as two rows.
 
     Attributes
@@ -58,7 +60,8 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
     choice: str = parameter(
         one_of("steepest_positive", "steepest"),
         "Which stump: largest ``r``, so that every weight is positive, as in the paper; or "
-        "largest ``|r|``, as if each stump were there with its opposite too.",
+        "largest ``|r|``, as if each stump were there with its opposite too. Trees are grown by "
+        "what their splits gain.",
         default="steepest_positive",
     )
     step: str = parameter(
@@ -86,6 +89,8 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
         return ExponentialLoss(), learner, step
 
     def _check_combinations(self) -> None:
+        super()._check_combinations()
+        self._check_choice(self.choice)
         self._check_default(self.step)
 
     def _after_fit(self, ensemble: Ensemble, instances: Instances) -> None:

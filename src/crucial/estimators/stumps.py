@@ -1,33 +1,28 @@
-"""Base class of estimators that boost stumps, whose weights may be constrained."""
+"""Base classes of estimators whose weak rankers, or their weights, may be constrained."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
-from crucial.errors import DataError
+from crucial.errors import DataError, ParameterError
 from crucial.estimators.boosted import BoostedRanker
-from crucial.estimators.shared import Stumps
+from crucial.estimators.weak_rankers import StumpsOrTrees
 from crucial.parameters import anything, one_of, parameter, refuse, with_parameters
 from crucial.weak.base import Constraints
 
-__all__ = ["StumpRanker", "monotone_signs"]
+__all__ = ["MonotoneRanker", "StumpRanker", "monotone_signs"]
 
 
 @with_parameters
-class StumpRanker(Stumps, BoostedRanker):
-    """Base of estimators that boost stumps, whose weights may be constrained."""
+class MonotoneRanker(BoostedRanker):
+    """Base of estimators whose scores may be made to rise or fall with a feature."""
 
-    positive_weights: str | None = parameter(
-        one_of(None, "cumulative"),
-        '"cumulative": the summed weight of every stump stays positive, for features known to '
-        "point up.",
-        default=None,
-    )
     monotone_constraints: Any = parameter(
         anything("sequence or mapping"),
         "1, -1 or 0 per feature (or feature name: 1): the score never falls (never rises) where "
@@ -37,7 +32,31 @@ class StumpRanker(Stumps, BoostedRanker):
 
     def _constraints(self, instances: Instances) -> Constraints:
         signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
-        return Constraints(self.positive_weights == "cumulative", signs, self.learning_rate)
+        return Constraints(False, signs, self.learning_rate)
+
+
+@with_parameters
+class StumpRanker(StumpsOrTrees, MonotoneRanker):
+    """Base of estimators that boost stumps or trees, whose weights may be constrained."""
+
+    positive_weights: str | None = parameter(
+        one_of(None, "cumulative"),
+        '"cumulative": the summed weight of every stump stays positive, for features known to '
+        "point up.",
+        default=None,
+    )
+
+    def _constraints(self, instances: Instances) -> Constraints:
+        both = super()._constraints(instances)
+        return replace(both, cumulative=self.positive_weights == "cumulative")
+
+    def _check_combinations(self) -> None:
+        self._check_weak()
+        if self.weak == "tree" and self.positive_weights is not None:
+            raise ParameterError(
+                f"{type(self).__name__}: positive_weights is about stumps, and trees have values "
+                "of either sign; with weak='tree' use monotone_constraints."
+            )
 
 
 def monotone_signs(owner: str, constraints: Any, instances: Instances) -> NDArray[np.int8] | None:

@@ -124,6 +124,14 @@ class BipartiteState:
             return math.inf if good > bad else -math.inf
         return math.exp(good) - math.exp(bad)
 
+    @property
+    def curvature(self) -> Floats:
+        """Weight of every row: the second derivative of the loss, in the units of potentials."""
+        out = self._counted.copy()
+        out[: self.n_bad] *= self._factor[0]
+        out[self.n_bad :] *= self._factor[1]
+        return out
+
     # -- the loop's questions -----------------------------------------------------
 
     def advance(self, output: Output, alpha: float) -> None:

@@ -16,7 +16,7 @@ from crucial.inspection.parts import model_of
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
-from crucial.model.weak import Constant, Presence, Stump, Vote
+from crucial.model.weak import Constant, Presence, Stump, Tree, Vote
 from crucial.parameters import at_least, check
 from crucial.types import TableLike, VectorLike
 
@@ -36,8 +36,8 @@ def class_margins(
 
     The margin of a row is ``y_i H(x_i) / |lambda|_1`` with ``y_i`` in {-1, 1}: in [-1, 1], and
     above 0 for a row on the right side. H is a sum of votes of -1 and 1 and of the constant 1;
-    a stump of 0 and 1 is half a vote and half a constant. ``|lambda|_1`` is the sum of their
-    absolute weights, after adding those of the same vote.
+    a stump of 0 and 1 is half a vote and half a constant, a tree a vote of its largest absolute
+    value. ``|lambda|_1`` is the sum of their absolute weights, after adding those of the same vote.
 
     Parameters
     ----------
@@ -113,9 +113,12 @@ def _norm(model: AdditiveRanker, intercept: float) -> float:
         elif isinstance(ranker, Stump | Presence):
             total[ranker] = total.get(ranker, 0.0) + weight / 2.0
             constant += weight / 2.0
+        elif isinstance(ranker, Tree):
+            total[ranker] = total.get(ranker, 0.0) + weight * ranker.size
         else:
             raise NotRankedError(
-                f"margins of classification need votes and stumps, and {ranker!r} is neither."
+                "margins of classification need votes, stumps or trees, and "
+                f"{ranker!r} is none of them."
             )
     norm = abs(constant) + sum(map(abs, total.values()))
     if not norm > 0.0:

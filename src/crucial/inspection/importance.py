@@ -19,6 +19,7 @@ from crucial.measures.names import MeasureLike, get_measure
 from crucial.model.base import FrozenModel
 from crucial.model.inputs import checked_rows
 from crucial.model.rounds import RoundsModel
+from crucial.model.tree import Tree
 from crucial.parameters import at_least, check, int_between, one_of
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -146,7 +147,8 @@ def importances(
         "weight": share of the absolute weight of the ranker, or of the gains of a tree. "drop"
         and "r_squared": share of what the rounds that chose the feature improved (Pan et al.
         2009), as the drop in the logarithm of the training loss, which is the sum of ``-ln Z``,
-        or as the sum of ``r^2``; they need an estimator, which has the trace. "permutation": how
+        or as the sum of ``r^2``, of which the features of a tree get parts by their gains; they
+        need an estimator, which has the trace. "permutation": how
         much worse a measure gets when the values of the feature are shuffled; works for every
         ranker.
     metric : str or Measure, optional
@@ -198,12 +200,22 @@ def _improvements(ranker: object, model: FrozenModel, kind: str) -> Floats:
     out = np.zeros(model.n_features)
     before = 0.0
     for entry in list(trace)[: model.n_rounds]:
-        feature = getattr(entry.ranker, "feature", None)
-        if feature is not None:
-            out[feature] += before - entry.log_loss if kind == "drop" else entry.r**2
+        improved = before - entry.log_loss if kind == "drop" else entry.r**2
+        for feature, share in _shares(entry.ranker).items():
+            out[feature] += share * improved
         before = entry.log_loss
     total = out.sum()
     return out / total if total > 0 else out
+
+
+def _shares(ranker: object) -> dict[int, float]:
+    """Return the features of a weak ranker, with their shares of what it improved."""
+    if isinstance(ranker, Tree):
+        gains = ranker.gain_by_feature()
+        total = sum(gains.values()) or 1.0
+        return {feature: gain / total for feature, gain in gains.items()}
+    feature = getattr(ranker, "feature", None)
+    return {} if feature is None else {feature: 1.0}
 
 
 def _permuted(
@@ -257,10 +269,10 @@ def _used_features(model: FrozenModel) -> list[int]:
     """Return the features that can make a difference; all if a weak ranker does not name its."""
     if not isinstance(model, RoundsModel):
         return list(range(model.n_features))
-    named = [getattr(weak, "feature", None) for weak in model.rankers]
-    if any(feature is None for feature in named):
+    named = [_shares(weak) for weak in model.rankers]
+    if not all(named):
         return list(range(model.n_features))
-    return sorted({feature for feature in named if feature is not None})
+    return sorted({feature for one in named for feature in one})
 
 
 def predictor(

@@ -21,7 +21,7 @@ from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import sparkline
-from crucial.model.weak import Constant, Vote
+from crucial.model.weak import Constant, Tree, Vote
 from crucial.parameters import at_least, check, refuse
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -46,7 +46,7 @@ class Margins:
     norm : float
         |lambda|_1, by which differences of scores are divided: the sum of the absolute
         weights of the weak rankers, after adding those of the same ranker. Votes of -1 and 1
-        count twice, constants not at all.
+        count twice, trees with what their values span, constants not at all.
     """
 
     minimum: float
@@ -140,9 +140,9 @@ def margins(
     """Return the margins of the pairs of some rows.
 
     The margin of a pair is the score of the better item minus that of the other, divided by the
-    sum of the absolute weights of the weak rankers: in [-1, 1] for weak rankers that score in
-    [0, 1], above 0 for a pair in the right order. The pairs that labels imply are counted and not
-    listed: a threshold costs O(n log n).
+    sum of the absolute weights of the weak rankers, those of trees times what their values span:
+    in [-1, 1] for trees and for weak rankers that score in [0, 1], above 0 for a pair in the right
+    order. The pairs that labels imply are counted and not listed: a threshold costs O(n log n).
 
     Parameters
     ----------
@@ -214,6 +214,7 @@ def _norm(model: AdditiveRanker) -> float:
             continue  # (it is in no difference of scores)
         key = ranker if type(ranker).__hash__ is not None else id(ranker)
         spread = 2.0 if isinstance(ranker, Vote) else 1.0  # (-1 and 1 are 2 apart)
+        spread = ranker.span if isinstance(ranker, Tree) else spread
         total[key] = total.get(key, 0.0) + spread * weight
     norm = sum(map(abs, total.values()))
     if not norm > 0.0:

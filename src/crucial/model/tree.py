@@ -91,6 +91,16 @@ class Tree(FrozenRanker, frozen=True, tag="tree"):
         """The last feature that is compared."""
         return max(self.features)
 
+    @property
+    def span(self) -> float:
+        """Difference of the largest and the smallest value."""
+        return max(self.values) - min(self.values)
+
+    @property
+    def size(self) -> float:
+        """Largest absolute value."""
+        return max(map(abs, self.values))
+
     def gain_by_feature(self) -> dict[int, float]:
         """Return what the splits of every feature gained."""
         out: dict[int, float] = {}

@@ -65,6 +65,16 @@ class LogisticState(OwnLossState):
         """Return the loss along a weak ranker; an evaluation costs what potentials cost."""
         return LogisticLine(self, output.astype(np.float64), self._total)
 
+    def slope_along(self, output: Floats, alpha: float) -> float:
+        """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
+        shift = max(0.0, self._shift - abs(alpha))
+        gained = self._gained(self.scores + alpha * output, shift, output)
+        return -gained * math.exp(self._shift - shift) / self._total
+
+    def _gained(self, scores: Floats, shift: float, output: Floats) -> float:
+        """Return the weight of all pairs at some scores, times e^shift and what a ranker adds."""
+        raise NotImplementedError
+
 
 class LogisticLine:
     """See `crucial.objectives.own_loss.Line`."""
@@ -137,6 +147,10 @@ class LabelLogistic(LogisticState):
         right, wrong, bend = (self._drawn[self._query] @ out).tolist()
         return right, wrong, bend
 
+    def _gained(self, scores: Floats, shift: float, output: Floats) -> float:
+        positive, negative, _, _ = self._sums.sums(scores, shift)
+        return float((self._drawn[self._query] * (positive - negative) * output).sum())
+
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
         chosen = draw_share(np.flatnonzero(self._all > 0), fraction, random)
@@ -190,6 +204,10 @@ class PairLogistic(LogisticState):
         gained = self._pairs.margins(output)
         bend = float(np.dot(d * against, gained != 0))
         return float(d[gained > 0].sum()), float(d[gained < 0].sum()), bend
+
+    def _gained(self, scores: Floats, shift: float, output: Floats) -> float:
+        share, _ = self._shares(self._pairs.margins(scores), shift)
+        return float((self._drawn * share * self._pairs.margins(output)).sum())
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""

@@ -47,7 +47,14 @@ class OwnLossState:
     ----------
     inner : PairState
         Follows the scores and counts what is misordered.
+
+    Attributes
+    ----------
+    reach : float
+        Factor on the weight of RankBoost's method 3 that makes it one of this loss.
     """
+
+    reach = 1.0
 
     def __init__(self, inner: PairState) -> None:
         self._inner = inner
@@ -59,6 +66,14 @@ class OwnLossState:
 
     def line(self, output: Output) -> Line:
         """Return the loss along a weak ranker of 0 and 1."""
+        raise NotImplementedError
+
+    def slope_along(self, output: Floats, alpha: float) -> float:
+        """Return the derivative of the loss along a weak ranker of any scores, after a step.
+
+        Up to a positive factor that is the same for all alpha. The scores must not span more
+        than 1.
+        """
         raise NotImplementedError
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:

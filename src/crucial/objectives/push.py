@@ -98,12 +98,57 @@ class PushLine:
         return float(a1 + c0 - a0 - c1) / (self._p + 1.0)
 
 
-class LabelPush(OwnLossState):
+class PushState(OwnLossState):
+    """What both forms of the push share.
+
+    Attributes
+    ----------
+    curvature : array over the rows
+        ``p`` times the weight of all pairs that the row is in. The second derivative of F by the
+        score of the row, in the units of the potentials, is never above it, and equal for p = 1
+        and for rows that are never the better one.
+    """
+
+    _start: float
+    _won: Floats
+    _lost: Floats
+
+    def __init__(self, inner: PairState, p: float) -> None:
+        super().__init__(inner)
+        self._p, self.reach = p, 1.0 / p
+
+    @property
+    def curvature(self) -> Floats:
+        """A bound on the second derivative, of the scores that potentials were last asked for."""
+        return self._p * (self._won + self._lost)
+
+    def _weights(self, scores: Floats) -> tuple[Floats, Floats, float]:
+        """Return the weight of the pairs that every row should win and lose, and ln F.
+
+        F over all pairs, drawn or not.
+        """
+        raise NotImplementedError
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write minus the gradient of ``(1/p) ln F``: O(n) for labels, O(pairs) for pairs."""
+        n = len(self.scores)
+        self._won, self._lost, log_loss = self._weights(self.scores)
+        np.subtract(self._won, self._lost, out=pi[:n])
+        pi[n:] = 0.0
+        return 1.0, (log_loss - self._start) / self._p
+
+    def slope_along(self, output: Floats, alpha: float) -> float:
+        """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
+        won, lost, _ = self._weights(self.scores + alpha * output)
+        return -float(((won - lost) * output).sum())
+
+
+class LabelPush(PushState):
     """The push over labels: every row against those of its query with a higher label."""
 
     def __init__(self, rows: LabelledRows, inner: PairState, p: float, threads: int) -> None:
-        super().__init__(inner)
-        self._layout, self._p = rows.layout, p
+        super().__init__(inner, p)
+        self._layout = rows.layout
         self._sums = PushSums(rows.layout, rows.weight, rows.gap, threads)
         self._query = rows.layout.query_of_row()
         self._all = self._drawn = self._coefficients(rows)
@@ -122,14 +167,11 @@ class LabelPush(OwnLossState):
             logs -= self._sums.logs(self.scores, self._p)[2]
         return np.where(rows.coefficient > 0, logs, -np.inf)
 
-    def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write minus the gradient of ``(1/p) ln F``: O(n)."""
-        n = len(self.scores)
-        positive, negative, log_loss = self._sums.logs(self.scores, self._p)
+    def _weights(self, scores: Floats) -> tuple[Floats, Floats, float]:
+        positive, negative, log_loss = self._sums.logs(scores, self._p)
         shift = (log_sum(self._drawn + log_loss) - self._drawn)[self._query]
-        pi[:n] = np.exp(positive - shift) - np.exp(negative - shift)
-        pi[n:] = 0.0
-        return 1.0, (log_sum(self._all + log_loss) - self._start) / self._p
+        won, lost = np.exp(positive - shift), np.exp(negative - shift)
+        return won, lost, log_sum(self._all + log_loss)
 
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(n) pass, then O(levels) per evaluation."""
@@ -144,19 +186,19 @@ class LabelPush(OwnLossState):
         self._drawn[chosen] = self._all[chosen]
 
 
-class PairPush(OwnLossState):
+class PairPush(PushState):
     """The push over explicit pairs: every loser against its winners."""
 
     def __init__(self, pairs: ListedPairs, inner: PairState, p: float) -> None:
-        super().__init__(inner)
-        order, self._p = np.argsort(pairs.low, kind="stable"), p
+        super().__init__(inner, p)
+        order = np.argsort(pairs.low, kind="stable")
         pairs = self._pairs = pairs.take(order)
         with np.errstate(divide="ignore"):
             self._all = self._log_weight = np.log(pairs.weight)
         self._losers, first = np.unique(pairs.low, return_index=True)
         self._starts = np.append(first, len(order))
         self._term = np.repeat(np.arange(len(first)), np.diff(self._starts))
-        self._start = self._log_total(self._all)[1]
+        self._start = self._log_total(self.scores, self._all)[1]
 
     def _sums(self, logs: Floats) -> Floats:
         """Return the logarithm of the sum over the pairs of every loser."""
@@ -166,23 +208,23 @@ class PairPush(OwnLossState):
             inner = np.add.reduceat(np.exp(logs - safe[self._term]), self._starts[:-1])
             return safe + np.log(inner)
 
-    def _log_total(self, log_weight: Floats) -> tuple[Floats, float]:
+    def _log_total(self, scores: Floats, log_weight: Floats) -> tuple[Floats, float]:
         """Return ``ln S`` of every loser, and ln F."""
-        inner = self._sums(self._logs(log_weight))
+        inner = self._sums(self._logs(scores, log_weight))
         return inner, log_sum(self._p * inner)
 
-    def _logs(self, log_weight: Floats) -> Floats:
+    def _logs(self, scores: Floats, log_weight: Floats) -> Floats:
         """Return ``ln(w e^(H(lo) - H(hi)))`` of every pair."""
-        return log_weight + self.scores[self._pairs.low] - self.scores[self._pairs.high]
+        return log_weight + scores[self._pairs.low] - scores[self._pairs.high]
 
-    def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write minus the gradient of ``(1/p) ln F``: O(pairs)."""
-        inner, total = self._log_total(self._log_weight)
+    def _weights(self, scores: Floats) -> tuple[Floats, Floats, float]:
+        inner, total = self._log_total(scores, self._log_weight)
         known = np.where(np.isfinite(inner), inner, 0.0)[self._term]
-        d = np.exp(self._logs(self._log_weight) + (self._p - 1.0) * known - total)
-        self._pairs.write_potentials(d, len(self.scores), pi)
-        whole = total if self._log_weight is self._all else self._log_total(self._all)[1]
-        return 1.0, (whole - self._start) / self._p
+        d = np.exp(self._logs(scores, self._log_weight) + (self._p - 1.0) * known - total)
+        high, low, _ = self._pairs
+        won, lost = (np.asarray(np.bincount(x, d, len(scores)), np.float64) for x in (high, low))
+        whole = total if self._log_weight is self._all else self._log_total(scores, self._all)[1]
+        return won, lost, whole
 
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(pairs) pass, then O(losers) per evaluation."""

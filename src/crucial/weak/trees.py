@@ -84,6 +84,8 @@ class TreeLearner(WeakLearner):
     sampling : Sampling
     pairs : set of (int, int), optional
         Pairs of columns that a tree may combine; by default any.
+    drawn_by : int, optional
+        Seed to draw thresholds at random; None for quantiles.
     """
 
     needs = ("curvature",)
@@ -94,13 +96,14 @@ class TreeLearner(WeakLearner):
         max_bins: int = 255,
         sampling: Sampling | None = None,
         pairs: set[tuple[int, int]] | None = None,
+        drawn_by: int | None = None,
     ) -> None:
-        self.limits, self.max_bins = limits or TreeLimits(), max_bins
+        self.limits, self.max_bins, self.drawn_by = limits or TreeLimits(), max_bins, drawn_by
         self.sampling, self._column_pairs = sampling or Sampling(), pairs
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
-        bins = self.bins = training.binned(self.max_bins)
+        bins = self.bins = training.binned(self.max_bins, self.drawn_by)
         self._signs = np.zeros(len(bins.features), np.int64)
         if constraints.monotone is not None:
             self._signs = constraints.monotone[bins.features].astype(np.int64)
@@ -208,6 +211,8 @@ class TreeLearner(WeakLearner):
         assert isinstance(tree, Tree)
         if self._unit == 0.0:
             self._unit = grid_unit(alpha * np.array(tree.values))
+            # (the grid that a later call finds from the rounded values)
+            self._unit = grid_unit(np.array(scaled(tree, alpha, self._unit).values))
         output = np.rint(alpha * candidate.output / self._unit) * self._unit
         return replace(candidate, ranker=scaled(tree, alpha, self._unit), output=output), 1.0
 

@@ -69,7 +69,8 @@ class EstimatorOptions(JobsOptions):
         "Which stump each round adds: largest |r|, largest r, smallest Z. [default: steepest]"
     )
     step: Literal["bound", "exact", "numeric"] | None = option(
-        "How its weight is computed: methods 3, 2 and 1 of the paper. [default: bound]"
+        "How its weight is computed: methods 3, 2 and 1 of the paper. By default method 3, and "
+        "method 1 for trees."
     )
     positive: bool | None = option(
         "Keep the summed weight of every stump positive, for features whose high values are known "
@@ -95,6 +96,25 @@ class EstimatorOptions(JobsOptions):
         Literal["query_rmse", "xendcg", "lambda", "softmax", "yeti", "exponential", "logistic"]
         | None
     ) = option("gradient: what the trees minimise. [default: query_rmse]")
+    weak: Literal["stump", "tree", "feature", "column"] | None = option(
+        "What each round adds: a stump, a tree, a feature, or a column that is a ranker already; "
+        "not all rankers know all of them, and gradient adds trees by default. [default: stump]"
+    )
+    max_leaves: int | None = option("Trees: leaves per tree. [default: 8]", low=2)
+    max_depth: int | None = option("Trees: depth per tree; any by default.", low=1)
+    min_rows: float | None = option(
+        "Trees: least weight of the rows of a leaf. [default: 20]", low=0, metavar="X"
+    )
+    l2: float | None = option(
+        "Trees: curvature added to every leaf, in average rows, which makes values smaller. For "
+        "linear rankers, the ridge. [default: 1]",
+        low=0,
+        metavar="X",
+    )
+    interactions: Literal[1, 2] | None = option(
+        "Trees: most features of one tree: 1 for functions of one feature, 2 also for tables of "
+        "two; any number by default."
+    )
     subsample: float | None = option(
         "Share of the queries that each round learns from. [default: 1]",
         low=0, high=1, low_open=True, metavar="SHARE",

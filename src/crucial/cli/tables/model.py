@@ -28,10 +28,13 @@ _LABELS = {
 _PARAMETERS = (
     "n_estimators", "n_intervals", "prec", "centre", "order", "cycles", "balance_control",
     "splitter", "splitter_depth", "max_depth", "min_rows", "max_features", "consensus", "pruning",
-    "levels", "learning_rate", "choice", "step", "positive_weights", "default_rank", "balance",
-    "gain", "max_bins", "subsample", "n_bags", "early_stopping_rounds", "validation_folds",
-    "random_state",
+    "levels", "learning_rate", "loss", "weak", "max_leaves", "l2", "interactions", "choice", "step",
+    "positive_weights", "default_rank", "balance", "gain", "max_bins",
+    "subsample", "n_bags", "early_stopping_rounds", "validation_folds", "random_state",
 )  # fmt: skip
+
+#: Those that apply to weak rankers that are trees.
+_OF_TREES = ("max_leaves", "max_depth", "min_rows", "l2", "interactions", "max_features")
 
 
 def print_model(path: str, learned: Description, bound: Bound | None) -> None:
@@ -70,7 +73,9 @@ def _training(learned: Description, bound: Bound | None) -> Table:
             shown.add_row(label, f"{value:,}" if isinstance(value, int) else one_line(value))
     parameters = training.get("parameters")
     if isinstance(parameters, dict):
-        parameters = {key: parameters[key] for key in _PARAMETERS if key in parameters}
+        left_out = _OF_TREES if parameters.get("weak", "tree") != "tree" else ()
+        names = [key for key in _PARAMETERS if key in parameters and key not in left_out]
+        parameters = {key: parameters[key] for key in names}
     details = {"parameters": parameters, "eval set": training.get("eval")}
     details["folds"] = training.get("folds")
     for label, values in {**details, "data": training.get("data")}.items():

@@ -52,8 +52,8 @@ def train_command(options: TrainOptions) -> None:
 
     DATA contains labelled rows in queries: svmlight / LETOR lines (label qid:Q index:value
     ... # item), CSV, TSV or parquet, plain or gzipped. RankBoost adds one stump
-    [feature > threshold] per round, chosen to put more pairs in the right order; --ranker
-    selects another method.
+    [feature > threshold] per round, chosen to put more pairs in the right order, or one tree with
+    --weak tree; --ranker selects another method.
 
     \b
     Examples:
@@ -62,6 +62,7 @@ def train_command(options: TrainOptions) -> None:
       crucial train clicks.csv --label grade --qid query --item url -o model.json
       crucial train runs.csv --preset rankboost.3.cum --rounds 200 -o model.json
       crucial train train.txt --ranker pnorm-push --p 8 -o model.json
+      crucial train train.txt --weak tree --max-leaves 8 --interactions 2 -o model.json
       crucial train train.txt --ranker gradient --loss xendcg -o model.json
       crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
 
