@@ -76,7 +76,9 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
         kw_only=False,
     )
     random_state: RandomState = parameter(
-        text="Seeds random thresholds, validation_fraction and validation_folds.", default=0
+        text="Seeds random thresholds, subsample_rows, max_features, validation_fraction and "
+        "validation_folds.",
+        default=0,
     )
     positive_weights: str | None = fixed(default=None)
     # G is about all pairs: on a draw of them it could fall, and a mean of runs has another.

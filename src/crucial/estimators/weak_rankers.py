@@ -6,7 +6,7 @@ from copy import deepcopy
 
 from crucial.errors import ParameterError
 from crucial.estimators.gradient_trees import Trees
-from crucial.estimators.shared import ANY_NUMBER, Stumps
+from crucial.estimators.shared import ANY_NUMBER, RandomState, Stumps
 from crucial.parameters import (
     Rule,
     either,
@@ -45,6 +45,11 @@ class StumpsOrTrees(Trees, Stumps):
 
     weak: str | WeakLearner = parameter(
         one_of("stump", "tree"), f"Weak rankers: stumps, {TREES}.", default="stump"
+    )
+    random_state: RandomState = parameter(
+        text="Seeds subsample, n_bags, random thresholds, subsample_rows, max_features, "
+        "validation_fraction and validation_folds.",
+        default=0,
     )
 
     def _check_weak(self, also: tuple[str, ...] = ()) -> None:
