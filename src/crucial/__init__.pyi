@@ -62,6 +62,8 @@ from crucial.inspection import bounds as bounds
 from crucial.inspection.e2_trace import e2_trace as e2_trace
 from crucial.inspection.pair_margins import margins as margins
 from crucial.inspection.pair_margins import max_margin as max_margin
+from crucial.lab.auto.ranker import AutoRanker as AutoRanker
+from crucial.lab.auto.trials import TriedRankers as TriedRankers
 from crucial.lab.comparison import Comparison as Comparison
 from crucial.lab.comparison import compare_runs as compare_runs
 from crucial.lab.cross_validation import cross_validate as cross_validate

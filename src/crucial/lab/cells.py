@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ from crucial.measures.base import Measure
 from crucial.measures.judged import as_numbers
 from crucial.types import Floats
 
-__all__ = ["Job", "forget_parts", "run_job", "run_job_beside"]
+__all__ = ["Job", "forget_parts", "run_cell", "run_job", "run_job_beside"]
 
 
 #: The last split that was read in this process: several rankers in turn need it.
@@ -79,13 +79,18 @@ class _Choice:
 
 def run_job(job: Job) -> Cell:
     """Compute a cell, as plain data; a ranker that fails makes a cell with its error."""
-    head = dict(zip(("task", "split", "ranker"), job.key))
     parts = _parts_of(job)
+    return run_cell(job.key, lambda: _learn_and_measure(job, parts))
+
+
+def run_cell(key: Key, work: Callable[[], dict[str, object]]) -> Cell:
+    """Return what ``work`` computes as a cell, with its warnings and time; or with its error."""
+    head = dict(zip(("task", "split", "ranker"), key))
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            body = _learn_and_measure(job, parts)
+            body = work()
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             body = {

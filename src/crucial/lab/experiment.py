@@ -30,7 +30,7 @@ from crucial.parameters import at_least, check, flag, lookup, none_or, nonzero
 from crucial.progress import progress_bar
 from crucial.types import PathLike
 
-__all__ = ["Experiment"]
+__all__ = ["Experiment", "measure_record", "session_record"]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "catboost")
 
@@ -132,7 +132,7 @@ class Experiment:
                 "crucial": __version__,
                 "seed": self.seed,
                 "protocol": self.protocol.settings() | {"text": self.protocol.text},
-                "measures": [_record(one) for one in self.measures],
+                "measures": [measure_record(one) for one in self.measures],
                 "tasks": {
                     one.name: {
                         "data": one.digest(),
@@ -141,7 +141,7 @@ class Experiment:
                     for one in self.tasks
                 },
                 "rankers": {one.name: one.settings() for one in self.contenders},
-                "sessions": [_session()],
+                "sessions": [session_record()],
             }
         )
         return found
@@ -254,7 +254,8 @@ def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[Cell]:
         ) from error
 
 
-def _record(measure: Measure) -> MeasureRecord:
+def measure_record(measure: Measure) -> MeasureRecord:
+    """Return what a folder of results keeps of a measure."""
     return {
         "name": measure.name,
         "higher_is_better": measure.higher_is_better,
@@ -263,7 +264,7 @@ def _record(measure: Measure) -> MeasureRecord:
     }
 
 
-def _session() -> SessionRecord:
+def session_record() -> SessionRecord:
     """Return the time and the versions of this run."""
     versions = {"python": platform.python_version(), "crucial": __version__}
     for package in _PACKAGES:

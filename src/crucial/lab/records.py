@@ -9,6 +9,7 @@ from crucial.measures.base import Aggregate
 __all__ = [
     "Cell",
     "CellMeasure",
+    "CellStages",
     "Key",
     "MeasureRecord",
     "RankerRecord",
@@ -77,6 +78,17 @@ class CellMeasure(TypedDict):
     empty: int
 
 
+class CellStages(TypedDict):
+    """Values of a cell after some of its rounds.
+
+    ``rounds`` are their numbers (0 for a ranker without rounds), ``values`` one list of values
+    per query for each.
+    """
+
+    rounds: list[int]
+    values: list[list[float | None]]
+
+
 class Cell(TypedDict):
     """One ranker on one split of one task; a failed cell has ``error`` and ``where`` only."""
 
@@ -96,6 +108,7 @@ class Cell(TypedDict):
     choose_seconds: NotRequired[float]
     test_seconds: NotRequired[float]
     rows: NotRequired[dict[str, int]]
+    stages: NotRequired[CellStages]
 
 
 def key_of(cell: Cell) -> Key:

@@ -28,6 +28,7 @@ IDS = [f"{one.__name__}.{parameter.name}" for one, parameter in PARAMETERS]
 #: Positional parameters; all others are taken by name only.
 POSITIONAL = {
     "AdaBoostRanker": ["n_estimators", "learning_rate"],
+    "AutoRanker": ["budget", "measure"],
     "BLFeatureRank": ["n_intervals", "cycles"],
     "CRank": ["max_depth"],
     "CRankForest": ["n_estimators"],

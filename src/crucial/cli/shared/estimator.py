@@ -33,6 +33,25 @@ PARAMETER_OF_OPTION = {
 _OWN_OPTION = {"eval_metric": "--metric", "n_jobs": "--jobs"}
 
 
+#: What --auto takes: the rest is chosen.
+_AUTO_OPTIONS = ("budget", "store")
+
+
+def _budget(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    """Check a budget: a name, or seconds."""
+    if value is None or value in ("quick", "normal", "thorough"):
+        return value
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < float("inf"):
+        raise click.BadParameter(
+            f"'{value}' is not quick, normal, thorough or a number of seconds above 0."
+        )
+    return seconds
+
+
 def _bins(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
     """Check a number of bins: an int, or "all"."""
     if value is None or value == "all":
@@ -53,6 +72,19 @@ class EstimatorOptions(JobsOptions):
         "A paper's variant of RankBoost ('crucial presets' lists them); other options override "
         "its parameters.",
         type=click.Choice(sorted(PRESETS)),
+    )
+    auto: bool = option(
+        "Choose the ranker, its settings and rounds by validation on DATA, by the first measure."
+    )
+    budget: str | float | None = option(
+        "--auto: how much to try: quick, normal, thorough, or seconds. A name gives the same model "
+        "on any machine; with seconds the clock decides what is tried. [default: normal]",
+        callback=_budget,
+        metavar="NAME|SECONDS",
+    )
+    store: str | None = option(
+        "--auto: folder of finished fits; a search that was killed continues there.",
+        metavar="DIR",
     )
     rounds: int | None = option("Number of boosting rounds. [default: 300]", low=1)
     learning_rate: float | None = option(
@@ -129,11 +161,11 @@ class EstimatorOptions(JobsOptions):
     @property
     def ranker_name(self) -> str:
         """The ranker's name on the command line."""
-        return self.ranker or _DEFAULT_RANKER
+        return "auto" if self.auto else self.ranker or _DEFAULT_RANKER
 
     def values(self) -> dict[str, Any]:
         """Return the values of the parameters' options that were given, by option."""
-        others = ("ranker", "preset", "settings")
+        others = ("ranker", "preset", "settings", "auto")
         names = [one.name for one in fields(EstimatorOptions) if one.name not in others]
         found = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if "positive" in found:
@@ -155,12 +187,13 @@ def make_ranker(options: EstimatorOptions, metrics: list[str]) -> Any:
         Measures to compute after every round, for a ranker that has rounds.
     """
     name = options.ranker_name
+    _check_auto(options)
     if options.preset is not None and name != _DEFAULT_RANKER:
         raise click.UsageError(
             f"--preset {options.preset} is a variant of {_DEFAULT_RANKER}, and --ranker is {name}: "
             "leave one of them out."
         )
-    estimator = ranker_class(name)
+    estimator = _auto_ranker() if options.auto else ranker_class(name)
     known = parameters_of(estimator)
     settings: dict[str, Any] = {}
     for field_name, value in options.values().items():
@@ -178,12 +211,35 @@ def make_ranker(options: EstimatorOptions, metrics: list[str]) -> Any:
         if parameter in settings:
             raise click.UsageError(f"{parameter} is given twice, with --set {text} too.")
         settings[parameter] = value
-    fixed = {"eval_metric": metrics, "verbose": 1}
+    fixed: dict[str, Any] = {"eval_metric": metrics, "verbose": 1}
+    if options.auto and metrics:
+        fixed["measure"] = metrics[0]
     settings = {key: value for key, value in fixed.items() if key in known} | settings
     make = estimator if options.preset is None else partial(estimator.preset, options.preset)
     ranker = make(**settings)
     check_parameters(ranker)  # (before the data are read, which may take long)
     return ranker
+
+
+def _auto_ranker() -> type[Any]:
+    from crucial.lab.auto.ranker import AutoRanker
+
+    return AutoRanker
+
+
+def _check_auto(options: EstimatorOptions) -> None:
+    """Refuse options that only make sense with --auto, or only without."""
+    if not options.auto:
+        for name in _AUTO_OPTIONS:
+            if getattr(options, name) is not None:
+                raise click.UsageError(f"--{name} needs --auto, which it is for.")
+        return
+    for name in ("ranker", "preset"):
+        value = getattr(options, name)
+        if value is not None:
+            raise click.UsageError(
+                f"--auto chooses the ranker, and --{name} is {value}: leave one of them out."
+            )
 
 
 def has_method(ranker: object, method: str, argument: str | None = None) -> bool:

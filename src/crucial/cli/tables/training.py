@@ -18,9 +18,11 @@ from crucial.cli.shared.terminal import (
     one_line,
     table,
 )
+from crucial.cli.tables.choice import print_choice
 from crucial.cli.tables.features import feature_table
 from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.data.dataset import Dataset
+from crucial.lab.auto.trials import TriedRankers
 from crucial.measures.evaluation import Evaluation
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe
@@ -47,6 +49,8 @@ class Training:
         Its model, with how the rows were read.
     metrics : tuple of str
         The measures.
+    choice : TriedRankers, str or None
+        How the ranker was chosen, if it was: a table, or why nothing was tried.
     """
 
     path: str
@@ -57,6 +61,7 @@ class Training:
     ranker: Any
     model: AdditiveRanker
     metrics: tuple[str, ...]
+    choice: TriedRankers | str | None = None
 
     @property
     def held_out(self) -> Mapping[str, float] | None:
@@ -78,6 +83,8 @@ def print_training(result: Training, evaluations: Mapping[str, Evaluation], seco
     screen = console()
     name = type(result.ranker).__name__
     screen.print(f"\n{name} on {result.path}, in {seconds:.1f} s", style="bold")
+    if result.choice is not None:
+        print_choice(screen, result.choice)
     screen.print(_counts(result))
     screen.print()
     print_heading(screen, "measures of the model", result.metrics)

@@ -64,6 +64,7 @@ def train_command(options: TrainOptions) -> None:
       crucial train train.txt --ranker pnorm-push --p 8 -o model.json
       crucial train train.txt --weak tree --max-leaves 8 --interactions 2 -o model.json
       crucial train train.txt --ranker gradient --loss xendcg -o model.json
+      crucial train train.txt --auto --budget quick -m ndcg@10 -o model.json
       crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
 
     \b
@@ -127,7 +128,9 @@ def _train(options: TrainOptions) -> Training:
         stored["preset"] = options.preset
     model = replace(ranker.model_, training={**ranker.model_.training, "data": stored})
     paths = (options.data, options.valid, options.output)
-    return Training(*paths, train, valid, ranker, model, tuple(metrics))
+    fitted = ranker.ranker_ if options.auto else ranker
+    choice = (ranker.table_ or ranker.choice_) if options.auto else None
+    return Training(*paths, train, valid, fitted, model, tuple(metrics), choice)
 
 
 def _check_abilities(ranker: object, options: TrainOptions) -> None:
@@ -143,7 +146,9 @@ def _note_stopping(ranker: object, options: TrainOptions) -> None:
     """Report the default that applies to stopping."""
     if options.valid is None:
         return
-    if not has_method(ranker, "fit", "eval_set"):
+    if options.auto:
+        note(f"--auto chooses by folds of {options.data}: {options.valid} is measured at the end")
+    elif not has_method(ranker, "fit", "eval_set"):
         name = options.ranker_name
         note(f"{name} has no rounds to choose from: {options.valid} is measured at the end")
     elif getattr(ranker, "early_stopping_rounds", None) is None:

@@ -1,0 +1,1 @@
+"""Choose a ranker and its settings by validation."""

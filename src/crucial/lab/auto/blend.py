@@ -1,0 +1,116 @@
+"""Averages of rankers that stay one sum of weak rankers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from crucial.data.groups import Groups
+from crucial.estimators.base import Ranker
+from crucial.feedback.labels import LabelFeedback
+from crucial.model.additive import AdditiveRanker
+from crucial.parameters import anything, parameter, with_parameters
+from crucial.types import Floats, TableLike, VectorLike
+
+__all__ = ["AverageRanker", "average_models", "score_spread"]
+
+#: Bits of a factor: sums of leaves on a grid stay exact if factors have few.
+_BITS = 4
+
+
+def score_spread(scores: Floats, groups: Groups) -> float:
+    """Return the standard deviation of scores around the means of their queries.
+
+    Examples
+    --------
+    >>> score_spread(np.array([1.0, 3.0, 10.0, 12.0]), Groups.from_qid([1, 1, 2, 2], 4))
+    1.0
+    """
+    inside = scores[groups.order]
+    means = np.add.reduceat(inside, groups.starts[:-1]) / groups.sizes
+    return float(np.sqrt(np.mean((inside - np.repeat(means, groups.sizes)) ** 2)))
+
+
+def average_models(
+    models: Sequence[AdditiveRanker], spreads: Sequence[float]
+) -> tuple[list[Any], list[float]]:
+    """Return the weak rankers and weights of the average of models, each on its own scale.
+
+    Parameters
+    ----------
+    models : sequence of AdditiveRanker
+    spreads : sequence of float
+        What the scores of each are divided by, to four binary digits; 0 leaves a model out.
+    """
+    rankers: list[Any] = []
+    weights: list[float] = []
+    for model, spread in zip(models, spreads, strict=True):
+        if spread > 0:
+            factor = _short(1.0 / (spread * len(models)))
+            rankers += model.rankers
+            weights += [factor * weight for weight in model.weights]
+    return rankers, weights
+
+
+def _short(value: float) -> float:
+    """Return the nearest number of few binary digits.
+
+    Examples
+    --------
+    >>> _short(0.3), _short(1000.0)
+    (0.3125, 1024.0)
+    """
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(round(mantissa * 2**_BITS), exponent - _BITS)
+
+
+@with_parameters
+class AverageRanker(Ranker[AdditiveRanker]):
+    """The average of several rankers that are sums of weak rankers: one such sum itself.
+
+    The scores of each ranker are divided by their standard deviation inside queries, on the rows
+    it learned from.
+
+    Attributes
+    ----------
+    model_ : AdditiveRanker
+        The weak rankers of all.
+    rankers_ : list
+        The fitted rankers.
+    """
+
+    rankers: Any = parameter(anything("list of rankers"), "What to average.", default=())
+
+    def fit(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> Self:
+        """Fit every ranker; parameters as in `crucial.RankBoost.fit`."""
+        data = self._input(X, y, qid, sample_weight)
+        self.rankers_: list[Any] = []
+        spreads = []
+        for one in self.rankers:
+            ranker = clone(one).set_params(n_jobs=self.n_jobs)
+            ranker.fit(data.instances, data.labels, qid=qid, sample_weight=data.weight)
+            self.rankers_.append(ranker)
+            scores = ranker.model_.predict(data.instances, data.groups, n_jobs=self.n_jobs)
+            counted = slice(None) if data.weight is None else np.flatnonzero(data.weight > 0)
+            codes = data.groups.codes[counted]
+            spreads.append(score_spread(scores[counted], Groups.from_qid(codes, len(codes))))
+        models = [one.model_ for one in self.rankers_]
+        rankers, weights = average_models(models, spreads)
+        feedback = LabelFeedback(data.known_labels, data.groups, weight=data.weight)
+        figures = {"averaged": [dict(model.training) for model in models]}
+        summary = self._summary(figures, feedback, data.with_qid)
+        names = data.instances.names
+        model = AdditiveRanker(data.instances.n_features, rankers, weights, names, summary)
+        self._set_model(model, data.with_qid)
+        return self

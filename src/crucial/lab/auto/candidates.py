@@ -1,0 +1,199 @@
+"""The rankers and settings that `crucial.AutoRanker` chooses from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crucial.data.groups import Groups
+from crucial.estimators.gradient import GradientRanker
+from crucial.estimators.list_mle import ListMLE
+from crucial.estimators.rank_rls import RankRLS
+from crucial.estimators.rankboost import RankBoost
+from crucial.types import Floats
+
+__all__ = ["KINDS", "Candidate", "Facts", "candidates_for"]
+
+#: Kinds of rankers, the simplest first: a weighted sum of the features, a sum of functions of one
+#: feature each, of one and two features, and trees without limits.
+KINDS = ("linear", "stumps", "pairs", "trees")
+
+#: Labels above this are no exponents: 2^y - 1 would drown all other rows.
+_LARGEST_GRADE = 10.0
+#: ListMLE sorts every query in every step: beyond this many cells of X it takes too long.
+_LIST_CELLS = 400_000
+#: Fewer rows do not fill trees of 31 leaves.
+_ROWS_FOR_LARGE_TREES = 20_000
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What decides which rankers may suit the data.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+    n_queries : int or None
+        Queries with different labels; None where there are no queries.
+    n_labels : int
+        Different labels.
+    lowest, highest : float
+        Extreme labels.
+    """
+
+    n_rows: int
+    n_features: int
+    n_queries: int | None
+    n_labels: int
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, n_features: int, y: Floats, groups: Groups, has_qid: bool) -> Facts:
+        """Look at the labels of the rows."""
+        queries = int((~groups.one_valued(y)).sum()) if has_qid else None
+        values = np.unique(y)
+        return cls(len(y), n_features, queries, len(values), values[0], values[-1])
+
+    @property
+    def has_gains(self) -> bool:
+        """Whether labels can be gains: none below 0."""
+        return self.lowest >= 0.0
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether 2^y - 1 is a gain that tells more than y."""
+        return self.has_gains and self.n_labels > 2 and 1.0 < self.highest <= _LARGEST_GRADE
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A ranker with its settings.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        One of `KINDS`.
+    estimator : object
+        Unfitted.
+    cost : float
+        Time of a fit, relative to others: that of one round per row and feature.
+    """
+
+    name: str
+    kind: str
+    estimator: Any
+    cost: float = 1.0
+
+    @property
+    def rounds(self) -> int | None:
+        """Number of rounds; None for a ranker that has none."""
+        found: int | None = getattr(self.estimator, "n_estimators", None)
+        return found
+
+
+#: Time of a round under each loss, beside that of the histograms.
+_LOSS_COST = {
+    "query_rmse": 1.0,
+    "xendcg": 2.0,
+    "softmax": 1.5,
+    "exponential": 2.0,
+    "logistic": 3.0,
+    "yeti": 4.0,
+    "lambda": 4.0,
+}
+_SHAPES: dict[str, tuple[str, str, int, dict[str, Any]]] = {
+    "stumps": ("stumps", "stumps", 400, {"weak": "stump"}),
+    "pairs": ("pairs, 4 leaves", "pairs", 300, {"max_leaves": 4, "interactions": 2}),
+    "small": ("4 leaves", "trees", 300, {"max_leaves": 4}),
+    "middle": ("8 leaves", "trees", 300, {"max_leaves": 8}),
+    "large": ("31 leaves", "trees", 300, {"max_leaves": 31}),
+}
+
+
+def _boosted(loss: str, shape: str, **more: Any) -> Candidate:
+    """Return gradient boosting under a loss with trees of a shape."""
+    text, kind, rounds, settings = _SHAPES[shape]
+    name = ", ".join([loss, text, *(f"{key} {value}" for key, value in more.items())])
+    estimator = GradientRanker(rounds, loss=loss, **settings, **more)
+    return Candidate(name, kind, estimator, _LOSS_COST[loss])
+
+
+def _with_queries(facts: Facts) -> Iterable[Candidate]:
+    """Yield candidates for labels in queries, those that win most often first."""
+    small = facts.n_rows * facts.n_features <= _LIST_CELLS
+    gain: dict[str, Any] = {"gain": "exp"} if facts.has_grades else {}
+    yield _boosted("query_rmse", "stumps")
+    yield _boosted("query_rmse", "middle")
+    if facts.has_gains:
+        yield _boosted("xendcg", "small")
+    yield Candidate("RankBoost", "stumps", RankBoost(300, **gain), 1.0)
+    yield _boosted("query_rmse", "pairs")
+    yield _boosted("logistic", "stumps")
+    if facts.has_gains:
+        yield _boosted("lambda", "small")
+    yield Candidate("RankRLS", "linear", RankRLS(), 1.0)
+    yield _boosted("query_rmse", "small")
+    yield _boosted("exponential", "middle", **gain)
+    if facts.has_gains:
+        yield _boosted("xendcg", "stumps")
+        yield _boosted("xendcg", "middle")
+        yield _boosted("yeti", "small", **gain)
+        yield _boosted("xendcg", "pairs")
+    if facts.n_rows >= _ROWS_FOR_LARGE_TREES:
+        yield _boosted("exponential", "large", **gain)
+        yield _boosted("query_rmse", "large")
+    if small:
+        yield Candidate("ListMLE", "linear", ListMLE(), 30.0)
+    yield _boosted("logistic", "small", **gain)
+    if facts.has_gains:
+        yield _boosted("lambda", "stumps")
+        yield _boosted("lambda", "middle")
+        yield _boosted("softmax", "small")
+        yield _boosted("lambda", "pairs")
+        yield _boosted("yeti", "stumps", **gain)
+    yield _boosted("exponential", "pairs", **gain)
+    yield _boosted("exponential", "stumps", **gain)
+
+
+def _without_queries(facts: Facts) -> Iterable[Candidate]:
+    """Yield candidates for rows that are all compared, those that win most often first."""
+    yield _boosted("exponential", "stumps")
+    yield _boosted("query_rmse", "middle")
+    yield _boosted("exponential", "middle")
+    yield Candidate("RankRLS", "linear", RankRLS(), 1.0)
+    yield _boosted("exponential", "pairs")
+    yield Candidate("RankBoost", "stumps", RankBoost(300), 1.0)
+    yield _boosted("query_rmse", "stumps")
+    yield _boosted("exponential", "small")
+    yield _boosted("query_rmse", "pairs")
+    yield _boosted("query_rmse", "small")
+    if facts.n_rows >= _ROWS_FOR_LARGE_TREES:
+        yield _boosted("exponential", "large")
+        yield _boosted("query_rmse", "large")
+
+
+def candidates_for(facts: Facts, interactions: int | None, count: int) -> list[Candidate]:
+    """Return the first candidates that suit the data.
+
+    Parameters
+    ----------
+    facts : Facts
+    interactions : 1, 2 or None
+        Most features that may act together.
+    count : int
+        How many at most.
+
+    Examples
+    --------
+    >>> facts = Facts(1000, 10, None, 2, 0.0, 1.0)
+    >>> [one.name for one in candidates_for(facts, 1, 3)]
+    ['exponential, stumps', 'RankRLS', 'RankBoost']
+    """
+    source = _without_queries(facts) if facts.n_queries is None else _with_queries(facts)
+    allowed = {1: KINDS[:2], 2: KINDS[:3], None: KINDS}[interactions]
+    return [one for one in source if one.kind in allowed][:count]

@@ -1,0 +1,112 @@
+"""How much work a budget allows: candidates, folds and rows, by the size of the data alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from crucial.lab.auto.candidates import Facts
+
+__all__ = ["BUDGETS", "Budget", "Plan", "Stage", "plan_for"]
+
+#: A name of `BUDGETS`, or seconds.
+Budget: TypeAlias = str | float
+
+BUDGETS = ("quick", "normal", "thorough")
+
+#: Less data say nothing about which ranker is better.
+_FEWEST_QUERIES = 10
+_FEWEST_ROWS = 200
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of successive halving.
+
+    Attributes
+    ----------
+    candidates : int
+        How many of the best of the stage before take part.
+    repeats : int
+        How many times the data are dealt into folds.
+    folds : int
+        How many of the folds are held out, one after the other, in each repeat.
+    cells : int
+        Most cells of X (rows times features) that take part; queries are drawn beyond.
+    """
+
+    candidates: int
+    repeats: int
+    folds: int
+    cells: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a budget allows.
+
+    Attributes
+    ----------
+    n_folds : int
+        Folds that the queries, or the rows, are dealt into.
+    stages : tuple of Stage
+        Empty where the data are too few to choose by.
+    blend : int
+        How many of the best candidates are averaged, and the average tried too; 0 for none.
+    seconds : float or None
+        When to stop, whatever the plan; None leaves the clock alone.
+    """
+
+    n_folds: int
+    stages: tuple[Stage, ...]
+    blend: int
+    seconds: float | None = None
+
+
+_MILLION = 1_000_000
+_PLANS = {
+    "quick": Plan(4, (Stage(8, 1, 2, _MILLION // 2), Stage(3, 1, 4, _MILLION)), 0),
+    "normal": Plan(
+        5,
+        (Stage(20, 1, 2, _MILLION), Stage(8, 1, 5, 2 * _MILLION), Stage(4, 2, 5, 4 * _MILLION)),
+        3,
+    ),
+    "thorough": Plan(
+        5,
+        (
+            Stage(40, 1, 3, 4 * _MILLION),
+            Stage(16, 1, 5, 8 * _MILLION),
+            Stage(6, 3, 5, 16 * _MILLION),
+        ),
+        4,
+    ),
+}
+#: Seconds up to which the plan of a name is taken.
+_UP_TO = (("quick", 60.0), ("normal", 600.0), ("thorough", float("inf")))
+
+
+def plan_for(budget: Budget, facts: Facts) -> Plan:
+    """Return the work that a budget allows on data of this size.
+
+    A name always means the same work. Seconds take the plan of the name that is nearest and stop
+    it by the clock.
+
+    Examples
+    --------
+    >>> facts = Facts(1000, 10, 50, 3, 0.0, 2.0)
+    >>> plan_for("quick", facts).n_folds, plan_for(90.0, facts).seconds
+    (4, 90.0)
+    >>> plan_for("thorough", Facts(40, 10, 4, 3, 0.0, 2.0)).stages
+    ()
+    """
+    seconds = None
+    if not isinstance(budget, str):
+        seconds = float(budget)
+        budget = next(name for name, limit in _UP_TO if seconds <= limit)
+    plan = _PLANS[budget]
+    few = (
+        facts.n_rows < _FEWEST_ROWS
+        if facts.n_queries is None
+        else facts.n_queries < _FEWEST_QUERIES
+    )
+    return Plan(plan.n_folds, () if few else plan.stages, 0 if few else plan.blend, seconds)

@@ -1,0 +1,166 @@
+"""The ranker that chooses among the others, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+from crucial.estimators.base import Ranker
+from crucial.estimators.rankboost import RankBoost
+from crucial.estimators.shared import Seeded, Verbose
+from crucial.lab.auto.candidates import Facts, candidates_for
+from crucial.lab.auto.cells import fresh
+from crucial.lab.auto.plan import BUDGETS, Budget, plan_for
+from crucial.lab.auto.rows import Rows
+from crucial.lab.auto.search import Search
+from crucial.lab.auto.trials import TriedRankers, summarise_trials
+from crucial.measures.defaults import default_measure
+from crucial.measures.names import MeasureLike, get_measure
+from crucial.model.base import FrozenModel
+from crucial.parameters import (
+    Rule,
+    above,
+    anything,
+    between,
+    either,
+    function,
+    none_or,
+    one_of,
+    parameter,
+    with_parameters,
+)
+from crucial.types import PathLike, TableLike, VectorLike
+
+__all__ = ["AutoRanker"]
+
+_MEASURE = Rule(
+    ("the name of a measure", "a Measure"),
+    ("str", "Measure"),
+    lambda value: isinstance(value, str) or hasattr(value, "prepare"),
+)
+
+
+@with_parameters
+class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
+    """Choose a ranker, its settings and its number of rounds by validation.
+
+    Candidates are linear rankers, boosted stumps, tables of pairs of features and trees, under
+    several losses. Whole queries are held out, or rows where there are no queries. Successive
+    halving tries all candidates on few folds and the best of them on all; the number of rounds is
+    the one with the best mean over all folds. Of the candidates in the last stage the simplest
+    within noise of the best is kept and fitted to all rows.
+
+    The fitted ranker is ``ranker_``, and ``model_`` is its model: what `save` writes is an
+    ordinary model of that ranker.
+
+    Attributes
+    ----------
+    ranker_ : object
+        The chosen ranker, fitted to all rows.
+    table_ : TriedRankers or None
+        What was tried, what it cost, what was kept. None where the data are too few to choose by
+        (fewer than 10 queries with different labels, or 200 rows without queries); the ranker is
+        `RankBoost` then.
+    choice_ : str
+        What was kept and why.
+    measure_ : str
+        Name of the measure.
+
+    Notes
+    -----
+    A named budget counts work, by the size of the data: the same data and seed give the same model
+    on any machine, with any number of threads. Seconds are counted by the clock, which then decides
+    which candidates are reached.
+
+    Examples
+    --------
+    >>> from crucial import AutoRanker, make_letor
+    >>> data = make_letor(n_queries=30, docs_per_query=10, n_features=5)
+    >>> ranker = AutoRanker("quick").fit(data.X, data.y, qid=data.qid)
+    >>> print(ranker.choice_)
+    Kept ...
+    """
+
+    budget: Budget = parameter(
+        either(one_of(*BUDGETS), above(0)),
+        "How much to try: a name, or seconds.",
+        default="normal",
+        kw_only=False,
+    )
+    measure: MeasureLike | None = parameter(
+        none_or(either(_MEASURE, function)),
+        'What to choose by. None: "ndcg@10", or "auc" without queries or with labels below 0.',
+        default=None,
+        kw_only=False,
+    )
+    interactions: int | None = parameter(
+        one_of(None, 1, 2),
+        "Most features that act together: 1 tries sums of functions of one feature each, 2 also "
+        "pairs of features, None also trees without limits.",
+        default=None,
+    )
+    noise: float = parameter(
+        between(0, 10),
+        "Standard errors of the paired difference that a simpler ranker may be behind the best.",
+        default=0.5,
+    )
+    store: PathLike | None = parameter(
+        anything("str, path or None"),
+        "Folder that keeps every fit of the search as soon as it is finished: a search that was "
+        "killed continues there. None keeps nothing.",
+        default=None,
+        shapes_model=False,
+    )
+
+    def fit(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> Self:
+        """Choose a ranker and fit it to all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+            NaN: the feature abstains. Absent entries of sparse input are 0.
+        y : array of shape (n_rows,)
+            Labels: two values, grades, real numbers, or a strict order.
+        qid : array of shape (n_rows,), optional
+            Query of every row, of any type, in any order. Without, all rows are compared.
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 counts as two rows in the fits, of weight 0 as none. Measures count
+            all held-out rows equally, unless they are defined for weights.
+        """
+        data = self._input(X, y, qid, sample_weight)
+        labels = data.known_labels
+        ids = data.groups.ids[data.groups.codes] if data.with_qid else None
+        rows = Rows(data.instances, labels, ids, data.weight).counted()
+        name = default_measure(rows.y, data.with_qid) if self.measure is None else self.measure
+        measure = get_measure(name)
+        self.measure_ = measure.name
+        facts = Facts.of(data.instances.n_features, rows.y, rows.groups, data.with_qid)
+        if rows.weight is not None:  # (a row of weight 2 counts as two)
+            facts = replace(facts, n_rows=int(rows.weight.sum()))
+        seed = self._seed()
+        plan = plan_for(self.budget, facts)
+        self.table_: TriedRankers | None = None
+        if not plan.stages:
+            ranker: Any = RankBoost(random_state=seed, n_jobs=self.n_jobs)
+            count = f"{facts.n_queries} queries with different labels"
+            if facts.n_queries is None:
+                count = f"{facts.n_rows} rows"
+            self.choice_ = f"RankBoost with its defaults: {count} are too few to choose by."
+        else:
+            candidates = candidates_for(facts, self.interactions, plan.stages[0].candidates)
+            search = Search(rows, candidates, plan, measure, seed, self.n_jobs)
+            trials = search.run(self.store, self.verbose > 0)
+            table = summarise_trials(trials, measure, str(self.budget), self.noise)
+            self.table_, self.choice_ = table, table.choice
+            ranker = fresh(table.kept.candidate, self.n_jobs, table.rounds)
+        ranker.fit(data.instances, labels, qid=ids, sample_weight=data.weight)
+        self.ranker_ = ranker
+        self._set_model(ranker.model_, data.with_qid)
+        return self

@@ -1,0 +1,224 @@
+"""Successive halving: many candidates on few folds, the best of them on all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.base import clone
+
+from crucial import __version__
+from crucial.errors import DataError
+from crucial.inspection.results import plain
+from crucial.lab.auto.blend import AverageRanker
+from crucial.lab.auto.candidates import KINDS, Candidate
+from crucial.lab.auto.cells import TASK, compute_cell, fresh
+from crucial.lab.auto.plan import Plan
+from crucial.lab.auto.rows import Rows, folds_of
+from crucial.lab.auto.trials import Trial
+from crucial.lab.experiment import measure_record, session_record
+from crucial.lab.folds import Fold
+from crucial.lab.rankers import Contender
+from crucial.lab.records import Cell, Key, Settings
+from crucial.lab.store import FORMAT, ResultFolder
+from crucial.measures.base import Measure
+from crucial.progress import Show, progress_bar
+from crucial.types import PathLike
+
+__all__ = ["Search"]
+
+#: Share of the seconds that the search may take; the rest is for the last fit.
+_SEARCH_SHARE = 0.8
+
+
+@dataclass(eq=False)
+class Search:
+    """A search for the best candidate.
+
+    Attributes
+    ----------
+    rows : Rows
+        Rows to validate by.
+    candidates : list of Candidate
+        What to choose from, the most promising first.
+    plan : Plan
+    measure : Measure
+    seed : int
+        Deals the folds and seeds the candidates.
+    n_jobs : int or None
+        Threads of every fit.
+    """
+
+    rows: Rows
+    candidates: list[Candidate]
+    plan: Plan
+    measure: Measure
+    seed: int
+    n_jobs: int | None
+    _cells: dict[Key, Cell] = field(default_factory=dict)
+    _keep: Callable[[Cell], None] = field(default=lambda cell: None)
+    _show: Show | None = None
+    _total: float = 1.0
+    _done: float = 0.0
+    _began: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.candidates = [self._seeded(one) for one in self.candidates]
+
+    def _seeded(self, candidate: Candidate) -> Candidate:
+        """Return the candidate with the seed of the search."""
+        estimator = clone(candidate.estimator)
+        if "random_state" in estimator.get_params(deep=False):
+            estimator.set_params(random_state=self.seed)
+        return Candidate(candidate.name, candidate.kind, estimator, candidate.cost)
+
+    def run(self, store: PathLike | None, progress: bool) -> list[Trial]:
+        """Compute what the plan asks for and is not in the store; return all trials.
+
+        Parameters
+        ----------
+        store : str or path, optional
+            Folder of finished cells.
+        progress : bool
+            Show a progress bar where standard error is a terminal.
+        """
+        self._began = time.perf_counter()
+        parts = [self.rows.drawn(stage.cells, self.seed) for stage in self.plan.stages]
+        folds = [
+            list(folds_of(part, self.plan.n_folds, stage.repeats, stage.folds, self.seed))
+            for part, stage in zip(parts, self.plan.stages, strict=True)
+        ]
+        with self._opened(store, folds), progress_bar("choosing", 1000, wanted=progress) as show:
+            self._show = show
+            self._total = sum(
+                _work(self.candidates[: stage.candidates], part, len(held))
+                for stage, part, held in zip(self.plan.stages, parts, folds, strict=True)
+            )
+            return self._halve(parts, folds)
+
+    @contextmanager
+    def _opened(self, store: PathLike | None, folds: Sequence[Sequence[Fold]]) -> Iterator[None]:
+        """Read the finished cells of a store, and keep it open for more."""
+        if store is None:
+            yield
+            return
+        folder = ResultFolder(store)
+        with folder.opened(self._settings(folds)) as cells:
+            self._cells, self._keep = dict(cells), folder.append
+            yield
+
+    def _settings(self, folds: Sequence[Sequence[Fold]]) -> Settings:
+        """Return everything that decides the cells."""
+        splits = dict.fromkeys(str(fold.name) for held in folds for fold in held)
+        rankers = {
+            one.name: Contender(one.name, one.estimator).settings() for one in self.candidates
+        }
+        found: Settings = plain(
+            {
+                "format": FORMAT,
+                "crucial": __version__,
+                "seed": self.seed,
+                "protocol": {"protocol": "AutoRanker", "text": "folds, the last round"},
+                "measures": [measure_record(self.measure)],
+                "tasks": {TASK: {"data": self.rows.digest(), "splits": list(splits)}},
+                "rankers": rankers,
+                "sessions": [session_record()],
+            }
+        )
+        return found
+
+    def _halve(self, parts: list[Rows], folds: list[list[Fold]]) -> list[Trial]:
+        """Try all candidates in the first stage, and ever fewer of them in the next."""
+        finished: dict[str, Trial] = {}
+        alive = self.candidates
+        count = len(self.plan.stages)
+        for stage in range(count):
+            until = self._until((stage + 1) / count)
+            tried = (self._try(one, parts[stage], folds[stage], stage, until) for one in alive)
+            now = [one for one in tried if one is not None]
+            finished.update((one.name, one) for one in now)
+            ready = [one for one in now if not one.failed]
+            if not ready:
+                break
+            if stage + 1 < count:
+                names = _survivors(ready, self.plan.stages[stage + 1].candidates)
+                alive = [one for one in self.candidates if one.name in names]
+                continue
+            blend = self._blend(ready)
+            if blend is not None:
+                trial = self._try(blend, parts[stage], folds[stage], stage, until)
+                finished.update({} if trial is None else {trial.name: trial})
+        if all(one.failed for one in finished.values()):
+            raise DataError(f"no ranker could be fitted: {next(iter(finished.values())).error}")
+        return list(finished.values())
+
+    def _until(self, share: float) -> float | None:
+        """Return when a stage has to end, by the clock; None without one."""
+        if self.plan.seconds is None:
+            return None
+        return self._began + share * _SEARCH_SHARE * self.plan.seconds
+
+    def _try(
+        self,
+        candidate: Candidate,
+        rows: Rows,
+        folds: Sequence[Fold],
+        stage: int,
+        until: float | None,
+    ) -> Trial | None:
+        """Validate a candidate on some folds; None where the clock does not allow it."""
+        cells = []
+        for fold in folds:
+            key = (TASK, str(fold.name), candidate.name)
+            if key not in self._cells:
+                first = stage == 0 and candidate is self.candidates[0]
+                if until is not None and not first and time.perf_counter() > until:
+                    return None
+                cell = compute_cell(key, candidate, rows, fold, self.measure, self.n_jobs)
+                self._keep(cell)
+                self._cells[key] = cell
+            cells.append(self._cells[key])
+            self._advance(_work([candidate], rows, 1), candidate.name)
+            if cells[-1]["status"] != "ok":
+                break
+        seconds = sum(c["seconds"] for key, c in self._cells.items() if key[2] == candidate.name)
+        has_queries = rows.qid is not None
+        return Trial.of(candidate, cells, self.measure, stage, seconds, has_queries)
+
+    def _advance(self, work: float, note: str) -> None:
+        self._done += work
+        if self._show is not None:
+            self._show(min(999, round(1000 * self._done / self._total)), note)
+
+    def _blend(self, ready: list[Trial]) -> Candidate | None:
+        """Return the average of the best candidates, each with its best number of rounds."""
+        best = sorted(ready, key=lambda one: -one.value)[: self.plan.blend]
+        if len(best) < 2:  # (or no average is planned)
+            return None
+        by_name = {one.name: one for one in self.candidates}
+        members: list[Any] = [fresh(by_name[one.name], None, one.rounds) for one in best]
+        name = "average of " + " + ".join(
+            one.name + (f" ({one.rounds} rounds)" if one.rounds else "") for one in best
+        )
+        kind = KINDS[max(KINDS.index(one.kind) for one in best)]
+        cost = sum(by_name[one.name].cost for one in best)
+        return Candidate(name, kind, AverageRanker(rankers=members), cost)
+
+
+def _work(candidates: Sequence[Candidate], rows: Rows, folds: int) -> float:
+    """Estimate the time of some fits, in any unit."""
+    cells = float(len(rows.y) * max(1, rows.instances.n_features))
+    return sum(one.cost * (one.rounds or 1) for one in candidates) * cells * folds
+
+
+def _survivors(ready: list[Trial], count: int) -> set[str]:
+    """Return who takes part in the next stage: the best, and the best of every kind."""
+    ranked = sorted(ready, key=lambda one: (-one.value, KINDS.index(one.kind)))
+    kept = {one.name for one in ranked[:count]}
+    for kind in KINDS:  # (so that the last stage can tell what interactions gain)
+        own = [one.name for one in ranked if one.kind == kind]
+        kept.update(own[:1])
+    return kept

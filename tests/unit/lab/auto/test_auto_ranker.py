@@ -1,0 +1,216 @@
+"""The ranker that chooses among the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import crucial
+from crucial import AutoRanker, RankBoost, load_model, make_letor
+from crucial.errors import DataError, ParameterError
+from crucial.lab.auto import search as search_module
+from crucial.lab.auto.candidates import KINDS, Facts, candidates_for
+from crucial.lab.auto.plan import Plan, Stage, plan_for
+
+DATA = make_letor(n_queries=30, docs_per_query=8, n_features=4, seed=1)
+QUERIES = np.array([f"q{one}" for one in DATA.qid])
+#: Few rounds and folds: what is tested does not depend on their number.
+PLAN = Plan(3, (Stage(4, 1, 1, 10**9), Stage(2, 1, 3, 10**9)), 2)
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Search with a small plan and rankers of few rounds."""
+    from crucial.lab.auto import ranker as module
+
+    def small(facts: Facts, interactions: int | None, count: int) -> list[Any]:
+        found = candidates_for(facts, interactions, count)
+        for one in found:
+            if one.rounds is not None:
+                one.estimator.set_params(n_estimators=6)
+        return found
+
+    def plan(budget: Any, facts: Facts) -> Plan:
+        made = plan_for(budget, facts)
+        return Plan(PLAN.n_folds, PLAN.stages if made.stages else (), PLAN.blend, made.seconds)
+
+    monkeypatch.setattr(module, "candidates_for", small)
+    monkeypatch.setattr(module, "plan_for", plan)
+
+
+def fitted(**parameters: Any) -> AutoRanker:
+    return AutoRanker("quick", **parameters).fit(DATA.X, DATA.y, qid=QUERIES)
+
+
+def test_it_keeps_a_ranker_and_says_why(tmp_path: Path):
+    auto = fitted(interactions=2)
+    table = auto.table_
+    assert auto.choice_.startswith(f"Kept {table.kept.name}")
+    assert "held-out quer" in auto.choice_
+    assert "Interactions (" in auto.choice_
+    rows = table.to_dict()["trials"]
+    assert len(rows) >= 4
+    assert {one["kind"] for one in rows} <= set(KINDS[:3])
+    assert sum(one["kept"] for one in rows) == sum(one["best"] for one in rows) == 1
+    assert all(one["seconds"] > 0 for one in rows)
+    dropped = [one for one in rows if one["folds"] == 1]
+    assert dropped, "halving drops somebody"
+    for text in (str(table), table._repr_html_()):
+        assert all(one["ranker"] in text for one in rows)
+        assert "dropped" in text
+    json.dumps(table.to_dict(), allow_nan=False)
+    assert list(table.to_frame()["ranker"]) == [one["ranker"] for one in rows]
+    # What is saved is the chosen ranker's own model.
+    auto.save(tmp_path / "m.json")
+    model = load_model(tmp_path / "m.json")
+    assert model == auto.ranker_.model_
+    assert model.predict(DATA.X).tobytes() == auto.predict(DATA.X).tobytes()
+    assert auto.score(DATA.X, DATA.y, qid=QUERIES, measure="ndcg@10") > 0.6
+    assert auto.rank(DATA.X, QUERIES).min() == 1
+
+
+def test_the_same_data_and_seed_give_the_same_bytes(tmp_path: Path):
+    order = np.random.default_rng(3).permutation(len(DATA.y))
+    models = []
+    for number, rows in enumerate((slice(None), slice(None), order)):
+        auto = AutoRanker("quick", n_jobs=1 + number)
+        auto.fit(DATA.X[rows], DATA.y[rows], qid=QUERIES[rows]).save(tmp_path / f"{number}")
+        models.append((tmp_path / f"{number}").read_bytes())
+    assert models[0] == models[1] == models[2]
+
+
+def test_a_search_that_was_killed_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    expected = fitted()
+    compute, left = search_module.compute_cell, [5]
+
+    def computed(*arguments: Any) -> Any:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return compute(*arguments)
+
+    monkeypatch.setattr(search_module, "compute_cell", computed)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(store=tmp_path / "store")
+    assert len((tmp_path / "store" / "cells.jsonl").read_text().splitlines()) >= 5
+    left[0] = 1000
+    continued = fitted(store=tmp_path / "store")
+    again = 1000 - left[0]
+    total = sum(one["folds"] for one in expected.table_.to_dict()["trials"])
+    assert again == total - 5
+    assert continued.model_ == expected.model_
+    left[0] = 0
+    assert fitted(store=tmp_path / "store").choice_ == expected.choice_
+    found = crucial.load_experiment(tmp_path / "store")
+    assert set(expected.table_.to_frame()["ranker"]) >= set(found.rankers)
+    with pytest.raises(DataError, match="another task 'rows'"):
+        AutoRanker("quick", store=tmp_path / "store").fit(DATA.X, 1 + DATA.y, qid=QUERIES)
+
+
+def test_the_clock_decides_what_is_reached():
+    auto = AutoRanker(1e-6).fit(DATA.X, DATA.y, qid=QUERIES)
+    assert len(auto.table_.trials) == 1
+    assert auto.table_.budget == "1e-06"
+
+
+def test_a_candidate_that_fails_is_shown_and_not_kept(monkeypatch: pytest.MonkeyPatch):
+    def broken(*arguments: Any, **more: Any) -> None:
+        raise DataError("cannot learn from this.")
+
+    monkeypatch.setattr(crucial.GradientRanker, "fit", broken)
+    table = fitted().table_
+    assert table.kept.name == "RankBoost"
+    assert "failed: DataError: cannot learn from this." in str(table)
+    monkeypatch.setattr(crucial.RankBoost, "fit", broken)
+    with pytest.raises(DataError, match="no ranker could be fitted: DataError: cannot learn"):
+        fitted()
+
+
+def test_rows_without_queries_are_chosen_by_auc():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(240, 4))
+    y = (X[:, 0] * X[:, 1] + 0.3 * random.normal(size=240) > 0).astype(int)
+    auto = AutoRanker("quick").fit(X, y)
+    assert auto.measure_ == "auc"
+    assert auto.table_.kept.kind in ("pairs", "trees")
+    assert "held-out folds" in auto.choice_
+    weight = np.where(np.arange(240) < 200, 1.0, 0.0)
+    short = AutoRanker("quick").fit(X[:200], y[:200])
+    assert AutoRanker("quick").fit(X, y, sample_weight=weight).choice_ == short.choice_
+
+
+def test_too_few_data_are_not_searched():
+    few = QUERIES <= "q14"
+    auto = AutoRanker().fit(DATA.X[few], DATA.y[few], qid=QUERIES[few])
+    assert auto.table_ is None
+    assert "too few to choose by" in auto.choice_
+    assert isinstance(auto.ranker_, RankBoost)
+
+
+def test_losses_are_shown_as_they_are_and_the_least_wins():
+    table = fitted(measure="r2").table_
+    values = table.to_frame()["r2"]
+    assert (values > 0).all()
+    best = next(one for one in table.to_dict()["trials"] if one["best"])
+    finals = [one for one in table.to_dict()["trials"] if one["folds"] == best["folds"]]
+    assert best["r2"] == min(one["r2"] for one in finals)
+
+
+def test_an_average_is_one_sum_of_weak_rankers():
+    from crucial.lab.auto.blend import AverageRanker
+
+    members = [RankBoost(5), crucial.GradientRanker(5, max_leaves=4), crucial.RankRLS()]
+    average = AverageRanker(rankers=members).fit(DATA.X, DATA.y, qid=QUERIES)
+    scores = []
+    for one in average.rankers_:
+        own = one.predict(DATA.X)
+        means = np.array([own[q == QUERIES].mean() for q in QUERIES])
+        scores.append((own - means) / (own - means).std())
+    found = average.predict(DATA.X)
+    found -= np.array([found[q == QUERIES].mean() for q in QUERIES])
+    # (factors have four binary digits)
+    np.testing.assert_allclose(found, np.mean(scores, axis=0), atol=0.15)
+    assert average.model_.n_rounds == sum(one.model_.n_rounds for one in average.rankers_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        ({"budget": "fast"}, "'budget' parameter of AutoRanker must be 'quick'"),
+        ({"budget": 0}, "'budget' parameter of AutoRanker"),
+        ({"measure": "ndgc@10"}, "unknown measure 'ndgc'"),
+        ({"noise": -1}, "'noise' parameter of AutoRanker"),
+        ({"interactions": 3}, "'interactions' parameter of AutoRanker"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters: dict[str, Any], problem: str):
+    with pytest.raises(ParameterError, match=problem):
+        AutoRanker(**parameters).fit(DATA.X, DATA.y, qid=QUERIES)
+
+
+def test_candidates_suit_the_data():
+    graded = Facts(30_000, 10, 100, 5, 0.0, 4.0)
+    everybody = candidates_for(graded, None, 99)
+    names = [one.name for one in everybody]
+    assert len(set(names)) == len(names)
+    assert any("31 leaves" in name for name in names)
+    below = candidates_for(Facts(30_000, 10, 100, 5, -1.0, 4.0), None, 99)
+    assert not any(
+        name.startswith(("xendcg", "lambda", "yeti")) for name in (b.name for b in below)
+    )
+    for limit, kinds in ((1, KINDS[:2]), (2, KINDS[:3])):
+        assert {one.kind for one in candidates_for(graded, limit, 99)} == set(kinds)
+
+
+def test_a_budget_is_work_and_not_time():
+    large = Facts(10**6, 100, 10**4, 5, 0.0, 4.0)
+    quick, normal, thorough = (plan_for(name, large) for name in ("quick", "normal", "thorough"))
+    assert quick.seconds is normal.seconds is thorough.seconds is None
+    assert quick.stages[0].candidates < normal.stages[0].candidates
+    assert normal.stages[-1].cells < thorough.stages[-1].cells
+    assert plan_for(30, large).stages == quick.stages
+    assert plan_for(3600.0, large).stages == thorough.stages
