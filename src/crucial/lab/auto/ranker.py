@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any, Self
 
@@ -20,7 +21,6 @@ from crucial.model.base import FrozenModel
 from crucial.parameters import (
     Rule,
     above,
-    anything,
     between,
     either,
     function,
@@ -37,6 +37,9 @@ _MEASURE = Rule(
     ("the name of a measure", "a Measure"),
     ("str", "Measure"),
     lambda value: isinstance(value, str) or hasattr(value, "prepare"),
+)
+_PATH = Rule(
+    ("a path",), ("str", "path"), lambda value: isinstance(value, str | os.PathLike) and bool(value)
 )
 
 
@@ -105,7 +108,7 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
         default=0.5,
     )
     store: PathLike | None = parameter(
-        anything("str, path or None"),
+        none_or(_PATH),
         "Folder that keeps every fit of the search as soon as it is finished: a search that was "
         "killed continues there. None keeps nothing.",
         default=None,
