@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.data.dealing import deal
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.lab.folds import Fold, deal, folds_by_number
+from crucial.lab.folds import Fold, folds_by_number
 from crucial.lab.tasks import Task
 from crucial.types import Floats, Ids, Ints
 
