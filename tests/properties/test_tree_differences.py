@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial import inspection
-from crucial.inspection.tree_differences import tree_difference
+from crucial.inspection.tree_differences import tree_difference, tree_differences
 from crucial.model.additive import AdditiveRanker
 from crucial.model.tree import Tree
 from crucial.model.weak import Stump
@@ -102,3 +102,59 @@ def test_tables_and_nodes_give_the_scores_of_the_trees_to_the_bit(seed: int) -> 
     assert model.tree_sums._nodes.scores(X).tobytes() == np.asarray(expected).tobytes()
     *_, last = model.staged_predict(X)
     assert last.tobytes() == model.predict(X).tobytes()
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10**6), n_features=st.integers(1, 5), n_leaves=st.integers(2, 9))
+def test_many_pairs_at_once_are_each_alone(seed: int, n_features: int, n_leaves: int) -> None:
+    random = np.random.default_rng(seed)
+    tree = random_tree(random, n_features, n_leaves)
+    rows = np.concatenate([items(random, n_features) for _ in range(3)])
+    pairs = np.array([(a, b) for a in range(len(rows)) for b in range(len(rows))])
+    found = np.zeros((len(pairs), n_features))
+    tree_differences(tree, rows, pairs, found)
+    for (a, b), row in zip(pairs, found, strict=True):
+        alone = np.zeros(n_features)
+        tree_difference(tree, rows[a], rows[b], alone)
+        np.testing.assert_allclose(row, alone, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 10**6))
+def test_shapley_axioms(seed: int) -> None:
+    """Efficiency and the orders are tested above; here symmetry, the dummy and linearity."""
+    random = np.random.default_rng(seed)
+    tree, (a, b) = random_tree(random, 4, 7), items(random, 5)
+    found = np.zeros(5)
+    tree_difference(tree, a, b, found)
+    assert found[4] == 0.0  # a feature that no tree compares
+    for feature in range(4):
+        if a[feature] == b[feature] or np.isnan([a[feature], b[feature]]).all():
+            assert found[feature] == 0.0
+    # Two features that trade places in the tree and in both items trade their values.
+    slot = {0: 1, 1: 0, 2: 2, 3: 3}
+    swapped, order = np.zeros(5), [1, 0, 2, 3, 4]
+    tree_difference(tree.with_features(slot), a[order], b[order], swapped)
+    np.testing.assert_allclose(swapped[order], found, atol=1e-12)
+    other = random_tree(random, 4, 5)
+    model = AdditiveRanker(5, [tree, other], [2.0, 0.5])
+    parts = np.zeros(5)
+    tree_difference(other, a, b, parts)
+    why = inspection.why(model, np.stack((a, b)), 0, 1)
+    both = np.zeros(5)
+    both[list(why.features)] = why.added
+    np.testing.assert_allclose(both, 2.0 * found + 0.5 * parts, atol=1e-12)
+
+
+def test_where_the_model_is_additive_shapley_values_are_plain_differences() -> None:
+    random = np.random.default_rng(5)
+    alone = [random_tree(random, 1, 4).with_features({0: f}) for f in (0, 2, 1, 2)]
+    model = AdditiveRanker(3, alone, [1.0, 0.5, 1.0, 2.0])
+    X = items(random, 3)
+    found = inspection.why(model, X, 0, 1)
+    for feature, part in zip(found.features, found.added, strict=True):
+        own = [
+            (t, w) for t, w in zip(alone, model.weights, strict=True) if t.features[0] == feature
+        ]
+        plain = sum(w * (t.scores(X)[0] - t.scores(X)[1]) for t, w in own)
+        assert part == plain

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crucial.data.instances import Instances
-from crucial.inspection.parts import FeatureParts, additive_model, feature_parts
+from crucial.inspection.pair_shapes import pair_shapes
+from crucial.inspection.parts import FeatureParts, additive_model, feature_parts, step_of
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes, shown
 from crucial.inspection.tree_differences import tree_difference
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
+from crucial.model.shape import Shape
 from crucial.parameters import at_least, check, int_between
 from crucial.types import Floats, TableLike
 
@@ -41,6 +44,10 @@ class Contributions:
         What each feature adds. They and the intercept sum to the score (up to rounding).
     intercept : float
         What is added for every item, if the ranker has constants.
+    pairs : tuple of (int, int)
+        Pairs of features that add something together, by absolute part; for trees of two features.
+    pair_added : array
+        What each pair adds beyond what its features add alone.
     """
 
     score: float
@@ -49,6 +56,14 @@ class Contributions:
     values: Floats
     added: Floats
     intercept: float = 0.0
+    pairs: tuple[tuple[int, int], ...] = ()
+    pair_added: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def pair_names(self) -> tuple[str, ...]:
+        """Names of the pairs of features."""
+        name = dict(zip(self.features, self.names, strict=True))
+        return tuple(f"{name[a]} with {name[b]}" for a, b in self.pairs)
 
     def __str__(self) -> str:
         lines = [f"score {self.score:.6g}"]
@@ -56,17 +71,30 @@ class Contributions:
             lines.append(f"{self.intercept:+10.4g}  for every item")
         for name, value, part in zip(self.names, self.values, self.added):
             lines.append(f"{part:+10.4g}  {shown(name, 24)} {_text(value)}")
+        for name, part in zip(self.pair_names, self.pair_added):
+            lines.append(f"{part:+10.4g}  {name}")
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:
-        """Return one row per feature."""
-        columns = {"feature": self.features, "name": self.names}
-        return as_frame(columns | {"value": self.values.tolist(), "adds": self.added.tolist()})
+        """Return one row per feature, then one per pair of features."""
+        none = [math.nan] * len(self.pairs)
+        return as_frame(
+            {
+                "feature": [*self.features, *self.pairs],
+                "name": [*self.names, *self.pair_names],
+                "value": [*self.values.tolist(), *none],
+                "adds": [*self.added.tolist(), *self.pair_added.tolist()],
+            }
+        )
 
     def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest parts as bars; needs matplotlib. Returns the axes."""
         labels = [f"{n} = {_text(v)}" for n, v in zip(self.names, self.values)]
-        return _bars(ax, labels, self.added, top, f"score {self.score:.4g}")
+        added = np.concatenate((self.added, self.pair_added))
+        order = np.argsort(-np.abs(added), kind="stable").tolist()
+        every = [*labels, *self.pair_names]
+        drawn = [every[place] for place in order]
+        return _bars(ax, drawn, added[order], top, f"score {self.score:.4g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,15 +195,19 @@ def _largest_first(
     return order, features, tuple(feature_name(model.feature_names, f) for f in features)
 
 
-def contributions(ranker: object, x: TableLike) -> Contributions:
-    """Return what each feature adds to the score of one item.
+def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> Contributions:
+    """Return what each feature, and each pair of features, adds to the score of one item.
 
     Parameters
     ----------
     ranker : AdditiveRanker or fitted estimator
-        An additive one.
+        A sum of functions of one feature, or of two where it has trees of pairs. The score of
+        larger trees has no such parts: `why` explains its differences.
     x : array of shape (n_features,), or a table of one row
         The item.
+    X : array, sparse matrix or frame, optional
+        Rows over which what a pair adds is 0 on average, for every value of either feature, as
+        in `shapes`; by default over all combinations of steps.
 
     Examples
     --------
@@ -190,15 +222,42 @@ def contributions(ranker: object, x: TableLike) -> Contributions:
     if not isinstance(x, Instances) and not hasattr(x, "columns"):
         values = cast(ArrayLike, x)
         x = np.asarray(values, np.float64).reshape(1, -1) if np.ndim(values) == 1 else x
-    model = additive_model(ranker, "contributions")
+    model = additive_model(ranker, "contributions", features=2)
     instances = checked_rows(model, x)
     check("contributions", "number of rows in x", instances.n_rows, int_between(1, 1))
-    parts = feature_parts(model, instances)
+    pairs, moved = pair_shapes(model, None if X is None else checked_rows(model, X))
+    parts = _with_moved(feature_parts(model, instances), moved, instances)
     order, features, names = _largest_first(model, parts, parts.added[0])
-    score = float(model.predict(instances)[0])
+    value_of = dict(zip(parts.features.tolist(), parts.columns[0].tolist(), strict=True))
+    joint = np.array([one(*(value_of[f] for f in one.features)) for one in pairs])
+    largest = np.argsort(-np.abs(joint), kind="stable").tolist()
     return Contributions(
-        score, features, names, parts.columns[0, order], parts.added[0, order], model.intercept
+        float(model.predict(instances)[0]),
+        features,
+        names,
+        parts.columns[0, order],
+        parts.added[0, order],
+        model.intercept,
+        tuple(pairs[place].features for place in largest),
+        joint[largest],
     )
+
+
+def _with_moved(
+    parts: FeatureParts, moved: Mapping[int, Shape], instances: Instances
+) -> FeatureParts:
+    """Add to the parts of features what one feature explains of the tables of pairs."""
+    if not moved:
+        return parts
+    used = sorted({*parts.features.tolist(), *moved})
+    columns = np.column_stack([instances.column(f).astype(np.float64) for f in used])
+    added = np.zeros((instances.n_rows, len(used)))
+    added[:, np.searchsorted(used, parts.features)] = parts.added
+    for feature, shape in moved.items():
+        slot = used.index(feature)
+        steps = np.append(shape.values, shape.missing)
+        added[:, slot] += steps[step_of(shape, columns[:, slot])]
+    return FeatureParts(np.array(used, np.int64), columns, added)
 
 
 def _with_joint_trees(model: AdditiveRanker, pair: Instances, parts: FeatureParts) -> FeatureParts:

@@ -19,6 +19,7 @@ __all__ = ["FeatureParts", "additive_model", "feature_parts", "model_of", "step_
 
 
 _ALTERNATIVE = "importances(ranker, X, y, kind='permutation') works for every ranker that predicts"
+_OF_TREES = "why(ranker, X, a, b) explains the order of two items in any trees"
 
 
 def model_of(ranker: object) -> object:
@@ -53,7 +54,14 @@ def additive_model(ranker: object, what: str, *, features: int | None = 1) -> Ad
             f"what its features do together has no exact parts. {_ALTERNATIVE}."
         )
     for number, (weak, _) in enumerate(model.weighted()):
-        if isinstance(weak, Tree) and (features is None or len(set(weak.features)) <= features):
+        if isinstance(weak, Tree):
+            combined = len(set(weak.features))
+            if features is not None and combined > features:
+                raise NotRankedError(
+                    f"{what} needs trees of at most {features} feature{'s' * (features > 1)}, and "
+                    f"that of round {number + 1} combines {combined}. {_OF_TREES}; to train a "
+                    f"ranker that can be split, set interactions={features}."
+                )
             continue
         if not isinstance(weak, Stump | Presence | ScaledFeature | Vote | Constant):
             raise NotRankedError(

@@ -8,9 +8,9 @@ from math import factorial
 import numpy as np
 
 from crucial.model.tree import Tree
-from crucial.types import Floats
+from crucial.types import Bools, Floats, Ints
 
-__all__ = ["tree_difference"]
+__all__ = ["tree_difference", "tree_differences"]
 
 
 @lru_cache(maxsize=4096)
@@ -25,6 +25,13 @@ def _weights(n_own: int, n_other: int) -> tuple[float, float]:
     up = factorial(n_own - 1) * factorial(n_other) / orders if n_own else 0.0
     down = factorial(n_own) * factorial(n_other - 1) / orders if n_other else 0.0
     return up, down
+
+
+@lru_cache(maxsize=64)
+def _weight_table(n_features: int) -> Floats:
+    """Return `_weights` of all numbers of features up to the given one."""
+    numbers = range(n_features + 1)
+    return np.array([[_weights(own, other) for other in numbers] for own in numbers])
 
 
 def tree_difference(tree: Tree, a: Floats, b: Floats, out: Floats) -> None:
@@ -78,3 +85,45 @@ def _goes_right(tree: Tree, node: int, x: Floats) -> bool:
     if np.isnan(value):
         return bool(tree.missing[node])
     return threshold is not None and bool(value > threshold)
+
+
+def tree_differences(tree: Tree, rows: Floats, pairs: Ints, out: Floats) -> None:
+    """Add what `tree_difference` adds, for many pairs of rows at once.
+
+    A leaf counts for a pair where every feature on the way to it lets one of both items pass;
+    which features let only one of them pass decides its weight.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : float64 array of shape (n_rows, n_features)
+    pairs : int array of shape (n_pairs, 2)
+        Rows (a, b).
+    out : float64 array of shape (n_pairs, n_features)  # OUT
+    """
+    goes_right = [_go_right(tree, node, rows) for node in range(len(tree.features))]
+    weights = _weight_table(len(set(tree.features)))
+    ways: list[tuple[int, dict[int, Bools]]] = [(0, {})]
+    while ways:
+        at, passed = ways.pop()
+        if at >= 0:
+            feature, right = tree.features[at], goes_right[at]
+            for child, here in ((tree.left[at], ~right), (tree.right[at], right)):
+                before = passed.get(feature)
+                ways.append((child, passed | {feature: here if before is None else before & here}))
+            continue
+        both = {f: (lets[pairs[:, 0]], lets[pairs[:, 1]]) for f, lets in passed.items()}
+        reached = np.logical_and.reduce([a | b for a, b in both.values()])
+        own = sum((a & ~b).astype(np.int64) for a, b in both.values())
+        other = sum((b & ~a).astype(np.int64) for a, b in both.values())
+        value = np.where(reached, tree.values[~at], 0.0)
+        up, down = (value * weights[own, other, side] for side in (0, 1))
+        for f, (a, b) in both.items():
+            out[:, f] += np.where(a & ~b, up, 0.0) - np.where(b & ~a, down, 0.0)
+
+
+def _go_right(tree: Tree, node: int, rows: Floats) -> Bools:
+    """Return which rows go right at a node."""
+    column, threshold = rows[:, tree.features[node]], tree.thresholds[node]
+    right = np.zeros(len(column), bool) if threshold is None else column > threshold
+    return np.where(np.isnan(column), bool(tree.missing[node]), right)

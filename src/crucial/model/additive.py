@@ -19,6 +19,7 @@ from crucial.model.steps import Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
 from crucial.model.text import printable
 from crucial.model.tree_sums import PairTable, TreeSums
+from crucial.model.tree_text import boosted_lines
 from crucial.model.weak import (
     Affine,
     Constant,
@@ -244,9 +245,26 @@ class AdditiveRanker(RoundsModel):
         return super().importance_of
 
     def explain(self, top: int = 10) -> list[str]:
-        """Return the number of pairs of features in trees of two, and the first of them."""
+        """Return the pairs of features in trees of two, and the first of the larger trees."""
         if self.tree_sums is None:
             return []
+        return [*self._explain_pairs(top), *self._explain_trees(top)]
+
+    def _explain_trees(self, top: int) -> list[str]:
+        """Return how many trees combine more than two features, and the first of them."""
+        assert self.tree_sums is not None
+        larger = [tree for tree in self.tree_sums.trees if len(set(tree.features)) > 2]
+        if not larger or not top:
+            return []
+        most = max(len(set(tree.features)) for tree in larger)
+        one = len(larger) == 1
+        head = f"1 tree combines {most}" if one else f"{len(larger):,} trees combine 3 to {most}"
+        text = f"{head} features" + (":" if one else "; the first of them:")
+        return [text, *(f"  {line}" for line in boosted_lines(larger[0], self.feature_names, top))]
+
+    def _explain_pairs(self, top: int) -> list[str]:
+        """Return the number of pairs of features in trees of two, and the first of them."""
+        assert self.tree_sums is not None
         shares = {
             features: share
             for features, share in self.tree_sums.shares().items()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crucial.model.text import printable
+from crucial.model.tree import Tree
 from crucial.model.tree_table import OUTSIDE, TreeTable
 
-__all__ = ["tree_lines"]
+__all__ = ["boosted_lines", "tree_lines"]
 
 
 def tree_lines(trees: Sequence[TreeTable], names: tuple[str, ...] | None, top: int) -> list[str]:
@@ -86,3 +87,40 @@ def _question(tree: TreeTable, test: int, names: tuple[str, ...] | None, gain: b
         return f"{name} is present{ending}"
     missing = ", or missing" if tree.missing[test] else ""
     return f"{name} > {threshold:.6g}{missing}{ending}"
+
+
+def boosted_lines(tree: Tree, names: Sequence[str] | None, top: int) -> list[str]:
+    """Draw a boosted tree, its first nodes from the top.
+
+    Examples
+    --------
+    >>> tree = Tree((1,), (0.5,), (1,), (~0,), (~1,), (0.2,), (-0.5, 0.25))
+    >>> print("\\n".join(boosted_lines(tree, ("age", "size"), 10)))
+    size > 0.5, or missing (gain 0.2)
+      yes: adds 0.25
+      no: adds -0.5
+    """
+    lines: list[str] = []
+    waiting = [(0, 0, "")]
+    while waiting:
+        target, depth, before = waiting.pop()
+        start = "  " * depth + before
+        if target < 0:
+            lines.append(f"{start}adds {tree.values[~target]:.4g}")
+        elif target >= top:
+            lines.append(f"{start}not shown")
+        else:
+            lines.append(f"{start}{_boosted_question(tree, target, names)}")
+            waiting.append((tree.left[target], depth + 1, "no: "))
+            waiting.append((tree.right[target], depth + 1, "yes: "))
+    return lines
+
+
+def _boosted_question(tree: Tree, node: int, names: Sequence[str] | None) -> str:
+    """Return what a node asks; yes goes right."""
+    feature, threshold = tree.features[node], tree.thresholds[node]
+    name = f"feature {feature}" if names is None else printable(names[feature])
+    ending = f" (gain {tree.gains[node]:.4g})"
+    if threshold is None:
+        return f"{name} is {'missing' if tree.missing[node] else 'above all values'}{ending}"
+    return f"{name} > {threshold:.6g}{', or missing' if tree.missing[node] else ''}{ending}"

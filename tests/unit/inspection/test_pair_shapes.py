@@ -68,5 +68,43 @@ def test_trees_of_three_features_have_no_functions() -> None:
     deep = Tree(
         (0, 1, 2), (0.5,) * 3, (0,) * 3, (~0, ~1, ~2), (1, 2, ~3), (1.0,) * 3, (0.0, 0.0, 0.0, 1.0)
     )
-    with pytest.raises(NotRankedError, match="round 1 is a Tree"):
-        inspection.shapes(AdditiveRanker(3, [deep], [1.0]))
+    larger = AdditiveRanker(3, [AND, deep], [1.0, 1.0], ["a", "b", "c"])
+    message = r"at most 2 features, and that of round 2 combines 3. why\(ranker, X, a, b\)"
+    for explain in (inspection.shapes, lambda one: inspection.contributions(one, [0.0, 1.0, 2.0])):
+        with pytest.raises(NotRankedError, match=message):
+            explain(larger)
+    assert larger.explain(2) == [
+        "1 pair of features together:",
+        "  a with b  50.0% of the gains",
+        "1 tree combines 3 features:",
+        "  a > 0.5 (gain 1)",
+        "    yes: b > 0.5 (gain 1)",
+        "      yes: not shown",
+        "      no: adds 0",
+        "    no: adds 0",
+    ]
+
+
+@pytest.mark.parametrize("with_rows", [False, True])
+def test_contributions_of_features_and_pairs_add_up_to_the_score(with_rows: bool) -> None:
+    X = rows()
+    for x in X[:10]:
+        found = inspection.contributions(model(), x, X if with_rows else None)
+        assert found.pairs == ((0, 1),)
+        total = found.added.sum() + found.pair_added.sum() + found.intercept
+        assert total == pytest.approx(found.score, abs=1e-8)
+        functions = inspection.shapes(model(), X if with_rows else None)
+        (pair,) = functions.pairs
+        assert found.pair_added[0] == pair(x[0], x[1])
+        for name, part in zip(found.names, found.added, strict=True):
+            assert part == pytest.approx(functions[name](x["abc".index(name)]), abs=1e-12)
+    assert str(found).splitlines()[-1].endswith("a with b")
+    frame = found.to_frame()
+    assert list(frame["name"])[-1] == "a with b"
+    assert list(frame["adds"])[-1] == found.pair_added[0]
+
+
+def test_contributions_are_drawn_largest_first() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = inspection.contributions(model(), [1.0, 4.0, 0.0]).plot()
+    assert {label.get_text() for label in ax.get_yticklabels()} == {"a = 1", "b = 4", "a with b"}
