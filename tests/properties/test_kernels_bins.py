@@ -125,6 +125,7 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
     offered = np.zeros(slope.shape, bool)
     offered[0, first[:-1] + 1] = True
     drift = np.array([data.draw(st.sampled_from([0.0, 0.01, 0.3, np.inf])) for _ in stumps])
+    more = data.draw(st.sampled_from([0.0, 0.01, 0.3]))
     z = []
     for f, stump in enumerate(stumps):
         at = first[f] + 1
@@ -132,14 +133,17 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
         now_right, now_wrong = new[stump == 1].sum(), new[stump == -1].sum()
         off = data.draw(st.floats(-1, 1)) * min(drift[f], 1.0)
         slope[0, at] = now_right - now_wrong + off
-        z.append(new[stump == 0].sum() + 2 * math.sqrt(now_right * now_wrong))
-    shrink = np.full(len(stumps), (factor / np.sum(d * factor)).min())
-    grow = np.full(len(stumps), (factor / np.sum(d * factor)).max())
-    move = np.full(len(stumps), 0.5 * np.abs(new - d).sum())
+        roots = [math.sqrt(weight + more) for weight in (now_right, now_wrong)]
+        z.append(1.0 - (roots[0] - roots[1]) ** 2)
+    scale = 1.0 / np.sum(d * factor)
+    change = scale * np.array([factor.min(), factor.max(), 1.0, 0.0, 0.0])
+    change[3] = scale * np.sum(d * np.maximum(1.0 - factor, 0.0))
+    change[4] = scale * np.sum(d * np.maximum(factor - 1.0, 0.0))
+    change = np.repeat(change[:, None], len(stumps), axis=1)
     reaches = []
     for bounds in (plain.drop_bounds, compiled.drop_bounds):
         reach = np.full(len(stumps), np.nan)
-        arrays = (slope, offered, drift, wrong, right, shrink, grow, move, first)
+        arrays = (slope, offered, drift, wrong, right, change, more, first)
         bounds(*arrays, np.arange(len(stumps)), reach)
         reaches.append(reach)
     np.testing.assert_allclose(*reaches, rtol=1e-12)
@@ -147,13 +151,14 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
     # It is of use: with nothing changed and nothing off, it is Z itself.
     reach = np.full(len(stumps), np.nan)
     still = np.zeros(len(stumps))
-    arrays = (right - wrong, offered, still, wrong, right, still + 1, still + 1, still, first)
+    none = np.repeat([[1.0], [1.0], [1.0], [0.0], [0.0]], len(stumps), axis=1)
+    arrays = (right - wrong, offered, still, wrong, right, none, 0.0, first)
     compiled.drop_bounds(*arrays, np.arange(len(stumps)), reach)
     at = first[:-1] + 1
     exact = 1 - right[0, at] - wrong[0, at] + 2 * np.sqrt(right[0, at] * wrong[0, at])
     np.testing.assert_allclose(reach, exact, atol=2e-6)
     offered[:] = False
-    arrays = (slope, offered, still, wrong, right, shrink, grow, move, first)
+    arrays = (slope, offered, still, wrong, right, change, more, first)
     compiled.drop_bounds(*arrays, np.arange(len(stumps)), reach)
     assert np.isinf(reach).all()
 
@@ -256,7 +261,7 @@ def test_every_kernel_is_tested():
         names = importlib.import_module(f"crucial.kernels.compiled.{module}").__all__
         untested |= {name for name in names if not re.search(rf"\b{name}\b", text)}
     # (through label_criteria, and through the state of label feedback)
-    through_others = {"label_histogram", "wrong_weights_few"}
+    through_others = {"label_histogram", "order_by_code", "wrong_weights_few"}
     # (through the doors of hinges, noise, grids of logistic losses and surrogates over pairs, each
     # compared with NumPy or with listed pairs)
     through_doors = {"sort_segments", "same_sums", "same_moved", "graded_sums", "graded_moved"}
@@ -268,9 +273,12 @@ weights = st.floats(0, 1) | st.sampled_from([0.0, 1e-15, 1e-13, 1.0])
 
 
 @holds_for(
-    st.lists(st.tuples(weights, weights, st.booleans()), min_size=1, max_size=9), quick=30, full=500
+    st.lists(st.tuples(weights, weights, st.booleans()), min_size=1, max_size=9),
+    st.sampled_from([0.0, 0.1]),
+    quick=30,
+    full=500,
 )
-def test_drops_agree_with_their_twin_and_the_formula(stumps):
+def test_drops_agree_with_their_twin_and_the_formula(stumps, more):
     """Z of every stump on offer, from W- and r alone; what is not on offer stays as it was."""
     snap = 1e-13
     right, wrong = (np.array([s[i] for s in stumps]) / 2 for i in (0, 1))
@@ -278,11 +286,12 @@ def test_drops_agree_with_their_twin_and_the_formula(stumps):
     made = []
     for drops in (plain.drops, compiled.drops):
         w, v, z = wrong.copy(), np.zeros_like(right), np.full(len(stumps), np.inf)
-        made.append((drops(right - wrong, offered, snap, w, v, z), w, v, z))
+        made.append((drops(right - wrong, offered, snap, more, w, v, z), w, v, z))
     for one, other in zip(*made, strict=True):
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
     lowest, w, v, z = made[0]
-    exact = np.where(offered, 1 - right - wrong + 2 * np.sqrt(right * wrong), np.inf)
+    exact = 1 - (np.sqrt(right + more) - np.sqrt(wrong + more)) ** 2
+    exact = np.where(offered, exact, np.inf)
     np.testing.assert_allclose(z, exact, atol=1e-6)
     np.testing.assert_allclose(w, wrong, atol=2e-13)
     np.testing.assert_allclose(v, right, atol=2e-13)

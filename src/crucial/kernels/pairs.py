@@ -39,6 +39,7 @@ class PairSums:
         self._levels, self._gains, self._threads = levels, gains, threads
         self._small = is_small(levels.n_rows)
         self._gap = levels.gaps(gains)
+        self._orders: dict[tuple[int, int], tuple[object, NDArray[np.unsignedinteger]]] = {}
 
     @cached_property
     def _bounds(self) -> list[int]:
@@ -184,8 +185,9 @@ class PairSums:
         inputs = (up, down, self._gains, coefficient, codes[: levels.n_rows], n_bins, missing_rank)
         level, query = self._places
         if query is None and codes.dtype == np.uint8:
+            order = self._order(codes, n_bins)
             scans.wrong_weights_few(
-                *inputs, level, level_sums, levels.row_start, levels.query_first, out
+                *inputs, order, level, level_sums, levels.row_start, levels.query_first, out
             )
         else:
             if query is None:
@@ -193,6 +195,28 @@ class PairSums:
             scans.wrong_weights(*inputs, level, query, levels.query_first, out)
         # The scan adds and takes away: what is left of nothing may be slightly negative.
         np.maximum(out, 0.0, out=out)
+
+    def _order(self, codes: Codes, n_bins: int) -> NDArray[np.unsignedinteger]:
+        """Return the rows of every query by falling code; kept for codes inside a table.
+
+        Codes do not change, and sorting takes as long as the rest of a scan. Queries too long
+        for numbers of two bytes are sorted each time, as four bytes per row and feature are
+        too much to keep.
+        """
+        from crucial.kernels.compiled.scans import order_by_code
+
+        levels, table = self._levels, codes.base
+        at = codes.__array_interface__["data"][0]
+        known = self._orders.get((at, n_bins))
+        if known is not None and known[0] is table:
+            return known[1]
+        longest = int(np.diff(levels.row_start).max(initial=1))
+        order = np.empty(levels.n_rows, np.min_scalar_type(longest - 1))
+        order_by_code(codes, n_bins, levels.row_start, order)
+        if table is not None and order.itemsize <= 2:
+            # (with the table, so that no other one can take its place in memory)
+            self._orders[at, n_bins] = table, order
+        return order
 
     def misordered(self, scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Return the weight of pairs in the wrong order, and of tied ones, for every query."""

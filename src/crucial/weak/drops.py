@@ -28,6 +28,12 @@ __all__ = ["SNAP", "DropSearch"]
 SNAP = 1e-13
 # What a square root makes of such a 0 in a bound on Z.
 _ROOT = 5e-8
+# What can have become of a weight W since the feature was scanned, see `drop_bounds`: factors
+# of at least and at most, a factor of all, and what is lost and won beside it.
+_ANY_CHANGE = np.array([[0.0], [np.inf], [1.0], [np.inf], [np.inf]])
+_NO_CHANGE = np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+# Bounds older than this factor on all weights are dropped before it overflows.
+_LARGEST = 1e100
 # Features considered for a first good Z, and how many of them are scanned for it.
 _FIRST_LOOK = 8
 _FIRST_SCANS = 2
@@ -42,6 +48,8 @@ class DropSearch:
     ----------
     slopes : SlopeSearch
     threads : int
+    smoothing : float
+        Added to W+ and W- in Z.
 
     Attributes
     ----------
@@ -51,35 +59,40 @@ class DropSearch:
         Infinite where it was not needed.
     """
 
-    def __init__(self, slopes: SlopeSearch, threads: int) -> None:
-        self._slopes, self._threads = slopes, threads
+    def __init__(self, slopes: SlopeSearch, threads: int, smoothing: float = 0.0) -> None:
+        self._slopes, self._threads, self._smoothing = slopes, threads, smoothing
         self.wrong = np.zeros_like(slopes.slope)
         self.right = np.zeros_like(slopes.slope)
         self.z = np.full_like(slopes.slope, np.inf)
         n_features = len(slopes.peak)
         self._reach = np.empty(n_features)
-        # Since a feature was last scanned, no weight can have come below _shrink or above
-        # _grow times itself, nor have moved by more than _move.
-        self._shrink = np.zeros(n_features)
-        self._grow = np.ones(n_features)
-        self._move = np.full(n_features, np.inf)
+        self._change = np.empty((5, n_features))
+        self.forget()
         self._lowest = np.full(n_features, np.inf)  # Z when last scanned
 
     def forget(self) -> None:
         """Drop all bounds: other pairs count from now on."""
-        self._shrink[:], self._grow[:], self._move[:] = 0.0, 1.0, np.inf
+        self._change[:] = _ANY_CHANGE
 
     def stepped(self, weights: tuple[float, float], alpha: float) -> None:
         """Widen the bounds by what a step can have changed of any weight."""
         right, wrong = weights
         tied = max(0.0, 1.0 - right - wrong)
         factors = np.exp([-alpha, 0.0, alpha])
-        shares = np.array([right, tied, wrong])
-        factors /= float(shares @ factors)
+        z = float(np.array([right, tied, wrong]) @ factors)
+        factors /= z
         # A little more than rounding could make of it.
-        self._shrink *= float(factors.min()) * (1.0 - 1e-12)
-        self._grow *= float(factors.max()) * (1.0 + 1e-12)
-        self._move += 0.5 * float(shares @ abs(factors - 1.0)) + 1e-15
+        least, most = float(factors.min()) * (1.0 - 1e-12), float(factors.max()) * (1.0 + 1e-12)
+        lighter, heavier = (right, wrong) if alpha > 0.0 else (wrong, right)
+        lost = -math.expm1(-abs(alpha)) * lighter
+        won = math.expm1(abs(alpha)) * heavier
+        change = self._change
+        change[:, change[2] > _LARGEST] = _ANY_CHANGE
+        change[0] *= least
+        change[1] *= most
+        change[2] /= z
+        change[3] = (change[3] + lost) / z * (1.0 + 1e-12) + 1e-15
+        change[4] = (change[4] + won) / z * (1.0 + 1e-12) + 1e-15
 
     def weights(self, position: int, default: int) -> tuple[float, float]:
         """Return W+ and W- of a stump that was scanned."""
@@ -122,8 +135,8 @@ class DropSearch:
         """Bound Z of some features from below, into ``_reach``."""
         slopes = self._slopes
         stumps = (slopes.slope, slopes.offered, slopes.drift, self.wrong, self.right)
-        limits = (self._shrink, self._grow, self._move)
-        slopes.sums.drop_bounds(*stumps, *limits, slopes.first, features, self._reach)
+        out = (slopes.first, features, self._reach)
+        slopes.sums.drop_bounds(*stumps, self._change, self._smoothing, *out)
 
     def _promising(self) -> list[int]:
         """Return features that usually have the best Z: scanning them first saves other scans."""
@@ -138,7 +151,8 @@ class DropSearch:
             a, b = int(slopes.first[f]), int(slopes.first[f + 1])
             r = slopes.slope[:, a:b]
             wrong = np.maximum(self.wrong[:, a:b], np.maximum(-r, 0.0))
-            z = 1.0 - r - 2.0 * wrong + 2.0 * np.sqrt((wrong + r) * wrong)
+            more = self._smoothing
+            z = 1.0 - r - 2.0 * (wrong + more) + 2.0 * np.sqrt((wrong + r + more) * (wrong + more))
             likely.append(np.where(slopes.offered[:, a:b], z, np.inf).min())
         best = np.argsort(likely, kind="stable")[:_FIRST_SCANS]
         return [int(look[i]) for i in best if self._reach[look[i]] < np.inf]
@@ -152,7 +166,7 @@ class DropSearch:
         """Compute the weights of all stumps of a feature; return the best Z of them."""
         slopes = self._slopes
         a, b = int(slopes.first[feature]), int(slopes.first[feature + 1])
-        self._shrink[feature], self._grow[feature], self._move[feature] = 1.0, 1.0, 0.0
+        self._change[:, feature] = _NO_CHANGE
         lowest = math.inf
         codes = slopes.bins.codes[feature]
         for default in (0, 1):
@@ -162,6 +176,7 @@ class DropSearch:
                 continue
             exponential_pairs(potentials).wrong_weights(codes, b - a - 1, default, wrong)
             out = (wrong, self.right[stumps], self.z[stumps])
-            lowest = min(lowest, slopes.sums.drops(slopes.slope[stumps], offered, SNAP, *out))
+            inputs = (slopes.slope[stumps], offered, SNAP, self._smoothing)
+            lowest = min(lowest, slopes.sums.drops(*inputs, *out))
         self._lowest[feature] = lowest
         return lowest

@@ -42,6 +42,8 @@ class StumpLearner(WeakLearner):
         Bins per feature; None for one per distinct value.
     drawn_by : int or None
         Seed to draw thresholds at random; None for quantiles.
+    smoothing : float
+        Added to W+ and W- in Z.
     """
 
     def __init__(
@@ -50,9 +52,10 @@ class StumpLearner(WeakLearner):
         default_rank: str | int = "learned",
         max_bins: int | None = 255,
         drawn_by: int | None = None,
+        smoothing: float = 0.0,
     ) -> None:
         self.choice, self.default_rank = choice, default_rank
-        self.max_bins, self.drawn_by = max_bins, drawn_by
+        self.max_bins, self.drawn_by, self.smoothing = max_bins, drawn_by, smoothing
         if choice == "largest_drop":
             self.needs = ("prepare_scan", "wrong_weights")
 
@@ -68,7 +71,7 @@ class StumpLearner(WeakLearner):
         self._direction: Floats | None = None
         if constraints.monotone is not None:
             self._direction = constraints.monotone[self.bins.features].astype(np.float64)
-        self.drops = DropSearch(self.search, training.threads)
+        self.drops = DropSearch(self.search, training.threads, self.smoothing)
         return self.bins
 
     # -- candidates ---------------------------------------------------------------

@@ -10,40 +10,40 @@ __all__ = ["distance", "drop_bounds", "drops", "histogram8", "histogram_wide", "
 
 
 @kernel
-def drop_bounds(slope, offered, drift, wrong, right, shrink, grow, move, first, features, reach):
+def drop_bounds(slope, offered, drift, wrong, right, change, more, first, features, reach):
     """Write a lower bound of the Z that the stumps of each feature can reach."""
     for f in features:
         if drift[f] == np.inf:
             reach[f] = -np.inf
             continue
-        least = np.inf
+        shrink, grow, scale, lost, won = change[:, f]
+        largest = -np.inf
         for d in range(2):
             for k in range(first[f], first[f + 1]):
-                if offered[d, k]:
-                    w = max(wrong[d, k] * shrink[f], wrong[d, k] - move[f], 0.0)
-                    v = max(right[d, k] * shrink[f], right[d, k] - move[f], 0.0)
-                    up = slope[d, k] + drift[f]
-                    down = drift[f] - slope[d, k]
-                    if drift[f] > 0.0 and move[f] < np.inf:
-                        most = right[d, k] + 1e-13
-                        up = min(up, min(most * grow[f], most + move[f]) - w + 1e-13)
-                        most = wrong[d, k] + 1e-13
-                        down = min(down, min(most * grow[f], most + move[f]) - v + 1e-13)
-                    z = 1.0
-                    if up > 0.0:
-                        low = max(w - 1e-13, v - up - 1e-13, 0.0)
-                        root = np.sqrt(low + up) - np.sqrt(low)
-                        z = min(z, 1.0 - root * root)
-                    if down > 0.0:
-                        low = max(v - 1e-13, w - down - 1e-13, 0.0)
-                        root = np.sqrt(low + down) - np.sqrt(low)
-                        z = min(z, 1.0 - root * root)
-                    least = min(least, z)
-        reach[f] = least
+                if not offered[d, k]:
+                    continue
+                old_wrong, old_right = wrong[d, k] + 1e-13, right[d, k] + 1e-13
+                w = max((old_wrong - 1e-13) * shrink - 1e-13, 0.0)
+                v = max((old_right - 1e-13) * shrink - 1e-13, 0.0)
+                up = slope[d, k] + drift[f]
+                down = drift[f] - slope[d, k]
+                if drift[f] > 0.0 and won < np.inf:
+                    most = min(old_right * grow, old_right * scale + won)
+                    up = min(up, most - w + 1e-13)
+                    most = min(old_wrong * grow, old_wrong * scale + won)
+                    down = min(down, most - v + 1e-13)
+                apart = (old_wrong + old_right - 2e-13) * scale - lost - 1e-13
+                for r, other in ((up, w), (down, v)):
+                    drop = 0.0
+                    if r > 0.0:
+                        s = max(apart, 2.0 * other + r) + 2.0 * more
+                        drop = r * r / (s + np.sqrt((s - r) * (s + r)))
+                    largest = max(largest, drop)
+        reach[f] = 1.0 - largest
 
 
 @kernel
-def drops(slope, offered, snap, wrong, right, z):
+def drops(slope, offered, snap, more, wrong, right, z):
     """Write Z of the stumps of a feature from their slopes and W-; return the lowest."""
     lowest = np.inf
     for k in range(len(wrong)):
@@ -55,7 +55,8 @@ def drops(slope, offered, snap, wrong, right, z):
         wrong[k] = w
         right[k] = v
         if offered[k]:
-            z[k] = max(1.0 - v - w + 2.0 * np.sqrt(v * w), 0.0)
+            root = 2.0 * np.sqrt((v + more) * (w + more))
+            z[k] = max(1.0 - (v + more) - (w + more) + root, 0.0)
             lowest = min(lowest, z[k])
     return lowest
 

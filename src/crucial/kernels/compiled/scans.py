@@ -7,11 +7,38 @@ import numpy as np
 from crucial.kernels.compiled.trees import tree_add, tree_sum
 from crucial.kernels.jit import kernel
 
-__all__ = ["wrong_weights", "wrong_weights_few"]
+__all__ = ["order_by_code", "wrong_weights", "wrong_weights_few"]
 
 
 # Offsets as unsigned numbers: a signed one makes Numba test every index for its sign.
 _1, _2, _3, _4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
+
+@kernel
+def order_by_code(codes, n_bins, row_start, order):
+    """Write the rows of every query by falling one-byte code, abstentions first.
+
+    Parameters
+    ----------
+    order : unsigned array of shape (n_rows,)  # OUT
+        Numbers inside the query.
+    """
+    top = np.uint64(n_bins)
+    start = np.zeros(258, np.uint32)
+    for q in range(len(row_start) - 1):
+        a, b = np.uint64(row_start[q]), np.uint64(row_start[q + 1])
+        start[: n_bins + 2] = 0
+        for i in range(a, b):
+            start[top - np.uint64(codes[i]) + _1] += np.uint32(1)
+        passed = np.uint32(0)
+        for c in range(n_bins + 2):
+            passed += start[c]
+            start[c] = passed
+        for i in range(a, b):
+            code = top - np.uint64(codes[i])
+            place = start[code]
+            order[a + np.uint64(place)] = i - a
+            start[code] = place + np.uint32(1)
 
 
 @kernel
@@ -23,6 +50,7 @@ def wrong_weights_few(
     codes,
     n_bins,
     missing_rank,
+    order,
     row_level,
     level_sum,
     row_start,
@@ -39,6 +67,8 @@ def wrong_weights_few(
     Parameters
     ----------
     gains : array of shape (n_segments,) or (0,)
+    order : unsigned array of shape (n_rows,)
+        As `order_by_code` writes it.
     row_level : uint8 array of shape (n_rows,)
         Level of the row inside its query.
     level_sum : array of shape (n_segments,)
@@ -46,12 +76,6 @@ def wrong_weights_few(
     wrong : array of shape (n_bins + 1,)  # OUT
     """
     graded = len(gains) > 0
-    largest = 0
-    for q in range(len(row_start) - 1):
-        largest = max(largest, row_start[q + 1] - row_start[q])
-    top = np.uint64(n_bins)
-    order = np.empty(largest, np.uint32)
-    start = np.zeros(258, np.uint32)
     change = np.zeros(256)
     zeros = np.zeros(9)
     ones = np.zeros(9)
@@ -64,23 +88,14 @@ def wrong_weights_few(
             zeros[y] = level_sum[s + y] if y < n_levels else 0.0
             ones[4 + y] = 0.0
             gain[4 + y] = gains[s + y] if graded and y < n_levels else 0.0
-        start[: n_bins + 2] = 0
-        for i in range(a, b):
-            start[top - np.uint64(codes[i]) + _1] += np.uint32(1)
-        passed = np.uint32(0)
-        for c in range(n_bins + 2):
-            passed += start[c]
-            start[c] = passed
-        absent = start[1]
-        for i in range(a, b):
-            code = top - np.uint64(codes[i])
-            place = start[code]
-            order[place] = np.uint32(i)
-            start[code] = place + np.uint32(1)
         weight = coefficient[q]
-        # Abstaining rows come first; where they rank 0 they never join the ones.
-        for j in range(np.uint64(absent if missing_rank == 0 else 0), b - a):
-            row = np.uint64(order[j])
+        first = a
+        if missing_rank == 0:
+            # Abstaining rows come first; where they rank 0 they never join the ones.
+            while first < b and codes[a + np.uint64(order[first])] == n_bins:
+                first += _1
+        for j in range(first, b):
+            row = a + np.uint64(order[j])
             level = np.uint64(row_level[row])
             won, lost = up[row], down[row]
             if graded:

@@ -107,26 +107,30 @@ def drop_bounds(
     drift: Floats,
     wrong: Floats,
     right: Floats,
-    shrink: Floats,
-    grow: Floats,
-    move: Floats,
+    change: Floats,
+    more: float,
     first: Ints,
     features: Ints,
     reach: Floats,
 ) -> None:
     """Write a lower bound of the Z that the stumps of each feature can reach.
 
-    ``Z = 1 - (sqrt(W+) - sqrt(W-))^2`` with ``W+ - W- = r``: it is smallest where r is as
-    large and the smaller of the two weights as small as they may be. r may be off by
-    ``drift``, but by no more than W+ and W- are: these were ``right`` and ``wrong`` when
-    the feature was last scanned, and are since neither below ``shrink`` nor above ``grow``
-    times that, nor further away than ``move``.
+    With ``s = W+ + W-``, ``Z = 1 - s + sqrt(s^2 - r^2)``: it is smallest where r is as large
+    and s as small as they may be. r may be off by ``drift``, but by no more than W+ and W-
+    are. These were ``right`` and ``wrong`` when the feature was last scanned, and ``change``
+    says what the steps since then can have made of them.
 
     Parameters
     ----------
     slope, offered, wrong, right : arrays of shape (2, first[-1])
-    drift, shrink, grow, move : arrays of shape (n_features,)
-        An infinite drift, or move, means that nothing is known.
+    drift : array of shape (n_features,)
+        Infinite where nothing is known.
+    change : array of shape (5, n_features)
+        Of any weight W since the scan, a sum over some pairs: it is now at least
+        ``change[0] W`` and ``change[2] W - change[3]``, and at most ``change[1] W`` and
+        ``change[2] W + change[4]``.
+    more : float
+        Added to W+ and to W-.
     reach : array of shape (n_features,)  # OUT
         Infinite where the feature has no stump on offer.
     """
@@ -135,26 +139,36 @@ def drop_bounds(
         if np.isinf(drift[f]):
             reach[f] = -np.inf
             continue
-        w = np.maximum(np.maximum(wrong[part] * shrink[f], wrong[part] - move[f]), 0.0)
-        v = np.maximum(np.maximum(right[part] * shrink[f], right[part] - move[f]), 0.0)
+        shrink, grow, scale, lost, won = change[:, f]
+        w = np.maximum(wrong[part] * shrink - 1e-13, 0.0)
+        v = np.maximum(right[part] * shrink - 1e-13, 0.0)
         up, down = drift[f] + slope[part], drift[f] - slope[part]
-        if drift[f] > 0.0 and move[f] < np.inf:
+        if drift[f] > 0.0 and won < np.inf:
             # (a weight that was taken for 0 may have been a little more)
             most = right[part] + 1e-13
-            up = np.minimum(up, np.minimum(most * grow[f], most + move[f]) - w + 1e-13)
+            up = np.minimum(up, np.minimum(most * grow, most * scale + won) - w + 1e-13)
             most = wrong[part] + 1e-13
-            down = np.minimum(down, np.minimum(most * grow[f], most + move[f]) - v + 1e-13)
-        z = np.ones_like(w)
-        for least, other, gain in ((w, v, up), (v, w, down)):
-            # A root makes 1e-8 of a rounding of 1e-16: stay clear of it.
-            low = np.maximum(np.maximum(least, other - gain) - 1e-13, 0.0)
-            root = np.sqrt(low + np.maximum(gain, 0.0)) - np.sqrt(low)
-            z = np.where(gain > 0.0, np.minimum(z, 1.0 - root * root), z)
-        reach[f] = np.where(offered[part], z, np.inf).min()
+            down = np.minimum(down, np.minimum(most * grow, most * scale + won) - v + 1e-13)
+        apart = (wrong[part] + right[part]) * scale - lost - 1e-13
+        largest = np.zeros_like(w)
+        for other, gain in ((w, up), (v, down)):
+            r = np.maximum(gain, 0.0)
+            s = np.maximum(apart, 2.0 * other + r) + 2.0 * more
+            drop = np.divide(
+                r * r, s + np.sqrt((s - r) * (s + r)), out=np.zeros_like(r), where=r > 0
+            )
+            largest = np.maximum(largest, drop)
+        reach[f] = np.where(offered[part], 1.0 - largest, np.inf).min()
 
 
 def drops(
-    slope: Floats, offered: Bools, snap: float, wrong: Floats, right: Floats, z: Floats
+    slope: Floats,
+    offered: Bools,
+    snap: float,
+    more: float,
+    wrong: Floats,
+    right: Floats,
+    z: Floats,
 ) -> float:
     """Write Z of the stumps of a feature from their slopes and W-; return the lowest.
 
@@ -163,6 +177,8 @@ def drops(
     slope, offered : arrays over the stumps
     snap : float
         Weights below are 0.
+    more : float
+        Added to W+ and to W- in Z.
     wrong : array over the stumps
         W-  # IN and OUT
     right, z : arrays over the stumps
@@ -173,5 +189,6 @@ def drops(
     none_right = right < snap
     right[none_right] = 0.0
     wrong[none_right] = np.maximum(-slope[none_right], 0.0)
-    z[offered] = np.maximum(1.0 - right - wrong + 2.0 * np.sqrt(right * wrong), 0.0)[offered]
+    v, w = right + more, wrong + more
+    z[offered] = np.maximum(1.0 - v - w + 2.0 * np.sqrt(v * w), 0.0)[offered]
     return float(z[offered].min(initial=np.inf))
