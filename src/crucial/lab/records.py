@@ -109,6 +109,8 @@ class Cell(TypedDict):
     test_seconds: NotRequired[float]
     rows: NotRequired[dict[str, int]]
     stages: NotRequired[CellStages]
+    scores: NotRequired[list[float]]
+    spread: NotRequired[float]
 
 
 def key_of(cell: Cell) -> Key:

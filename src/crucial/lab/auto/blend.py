@@ -16,7 +16,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.parameters import anything, parameter, with_parameters
 from crucial.types import Floats, TableLike, VectorLike
 
-__all__ = ["AverageRanker", "average_models", "score_spread"]
+__all__ = ["AverageRanker", "scale_factors", "score_spread"]
 
 #: Bits of a factor: sums of leaves on a grid stay exact if factors have few.
 _BITS = 4
@@ -35,25 +35,18 @@ def score_spread(scores: Floats, groups: Groups) -> float:
     return float(np.sqrt(np.mean((inside - np.repeat(means, groups.sizes)) ** 2)))
 
 
-def average_models(
-    models: Sequence[AdditiveRanker], spreads: Sequence[float]
-) -> tuple[list[Any], list[float]]:
-    """Return the weak rankers and weights of the average of models, each on its own scale.
+def scale_factors(spreads: Sequence[float]) -> list[float]:
+    """Return what to multiply the scores of several models by, to average them on one scale.
 
-    Parameters
-    ----------
-    models : sequence of AdditiveRanker
-    spreads : sequence of float
-        What the scores of each are divided by, to four binary digits; 0 leaves a model out.
+    Each is divided by its spread and by their number, to four binary digits; a model that gives
+    all rows the same score is left out.
+
+    Examples
+    --------
+    >>> scale_factors([0.5, 4.0])
+    [1.0, 0.125]
     """
-    rankers: list[Any] = []
-    weights: list[float] = []
-    for model, spread in zip(models, spreads, strict=True):
-        if spread > 0:
-            factor = _short(1.0 / (spread * len(models)))
-            rankers += model.rankers
-            weights += [factor * weight for weight in model.weights]
-    return rankers, weights
+    return [_short(1.0 / (one * len(spreads))) if one > 0 else 0.0 for one in spreads]
 
 
 def _short(value: float) -> float:
@@ -102,11 +95,14 @@ class AverageRanker(Ranker[AdditiveRanker]):
             ranker.fit(data.instances, data.labels, qid=qid, sample_weight=data.weight)
             self.rankers_.append(ranker)
             scores = ranker.model_.predict(data.instances, data.groups, n_jobs=self.n_jobs)
-            counted = slice(None) if data.weight is None else np.flatnonzero(data.weight > 0)
-            codes = data.groups.codes[counted]
-            spreads.append(score_spread(scores[counted], Groups.from_qid(codes, len(codes))))
+            spreads.append(score_spread(scores, data.groups))
         models = [one.model_ for one in self.rankers_]
-        rankers, weights = average_models(models, spreads)
+        rankers: list[Any] = []
+        weights: list[float] = []
+        for model, factor in zip(models, scale_factors(spreads), strict=True):
+            if factor:
+                rankers += model.rankers
+                weights += [factor * weight for weight in model.weights]
         feedback = LabelFeedback(data.known_labels, data.groups, weight=data.weight)
         figures = {"averaged": [dict(model.training) for model in models]}
         summary = self._summary(figures, feedback, data.with_qid)

@@ -82,12 +82,15 @@ class Candidate:
         Unfitted.
     cost : float
         Time of a fit, relative to others: that of one round per row and feature.
+    members : tuple of str
+        What an average is made of; empty for a single ranker.
     """
 
     name: str
     kind: str
     estimator: Any
     cost: float = 1.0
+    members: tuple[str, ...] = ()
 
     @property
     def rounds(self) -> int | None:

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from crucial.lab.auto.blend import scale_factors, score_spread
 from crucial.lab.auto.candidates import Candidate
 from crucial.lab.auto.rows import Rows
 from crucial.lab.cells import run_cell
 from crucial.lab.folds import Fold
-from crucial.lab.records import Cell, Key
+from crucial.lab.records import Cell, CellMeasure, Key
 from crucial.measures.base import Measure
 from crucial.types import Floats
 
-__all__ = ["TASK", "compute_cell", "fresh", "stage_rounds"]
+__all__ = ["TASK", "average_cell", "compute_cell", "compute_scores", "fresh", "stage_rounds"]
 
 #: The task of every cell.
 TASK = "rows"
@@ -62,39 +63,78 @@ def compute_cell(
         began = time.perf_counter()
         estimator.fit(train.instances, train.y, qid=train.qid, sample_weight=train.weight)
         fitted = time.perf_counter()
-        groups = test.groups
-        weight = test.weight if measure.takes_weights else None
-        prepared = measure.prepare(test.y, groups, sample_weight=weight)
         rounds = [0] if candidate.rounds is None else stage_rounds(candidate.rounds)
-        values = [prepared.per_query(one) for one in _staged(estimator, test, rounds)]
-        value, n_queries, n_empty = prepared.summary(values[-1])
+        found = measured(_staged(estimator, test, rounds), rounds, test, fold, measure)
         return {
-            "status": "ok",
-            "measures": {
-                measure.name: {
-                    "value": value,
-                    "valid": None,
-                    "round": candidate.rounds,
-                    "of_rounds": candidate.rounds,
-                    "parameters": {},
-                    "queries": n_queries,
-                    "empty": n_empty,
-                }
-            },
-            "per_query": {
-                "qid": [fold.name] if test.qid is None else groups.ids,
-                measure.name: values[-1],
-            },
-            "weights": {} if prepared.bound.weights is None else {
-                measure.name: prepared.bound.weights
-            },
-            "stages": {"rounds": rounds, "values": values},
+            **found,
             "candidates": 1,
             "fit_seconds": fitted - began,
             "choose_seconds": 0.0,
             "test_seconds": time.perf_counter() - fitted,
             "rows": {"train": len(train.y), "valid": 0, "test": len(test.y)},
-        }  # fmt: skip
+        }
+
+    return run_cell(key, work)
+
+
+def measured(
+    stages: Sequence[Floats], rounds: Sequence[int], test: Rows, fold: Fold, measure: Measure
+) -> dict[str, object]:
+    """Return the part of a cell that has the values of a measure, for scores after some rounds."""
+    groups = test.groups
+    weight = test.weight if measure.takes_weights else None
+    prepared = measure.prepare(test.y, groups, sample_weight=weight)
+    values = [prepared.per_query(one) for one in stages]
+    value, n_queries, n_empty = prepared.summary(values[-1])
+    last: CellMeasure = {
+        "value": value,
+        "valid": None,
+        "round": rounds[-1] or None,
+        "of_rounds": rounds[-1] or None,
+        "parameters": {},
+        "queries": n_queries,
+        "empty": n_empty,
+    }
+    weights = prepared.bound.weights
+    return {
+        "status": "ok",
+        "measures": {measure.name: last},
+        "per_query": {
+            "qid": [fold.name] if test.qid is None else groups.ids,
+            measure.name: values[-1],
+        },
+        "weights": {} if weights is None else {measure.name: weights},
+        "stages": {"rounds": list(rounds), "values": values},
+    }
+
+
+def compute_scores(key: Key, estimator: Any, rows: Rows, fold: Fold, n_jobs: int | None) -> Cell:
+    """Fit an estimator to the training part of a fold; keep its scores of the other part."""
+
+    def work() -> dict[str, object]:
+        train, test = rows.take(fold.train), rows.take(fold.test)
+        own = clone(estimator).set_params(n_jobs=n_jobs)
+        own.fit(train.instances, train.y, qid=train.qid, sample_weight=train.weight)
+        return {
+            "status": "ok",
+            "scores": own.predict(test.instances, test.qid),
+            "spread": score_spread(own.predict(train.instances, train.qid), train.groups),
+            "rows": {"train": len(train.y), "valid": 0, "test": len(test.y)},
+        }
+
+    return run_cell(key, work)
+
+
+def average_cell(
+    key: Key, members: Sequence[Cell], rows: Rows, fold: Fold, measure: Measure
+) -> Cell:
+    """Measure the average of scores that `compute_scores` kept."""
+
+    def work() -> dict[str, object]:
+        factors = scale_factors([one["spread"] for one in members])
+        scores = sum(f * np.array(one["scores"]) for f, one in zip(factors, members, strict=True))
+        found = measured([np.asarray(scores)], [0], rows.take(fold.test), fold, measure)
+        return found | {"rows": members[0]["rows"]}
 
     return run_cell(key, work)
 

@@ -51,15 +51,15 @@ class Plan:
         Folds that the queries, or the rows, are dealt into.
     stages : tuple of Stage
         Empty where the data are too few to choose by.
-    blend : int
-        How many of the best candidates are averaged, and the average tried too; 0 for none.
+    averaged : int
+        How many of the best candidates are averaged; fewer than 2 for none.
     seconds : float or None
         When to stop, whatever the plan; None leaves the clock alone.
     """
 
     n_folds: int
     stages: tuple[Stage, ...]
-    blend: int
+    averaged: int
     seconds: float | None = None
 
 
@@ -109,4 +109,4 @@ def plan_for(budget: Budget, facts: Facts) -> Plan:
         if facts.n_queries is None
         else facts.n_queries < _FEWEST_QUERIES
     )
-    return Plan(plan.n_folds, () if few else plan.stages, 0 if few else plan.blend, seconds)
+    return Plan(plan.n_folds, () if few else plan.stages, 0 if few else plan.averaged, seconds)

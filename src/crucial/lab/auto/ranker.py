@@ -138,9 +138,8 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
             all held-out rows equally, unless they are defined for weights.
         """
         data = self._input(X, y, qid, sample_weight)
-        labels = data.known_labels
         ids = data.groups.ids[data.groups.codes] if data.with_qid else None
-        rows = Rows(data.instances, labels, ids, data.weight).counted()
+        rows = Rows(data.instances, data.known_labels, ids, data.weight).counted()
         name = default_measure(rows.y, data.with_qid) if self.measure is None else self.measure
         measure = get_measure(name)
         self.measure_ = measure.name
@@ -163,7 +162,7 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
             table = summarise_trials(trials, measure, str(self.budget), self.noise)
             self.table_, self.choice_ = table, table.choice
             ranker = fresh(table.kept.candidate, self.n_jobs, table.rounds)
-        ranker.fit(data.instances, labels, qid=ids, sample_weight=data.weight)
+        ranker.fit(rows.instances, rows.y, qid=rows.qid, sample_weight=rows.weight)
         self.ranker_ = ranker
         self._set_model(ranker.model_, data.with_qid)
         return self

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from sklearn.base import clone
 
@@ -15,14 +14,14 @@ from crucial.errors import DataError
 from crucial.inspection.results import plain
 from crucial.lab.auto.blend import AverageRanker
 from crucial.lab.auto.candidates import KINDS, Candidate
-from crucial.lab.auto.cells import TASK, compute_cell, fresh
+from crucial.lab.auto.cells import TASK, average_cell, compute_cell, compute_scores, fresh
 from crucial.lab.auto.plan import Plan
 from crucial.lab.auto.rows import Rows, folds_of
 from crucial.lab.auto.trials import Trial
 from crucial.lab.experiment import measure_record, session_record
 from crucial.lab.folds import Fold
 from crucial.lab.rankers import Contender
-from crucial.lab.records import Cell, Key, Settings
+from crucial.lab.records import Cell, Key, Settings, key_of
 from crucial.lab.store import FORMAT, ResultFolder
 from crucial.measures.base import Measure
 from crucial.progress import Show, progress_bar
@@ -147,10 +146,8 @@ class Search:
                 names = _survivors(ready, self.plan.stages[stage + 1].candidates)
                 alive = [one for one in self.candidates if one.name in names]
                 continue
-            blend = self._blend(ready)
-            if blend is not None:
-                trial = self._try(blend, parts[stage], folds[stage], stage, until)
-                finished.update({} if trial is None else {trial.name: trial})
+            averages = self._averages(ready, parts[stage], folds[stage], stage, until)
+            finished.update((one.name, one) for one in averages)
         if all(one.failed for one in finished.values()):
             raise DataError(f"no ranker could be fitted: {next(iter(finished.values())).error}")
         return list(finished.values())
@@ -175,11 +172,9 @@ class Search:
             key = (TASK, str(fold.name), candidate.name)
             if key not in self._cells:
                 first = stage == 0 and candidate is self.candidates[0]
-                if until is not None and not first and time.perf_counter() > until:
+                if _is_over(until) and not first:
                     return None
-                cell = compute_cell(key, candidate, rows, fold, self.measure, self.n_jobs)
-                self._keep(cell)
-                self._cells[key] = cell
+                self._add(compute_cell(key, candidate, rows, fold, self.measure, self.n_jobs))
             cells.append(self._cells[key])
             self._advance(_work([candidate], rows, 1), candidate.name)
             if cells[-1]["status"] != "ok":
@@ -188,24 +183,76 @@ class Search:
         has_queries = rows.qid is not None
         return Trial.of(candidate, cells, self.measure, stage, seconds, has_queries)
 
+    def _add(self, cell: Cell) -> None:
+        """Keep a cell, in the store first."""
+        self._keep(cell)
+        self._cells[key_of(cell)] = cell
+
     def _advance(self, work: float, note: str) -> None:
         self._done += work
         if self._show is not None:
             self._show(min(999, round(1000 * self._done / self._total)), note)
 
-    def _blend(self, ready: list[Trial]) -> Candidate | None:
-        """Return the average of the best candidates, each with its best number of rounds."""
-        best = sorted(ready, key=lambda one: -one.value)[: self.plan.blend]
-        if len(best) < 2:  # (or no average is planned)
-            return None
-        by_name = {one.name: one for one in self.candidates}
-        members: list[Any] = [fresh(by_name[one.name], None, one.rounds) for one in best]
-        name = "average of " + " + ".join(
-            one.name + (f" ({one.rounds} rounds)" if one.rounds else "") for one in best
-        )
-        kind = KINDS[max(KINDS.index(one.kind) for one in best)]
-        cost = sum(by_name[one.name].cost for one in best)
-        return Candidate(name, kind, AverageRanker(rankers=members), cost)
+    def _averages(
+        self,
+        ready: Sequence[Trial],
+        rows: Rows,
+        folds: Sequence[Fold],
+        stage: int,
+        until: float | None,
+    ) -> list[Trial]:
+        """Try the average of the best candidates, and of the best up to every simpler kind."""
+        ranked = sorted(ready, key=lambda one: -one.value)
+        found: dict[tuple[str, ...], Trial] = {}
+        for kind in range(len(KINDS)):
+            simple = [one for one in ranked if KINDS.index(one.kind) <= kind]
+            members = simple[: self.plan.averaged]
+            names = tuple(one.name for one in members)
+            if len(members) < 2 or names in found:
+                continue
+            average = _average_of(members)
+            cells, seconds = [], 0.0
+            for fold in folds:
+                scored = [self._scores(one, rows, fold, until) for one in members]
+                there = [one for one in scored if one is not None and one["status"] == "ok"]
+                if len(there) < len(members):
+                    break
+                seconds += sum(one["seconds"] for one in there)
+                key = (TASK, str(fold.name), average.name)
+                cells.append(average_cell(key, there, rows, fold, self.measure))
+            else:
+                has_queries = rows.qid is not None
+                found[names] = Trial.of(average, cells, self.measure, stage, seconds, has_queries)
+        return list(found.values())
+
+    def _scores(self, trial: Trial, rows: Rows, fold: Fold, until: float | None) -> Cell | None:
+        """Return the scores of held-out rows at a trial's number of rounds; None out of time."""
+        key = (TASK, str(fold.name), f"{_with_rounds(trial)}: scores")
+        if key not in self._cells:
+            if _is_over(until):
+                return None
+            estimator = fresh(trial.candidate, self.n_jobs, trial.rounds)
+            self._add(compute_scores(key, estimator, rows, fold, self.n_jobs))
+            self._advance(0.0, f"average: {trial.name}")
+        return self._cells[key]
+
+
+def _is_over(until: float | None) -> bool:
+    return until is not None and time.perf_counter() > until
+
+
+def _with_rounds(trial: Trial) -> str:
+    """Return the name of a trial with its number of rounds."""
+    return trial.name if trial.rounds is None else f"{trial.name} ({trial.rounds} rounds)"
+
+
+def _average_of(members: Sequence[Trial]) -> Candidate:
+    """Return the average of candidates, each with its best number of rounds."""
+    estimators = [fresh(one.candidate, None, one.rounds) for one in members]
+    kind = KINDS[max(KINDS.index(one.kind) for one in members)]
+    names = tuple(_with_rounds(one) for one in members)
+    name = f"average of {len(names)}, {kind}"
+    return Candidate(name, kind, AverageRanker(rankers=estimators), members=names)
 
 
 def _work(candidates: Sequence[Candidate], rows: Rows, folds: int) -> float:

@@ -116,9 +116,8 @@ class Trial:
 
     @property
     def level(self) -> int:
-        """How complicated the ranker is: by kind, averages above single rankers."""
-        averaged = hasattr(self.candidate.estimator, "rankers")
-        return 2 * KINDS.index(self.kind) + averaged
+        """How complicated the ranker is. The average of sums is such a sum, and no less simple."""
+        return KINDS.index(self.kind)
 
     def gap(self, other: Trial) -> Gap:
         """Return how far this one is ahead of another on the same units."""
@@ -192,6 +191,8 @@ class TriedRankers:
             f"Kept {kept.name}{rounds} ({_WORDS[kept.kind]}): {self.measure} "
             f"{self._shown(kept.value)} ± {spread:.4f} over {self.units}."
         ]
+        if kept.candidate.members:
+            lines.append(f"It averages {'; '.join(kept.candidate.members)}.")
         if kept is best:
             lines.append("It is the best of those tried on all folds.")
         else:
@@ -279,6 +280,7 @@ class TriedRankers:
             {
                 "ranker": one.name,
                 "kind": one.kind,
+                "members": list(one.candidate.members),
                 "rounds": one.rounds,
                 self.measure: None if one.failed else sign * one.value,
                 "standard_error": None if one.failed else _deviation(one),

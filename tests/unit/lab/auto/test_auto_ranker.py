@@ -36,7 +36,7 @@ def _short(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> N
 
     def plan(budget: Any, facts: Facts) -> Plan:
         made = plan_for(budget, facts)
-        return Plan(PLAN.n_folds, PLAN.stages if made.stages else (), PLAN.blend, made.seconds)
+        return Plan(PLAN.n_folds, PLAN.stages if made.stages else (), PLAN.averaged, made.seconds)
 
     monkeypatch.setattr(module, "candidates_for", small)
     monkeypatch.setattr(module, "plan_for", plan)
@@ -84,27 +84,31 @@ def test_the_same_data_and_seed_give_the_same_bytes(tmp_path: Path):
 
 
 def test_a_search_that_was_killed_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    expected = fitted()
-    compute, left = search_module.compute_cell, [5]
+    expected = fitted(store=tmp_path / "whole")
+    assert fitted().model_ == expected.model_
+    total = len((tmp_path / "whole" / "cells.jsonl").read_text().splitlines())
+    left = [5]
 
-    def computed(*arguments: Any) -> Any:
-        if not left[0]:
-            raise KeyboardInterrupt
-        left[0] -= 1
-        return compute(*arguments)
+    def counted(compute: Any) -> Any:
+        def computed(*arguments: Any) -> Any:
+            if not left[0]:
+                raise KeyboardInterrupt
+            left[0] -= 1
+            return compute(*arguments)
 
-    monkeypatch.setattr(search_module, "compute_cell", computed)
-    with pytest.raises(KeyboardInterrupt):
-        fitted(store=tmp_path / "store")
-    assert len((tmp_path / "store" / "cells.jsonl").read_text().splitlines()) >= 5
-    left[0] = 1000
-    continued = fitted(store=tmp_path / "store")
-    again = 1000 - left[0]
-    total = sum(one["folds"] for one in expected.table_.to_dict()["trials"])
-    assert again == total - 5
-    assert continued.model_ == expected.model_
-    left[0] = 0
-    assert fitted(store=tmp_path / "store").choice_ == expected.choice_
+        return computed
+
+    for name in ("compute_cell", "compute_scores"):
+        monkeypatch.setattr(search_module, name, counted(getattr(search_module, name)))
+    for part in (5, total - 8):  # (killed while candidates are tried, and while they are averaged)
+        left[0] = part
+        with pytest.raises(KeyboardInterrupt):
+            fitted(store=tmp_path / "store")
+    left[0] = 3
+    assert fitted(store=tmp_path / "store").model_ == expected.model_
+    assert left[0] == 0
+    again = fitted(store=tmp_path / "store")
+    assert again.table_.to_dict()["kept"] == expected.table_.to_dict()["kept"]
     found = crucial.load_experiment(tmp_path / "store")
     assert set(expected.table_.to_frame()["ranker"]) >= set(found.rankers)
     with pytest.raises(DataError, match="another task 'rows'"):
