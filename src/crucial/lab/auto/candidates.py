@@ -64,6 +64,11 @@ class Facts:
         return self.lowest >= 0.0
 
     @property
+    def has_large_gains(self) -> bool:
+        """Whether gains are large enough to be seen beside XE-NDCG's noise, which is up to 1."""
+        return self.has_gains and self.highest >= 1.0
+
+    @property
     def has_grades(self) -> bool:
         """Whether 2^y - 1 is a gain that tells more than y."""
         return self.has_gains and self.n_labels > 2 and 1.0 < self.highest <= _LARGEST_GRADE
@@ -126,41 +131,43 @@ def _boosted(loss: str, shape: str, **more: Any) -> Candidate:
     return Candidate(name, kind, estimator, _LOSS_COST[loss])
 
 
-def _with_queries(facts: Facts) -> Iterable[Candidate]:
-    """Yield candidates for labels in queries, those that win most often first."""
+def _with_queries(facts: Facts) -> list[Candidate]:
+    """Return candidates for labels in queries, those that win most often first."""
     small = facts.n_rows * facts.n_features <= _LIST_CELLS
+    many = facts.n_rows >= _ROWS_FOR_LARGE_TREES
+    gains, large = facts.has_gains, facts.has_large_gains
     gain: dict[str, Any] = {"gain": "exp"} if facts.has_grades else {}
-    yield _boosted("query_rmse", "stumps")
-    yield _boosted("query_rmse", "middle")
-    if facts.has_gains:
-        yield _boosted("xendcg", "small")
-    yield Candidate("RankBoost", "stumps", RankBoost(300, **gain), 1.0)
-    yield _boosted("query_rmse", "pairs")
-    yield _boosted("logistic", "stumps")
-    if facts.has_gains:
-        yield _boosted("lambda", "small")
-    yield Candidate("RankRLS", "linear", RankRLS(), 1.0)
-    yield _boosted("query_rmse", "small")
-    yield _boosted("exponential", "middle", **gain)
-    if facts.has_gains:
-        yield _boosted("xendcg", "stumps")
-        yield _boosted("xendcg", "middle")
-        yield _boosted("yeti", "small", **gain)
-        yield _boosted("xendcg", "pairs")
-    if facts.n_rows >= _ROWS_FOR_LARGE_TREES:
-        yield _boosted("exponential", "large", **gain)
-        yield _boosted("query_rmse", "large")
-    if small:
-        yield Candidate("ListMLE", "linear", ListMLE(), 30.0)
-    yield _boosted("logistic", "small", **gain)
-    if facts.has_gains:
-        yield _boosted("lambda", "stumps")
-        yield _boosted("lambda", "middle")
-        yield _boosted("softmax", "small")
-        yield _boosted("lambda", "pairs")
-        yield _boosted("yeti", "stumps", **gain)
-    yield _boosted("exponential", "pairs", **gain)
-    yield _boosted("exponential", "stumps", **gain)
+    wanted = [
+        (True, _boosted("query_rmse", "stumps")),
+        (True, _boosted("query_rmse", "small")),
+        (large, _boosted("xendcg", "small")),
+        (True, Candidate("RankRLS", "linear", RankRLS(), 1.0)),
+        (True, _boosted("query_rmse", "pairs")),
+        (True, Candidate("RankBoost", "stumps", RankBoost(300, **gain), 1.0)),
+        (True, _boosted("logistic", "small")),
+        (small, Candidate("ListMLE", "linear", ListMLE(), 30.0)),
+        (gains, _boosted("lambda", "small")),
+        (True, _boosted("query_rmse", "middle")),
+        (True, _boosted("logistic", "stumps")),
+        (gains, _boosted("yeti", "small")),
+        (large, _boosted("xendcg", "stumps")),
+        (True, _boosted("exponential", "middle", **gain)),
+        (large, _boosted("xendcg", "pairs")),
+        (many, _boosted("query_rmse", "large")),
+        (large, _boosted("xendcg", "middle")),
+        (gains, _boosted("lambda", "stumps")),
+        (True, _boosted("exponential", "stumps", **gain)),
+        (True, _boosted("logistic", "pairs")),
+        (many, _boosted("exponential", "large", **gain)),
+        (gains, _boosted("lambda", "middle")),
+        (gains, _boosted("lambda", "pairs")),
+        (True, _boosted("exponential", "small", **gain)),
+        (gains, _boosted("yeti", "stumps")),
+        (gains, _boosted("softmax", "small")),
+        (True, _boosted("exponential", "pairs", **gain)),
+        (gains, _boosted("yeti", "pairs")),
+    ]
+    return [one for suits, one in wanted if suits]
 
 
 def _without_queries(facts: Facts) -> Iterable[Candidate]:

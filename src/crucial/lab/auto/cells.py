@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +19,15 @@ from crucial.lab.records import Cell, CellMeasure, Key
 from crucial.measures.base import Measure
 from crucial.types import Floats
 
-__all__ = ["TASK", "average_cell", "compute_cell", "compute_scores", "fresh", "stage_rounds"]
+__all__ = [
+    "TASK",
+    "average_cell",
+    "compute_cell",
+    "compute_scores",
+    "fresh",
+    "refitted",
+    "stage_rounds",
+]
 
 #: The task of every cell.
 TASK = "rows"
@@ -50,6 +59,21 @@ def fresh(candidate: Candidate, n_jobs: int | None, rounds: int | None = None) -
     if rounds is not None and candidate.rounds is not None:
         estimator.set_params(n_estimators=rounds)
     return estimator.set_params(n_jobs=n_jobs)
+
+
+def refitted(candidate: Candidate, n_jobs: int | None, rounds: int | None, growth: float) -> Any:
+    """Return an unfitted copy for all rows, where there are more than it was validated on.
+
+    More rows bear more rounds: ``sqrt(growth)`` times as many, at most twice.
+    """
+    factor = min(2.0, math.sqrt(max(1.0, growth)))
+    if rounds is not None:
+        return fresh(candidate, n_jobs, round(factor * rounds))
+    estimator = fresh(candidate, n_jobs)
+    for one in estimator.rankers if candidate.members else ():
+        if hasattr(one, "n_estimators"):
+            one.set_params(n_estimators=round(factor * one.n_estimators))
+    return estimator
 
 
 def compute_cell(

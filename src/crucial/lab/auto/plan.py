@@ -33,12 +33,16 @@ class Stage:
         How many of the folds are held out, one after the other, in each repeat.
     cells : int
         Most cells of X (rows times features) that take part; queries are drawn beyond.
+    per_kind : int
+        How many of the best of every kind take part in any case: the last stage can then tell what
+        interactions gain.
     """
 
     candidates: int
     repeats: int
     folds: int
     cells: int
+    per_kind: int = 1
 
 
 @dataclass(frozen=True)
@@ -65,20 +69,16 @@ class Plan:
 
 _MILLION = 1_000_000
 _PLANS = {
-    "quick": Plan(4, (Stage(8, 1, 2, _MILLION // 2), Stage(3, 1, 4, _MILLION)), 0),
-    "normal": Plan(
-        5,
-        (Stage(20, 1, 2, _MILLION), Stage(8, 1, 5, 2 * _MILLION), Stage(4, 2, 5, 4 * _MILLION)),
-        3,
-    ),
+    "quick": Plan(4, (Stage(8, 1, 2, _MILLION // 2), Stage(4, 1, 4, _MILLION, 1)), 4),
+    "normal": Plan(5, (Stage(20, 1, 2, _MILLION), Stage(8, 1, 5, 2 * _MILLION, 2)), 5),
     "thorough": Plan(
         5,
         (
             Stage(40, 1, 3, 4 * _MILLION),
-            Stage(16, 1, 5, 8 * _MILLION),
-            Stage(6, 3, 5, 16 * _MILLION),
+            Stage(16, 1, 5, 8 * _MILLION, 3),
+            Stage(10, 3, 5, 16 * _MILLION, 3),
         ),
-        4,
+        7,
     ),
 }
 #: Seconds up to which the plan of a name is taken.

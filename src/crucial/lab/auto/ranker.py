@@ -10,7 +10,7 @@ from crucial.estimators.base import Ranker
 from crucial.estimators.rankboost import RankBoost
 from crucial.estimators.shared import Seeded, Verbose
 from crucial.lab.auto.candidates import Facts, candidates_for
-from crucial.lab.auto.cells import fresh
+from crucial.lab.auto.cells import refitted
 from crucial.lab.auto.plan import BUDGETS, Budget, plan_for
 from crucial.lab.auto.rows import Rows
 from crucial.lab.auto.search import Search
@@ -161,7 +161,9 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
             trials = search.run(self.store, self.verbose > 0)
             table = summarise_trials(trials, measure, str(self.budget), self.noise)
             self.table_, self.choice_ = table, table.choice
-            ranker = fresh(table.kept.candidate, self.n_jobs, table.rounds)
+            validated = rows.drawn(plan.stages[table.kept.stage].cells, seed)
+            growth = len(rows.y) / len(validated.y)
+            ranker = refitted(table.kept.candidate, self.n_jobs, table.rounds, growth)
         ranker.fit(rows.instances, rows.y, qid=rows.qid, sample_weight=rows.weight)
         self.ranker_ = ranker
         self._set_model(ranker.model_, data.with_qid)

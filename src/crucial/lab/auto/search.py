@@ -15,7 +15,7 @@ from crucial.inspection.results import plain
 from crucial.lab.auto.blend import AverageRanker
 from crucial.lab.auto.candidates import KINDS, Candidate
 from crucial.lab.auto.cells import TASK, average_cell, compute_cell, compute_scores, fresh
-from crucial.lab.auto.plan import Plan
+from crucial.lab.auto.plan import Plan, Stage
 from crucial.lab.auto.rows import Rows, folds_of
 from crucial.lab.auto.trials import Trial
 from crucial.lab.experiment import measure_record, session_record
@@ -143,7 +143,7 @@ class Search:
             if not ready:
                 break
             if stage + 1 < count:
-                names = _survivors(ready, self.plan.stages[stage + 1].candidates)
+                names = _survivors(ready, self.plan.stages[stage + 1])
                 alive = [one for one in self.candidates if one.name in names]
                 continue
             averages = self._averages(ready, parts[stage], folds[stage], stage, until)
@@ -261,11 +261,10 @@ def _work(candidates: Sequence[Candidate], rows: Rows, folds: int) -> float:
     return sum(one.cost * (one.rounds or 1) for one in candidates) * cells * folds
 
 
-def _survivors(ready: list[Trial], count: int) -> set[str]:
-    """Return who takes part in the next stage: the best, and the best of every kind."""
+def _survivors(ready: list[Trial], stage: Stage) -> set[str]:
+    """Return who takes part in the next stage: the best, and some of every kind."""
     ranked = sorted(ready, key=lambda one: (-one.value, KINDS.index(one.kind)))
-    kept = {one.name for one in ranked[:count]}
-    for kind in KINDS:  # (so that the last stage can tell what interactions gain)
-        own = [one.name for one in ranked if one.kind == kind]
-        kept.update(own[:1])
+    kept = {one.name for one in ranked[: stage.candidates]}
+    for kind in KINDS:
+        kept.update([one.name for one in ranked if one.kind == kind][: stage.per_kind])
     return kept

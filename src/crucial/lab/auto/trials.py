@@ -164,7 +164,8 @@ class TriedRankers:
     best, kept : Trial
         The best of the last stage, and the one that was kept.
     rounds : int or None
-        Rounds of the ranker that was fitted to all rows.
+        Rounds of the kept ranker on the rows it was validated on; None for an average, or a
+        ranker without rounds.
     noise : float
         Standard errors that a simpler ranker may be behind.
     units : str
