@@ -211,6 +211,22 @@ class Comparisons:
             covariates=None if self.covariates is None else self.covariates[rows],
         )
 
+    def compact(self) -> Comparisons:
+        """Return the same without items and judges that do not occur."""
+        used, ends = np.unique(np.concatenate((self.winner, self.loser)), return_inverse=True)
+        judges, judge = self.judges, self.judge
+        if judge is not None:
+            active, judge = np.unique(judge, return_inverse=True)
+            judges = tuple(self.judges[k] for k in active.tolist())
+        return replace(
+            self,
+            items=tuple(self.items[k] for k in used.tolist()),
+            winner=ends[: len(self)],
+            loser=ends[len(self) :],
+            judge=judge,
+            judges=judges,
+        )
+
     def directed(self) -> tuple[Ints, Ints, Floats, Ints]:
         """Return comparisons as wins: high, low, weight, row; a tie is half a win each way."""
         rows = np.arange(len(self))

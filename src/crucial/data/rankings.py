@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 
 __all__ = ["Order", "Rankings"]
 
@@ -101,12 +101,46 @@ class Rankings:
                 raise DataError(f"ranking {number} (from 0) has {shown(items[twice])} twice.")
         return cls(items, tuple(orders), counts)
 
+    def wins(self) -> tuple[Ints, Ints, Floats]:
+        """Return every pair that some ranking orders: above, below, and the number of voters.
+
+        Examples
+        --------
+        >>> high, low, voters = Rankings.from_orders([["a", "b"], ["b", "a"]], [3, 1]).wins()
+        >>> list(zip(high.tolist(), low.tolist(), voters.tolist()))
+        [(0, 1, 3.0), (1, 0, 1.0)]
+        """
+        table = self.above()
+        high, low = np.nonzero(table)
+        return high, low, table[high, low]
+
     def above(self) -> Floats:
         """Return a matrix of the numbers of voters who rank item i above item j."""
         n = len(self.items)
         matrix = np.zeros((n, n))
-        for order, count in zip(self.orders, self.count.tolist()):
-            for k, group in enumerate(order):
-                below = [one for other in order[k + 1 :] for one in other]
-                matrix[np.ix_(group, below)] += count
+        # Rankings with as many groups of as many items are added up together.
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for number, order in enumerate(self.orders):
+            alike.setdefault(tuple(map(len, order)), []).append(number)
+        for sizes, numbers in alike.items():
+            flat = np.array([[k for group in self.orders[one] for k in group] for one in numbers])
+            level = np.repeat(np.arange(len(sizes)), sizes)
+            count = self.count[numbers]
+            if len(numbers) == 1 or flat.shape[1] > 200:
+                self._add_each(matrix, flat, level, count)
+                continue
+            upper, lower = np.nonzero(level[:, None] < level[None, :])
+            many = max(1, 4_000_000 // max(1, len(upper)))
+            for begin in range(0, len(flat), many):
+                some = flat[begin : begin + many]
+                at = (some[:, upper] * n + some[:, lower]).ravel()
+                weight = np.repeat(count[begin : begin + many], len(upper))
+                matrix += np.bincount(at, weight, minlength=n * n).reshape(n, n)
         return matrix
+
+    @staticmethod
+    def _add_each(matrix: Floats, flat: Ints, level: Ints, count: Floats) -> None:
+        """Add rankings one by one, each as one block of the matrix."""
+        below = level[:, None] < level[None, :]
+        for order, weight in zip(flat, count.tolist()):
+            matrix[order[:, None], order[None, :]] += weight * below

@@ -41,7 +41,7 @@ def test_a_leaderboard(crucial, judged: Path) -> None:
     assert "the comparisons connect all items" in said.stdout
     assert "triples run in circles" in said.stdout
     assert "and 15 more (--top)" in said.stdout
-    assert "weight in boosted" in said.stdout
+    assert "reliability" in said.stdout
     rows = list(csv.DictReader(out.open()))
     assert [int(row["rank"]) for row in rows] == sorted(int(row["rank"]) for row in rows)
     assert len(rows) == 20
@@ -90,7 +90,7 @@ def test_rankings_and_their_consensus(crucial, tmp_path: Path) -> None:
     alone = crucial("pairs", path, "--consensus-method", "greedy")
     assert "--consensus-method needs --consensus" in alone.stderr
     refused = crucial("pairs", path, "--features", path)
-    assert "--features learns from comparisons; these are rankings" in refused.stderr
+    assert "--features is of comparisons; these are rankings" in refused.stderr
 
 
 def test_parts_are_shown_apart(crucial, tmp_path: Path) -> None:
@@ -108,7 +108,10 @@ def test_parts_are_shown_apart(crucial, tmp_path: Path) -> None:
         (("pairs", "judged.csv", "--model", "m.json"), "--model needs --features"),
         (("pairs", "judged.csv", "--features", "answers.csv", "--model", "-"), "to a file"),
         (("pairs", "judged.csv", "-o", "judged.csv"), "would overwrite a file that is read"),
-        (("pairs", "judged.csv", "--prior", "0"), "resampling needs a prior above 0"),
+        (
+            ("pairs", "judged.csv", "--prior", "0", "--bootstrap", "9"),
+            "resampling needs a prior above 0",
+        ),
         (("pairs", "judged.csv", "--judge", "who"), "there is no column 'who'"),
         (("pairs", "judged.csv", "--features", "judged.csv"), "no column 'item'"),
         (("pairs", "answers.csv"), "there is no column 'winner'"),

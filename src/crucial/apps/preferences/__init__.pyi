@@ -1,3 +1,4 @@
+from crucial.apps.preferences.board import Leaderboard as Leaderboard
 from crucial.apps.preferences.greedy import greedy_order as greedy_order
 from crucial.apps.preferences.judges import JudgeAgreement as JudgeAgreement
 from crucial.apps.preferences.judges import JudgeRanking as JudgeRanking
@@ -7,9 +8,10 @@ from crucial.apps.preferences.learning import PreferenceRanker as PreferenceRank
 from crucial.apps.preferences.learning import learn_preferences as learn_preferences
 from crucial.apps.preferences.mallows import Consensus as Consensus
 from crucial.apps.preferences.mallows import consensus as consensus
+from crucial.apps.preferences.position import PositionBias as PositionBias
 from crucial.apps.preferences.session import PreferenceSession as PreferenceSession
-from crucial.apps.preferences.standings import Leaderboard as Leaderboard
 from crucial.apps.preferences.standings import leaderboard as leaderboard
+from crucial.apps.preferences.standings import leaderboards as leaderboards
 from crucial.data.comparisons import Comparisons as Comparisons
 from crucial.data.formats.comparisons import read_comparisons as read_comparisons
 from crucial.data.formats.comparisons import write_comparisons as write_comparisons

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crucial.apps.preferences.graph import parts_of
-from crucial.apps.preferences.strengths import choices_of_comparisons, fit_strengths
+from crucial.apps.preferences.newton import maximise
+from crucial.apps.preferences.paired import PairedCells, PairedLikelihood, cells_of, sums
+from crucial.apps.preferences.strengths import centred
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.types import Floats, Ints
@@ -17,7 +19,13 @@ if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
     from crucial.estimators.rankboost import RankBoost
 
-__all__ = ["JudgeAgreement", "JudgeRanking", "judge_agreement", "judge_ranking"]
+__all__ = [
+    "JudgeAgreement",
+    "JudgeRanking",
+    "judge_agreement",
+    "judge_ranking",
+    "offset_slope",
+]
 
 
 _MAX_JUDGE_FEATURES = 100  # judges beyond the 100 most active contribute pairs only
@@ -38,6 +46,11 @@ class JudgeAgreement:
         from all other judges; NaN if that does not order their items.
     left_out : bool
         Whether that ranking leaves the judge out; with very many judges it is of all.
+    reliability, reliability_low, reliability_high : tuples of float
+        How closely a judge follows the strengths learned from the others: the slope of the
+        log-odds of the judge's decisions on the differences of strength, with a 95% interval.
+        1: as judges do on average; 0: guesses; below 0: contradicts the others. Judges who decide
+        alike have the same value.
     same_pair : float
         Share of equal answers where two judges decided the same pair (in the same context).
     n_same_pair : int
@@ -50,14 +63,24 @@ class JudgeAgreement:
     left_out: bool
     same_pair: float
     n_same_pair: int
+    reliability: tuple[float, ...] = ()
+    reliability_low: tuple[float, ...] = ()
+    reliability_high: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         return f"JudgeAgreement({len(self.judges)} judges, same_pair={self.same_pair:.3f})"
 
     def to_frame(self) -> Frame:
-        """Return the columns judge, comparisons and with_others."""
+        """Return the columns judge, comparisons, with_others and reliability."""
         return as_frame(
-            {"judge": self.judges, "comparisons": self.n, "with_others": self.with_others}
+            {
+                "judge": self.judges,
+                "comparisons": self.n,
+                "with_others": self.with_others,
+                "reliability": self.reliability,
+                "reliability_low": self.reliability_low,
+                "reliability_high": self.reliability_high,
+            }
         )
 
     def text(self) -> str:
@@ -73,8 +96,11 @@ class JudgeAgreement:
         for k in order[:20].tolist():
             share = self.with_others[k]
             agreed = "   none" if share != share else f"{share:7.1%}"
+            slope = self.reliability[k] if self.reliability else float("nan")
+            follows = "" if slope != slope else f", reliability {slope:.2f}"
             lines.append(
-                f"  {shown(self.judges[k], 24)} {agreed} as the others, {self.n[k]:,} in all"
+                f"  {shown(self.judges[k], 24)} {agreed} as the others{follows}, "
+                f"{self.n[k]:,} in all"
             )
         return "\n".join(lines)
 
@@ -104,29 +130,102 @@ def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgr
     judge = _judges_of(comparisons)
     n_judges = len(comparisons.judges)
     left_out = n_judges <= _LEFT_OUT
-    choices = choices_of_comparisons(comparisons)
-    whole = fit_strengths(choices, prior=max(prior, 1e-6))
-    right, total = np.zeros(n_judges), np.zeros(n_judges)
+    cells = cells_of(comparisons)
+    width = 3 * len(cells.first)
+    # (what each judge said, added up: a ranking without a judge costs the same however much
+    # there is)
+    kinds, place = np.unique(judge * width + cells.kind, return_inverse=True)
+    weight = sums(place, cells.weight, len(kinds))
+    by, kind = kinds // width, kinds % width
+    whole = sums(kind, weight, width)
+    base = _fitted(cells, whole, prior, None)
+    d = np.zeros(len(kinds))
+    sure = np.zeros(len(kinds), bool)
     for number in range(n_judges) if left_out else [-1]:
-        others = (judge != number).astype(np.float64)
-        mine = ~comparisons.tie & ((judge == number) | (not left_out))
-        part = parts_of(choices.n_items, *choices.edges(choices.weights(others)))
-        s = fit_strengths(
-            choices, prior=max(prior, 1e-6), times=others, start=whole, part=part, tol=1e-6
-        )
-        high, low = comparisons.winner[mine], comparisons.loser[mine]
-        d = s[high] - s[low]
-        # (items that the others do not connect, or rank equal, do not count)
-        w = comparisons.weight[mine] * (np.abs(d) > 1e-9) * (part[high] == part[low])
-        right += np.bincount(judge[mine], w * (d > 0), minlength=n_judges)
-        total += np.bincount(judge[mine], w, minlength=n_judges)
+        own = by == number if left_out else np.ones(len(kinds), bool)
+        s, part = base
+        if left_out:
+            rest = whole - sums(kind[own], weight[own], width)
+            s, part = _fitted(cells, np.maximum(rest, 0.0), prior, base[0])
+        cell, outcome = np.divmod(kind[own], 3)
+        high = np.where(outcome == 1, cells.second[cell], cells.first[cell])
+        low = np.where(outcome == 1, cells.first[cell], cells.second[cell])
+        d[own] = s[high] - s[low]
+        # (items that the others do not connect, or rank equal, do not count; nor do ties)
+        sure[own] = (np.abs(d[own]) > 1e-9) & (part[high] == part[low]) & (outcome < 2)
+    w = weight * sure
+    right, total = sums(by, w * (d > 0), n_judges), sums(by, w, n_judges)
     shares = np.divide(right, total, out=np.full(n_judges, np.nan), where=total > 0)
+    slope, error, _ = offset_slope(np.zeros(len(d)), d, np.ones(len(d)), w, by, n_judges)
+    pooled, _, _ = offset_slope(np.zeros(len(d)), d, np.ones(len(d)), w, 0 * by, 1)
+    if pooled[0] > 0.1:  # (1 is the judges' average)
+        slope, error = slope / pooled[0], error / pooled[0]
+    slope[total == 0] = np.nan
     same, couples = _same_pair(comparisons)
     counts = np.bincount(judge, minlength=n_judges).tolist()
     rate = same / couples if couples else float("nan")
+    ends = (slope, slope - 1.96 * error, slope + 1.96 * error)
     return JudgeAgreement(
-        comparisons.judges, tuple(counts), tuple(shares.tolist()), left_out, rate, couples
+        comparisons.judges,
+        tuple(counts),
+        tuple(shares.tolist()),
+        left_out,
+        rate,
+        couples,
+        *(tuple(one.tolist()) for one in ends),
     )
+
+
+def _fitted(
+    cells: PairedCells, counts: Floats, prior: float, start: Floats | None
+) -> tuple[Floats, Ints]:
+    """Return the strengths of counts, and the part of each item."""
+    table = counts.reshape(-1, 3)
+    there = table.sum(axis=1) > 0
+    part = parts_of(cells.n_items, cells.first[there], cells.second[there])
+    model = PairedLikelihood(cells, table, max(prior, 1e-6), part, split_ties=True)
+    return centred(maximise(model, start, 1e-6), part), part
+
+
+def offset_slope(
+    offset: Floats, x: Floats, won: Floats, weight: Floats, group: Ints, n_groups: int
+) -> tuple[Floats, Floats, Floats]:
+    """Fit one slope per group: the log-odds of winning are ``offset + slope * x``.
+
+    Newton's method on all groups at once; a normal prior of deviation 10 keeps slopes finite.
+
+    Returns
+    -------
+    slope, error, ratio : float64 arrays of shape (n_groups,)
+        The slopes, their standard errors, and twice the log of the likelihood ratio to slope 0.
+    """
+
+    def grouped(values: Floats) -> Floats:
+        return sums(group, weight * values, n_groups)
+
+    def value(slope: Floats) -> Floats:
+        z = offset + slope[group] * x
+        return grouped(won * z - np.logaddexp(0.0, z)) - slope**2 / 200
+
+    slope = np.zeros(n_groups)
+    now = nothing = value(slope)
+    for _ in range(100):
+        p = 1.0 / (1.0 + np.exp(-np.clip(offset + slope[group] * x, -700, 700)))
+        step = grouped(x * (won - p)) - slope / 100
+        step /= grouped(x**2 * p * (1 - p)) + 0.01
+        scale = np.minimum(1.0, 5.0 / np.maximum(np.abs(step), 1e-300))
+        for _ in range(40):
+            moved = value(slope + scale * step)
+            worse = moved < now - 1e-12 * (1 + np.abs(now))
+            if not worse.any():
+                break
+            scale[worse] /= 2
+        slope, now = slope + scale * step, moved
+        if np.abs(step).max(initial=0.0) < 1e-9:
+            break
+    p = 1.0 / (1.0 + np.exp(-np.clip(offset + slope[group] * x, -700, 700)))
+    error = 1.0 / np.sqrt(grouped(x**2 * p * (1 - p)) + 0.01)
+    return slope, error, 2 * (now - nothing)
 
 
 def _judges_of(comparisons: Comparisons) -> Ints:
@@ -210,13 +309,22 @@ def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> Judge
     counts = np.bincount(judge, minlength=len(comparisons.judges))
     active = np.sort(np.argsort(-counts, kind="stable")[:_MAX_JUDGE_FEATURES])
     X = np.full((n, len(active)), np.nan)
+    cells = cells_of(comparisons)
+    width = 3 * len(cells.first)
+    kinds, place = np.unique(judge * width + cells.kind, return_inverse=True)
+    said = sums(place, cells.weight, len(kinds))
     for column, number in enumerate(active.tolist()):
-        own = comparisons.take(judge == number)
-        if not own.weight.any():
+        own = kinds // width == number
+        own_counts = sums(kinds[own] % width, said[own], width)
+        if not own_counts.any():
             continue
-        seen = np.unique(np.concatenate((own.winner, own.loser)))
-        X[seen, column] = fit_strengths(choices_of_comparisons(own), prior=1.0, tol=1e-6)[seen]
-    high, low, weight, _ = comparisons.directed()
+        there = own_counts.reshape(-1, 3).sum(axis=1) > 0
+        seen = np.unique(np.concatenate((cells.first[there], cells.second[there])))
+        X[seen, column] = _fitted(cells, own_counts, 1.0, None)[0][seen]
+    # (equal pairs are one pair of more weight)
+    high, low, each, _ = comparisons.directed()
+    keys, place = np.unique(high * n + low, return_inverse=True)
+    high, low, weight = keys // n, keys % n, np.bincount(place, each)
     ranker = RankBoost(n_estimators, positive_weights="cumulative", n_jobs=1)
     ranker.fit_pairs(X, np.column_stack((high, low)), pair_weight=weight)
     return JudgeRanking(

@@ -3,170 +3,68 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from crucial.apps.preferences.graph import Circles, circles, parts_of, strong_parts
-from crucial.apps.preferences.judges import JudgeAgreement, judge_agreement, judge_ranking
-from crucial.apps.preferences.resampling import resample, runs_of_ties
+from crucial.apps.preferences.board import SCALES, Effect, Leaderboard, Standing
+from crucial.apps.preferences.board_notes import board_notes
+from crucial.apps.preferences.graph import always_winning, circles, parts_of
+from crucial.apps.preferences.judges import judge_agreement, judge_ranking
+from crucial.apps.preferences.newton import Likelihood, maximise
+from crucial.apps.preferences.paired import PairedLikelihood, cells_of
+from crucial.apps.preferences.position import PositionBias, position_bias
+from crucial.apps.preferences.resampling import (
+    bootstrap_uncertainty,
+    resampled_choices,
+    resampled_pairs,
+    runs_of_ties,
+)
 from crucial.apps.preferences.strengths import (
-    Choices,
-    choices_of_comparisons,
+    ChoiceLikelihood,
+    centred,
+    choice_likelihood,
     choices_of_rankings,
-    fit_strengths,
+)
+from crucial.apps.preferences.uncertainty import (
+    Uncertainty,
+    inverse_curvature,
+    profile_intervals,
+    quantile,
+    sandwich,
+    sure_differences,
+    wald,
 )
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
+from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.parameters import at_least, between, check, int_between, one_of
+from crucial.progress import progress_bar
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["Leaderboard", "Standing", "leaderboard"]
+__all__ = ["INTERVALS", "Leaderboard", "Standing", "leaderboard", "leaderboards"]
 
-
-@dataclass(frozen=True)
-class Standing:
-    """One item of a leaderboard.
-
-    Attributes
-    ----------
-    item : str
-    part : int
-        Part of the graph, from 1; ranks and strengths are comparable within a part.
-    rank : int
-    rank_low, rank_high : int
-        The best and the worst rank that the sure differences allow.
-    strength, low, high : float
-        Log-odds against an average item of the part, and the interval.
-    tied_with : tuple of str
-        Items that are neither surely better nor surely worse.
-    wins, losses, ties : float
-        Weight of its comparisons; NaN in a leaderboard of rankings.
-    boosted : float
-        Score by `judge_ranking`; NaN without judges.
-    """
-
-    item: str
-    part: int
-    rank: int
-    rank_low: int
-    rank_high: int
-    strength: float
-    low: float
-    high: float
-    tied_with: tuple[str, ...]
-    wins: float
-    losses: float
-    ties: float
-    boosted: float
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard:
-    """Result of `leaderboard`.
-
-    Attributes
-    ----------
-    standings : tuple of Standing
-        Part after part, best first.
-    groups : tuple of tuples of str
-        Longest runs of items without a sure difference; the first is "tied for first".
-    level : float
-        Confidence level of the intervals.
-    circles : Circles or None
-        Contradictions among comparisons.
-    agreement : JudgeAgreement or None
-        Agreement of two judges or more.
-    judge_shares : dict or None
-        Weight of each judge in the boosted scores.
-    misordered : float
-        Share of the weight of decisions that contradict the leaderboard.
-    notes : tuple of str
-        What to know about the leaderboard.
-    """
-
-    standings: tuple[Standing, ...]
-    groups: tuple[tuple[str, ...], ...]
-    level: float
-    circles: Circles | None
-    agreement: JudgeAgreement | None
-    judge_shares: dict[str, float] | None
-    misordered: float
-    notes: tuple[str, ...]
-
-    @property
-    def n_parts(self) -> int:
-        """Number of connected parts; items of different parts cannot be compared."""
-        return self.standings[-1].part
-
-    def __repr__(self) -> str:
-        first = self.standings[0].item
-        return f"Leaderboard({len(self.standings)} items, {self.n_parts} parts, first {first!r})"
-
-    def __getitem__(self, item: str) -> Standing:
-        for one in self.standings:
-            if one.item == item:
-                return one
-        raise KeyError(item)
-
-    def to_frame(self) -> Frame:
-        """Return one row per item, best first."""
-        names = [name for name in Standing.__dataclass_fields__ if name != "tied_with"]
-        columns = {name: [getattr(one, name) for one in self.standings] for name in names}
-        columns["tied_with"] = ["; ".join(one.tied_with) for one in self.standings]
-        return as_frame(columns)
-
-    def text(self, top: int | None = None) -> str:
-        """Return the leaderboard as lines of text."""
-        width = max(4, min(32, max(len(one.item) for one in self.standings)))
-        lines = []
-        part = 0
-        for one in self.standings[:top]:
-            if one.part != part:
-                part = one.part
-                if self.n_parts > 1:
-                    lines.append(f"part {part} of {self.n_parts}")
-                lines.append(
-                    f"{'rank':>9}  {'item':<{width}} {'strength':>9}  {self.level:.0%} interval"
-                )
-            span = f"{one.rank_low}-{one.rank_high}"
-            place = f"{one.rank} ({span})" if one.rank_low != one.rank_high else f"{one.rank}"
-            lines.append(
-                f"{place:>9}  {shown(one.item, width)} {one.strength:>+9.2f}  "
-                f"[{one.low:+.2f}, {one.high:+.2f}]"
-            )
-        return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def plot(self, ax: Axes | None = None, *, top: int = 40) -> Axes:
-        """Draw strengths with their intervals, best at the top."""
-        chosen = self.standings[:top]
-        ax = new_axes(ax, size=(6.0, 0.8 + 0.28 * len(chosen)))
-        y = np.arange(len(chosen))
-        middle = np.array([one.strength for one in chosen])
-        low, high = (np.array([getattr(one, end) for one in chosen]) for end in ("low", "high"))
-        spans = np.maximum(0.0, [middle - low, high - middle])
-        ax.errorbar(middle, y, xerr=spans, fmt="o", capsize=2)
-        ax.set_yticks(y, [one.item for one in chosen])
-        ax.invert_yaxis()
-        for cut in range(1, len(chosen)):
-            if chosen[cut].part != chosen[cut - 1].part:
-                ax.axhline(cut - 0.5, color="0.6", linestyle=":")
-        ax.set_xlabel(f"strength (log-odds), {self.level:.0%} interval")
-        return ax
+#: How intervals of strengths can be found.
+INTERVALS = ("auto", "profile", "wald", "sandwich", "percentile", "bca", "none")
+_PROFILED = 64  # items up to which "auto" is the profile: with more, Wald's intervals are alike
+_INVERTED = 4000  # items up to which the curvature is inverted
+_FEW = 5.0  # comparisons below which an item is provisional
+_MOST_CATEGORIES = 100
 
 
 def leaderboard(
     data: Comparisons | Rankings,
     *,
-    prior: float = 0.1,
-    n_bootstrap: int = 200,
+    prior: float = 0.5,
+    intervals: str = "auto",
+    n_bootstrap: int | None = None,
     level: float = 0.95,
     resample_by: str = "observation",
+    ties: str = "davidson",
+    covariates: Sequence[str] = (),
+    scale: str = "logit",
     random_state: int = 0,
 ) -> Leaderboard:
     """Rank items by their strengths: Bradley-Terry of comparisons, Plackett-Luce of rankings.
@@ -174,18 +72,31 @@ def leaderboard(
     Parameters
     ----------
     data : Comparisons or Rankings
-        A tie counts as half a win each way; in rankings see `choices_of_rankings`.
-    prior : float, default=0.1
+        In rankings, for ties see `choices_of_rankings`.
+    prior : float, default=0.5
         So many drawn comparisons with an average item are added for every item, which keeps the
-        strength of an item that never lost finite. 0 is maximum likelihood; resampling needs
-        more than 0.
-    n_bootstrap : int, default=200
-        Resamplings for intervals and ties; with 0 no difference is sure.
+        strength of an item that never lost finite. 0 is maximum likelihood.
+    intervals : {"auto", "profile", "wald", "sandwich", "percentile", "bca", "none"}
+        How intervals are found: by the profile of the likelihood, its curvature (Wald), the
+        sandwich, which holds if the model does not, or bootstrap. "auto": the profile up to 64
+        items, else Wald; the sandwich if judges or contexts are resampled. See
+        `crucial.apps.preferences.uncertainty` for how often each contains the truth.
+    n_bootstrap : int, optional
+        Resamplings of "percentile" and "bca", 1000 by default. Given with "auto", it means "bca";
+        0 means no intervals.
     level : float, default=0.95
         Confidence level of the intervals.
     resample_by : {"observation", "judge", "context"}, default="observation"
-        What is drawn with replacement: single comparisons (rankings), or all those of a judge
-        or context together, if these are not independent.
+        What is independent: single comparisons (rankings), or only those of different judges or
+        contexts.
+    ties : {"davidson", "split"}
+        Whether the chance of a tie is fitted (Davidson 1970), or a tie is half a win each way.
+    covariates : sequence of str
+        Covariates of the comparisons whose effect is taken out of the strengths; "position" is
+        that of being shown first.
+    scale : {"logit", "elo"}
+        Strengths in log-odds, or in points of which 400 are odds of 10 to 1; an average item has
+        1000.
     random_state : int, default=0
 
     Returns
@@ -199,54 +110,108 @@ def leaderboard(
     >>> winner, loser = zip(*won, ("wine", "milk"))
     >>> board = leaderboard(Comparisons.from_columns(winner, loser))
     >>> [(one.rank, one.item, round(one.strength, 1)) for one in board.standings]
-    [(1, 'tea', 1.7), (2, 'milk', 0.2), (3, 'wine', -1.9)]
+    [(1, 'tea', 1.6), (2, 'milk', 0.2), (3, 'wine', -1.7)]
     """
     check("leaderboard", "prior", prior, between(0.0, math.inf))
-    check("leaderboard", "n_bootstrap", n_bootstrap, int_between(0, 100_000))
+    check("leaderboard", "intervals", intervals, one_of(*INTERVALS))
+    if n_bootstrap is not None:
+        check("leaderboard", "n_bootstrap", n_bootstrap, int_between(0, 100_000))
     check("leaderboard", "level", level, between(0.5, 0.9999))
     check("leaderboard", "resample_by", resample_by, one_of("observation", "judge", "context"))
+    check("leaderboard", "ties", ties, one_of("davidson", "split"))
+    check("leaderboard", "scale", scale, one_of(*SCALES))
     check("leaderboard", "random_state", random_state, at_least(0))
-    if prior == 0 and n_bootstrap:
+    method = _method(intervals, n_bootstrap, resample_by, len(data.items))
+    if prior == 0 and method in ("percentile", "bca"):
         raise DataError(
             "resampling needs a prior above 0: a resampled item may never lose. Give a prior, "
-            "or n_bootstrap=0."
+            "or other intervals."
         )
-    if isinstance(data, Comparisons):
-        choices = choices_of_comparisons(data)
-    else:
-        choices = choices_of_rankings(data)
-    high, low = choices.edges()
-    part = parts_of(choices.n_items, high, low)
-    best = fit_strengths(choices, prior=prior)
-    cluster = _cluster(data, resample_by)
-    unknown = np.full(len(best), np.nan)
-    ends, above = (unknown, unknown), np.zeros((len(best), len(best)), bool)
-    if n_bootstrap:
-        # (an order that many voters gave is as many observations)
-        copies = data.count if isinstance(data, Rankings) else None
-        drawn = resample(choices, best, part, prior=prior, cluster=cluster, copies=copies,
-                         n_bootstrap=n_bootstrap, level=level, seed=random_state)  # fmt: skip
-        ends, above = drawn.intervals(), drawn.above()
+    groups = _groups(data, resample_by)
+    model = _likelihood(data, prior, ties == "split", covariates)
+    p = maximise(model)
+    best = centred(p[: model.n], model.part)
+    tallies = _tallies(data) if isinstance(data, Comparisons) else None
+    known = _known(data, model, p, best, method, level, groups, n_bootstrap, random_state)
+    above = np.zeros((model.n, model.n), bool)
+    if known is not None:
+        above = sure_differences(model, p, known, _sums_of(data, tallies), level)
     boosted = agreement = shares = None
     if isinstance(data, Comparisons) and len(data.judges) > 1:
         agreement = judge_agreement(data, prior=prior)
         weighed = judge_ranking(data)
         boosted, shares = weighed.scores, dict(zip(weighed.judges, weighed.shares.tolist()))
-    standings, groups = _standings(data, part, best, ends, above, boosted)
-    groups = groups if n_bootstrap else ()
+    standings, found = _standings(data, model.part, best, known, above, boosted, tallies, scale)
+    runs = found if known is not None else ()
+    effects = _effects(model, p, covariates, level)
+    tie_share = 0.0
+    if isinstance(model, PairedLikelihood) and model.has_ties:
+        tie_share = float(1 / (1 + 2 * np.exp(-p[-1])))
     return Leaderboard(
         standings,
-        groups,
+        runs,
         level,
         circles(data) if isinstance(data, Comparisons) else None,
         agreement,
         shares,
-        _misordered(choices, best),
-        tuple(_notes(choices, part, groups, standings)),
+        _misordered(data, model, best),
+        tuple(board_notes(data, model.part, runs, standings, known, prior, scale, tie_share)),
+        scale,
+        "none" if known is None else known.method,
+        effects,
+        _position(data, best, level),
+        tie_share,
     )
 
 
-def _cluster(data: Comparisons | Rankings, by: str) -> Ints | None:
+def leaderboards(data: Comparisons, **options: Any) -> dict[str, Leaderboard]:
+    """Return one leaderboard per category of the comparisons, from the most compared down.
+
+    Parameters
+    ----------
+    data : Comparisons
+        With categories.
+    **options
+        Those of `leaderboard`.
+    """
+    if data.category is None:
+        raise DataError("the comparisons have no categories; name a column of them.")
+    counts = np.bincount(data.category, minlength=len(data.categories))
+    if len(counts) > _MOST_CATEGORIES:
+        raise DataError(
+            f"there are {len(counts):,} categories, more than {_MOST_CATEGORIES}: take a column "
+            "with fewer."
+        )
+    boards = {}
+    for number in np.argsort(-counts, kind="stable").tolist():
+        rows = data.take(data.category == number)
+        if not rows.weight.any():
+            continue
+        boards[data.categories[number]] = leaderboard(rows.compact(), **options)
+    return boards
+
+
+def _method(intervals: str, n_bootstrap: int | None, by: str, n_items: int) -> str:
+    """Return which intervals "auto" means."""
+    if n_bootstrap == 0 and intervals in ("auto", "none", "percentile", "bca"):
+        return "none"
+    if intervals != "auto":
+        return intervals
+    if n_items > _INVERTED:
+        return "percentile"
+    if n_bootstrap is not None:
+        return "bca"
+    if by != "observation":
+        return "sandwich"
+    return "profile" if n_items <= _PROFILED else "wald"
+
+
+def _position(data: Comparisons | Rankings, best: Floats, level: float) -> PositionBias | None:
+    known = isinstance(data, Comparisons) and data.first is not None
+    return position_bias(data, best, level) if known and isinstance(data, Comparisons) else None
+
+
+def _groups(data: Comparisons | Rankings, by: str) -> Ints | None:
     """Return the number of each observation's judge or context."""
     if by == "observation":
         return None
@@ -256,17 +221,128 @@ def _cluster(data: Comparisons | Rankings, by: str) -> Ints | None:
     return np.asarray(found)
 
 
+def _likelihood(
+    data: Comparisons | Rankings, prior: float, split: bool, covariates: Sequence[str]
+) -> PairedLikelihood | ChoiceLikelihood:
+    """Return the likelihood of the data; without a prior it must have a maximum."""
+    if isinstance(data, Comparisons):
+        cells = cells_of(data, _covariates(data, covariates))
+        counts = cells.counts()
+        won, lost = counts[:, 0] + counts[:, 2] > 0, counts[:, 1] + counts[:, 2] > 0
+        high = np.concatenate((cells.first[won], cells.second[lost]))
+        low = np.concatenate((cells.second[won], cells.first[lost]))
+    else:
+        if covariates:
+            raise DataError("rankings have no covariates; they belong to comparisons.")
+        choices = choices_of_rankings(data)
+        high, low = choices.edges()
+    part = parts_of(len(data.items), high, low)
+    if prior == 0 and always_winning(len(data.items), high, low, part):
+        raise DataError(
+            "the most likely strengths are infinite: some items only ever won against the rest. "
+            "Give a prior above 0."
+        )
+    if isinstance(data, Comparisons):
+        return PairedLikelihood(cells, counts, prior, part, split)
+    return choice_likelihood(choices, choices.weights(), prior, part)
+
+
+def _covariates(data: Comparisons, names: Sequence[str]) -> Floats | None:
+    """Return the covariates of these names, seen from the winner."""
+    columns = []
+    for name in names:
+        if name in data.covariate_names and data.covariates is not None:
+            columns.append(data.covariates[:, data.covariate_names.index(name)])
+        elif name == "position" and data.first is not None:
+            columns.append(np.where(data.first, 1.0, -1.0))
+        else:
+            known = ", ".join(map(shown, data.covariate_names)) or "none"
+            why = "who was shown first is not known" if name == "position" else f"known: {known}"
+            raise DataError(f"there is no covariate {shown(name)} ({why}).", parameter="covariates")
+    return np.column_stack(columns) if columns else None
+
+
+def _known(
+    data: Comparisons | Rankings,
+    model: PairedLikelihood | ChoiceLikelihood,
+    p: Floats,
+    best: Floats,
+    method: str,
+    level: float,
+    groups: Ints | None,
+    n_bootstrap: int | None,
+    seed: int,
+) -> Uncertainty | None:
+    """Return the uncertainty of the strengths, or None if it is not wanted."""
+    if method == "none":
+        return None
+    if method == "wald":
+        return wald(model, p, best, level)
+    if method == "profile":
+        return profile_intervals(model, p, best, level)
+    if method == "sandwich":
+        return sandwich(model, p, best, level, groups)
+    count = n_bootstrap or (1000 if model.n <= _INVERTED else 100)
+    with progress_bar("resampling", count) as show:
+        moved = None if show is None else lambda done: show(done, "")
+        if isinstance(model, PairedLikelihood):
+            draws = resampled_pairs(
+                model, p, groups=groups, n_bootstrap=count, seed=seed, progress=moved
+            )
+        else:
+            assert isinstance(data, Rankings)
+            draws = resampled_choices(
+                model.choices, p, model.part, prior=model.prior, copies=data.count,
+                n_bootstrap=count, seed=seed, progress=moved,
+            )  # fmt: skip
+    return bootstrap_uncertainty(method, draws, model, p, best, level, groups)
+
+
+def _effects(
+    model: Likelihood, p: Floats, covariates: Sequence[str], level: float
+) -> tuple[Effect, ...]:
+    """Return slopes of covariates with Wald's intervals and tests."""
+    from scipy.special import ndtr
+
+    if not covariates:
+        return ()
+    errors = np.sqrt(np.diag(inverse_curvature(model, p)))
+    found = []
+    for j, name in enumerate(covariates):
+        slope, error = float(p[model.n + j]), float(errors[model.n + j])
+        half = quantile((1 - level) / 2) * error
+        chance = float(2 * ndtr(-abs(slope) / error))
+        found.append(Effect(name, slope, slope - half, slope + half, chance))
+    return tuple(found)
+
+
+def _sums_of(data: Comparisons | Rankings, tallies: Floats | None) -> Floats:
+    """Return the weight that each item won and lost, a tie half of each."""
+    if tallies is not None:
+        return np.asarray(tallies[:2] + tallies[2] / 2)
+    assert isinstance(data, Rankings)
+    high, low, weight = data.wins()
+    n = len(data.items)
+    return np.array([np.bincount(high, weight, minlength=n), np.bincount(low, weight, minlength=n)])
+
+
 def _standings(
     data: Comparisons | Rankings,
     part: Ints,
     best: Floats,
-    ends: tuple[Floats, Floats],
+    known: Uncertainty | None,
     above: Bools,
     boosted: Floats | None,
+    tallies: Floats | None,
+    scale: str,
 ) -> tuple[tuple[Standing, ...], tuple[tuple[str, ...], ...]]:
     """Return the standings, and the longest runs without a sure difference."""
-    n = len(best)
-    tallies = _tallies(data) if isinstance(data, Comparisons) else np.full((3, n), np.nan)
+    unknown = np.full(len(best), np.nan)
+    low, high = (unknown, unknown) if known is None else (known.low, known.high)
+    counts = np.full((3, len(best)), np.nan) if tallies is None else tallies
+    few = (counts.sum(axis=0) < _FEW) | (counts[0] + counts[2] == 0) | (counts[1] + counts[2] == 0)
+    unit, middle = SCALES[scale]
+    names = np.array(data.items, object)
     found: list[Standing] = []
     groups: list[tuple[str, ...]] = []
     for number in range(int(part.max()) + 1):
@@ -278,7 +354,8 @@ def _standings(
         sure = above[np.ix_(order, order)]
         beaten, beats = sure.sum(axis=0), sure.sum(axis=1)
         for k, item in enumerate(order.tolist()):
-            tied = [data.items[j] for j in order[~sure[k] & ~sure[:, k]].tolist() if j != item]
+            open_ = ~(sure[k] | sure[:, k])
+            open_[k] = False
             found.append(
                 Standing(
                     data.items[item],
@@ -286,14 +363,15 @@ def _standings(
                     int(ranks[k]),
                     int(1 + beaten[k]),
                     int(len(order) - beats[k]),
-                    float(best[item]),
-                    float(ends[0][item]),
-                    float(ends[1][item]),
-                    tuple(tied),
-                    float(tallies[0, item]),
-                    float(tallies[1, item]),
-                    float(tallies[2, item]),
+                    float(best[item] * unit + middle),
+                    float(low[item] * unit + middle),
+                    float(high[item] * unit + middle),
+                    tuple(names[order[open_]].tolist()),
+                    float(counts[0, item]),
+                    float(counts[1, item]),
+                    float(counts[2, item]),
                     float("nan") if boosted is None else float(boosted[item]),
+                    bool(few[item]),
                 )
             )
         for run in runs_of_ties(order, above):
@@ -312,45 +390,16 @@ def _tallies(data: Comparisons) -> Floats:
     )
 
 
-def _misordered(choices: Choices, best: Floats) -> float:
-    """Return the share of the weight of (chosen, left) pairs that contradict the strengths."""
-    weight = choices.weights()
-    sizes = np.diff(choices.starts)
-    high = np.repeat(choices.chosen, sizes)
-    each = np.repeat(weight, sizes) * (high != choices.members)
-    wrong = best[high] < best[choices.members]
-    return float((each * wrong).sum() / each.sum())
-
-
-def _notes(
-    choices: Choices,
-    part: Ints,
-    groups: tuple[tuple[str, ...], ...],
-    standings: tuple[Standing, ...],
-) -> list[str]:
-    """Return what to know about the leaderboard: parts, certain orders, ties for first."""
-    notes = []
-    n_parts = int(part.max()) + 1
-    sizes = np.bincount(part)
-    if n_parts > 1:
-        some = ", ".join(str(size) for size in sizes[:8]) + (", ..." if n_parts > 8 else "")
-        notes.append(
-            f"the comparisons fall into {n_parts} parts (of {some} items) that nothing connects: "
-            "items of different parts cannot be compared; ranks and strengths apply within a part"
-        )
+def _misordered(
+    data: Comparisons | Rankings, model: PairedLikelihood | ChoiceLikelihood, best: Floats
+) -> float:
+    """Return the share of the weight of decisions that contradict the strengths."""
+    if isinstance(data, Comparisons):
+        high, low, each, _ = data.directed()
     else:
-        notes.append("the comparisons connect all items")
-    strong = strong_parts(choices.n_items, *choices.edges())
-    if int(strong.max()) + 1 > n_parts:
-        cuts = int(strong.max()) + 1 - n_parts
-        where = "1 place" if cuts == 1 else f"{cuts} places"
-        notes.append(
-            f"in {where} those above only ever won against those below: the order is clear, how "
-            "far they are apart is the prior's word"
-        )
-    if groups and len(groups[0]) > 1:
-        names = ", ".join(groups[0][:6]) + (", ..." if len(groups[0]) > 6 else "")
-        notes.append(f"tied for first{' in part 1' if n_parts > 1 else ''}: {names}")
-    elif groups and standings[0].rank_high == 1 and len(standings) > 1:
-        notes.append(f"surely first{' in part 1' if n_parts > 1 else ''}: {standings[0].item}")
-    return notes
+        assert isinstance(model, ChoiceLikelihood)
+        choices = model.choices
+        sizes = np.diff(choices.starts)
+        high, low = np.repeat(choices.chosen, sizes), choices.members
+        each = np.repeat(choices.weights(), sizes) * (high != low)
+    return float((each * (best[high] < best[low])).sum() / each.sum())

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crucial.apps.preferences.graph import always_winning, parts_of
+from crucial.apps.preferences.newton import Matrix, maximise
+from crucial.apps.preferences.paired import sums
 from crucial.errors import DataError
 from crucial.parameters import between, check
 from crucial.types import Floats, Ints
@@ -28,11 +30,18 @@ if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
     from crucial.data.rankings import Rankings
 
-__all__ = ["Choices", "choices_of_comparisons", "choices_of_rankings", "fit_strengths"]
+__all__ = [
+    "ChoiceLikelihood",
+    "Choices",
+    "centred",
+    "choice_likelihood",
+    "choices_of_comparisons",
+    "choices_of_rankings",
+    "fit_strengths",
+]
 
 
 _DENSE = 300  # up to so many items, the Newton system is a dense matrix
-_MOST_STEPS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +75,7 @@ class Choices:
         """Return the weight of each choice, with observation k counted ``times[k]`` times."""
         each = self.weight if times is None else self.weight * times
         n = len(self.chosen)
-        return _sums(self.choice, self.share * each[self.source], n)
+        return sums(self.choice, self.share * each[self.source], n)
 
     def edges(self, weight: Floats | None = None) -> tuple[Ints, Ints]:
         """Return the pairs (chosen, left) of all choices with a weight above 0."""
@@ -170,29 +179,16 @@ def fit_strengths(
                 "the most likely strengths are infinite: some items only ever won against the "
                 "rest. Give a prior above 0."
             )
-    paired = len(choices.members) == 2 * len(choices.chosen)
-    model = (_PairLikelihood if paired else _Likelihood)(choices, weight, prior, part)
-    s = np.zeros(choices.n_items) if start is None else np.array(start, np.float64)
-    value = model.value(s)
-    for _ in range(_MOST_STEPS):
-        step = model.newton_step(s)
-        size = float(np.abs(step).max(initial=0.0))
-        scale = min(1.0, 10.0 / size) if size else 1.0  # (a far start overshoots)
-        for _ in range(60):
-            moved = model.value(s + scale * step)
-            # (near the maximum, rounding hides the last improvements of s)
-            if moved >= value - 1e-12 * (1.0 + abs(value)):
-                break
-            scale /= 2
-        s, value = s + scale * step, moved
-        if size <= tol * (1.0 + float(np.abs(s).max(initial=0.0))):
-            break
+    s = maximise(choice_likelihood(choices, weight, prior, part), start, tol)
     return centred(s, part)
 
 
-def _sums(where: Ints, values: Floats, n: int) -> Floats:
-    """Return sums of values by place."""
-    return np.bincount(where, values, minlength=n).astype(np.float64)
+def choice_likelihood(
+    choices: Choices, weight: Floats, prior: float, part: Ints
+) -> ChoiceLikelihood:
+    """Return the likelihood of choices with the given weights."""
+    paired = len(choices.members) == 2 * len(choices.chosen)
+    return (_PairLikelihood if paired else ChoiceLikelihood)(choices, weight, prior, part)
 
 
 def centred(s: Floats, part: Ints) -> Floats:
@@ -201,29 +197,52 @@ def centred(s: Floats, part: Ints) -> Floats:
     return np.asarray(s - (np.bincount(part, s) / sizes)[part])
 
 
-class _Likelihood:
-    """Log-likelihood of choices from sets of any size, its gradient and curvature."""
+class ChoiceLikelihood:
+    """Log-likelihood of choices from sets of any size, its slope and curvature."""
 
     def __init__(self, choices: Choices, weight: Floats, prior: float, part: Ints) -> None:
         self.n, self.prior, self.part = choices.n_items, prior, part
+        self.size, self.choices = self.n, choices
         self.weight, self.starts, self.members = weight, choices.starts, choices.members
         self.sizes = np.diff(choices.starts)
-        self.taken = _sums(choices.chosen, weight, self.n)
+        self.taken = sums(choices.chosen, weight, self.n)
 
-    def value(self, s: Floats) -> float:
-        """Return the log-likelihood."""
-        drawn = self.prior * (0.5 * s - np.logaddexp(0.0, s)).sum()
-        return float(self.taken @ s - self._logs(s) + drawn)
+    def start(self) -> Floats:
+        """Return equal strengths."""
+        return np.zeros(self.n)
 
-    def newton_step(self, s: Floats) -> Floats:
-        """Return the step of Newton's method."""
+    def value(self, p: Floats) -> float:
+        """Return the log-likelihood and the log of the prior."""
+        drawn = self.prior * (0.5 * p - np.logaddexp(0.0, p)).sum()
+        return float(self.taken @ p - self._logs(p) + drawn)
+
+    def derivatives(self, p: Floats) -> tuple[Floats, Matrix]:
+        """Return the slope and the negative curvature."""
         from scipy.sparse import diags_array
 
-        expected, crossed = self._expected(s)
-        p = 1.0 / (1.0 + np.exp(-np.clip(s, -700, 700)))
-        slope = self.taken - expected + self.prior * (0.5 - p)
-        diagonal = expected + self.prior * p * (1.0 - p)
-        return self._solved(diags_array(diagonal) - crossed, slope, diagonal)
+        expected, crossed = self._expected(p)
+        at = 1.0 / (1.0 + np.exp(-np.clip(p, -700, 700)))
+        slope = self.taken - expected + self.prior * (0.5 - at)
+        curve = diags_array(expected + self.prior * at * (1.0 - at)) - crossed
+        return slope, curve.toarray() if self.n <= _DENSE else curve.tocsr()
+
+    def scores(self, p: Floats, groups: Ints | None = None) -> Matrix:
+        """Return the slope of each observation (or group of them), as a sparse matrix."""
+        from scipy.sparse import csr_array
+
+        made = self.choices
+        share, _ = self._shares(p)
+        own = np.repeat(made.chosen, self.sizes) == self.members
+        of_choice = csr_array((own - share, self.members, self.starts),
+                              shape=(len(made.chosen), self.n))  # fmt: skip
+        n = len(made.weight)
+        pick = csr_array((made.share * made.weight[made.source], (made.source, made.choice)),
+                         shape=(n, len(made.chosen)))  # fmt: skip
+        found = pick @ of_choice
+        if groups is None:
+            return found
+        shape = (int(groups.max()) + 1, n)
+        return csr_array((np.ones(n), (groups, np.arange(n))), shape=shape) @ found
 
     def _shares(self, s: Floats) -> tuple[Floats, Floats]:
         """Return the probability of each member of each set, and the log of each set's sum."""
@@ -245,35 +264,10 @@ class _Likelihood:
         shape = (len(self.weight), self.n)
         P = csr_array((share, self.members, self.starts), shape=shape)
         W = csr_array((weighted, self.members, self.starts), shape=shape)
-        return _sums(self.members, weighted, self.n), P.T @ W
-
-    def _solved(self, curve: csr_array, slope: Floats, diagonal: Floats) -> Floats:
-        """Solve the Newton system; without a prior, the mean of each part is kept."""
-        parts = int(self.part.max()) + 1
-        free = 1.0 / np.bincount(self.part, minlength=parts) if self.prior == 0 else np.zeros(parts)
-        tiny = 1e-13 * float(diagonal.max(initial=1.0))  # (curvature lost to rounding)
-        if self.n <= _DENSE:
-            from scipy.linalg import solve
-
-            matrix = curve.toarray()
-            if self.prior == 0:
-                matrix += (self.part[:, None] == self.part) * free[self.part]
-            matrix[np.diag_indices(self.n)] += tiny
-            return np.asarray(solve(matrix, slope, assume_a="sym"), np.float64)
-        from scipy.sparse.linalg import LinearOperator, cg
-
-        def apply(x: Floats) -> Floats:
-            mean = np.bincount(self.part, x, minlength=parts) * free
-            return np.asarray(curve @ x + tiny * x + mean[self.part])
-
-        shape = (self.n, self.n)
-        operator = LinearOperator(shape, matvec=apply, dtype=np.float64)
-        inverse = 1.0 / (diagonal + tiny)
-        rough = LinearOperator(shape, matvec=lambda x: inverse * x, dtype=np.float64)
-        return np.asarray(cg(operator, slope, rtol=1e-10, maxiter=2000, M=rough)[0], np.float64)
+        return sums(self.members, weighted, self.n), P.T @ W
 
 
-class _PairLikelihood(_Likelihood):
+class _PairLikelihood(ChoiceLikelihood):
     """The same for sets of two; both directions of a pair are one set."""
 
     def __init__(self, choices: Choices, weight: Floats, prior: float, part: Ints) -> None:
@@ -281,7 +275,7 @@ class _PairLikelihood(_Likelihood):
         pair = np.sort(self.members.reshape(-1, 2), axis=1)
         keys, where = np.unique(pair[:, 0] * self.n + pair[:, 1], return_inverse=True)
         self.first, self.second = keys // self.n, keys % self.n
-        self.weight = _sums(where.ravel(), weight, len(keys))
+        self.weight = sums(where.ravel(), weight, len(keys))
 
     def _logs(self, s: Floats) -> float:
         return float(self.weight @ np.logaddexp(s[self.first], s[self.second]))
@@ -294,8 +288,8 @@ class _PairLikelihood(_Likelihood):
         p = 1.0 / (1.0 + np.exp(-d))
         a, b, both = self.weight * p, self.weight * (1 - p), self.weight * p * (1 - p)
         ends = np.concatenate((self.first, self.second))
-        expected = _sums(ends, np.concatenate((a, b)), self.n)
-        own = _sums(ends, np.concatenate((a * p, b * (1 - p))), self.n)
+        expected = sums(ends, np.concatenate((a, b)), self.n)
+        own = sums(ends, np.concatenate((a * p, b * (1 - p))), self.n)
         every = np.arange(self.n)
         rows = np.concatenate((self.first, self.second, every))
         columns = np.concatenate((self.second, self.first, every))

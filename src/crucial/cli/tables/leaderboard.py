@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import fields
 
 from rich.console import Console
+from rich.table import Table
 
+from crucial.apps.preferences.board import Leaderboard, Standing
 from crucial.apps.preferences.learning import PreferenceRanker
 from crucial.apps.preferences.mallows import Consensus
-from crucial.apps.preferences.standings import Leaderboard, Standing
+from crucial.apps.preferences.position import p_text
 from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
-from crucial.cli.tables.blocks import bar
 from crucial.cli.tables.features import feature_table
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 from crucial.model.describe import describe
 
-__all__ = ["leaderboard_csv", "print_consensus", "print_leaderboard", "print_learned"]
+__all__ = [
+    "leaderboard_csv",
+    "print_categories",
+    "print_consensus",
+    "print_leaderboard",
+    "print_learned",
+]
 
 _INTERVAL_WIDTH = 30
 _MOST_JUDGES = 20
 
 
-def _interval(one: Standing, low: float, high: float) -> str:
+def _drawing(one: Standing, low: float, high: float) -> str:
     """Draw an interval on a line from low to high."""
     if one.low != one.low or high <= low:
         return ""
@@ -36,7 +44,7 @@ def _interval(one: Standing, low: float, high: float) -> str:
     begin, middle, end = place(one.low), place(one.strength), place(one.high)
     cells = ["─" if begin <= k <= end else " " for k in range(_INTERVAL_WIDTH)]
     cells[middle] = "●"
-    return "".join(cells).rstrip()
+    return "".join(cells)
 
 
 def print_leaderboard(
@@ -44,38 +52,116 @@ def print_leaderboard(
 ) -> None:
     """Print the items best first, part after part, and what to know about them."""
     screen.print(_heading(data), style="bold")
-    judged = board.judge_shares is not None
     for part in range(1, board.n_parts + 1):
         inside = [one for one in board.standings if one.part == part]
         if board.n_parts > 1:
             size = counted(len(inside), "item")
             screen.print(f"part {part} of {board.n_parts}: {size}", style="bold")
-        shown = table(
-            number_column("rank", no_wrap=True),
-            label_column("item", 28),
-            number_column("strength"),
-            label_column(f"{board.level:.0%} interval"),
-            label_column("won-lost-tied" if isinstance(data, Comparisons) else ""),
-            *([number_column("boosted")] if judged else []),
-        )
-        low = min((one.low for one in inside), default=0.0)
-        high = max((one.high for one in inside), default=0.0)
-        for one in inside[:top]:
-            place = f"{one.rank}"
-            if one.rank_low != one.rank_high and one.low == one.low:
-                place += f" ({one.rank_low}-{one.rank_high})"
-            tally = f"{one.wins:g}-{one.losses:g}-{one.ties:g}" if one.wins == one.wins else ""
-            cells = [place, one_line(one.item), f"{one.strength:+.2f}", _interval(one, low, high)]
-            shown.add_row(*cells, tally, *([f"{one.boosted:.2f}"] if judged else []))
-        screen.print(shown)
+        screen.print(_standings_table(screen, board, inside[:top], data))
         _print_hidden(screen, len(inside) - top, " (--top)")
     for text in board.notes:
         screen.print(f"- {one_line(text)}")
+    provisional = sum(one.provisional for one in board.standings)
+    if provisional:
+        screen.print(
+            f"- {counted(provisional, 'item')} marked * {'is' if provisional == 1 else 'are'} "
+            "provisional: fewer than 5 comparisons, or none won or none lost"
+        )
     if board.circles is not None:
         screen.print(f"- {board.circles}")
     screen.print(f"- {board.misordered:.1%} of the decisions are against this order")
+    _print_effects(screen, board)
     if board.agreement is not None:
         _print_judges(screen, board)
+
+
+def _standings_table(
+    screen: Console, board: Leaderboard, inside: list[Standing], data: Comparisons | Rankings
+) -> Table:
+    """Return the table of some items; numbers keep their width, names are cut."""
+    judged = board.judge_shares is not None
+    paired = isinstance(data, Comparisons)
+    known = board.intervals != "none"
+    rows = []
+    low = min((one.low for one in inside), default=0.0)
+    high = max((one.high for one in inside), default=0.0)
+    for one in inside:
+        place = f"{one.rank}"
+        if one.rank_low != one.rank_high and known:
+            place += f" ({one.rank_low}-{one.rank_high})"
+        cells = [place, one_line(one.item) + (" *" if one.provisional else "")]
+        cells.append(board.points(one.strength))
+        if known:
+            cells.append(f"{board.points(one.low)} to {board.points(one.high)}")
+        if paired:
+            cells.append(f"{one.wins:g}-{one.losses:g}-{one.ties:g}")
+        if judged:
+            cells.append(f"{one.boosted:.2f}")
+        rows.append((cells, _drawing(one, low, high)))
+    heads = ["rank", "item", "strength"] + [f"{board.level:.0%} interval"] * known
+    heads += ["won-lost-tied"] * paired + ["boosted"] * judged
+    widths = [max(len(head), *(len(cells[k]) for cells, _ in rows)) for k, head in enumerate(heads)]
+    taken = sum(widths) - widths[1] + 3 * len(heads)
+    room = screen.width - taken
+    drawn = known and room - _INTERVAL_WIDTH - 3 >= min(widths[1], 24)
+    names = max(12, room - (_INTERVAL_WIDTH + 3) * drawn)
+    shown = table(
+        *(
+            label_column(head, min(names, 40)) if k == 1
+            else number_column(head, no_wrap=True, min_width=widths[k])
+            for k, head in enumerate(heads)
+        ),
+        *([label_column("")] if drawn else []),
+    )  # fmt: skip
+    for cells, picture in rows:
+        shown.add_row(*cells, *([picture] if drawn else []))
+    return shown
+
+
+def _print_effects(screen: Console, board: Leaderboard) -> None:
+    """Print what covariates do, and whether being shown first helps."""
+    for one in board.effects:
+        screen.print(
+            f"- covariate {one_line(one.name)}: {one.effect:+.3g} log-odds per unit "
+            f"[{one.low:+.3g}, {one.high:+.3g}], {p_text(one.p_value)}"
+        )
+    bias = board.position
+    if bias is not None:
+        screen.print(
+            f"- the item shown first won {bias.first_won[0]:.1%} of {bias.n[0]:,} decisions: "
+            f"{bias.effect[0]:+.2f} log-odds [{bias.low[0]:+.2f}, {bias.high[0]:+.2f}], "
+            f"{p_text(bias.p_value[0])}"
+            + ("; --covariate position takes it out" if _worth_it(board) else "")
+        )
+
+
+def _worth_it(board: Leaderboard) -> bool:
+    """Return whether there is a position bias that is not yet taken out."""
+    known = board.position is not None and board.position.p_value[0] < 0.01
+    return known and all(one.name != "position" for one in board.effects)
+
+
+def print_categories(
+    screen: Console, board: Leaderboard, boards: Mapping[str, Leaderboard], top: int
+) -> None:
+    """Print the first items of every category: rank with interval, and strength."""
+    screen.print("\nby category", style="bold")
+    shown = table(
+        label_column("category", 28),
+        number_column("comparisons", no_wrap=True, min_width=11),
+        label_column("first"),
+    )
+    for name, one in boards.items():
+        count = sum(item.wins + item.ties / 2 for item in one.standings)
+        best = [item for item in one.standings if item.part == 1][:3]
+        text = ", ".join(
+            f"{item.rank} ({item.rank_low}-{item.rank_high}) {one_line(item.item)} "
+            f"{one.points(item.strength)}"
+            for item in best
+        )
+        shown.add_row(one_line(name) or "(empty)", f"{count:,.0f}", text)
+    shown.columns[2].no_wrap = False
+    screen.print(shown)
 
 
 def _print_hidden(screen: Console, hidden: int, remedy: str = "") -> None:
@@ -92,8 +178,8 @@ def _heading(data: Comparisons | Rankings) -> str:
 
 
 def _print_judges(screen: Console, board: Leaderboard) -> None:
-    """Print how much the judges agree, and the weight of each in the boosted scores."""
-    found, shares = board.agreement, board.judge_shares or {}
+    """Print how much the judges agree, how reliable each is, and whether position sways them."""
+    found = board.agreement
     if found is None:
         return
     screen.print("\njudges", style="bold")
@@ -102,20 +188,35 @@ def _print_judges(screen: Console, board: Leaderboard) -> None:
             f"on the same pair two judges agree in {found.same_pair:.1%} of "
             f"{found.n_same_pair:,} couples of decisions (chance: 50%)"
         )
+    bias = board.position if board.position and len(board.position.judges) > 1 else None
     shown = table(
-        label_column("judge", 28),
-        number_column("comparisons"),
-        number_column("as the others"),
-        label_column("weight in boosted"),
+        label_column("judge", 24),
+        number_column("comparisons", no_wrap=True, min_width=11),
+        number_column("as the others", no_wrap=True, min_width=13),
+        number_column("reliability", no_wrap=True, min_width=20),
+        *([number_column("first shown won", no_wrap=True, min_width=25)] if bias else []),
     )
-    order = sorted(range(len(found.judges)), key=lambda k: -shares.get(found.judges[k], 0.0))
+    order = sorted(range(len(found.judges)), key=lambda k: -found.n[k])
     for k in order[:_MOST_JUDGES]:
-        share, weight = found.with_others[k], shares.get(found.judges[k], 0.0)
+        share, slope = found.with_others[k], found.reliability[k]
         agrees = "" if share != share else f"{share:.1%}"
-        drawn = f"{weight:6.1%} {bar(weight, 16)}"
-        shown.add_row(one_line(found.judges[k]), f"{found.n[k]:,}", agrees, drawn)
+        follows = ""
+        if slope == slope:
+            span = f"{found.reliability_low[k]:.2f} to {found.reliability_high[k]:.2f}"
+            follows = f"{slope:.2f} ({span})"
+        cells = [one_line(found.judges[k]), f"{found.n[k]:,}", agrees, follows]
+        if bias is not None:
+            first = bias.first_won[k + 1]
+            test = p_text(bias.p_value[k + 1])
+            cells.append("" if first != first else f"{first:.1%}, {test}")
+        shown.add_row(*cells)
     screen.print(shown)
     _print_hidden(screen, len(order) - _MOST_JUDGES)
+    screen.print(
+        "reliability: 1 follows the others as judges do on average, 0 guesses, below 0 contradicts"
+        + ("; tests of the position are adjusted for the number of judges" if bias else ""),
+        style="dim",
+    )
 
 
 def print_consensus(screen: Console, found: Consensus, top: int) -> None:

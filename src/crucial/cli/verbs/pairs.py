@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -46,13 +46,29 @@ class PairsOptions(JobsOptions):
         "--consensus: how to find it; the greedy orders are quick for many items. [default: kemeny]"
     )
     top: int = option("Number of items to print.", low=1, default=50)
-    prior: float = option("Ties with an average item that every item is given.", low=0, default=0.1)
-    bootstrap: int = option(
-        "Number of resamples; 0 for no intervals.", low=0, high=100_000, default=200
+    by: str | None = option("Column of categories: also print a leaderboard for each.")
+    covariate: tuple[str, ...] = option(
+        "Column of numbers (first side less second, or winner less loser) whose effect is taken "
+        "out; 'position' is being shown first. May be repeated."
+    )
+    scale: Literal["logit", "elo"] = option(
+        "Strengths in log-odds, or Elo-like: 400 points are odds of 10 to 1.", default="logit"
+    )
+    ties: Literal["davidson", "split"] = option(
+        "Fit how often items tie, or count a tie as half a win each way.", default="davidson"
+    )
+    prior: float = option("Ties with an average item that every item is given.", low=0, default=0.5)
+    intervals: Literal["auto", "profile", "wald", "sandwich", "percentile", "bca", "none"] = option(
+        "How intervals are found. [default: auto: profile up to 64 items, else wald]"
+    )
+    bootstrap: int | None = option(
+        "Number of resamples, for intervals bca and percentile; 0 for no intervals.",
+        low=0,
+        high=100_000,
     )
     level: float = option("Level of the intervals.", low=0.5, high=0.9999, default=0.95)
     resample: Literal["observation", "judge", "context"] = option(
-        "What is resampled: single comparisons, or all those of a judge or context.",
+        "What is independent: single comparisons, or only different judges or contexts.",
         default="observation",
     )
     seed: int = option("Seed for the resampling and the folds.", low=0, default=0)
@@ -75,6 +91,7 @@ def pairs_command(options: PairsOptions) -> None:
     \b
     Examples:
       crucial pairs judged.csv
+      crucial pairs battles.jsonl --scale elo --by language
       crucial pairs judged.csv --resample judge -o leaderboard.csv
       crucial pairs judged.csv --features answers.csv --model judge.json
       crucial pairs election.soc --consensus
@@ -90,12 +107,14 @@ def pairs_command(options: PairsOptions) -> None:
       judge, context  who compared, and on what (a prompt, a day)
     or lines 'winner TAB loser [TAB weight]', or rankings in PrefLib's format (.soc .soi .toc .toi).
 
-    Strengths are log-odds: an item that is stronger by 1 wins 73% of comparisons. Items are tied
-    where resampling the comparisons leaves their order open.
+    Strengths are log-odds: an item that is stronger by 1 wins 73% of decided comparisons. The
+    interval of a rank accounts for all other items at once; items are tied where the comparisons
+    leave their order open.
     """
-    from crucial.apps.preferences.standings import leaderboard
+    from crucial.apps.preferences.standings import leaderboard, leaderboards
     from crucial.cli.tables.leaderboard import (
         leaderboard_csv,
+        print_categories,
         print_consensus,
         print_leaderboard,
         print_learned,
@@ -116,15 +135,22 @@ def pairs_command(options: PairsOptions) -> None:
     data = _read(options)
     for text in getattr(data, "notes", ()):
         note(text)
+    asked: dict[str, Any] = {
+        "prior": options.prior,
+        "intervals": options.intervals or "auto",
+        "n_bootstrap": options.bootstrap,
+        "level": options.level,
+        "resample_by": options.resample,
+        "ties": options.ties,
+        "covariates": options.covariate,
+        "scale": options.scale,
+        "random_state": options.seed,
+    }
     with in_file(options.comparisons):
-        board = leaderboard(
-            data,
-            prior=options.prior,
-            n_bootstrap=options.bootstrap,
-            level=options.level,
-            resample_by=options.resample,
-            random_state=options.seed,
-        )
+        board = leaderboard(data, **asked)
+        boards = {}
+        if options.by is not None and isinstance(data, Comparisons):
+            boards = leaderboards(data, **asked)
     learned = None
     if options.features is not None and isinstance(data, Comparisons):
         learned = _learn(options.features, data, options)
@@ -136,6 +162,8 @@ def pairs_command(options: PairsOptions) -> None:
         return
     screen = console()
     print_leaderboard(screen, board, data, options.top)
+    if boards:
+        print_categories(screen, board, boards, options.top)
     if options.consensus:
         from crucial.apps.preferences.mallows import consensus
 
@@ -155,11 +183,18 @@ def _read(options: PairsOptions) -> Comparisons | Rankings:
 
     if not options.comparisons.lower().removesuffix(".gz").endswith(_PREFLIB):
         columns = {name: getattr(options, name) for name in _COLUMNS}
+        numbers = [name for name in options.covariate if name.lower() != "position"]
         return read_comparisons(
-            options.comparisons, **columns, left=options.left, right=options.right
+            options.comparisons,
+            **columns,
+            left=options.left,
+            right=options.right,
+            category=options.by,
+            covariates=numbers,
         )
-    if options.features is not None:
-        raise click.UsageError("--features learns from comparisons; these are rankings.")
+    for name in ("features", "by", "covariate"):
+        if getattr(options, name):
+            raise click.UsageError(f"--{name} is of comparisons; these are rankings.")
     return read_preflib(options.comparisons)
 
 
