@@ -19,6 +19,7 @@ from crucial.data.pairs import PairTable as PairTable
 from crucial.data.problems.digits import load_digits_search as load_digits_search
 from crucial.data.problems.synthetic import make_bipartite as make_bipartite
 from crucial.data.problems.synthetic import make_film_club as make_film_club
+from crucial.data.problems.synthetic import make_interactions as make_interactions
 from crucial.data.problems.synthetic import make_letor as make_letor
 from crucial.data.ratings import Ratings as Ratings
 from crucial.data.runs import Qrels as Qrels

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from crucial.data.dtypes import float_type
+from crucial.data.problems.interactions import make_interactions
 from crucial.data.problems.letor import make_letor
 from crucial.data.problems.problem import Problem
 from crucial.parameters import at_least, between, check, int_between
 from crucial.types import Bools, Floats, Ints, Singles
 
-__all__ = ["make_bipartite", "make_film_club", "make_letor"]
+__all__ = ["make_bipartite", "make_film_club", "make_interactions", "make_letor"]
 
 
 _VIEWERS_A_BLOCK = 256

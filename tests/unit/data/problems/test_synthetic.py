@@ -11,10 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.data.problems.problem import Problem
-from crucial.data.problems.synthetic import make_bipartite, make_film_club, make_letor
+from crucial.data.problems.synthetic import (
+    make_bipartite,
+    make_film_club,
+    make_interactions,
+    make_letor,
+)
 from crucial.errors import ParameterError
 
-MAKERS: list[Callable[..., Problem]] = [make_letor, make_film_club, make_bipartite]
+MAKERS: list[Callable[..., Problem]] = [
+    make_letor,
+    make_film_club,
+    make_bipartite,
+    make_interactions,
+]
 
 
 def auc(score: np.ndarray, positive: np.ndarray) -> float:
@@ -206,3 +216,22 @@ def test_bad_parameters_are_refused(
 ) -> None:
     with pytest.raises(ParameterError, match=message):
         make(**arguments)
+
+
+def test_interactions_are_in_pairs_and_not_in_single_columns() -> None:
+    problem = make_interactions(n_queries=100, docs_per_query=20, main=0.0, noise=0.2, seed=2)
+    X, high = problem.X.astype(np.float64), problem.y > np.median(problem.y)
+    assert problem.feature_names[:4] == ("product_1a", "product_1b", "xor_2a", "xor_2b")
+    for j in range(X.shape[1]):
+        assert abs(auc(X[:, j], high) - 0.5) < 0.05
+    for pair in range(4):
+        assert auc(X[:, 2 * pair] * X[:, 2 * pair + 1], high) > 0.65
+    with_main = make_interactions(n_queries=100, docs_per_query=20, main=1.0, seed=2)
+    assert auc(with_main.X[:, 0], with_main.y > 0) > 0.6
+
+
+def test_interactions_refuse_what_they_cannot_make() -> None:
+    with pytest.raises(ParameterError, match="'n_pairs' parameter of make_interactions must be"):
+        make_interactions(n_pairs=0)
+    with pytest.raises(ParameterError, match="'noise' parameter of make_interactions must be"):
+        make_interactions(noise=-1.0)
