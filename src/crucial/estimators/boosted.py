@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from sklearn.utils.validation import check_is_fitted
 
+from crucial.boosting.feature_pairs import best_pairs
 from crucial.boosting.loop import Ensemble, Progress, boost
 from crucial.boosting.progress import show_rounds
 from crucial.boosting.trace import Round, Trace
@@ -38,6 +39,7 @@ from crucial.parameters import (
 )
 from crucial.types import TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.weak.trees import TreeLearner
 
 __all__ = ["Algorithm", "BoostedRanker"]
 
@@ -55,6 +57,8 @@ class BoostedRanker(Resampled):
         What predict uses: the best rounds, if an eval set decided which.
     ensemble_ : AdditiveRanker
         All rounds.
+    feature_pairs_ : list of (int, int)
+        With ``max_pairs``: the pairs of features that trees may combine, largest gain first.
     fold_curves_ : FoldCurves
         With ``validation_folds``: the measure on every fold after every round.
     """
@@ -208,7 +212,8 @@ class BoostedRanker(Resampled):
     ) -> Self:
         """Make the feedback, run the loop and keep what it made."""
         self._check_resampling(data, eval_set is not None, explicit is not None)
-        vars(self).pop("fold_curves_", None)
+        for name in ("fold_curves_", "feature_pairs_"):
+            vars(self).pop(name, None)
         seed = self._seed()
         if self.n_bags > 1:
             return self._fit_bags(data, query_weight, eval_set, eval_qid, seed)
@@ -240,10 +245,17 @@ class BoostedRanker(Resampled):
         earlier: Sequence[Round],
     ) -> Ensemble:
         """Run the loop; an algorithm with a loop of its own replaces this."""
+        objective, learner, step = self._parts(feedback)
+        if isinstance(learner, TreeLearner) and rounds > len(earlier):
+            pairs = self._chosen_pairs(training, feedback, seed)
+            if pairs is not None:
+                learner.pairs, self.feature_pairs_ = set(pairs), pairs
         return boost(
             training,
             feedback,
-            *self._parts(feedback),
+            objective,
+            learner,
+            step,
             rounds=rounds,
             constraints=self._constraints(training.instances),
             subsample=self.subsample,
@@ -252,6 +264,26 @@ class BoostedRanker(Resampled):
             record_risks=self.record_risks,
             progress=progress,
             earlier=earlier,
+        )
+
+    def _chosen_pairs(
+        self, training: TrainingRows, feedback: Feedback, seed: int
+    ) -> list[tuple[int, int]] | None:
+        objective, learner, step = self._parts(feedback)
+        if not isinstance(learner, TreeLearner) or learner.limits.max_pairs is None:
+            return None
+        if self._shared_pairs is not None:
+            return self._shared_pairs
+        return best_pairs(
+            training,
+            feedback,
+            objective,
+            learner,
+            step,
+            learner.limits.max_pairs,
+            constraints=self._constraints(training.instances),
+            subsample=self.subsample,
+            seed=seed,
         )
 
     def _set_fitted(

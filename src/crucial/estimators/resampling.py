@@ -96,10 +96,22 @@ class Resampled(
         """Set the fitted attributes."""
         raise NotImplementedError
 
+    #: Pairs of features that several runs share; None where each chooses its own.
+    _shared_pairs: list[tuple[int, int]] | None = None
+
+    def _chosen_pairs(
+        self, training: TrainingRows, feedback: Feedback, seed: int
+    ) -> list[tuple[int, int]] | None:
+        """Return the pairs of features that trees may combine; None without a limit."""
+        return None
+
     def _figures(self) -> dict[str, object]:
-        """Return what the training summary says of the folds."""
+        """Return what the training summary says of folds and pairs of features."""
         curves: FoldCurves | None = getattr(self, "fold_curves_", None)
-        return {} if curves is None else {"folds": curves.summary()}
+        figures: dict[str, object] = {} if curves is None else {"folds": curves.summary()}
+        if hasattr(self, "feature_pairs_"):
+            figures["feature_pairs"] = [list(pair) for pair in self.feature_pairs_]
+        return figures
 
     def _check_resampling(self, data: RankingInput, has_eval_set: bool, has_pairs: bool) -> None:
         """Refuse what does not go with bags or folds."""
@@ -234,7 +246,11 @@ class Resampled(
         if eval_rows is None and patience is not None:
             self._check_judge(data)
         watch_of = watched if eval_rows is not None or patience is not None else None
-        run = self._part(data, query_weight, training)
+        one = copy(self)
+        one._shared_pairs = self._chosen_pairs(training, feedback, seed)
+        if one._shared_pairs is not None:
+            self.feature_pairs_ = one._shared_pairs
+        run = one._part(data, query_weight, training)
         with show_rounds(n_bags * rounds, bool(self.verbose)) as progress:
             ensemble, watch = bags.boost(run, mean, watch_of, rounds, patience, progress)
         if self.warm_start:

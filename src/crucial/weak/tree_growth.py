@@ -35,6 +35,9 @@ class TreeLimits:
         Curvature that every leaf has beside that of its rows, in average rows of weight 1.
     interactions : int or None
         Most features of one tree.
+    max_pairs : int or None
+        Most pairs of features in all trees of two, which are chosen before the first round
+        (`crucial.boosting.feature_pairs`).
     """
 
     max_leaves: int = 31
@@ -42,6 +45,7 @@ class TreeLimits:
     min_rows: float = 20.0
     l2: float = 1.0
     interactions: int | None = None
+    max_pairs: int | None = None
 
 
 class PairLimit:

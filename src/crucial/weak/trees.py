@@ -99,7 +99,7 @@ class TreeLearner(WeakLearner):
         drawn_by: int | None = None,
     ) -> None:
         self.limits, self.max_bins, self.drawn_by = limits or TreeLimits(), max_bins, drawn_by
-        self.sampling, self._column_pairs = sampling or Sampling(), pairs
+        self.sampling, self.pairs = sampling or Sampling(), pairs
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
@@ -113,7 +113,7 @@ class TreeLearner(WeakLearner):
             bins.codes, bins.n_rows, bins.n_bins, bins.has_missing, self._signs, weight,
             training.threads,
         )  # fmt: skip
-        self._pairs = PairLimit(self._slots(self._column_pairs))
+        self._pairs = PairLimit(self._slots(self.pairs))
         self._round = 0
         self._unit = 0.0
         return bins

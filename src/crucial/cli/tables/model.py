@@ -28,13 +28,21 @@ _LABELS = {
 _PARAMETERS = (
     "n_estimators", "n_intervals", "prec", "centre", "order", "cycles", "balance_control",
     "splitter", "splitter_depth", "max_depth", "min_rows", "max_features", "consensus", "pruning",
-    "levels", "learning_rate", "loss", "weak", "max_leaves", "l2", "interactions", "choice", "step",
-    "positive_weights", "default_rank", "balance", "gain", "max_bins",
+    "levels", "learning_rate", "loss", "weak", "max_leaves", "l2", "interactions", "max_pairs",
+    "choice", "step", "positive_weights", "default_rank", "balance", "gain", "max_bins",
     "subsample", "n_bags", "early_stopping_rounds", "validation_folds", "random_state",
 )  # fmt: skip
 
 #: Those that apply to weak rankers that are trees.
-_OF_TREES = ("max_leaves", "max_depth", "min_rows", "l2", "interactions", "max_features")
+_OF_TREES = (
+    "max_leaves",
+    "max_depth",
+    "min_rows",
+    "l2",
+    "interactions",
+    "max_pairs",
+    "max_features",
+)
 
 
 def print_model(path: str, learned: Description, bound: Bound | None) -> None:
