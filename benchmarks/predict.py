@@ -1,8 +1,9 @@
-"""Prediction of 300 stumps beside LightGBM, both on two threads, runs interleaved.
+"""Prediction of 300 stumps or trees beside LightGBM, both on two threads, runs interleaved.
 
-Run with ``python -m benchmarks.predict``. The trees of the peer have two leaves, so both
+Run with ``python -m benchmarks.predict``. Stumps: the trees of the peer have two leaves, so both
 ensembles are 300 stumps over 136 features; prediction time does not depend on what the
-thresholds are, and ours are drawn at random over 100 of the features.
+thresholds are, and ours are drawn at random over 100 of the features. Trees: both are trained on
+20,000 rows, 300 trees of 31 leaves; with ``interactions=2`` ours are tables of pairs of features.
 """
 
 from __future__ import annotations
@@ -71,6 +72,39 @@ def main() -> dict[str, float]:
         )
         found[f"predict {n_rows} ratio"] = theirs / ours
         found[f"predict {n_rows} us"] = ours * 1e6
+    return found | trees()
+
+
+def trees() -> dict[str, float]:
+    """Print the table of trees; return the ratios."""
+    import lightgbm
+
+    from crucial import GradientRanker
+
+    random = np.random.default_rng(1)
+    X = random.normal(size=(20_000, N_FEATURES)).astype(np.float32)
+    f = X[:, 0] * X[:, 1] + X[:, 2] + 0.3 * X[:, 4:40].sum(axis=1) + random.normal(size=len(X))
+    y, qid = np.digitize(f, np.quantile(f, [0.5, 0.75, 0.9, 0.97])), np.arange(len(X)) // 100
+    settings = {
+        "objective": "lambdarank", "num_leaves": 31, "verbose": -1, "num_threads": THREADS,
+    }  # fmt: skip
+    data = lightgbm.Dataset(X, y, group=np.full(len(X) // 100, 100))
+    booster = lightgbm.train(settings, data, N_ROUNDS)
+    rows = random.normal(size=(100_000, N_FEATURES)).astype(np.float32)
+    print(f"prediction of {len(rows):,} rows, {N_ROUNDS} trees of 31 leaves, {THREADS} threads")
+    print(f"{'trees':>16} {'crucial':>12} {'LightGBM':>12} {'ratio':>7}")
+    found = {}
+    for name, interactions in (("no limit", None), ("interactions=2", 2)):
+        ranker = GradientRanker(
+            N_ROUNDS, loss="lambda", max_leaves=31, interactions=interactions, n_jobs=THREADS
+        ).fit(X, y, qid=qid)
+        ours, theirs = _interleaved(
+            lambda ranker=ranker: ranker.predict(rows),  # type: ignore[misc]
+            lambda: booster.predict(rows, num_threads=THREADS),
+            5,
+        )
+        print(f"{name:>16} {ours * 1e3:>9.1f} ms {theirs * 1e3:>9.1f} ms {theirs / ours:>6.1f}x")
+        found[f"predict trees, {name} ratio"] = theirs / ours
     return found
 
 

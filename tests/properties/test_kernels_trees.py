@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.properties.test_tree_differences import random_tree
 
 from crucial.kernels.compiled import gradient_trees as compiled_growth
@@ -105,3 +106,24 @@ def test_scores(seed: int) -> None:
         getattr(compiled_scores, kernel)(X.ravel(), 2, 1, 0, *where, *tables, fast)
         getattr(plain_scores, kernel)(cells, *tables, plain)
         assert fast.tobytes() == plain.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("n_trees", [30, 60])
+def test_many_thresholds(n_trees: int) -> None:
+    """Features with more thresholds than are all compared, deep trees, values on thresholds."""
+    random = np.random.default_rng(n_trees)
+    trees = tuple(random_tree(random, 1, 12) for _ in range(n_trees))
+    trees = tuple(
+        replace(tree, thresholds=tuple(np.round(random.normal(size=11), 2).tolist()))
+        for tree in trees
+    )
+    sums = TreeSums(trees, (1.0,) * n_trees)
+    where = (sums._cells.features, sums._cells.thresholds, sums._cells.starts)
+    assert np.diff(where[2]).min() > 100
+    X = np.round(random.normal(size=(700, 1)), 2)
+    X[random.random(X.shape) < 0.1] = np.nan
+    fast, plain = np.zeros(len(X)), np.zeros(len(X))
+    compiled_scores.add_trees(X.ravel(), 1, 1, 0, *where, *sums._nodes._tables, fast)
+    plain_scores.add_trees(plain_scores.cells_of(X, *where), *sums._nodes._tables, plain)
+    assert fast.tobytes() == plain.tobytes()
+    np.testing.assert_allclose(plain, sum(tree.scores(X) for tree in trees), rtol=1e-12)

@@ -128,7 +128,7 @@ class TreeSums:
                 done += 1
                 depths[-1] = max(depths[-1], depth)
                 if source < 0:
-                    nodes[place] = place << 33 | _NEVER
+                    nodes[place] = 1 << 63 | place << 33 | _NEVER
                     values[place] = weight * tree.values[~source]
                     continue
                 left = base + len(waiting)
@@ -137,7 +137,8 @@ class TreeSums:
                 if threshold is not None:
                     part = cells.thresholds[cells.starts[own] : cells.starts[own + 1]]
                     cut = int(np.searchsorted(part, threshold))
-                nodes[place] = left << 33 | tree.missing[source] << 32 | own << 16 | cut
+                lost = tree.missing[source]
+                nodes[place] = left << 33 | lost << 32 | own << 16 | (cut - lost)
                 for child in (tree.left[source], tree.right[source]):
                     waiting.append((child, depth + 1))
                     nodes.append(0)

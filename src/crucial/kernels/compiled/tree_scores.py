@@ -9,35 +9,78 @@ from crucial.kernels.jit import kernel
 __all__ = ["add_tables", "add_trees"]
 
 _ROWS = 256  # rows whose cells stay in the first two caches
+_LINEAR = 64  # thresholds that are all compared, several rows at a time
+_SHARED = 4  # levels of a tree that all rows walk together, whether at a leaf already or not
+
+_ONE, _LOW = np.uint64(1), np.uint64(0xFFFF)
+_TO_BASE, _BASE = np.uint64(8), np.uint64(0xFFFF00)  # (256 times the slot)
+_TO_LOST, _TO_LEFT, _LEFT, _TO_LEAF = map(np.uint64, (32, 33, 0x3FFFFFFF, 63))
 
 
 @kernel
 def _write_cells(data, row_stride, column_stride, first, m, features, thresholds, starts, cells):
     """Write, for a few rows, the number of thresholds below each value: 0 where it is missing."""
     x = np.empty(_ROWS, np.float64)
+    at = np.empty(_ROWS, np.uint64)
     for u in range(len(features)):
         origin = first * row_stride + features[u] * column_stride
         own = cells[u]
+        begin = np.uint64(starts[u])
+        left = starts[u + 1] - starts[u]
         for i in range(m):
             x[i] = data[origin + i * row_stride]
             own[i] = 0
-        if starts[u + 1] - starts[u] <= 64:
+            at[i] = begin
+        if left <= _LINEAR:
             for t in range(starts[u], starts[u + 1]):
                 threshold = thresholds[t]
                 for i in range(m):
                     own[i] += x[i] > threshold
-        else:
+            continue
+        # All rows halve the thresholds together, without branches to guess.
+        while left > 1:
+            half = np.uint64(left >> 1)
             for i in range(m):
-                low = starts[u]
-                left = starts[u + 1] - low
-                while left > 0:
-                    half = left >> 1
-                    if x[i] > thresholds[low + half]:
-                        low += half + 1
-                        left -= half + 1
-                    else:
-                        left = half
-                own[i] = low - starts[u]
+                more = half if x[i] > thresholds[at[i] + half - _ONE] else np.uint64(0)
+                at[i] += more
+            left -= left >> 1
+        for i in range(m):
+            own[i] = at[i] - begin + np.uint64(x[i] > thresholds[at[i]])
+
+
+@kernel
+def _next(node, cells, i):
+    """Return the node that a row goes to."""
+    cell = np.uint64(cells[((node >> _TO_BASE) & _BASE) + i])
+    right = ((cell - ((node >> _TO_LOST) & _ONE)) & _LOW) > (node & _LOW)
+    return ((node >> _TO_LEFT) & _LEFT) + np.uint64(right)
+
+
+@kernel
+def _walk(nodes, root, depth, cells, m, at, rest):
+    """Write the leaves that a few rows reach in one tree."""
+    node = nodes[root]
+    for i in range(m):
+        at[i] = _next(node, cells, i)
+    for _ in range(min(depth, _SHARED) - 1):
+        for i in range(m):
+            at[i] = _next(nodes[at[i]], cells, i)
+    if depth <= _SHARED:
+        return
+    # Few rows go deeper. Each is written to the list, and counts if it is not at a leaf.
+    left = np.uint64(0)
+    for i in range(m):
+        rest[left] = i
+        left += _ONE - (nodes[at[i]] >> _TO_LEAF)
+    while left > 0:
+        kept = np.uint64(0)
+        for j in range(left):
+            i = rest[j]
+            to = _next(nodes[at[i]], cells, i)
+            at[i] = to
+            rest[kept] = i
+            kept += _ONE - (nodes[to] >> _TO_LEAF)
+        left = kept
 
 
 @kernel
@@ -52,17 +95,19 @@ def add_trees(
     data, row_stride, column_stride, first, features, thresholds, starts
         As in ``compiled.predict.add_steps``.
     nodes : uint64 array
-        ``left << 33 | missing << 32 | slot << 16 | cut``: a row goes to ``left + 1`` if its cell
-        of the feature is greater than the cut, or 0 and ``missing`` is 1; else to ``left``. A
-        leaf leads to itself.
+        ``leaf << 63 | left << 33 | lost << 32 | slot << 16 | cut``: a row goes to ``left + 1``
+        if its cell of the feature minus ``lost`` is greater than the cut, else to ``left``. The
+        difference is taken in 16 bits: where ``lost`` is 1, cell 0 (missing) becomes the
+        greatest. A leaf leads to itself.
     values : float64 array like nodes
         Of the leaves.
     roots, depths : int arrays, one entry per tree
     """
     cells = np.empty((len(features), _ROWS), np.uint16)
+    flat = cells.ravel()
     at = np.empty(_ROWS, np.uint64)
+    rest = np.empty(_ROWS, np.uint64)
     n = len(scores)
-    one = np.uint64(1)
     for begin in range(0, n, _ROWS):
         m = min(_ROWS, n - begin)
         _write_cells(
@@ -70,17 +115,7 @@ def add_trees(
         )
         out = scores[begin : begin + m]
         for t in range(len(roots)):
-            for i in range(m):
-                at[i] = np.uint64(roots[t])
-            for _ in range(depths[t]):
-                for i in range(m):
-                    node = nodes[at[i]]
-                    cell = np.uint64(
-                        cells[(node >> np.uint64(16)) & np.uint64(0xFFFF), np.uint64(i)]
-                    )
-                    lost = (node >> np.uint64(32)) & one & np.uint64(cell == 0)
-                    right = np.uint64(cell > (node & np.uint64(0xFFFF))) | lost
-                    at[i] = (node >> np.uint64(33)) + right
+            _walk(nodes, roots[t], depths[t], flat, np.uint64(m), at, rest)
             for i in range(m):
                 out[i] += values[at[i]]
 

@@ -30,15 +30,15 @@ def add_trees(
 ) -> None:
     """Add the values of the leaves that rows reach, tree after tree."""
     rows = np.arange(len(scores))
-    left = (nodes >> np.uint64(33)).astype(np.int64)
-    missing = (nodes >> np.uint64(32) & np.uint64(1)).astype(bool)
+    left = (nodes >> np.uint64(33) & np.uint64(0x3FFFFFFF)).astype(np.int64)
+    lost = (nodes >> np.uint64(32) & np.uint64(1)).astype(np.int64)
     slot = (nodes >> np.uint64(16) & np.uint64(0xFFFF)).astype(np.int64)
     cut = (nodes & np.uint64(0xFFFF)).astype(np.int64)
     for root, depth in zip(roots.tolist(), depths.tolist(), strict=True):
         at = np.full(len(scores), root)
         for _ in range(depth):
-            cell = cells[slot[at], rows]
-            at = left[at] + ((cell > cut[at]) | ((cell == 0) & missing[at]))
+            cell = cells[slot[at], rows].astype(np.int64) - lost[at]
+            at = left[at] + ((cell & 0xFFFF) > cut[at])
         scores += values[at]
 
 
