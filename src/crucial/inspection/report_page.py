@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from crucial.data.files import atomic_write
-from crucial.inspection.reporting import facts, numbers
+from crucial.inspection.reporting import facts, learned, numbers
 from crucial.inspection.reporting.html import page_html
 from crucial.inspection.reporting.lists import ranked_lists
 from crucial.inspection.reporting.subject import Subject
@@ -76,7 +76,9 @@ def report(
     Parameters
     ----------
     ranker : fitted estimator, AdditiveRanker, or anything with ``predict(X)``
-        A ranker that is not additive has no shapes and no reasons, only permutation.
+        Trees of at most two features have shapes and heat maps; larger ones gains, the first
+        trees as text, and Shapley values as reasons. A ranker that is no sum of functions of
+        features and trees has no shapes and no reasons, only permutation.
     X, y, qid : rows, labels and queries
     item : array of shape (n_rows,), optional
         Names of the items.
@@ -117,10 +119,9 @@ def report(
     )
     found = numbers.measured(subject)
     rows = numbers.measure_table(subject, found)
-    drawn, learned = facts.shape_facts(subject)
     heavy = list(range(subject.instances.n_features))
-    if learned is not None:
-        heavy = [one.feature for one in learned.features]
+    if subject.model is not None:
+        heavy = [feature for feature, _ in subject.heaviest]
     single = numbers.single_features(subject, heavy)
     tied = numbers.ties(subject, found)
     data = {
@@ -128,14 +129,15 @@ def report(
         "title": title,
         "subtitle": subtitle,
         "summary": {
-            "tiles": facts.headline(subject, rows, single, learned),
-            "sentences": facts.sentences(subject, found, rows, single, learned, tied),
+            "tiles": facts.headline(subject, rows, single),
+            "sentences": facts.sentences(subject, found, rows, single, tied),
         },
         "measures": rows,
         "cutoffs": numbers.by_cutoff(subject),
         "spread": numbers.by_query(found, subject.lead.name),
         "curve": facts.curve_facts(subject, trace),
-        "shapes": drawn,
+        "shapes": learned.shape_facts(subject),
+        "trees": learned.tree_facts(subject),
         "permutation": numbers.by_permutation(subject, heavy),
         "lists": ranked_lists(subject, found),
         "ties": tied,

@@ -38,8 +38,11 @@ def test_reasons_sum_to_the_margin_or_are_refused(fitted) -> None:
     scores = ranker.predict(X)
     assert found.added.sum() == pytest.approx(scores[0] - scores[1], rel=1e-9, abs=1e-9)
     total = np.zeros(len(X))
-    for one in inspection.shapes(ranker, X).features:
+    functions = inspection.shapes(ranker, X)
+    for one in functions.features:
         total += [one(float(value)) for value in X[:, one.feature]]
+    for pair in functions.pairs:
+        total += [pair(*values) for values in X[:, pair.features].tolist()]
     # (an intercept moves no rank)
     assert total - total[0] == pytest.approx(scores - scores[0], rel=1e-9, abs=1e-9)
 
@@ -47,6 +50,7 @@ def test_reasons_sum_to_the_margin_or_are_refused(fitted) -> None:
 def test_a_report_is_made(fitted) -> None:
     ranker, X, y = fitted
     made = inspection.report(ranker, X, y)
-    assert made.data["lists"]["exact"] == (made.data["shapes"] is not None)
+    drawn = made.data["shapes"] is not None or made.data["trees"] is not None
+    assert made.data["lists"]["exact"] == drawn
     assert made.data["permutation"]["features"]
     assert made.to_html().count("<script") == 2

@@ -62,7 +62,7 @@ def print_model(path: str, learned: Description, bound: Bound | None) -> None:
     screen.print(_training(learned, bound))
     for one in learned.features:
         if one.direction:
-            _draw(screen, one)
+            _draw(screen, one, "gains" if "gains" in learned.importance_of else "weight")
         else:
             screen.print(f"{_label(one)}  {one.share:.1%}: {learned.importance_of}")
     for line in learned.lines:
@@ -109,10 +109,10 @@ def _label(one: FeatureSummary) -> str:
     return f"feature {one.label}" if one.label.isdigit() else one.label
 
 
-def _draw(screen: Console, one: FeatureSummary) -> None:
-    """Draw what one feature adds to the score."""
+def _draw(screen: Console, one: FeatureSummary, what: str) -> None:
+    """Draw what one feature adds to the score; its share is one of the weight or the gains."""
     screen.print()
-    head = f"{_label(one)}  {one.share:.1%} of the weight, {one.direction}"
+    head = f"{_label(one)}  {one.share:.1%} of the {what}, {one.direction}"
     screen.print(head, style="bold", overflow="ellipsis", no_wrap=True)
     if one.shape is not None and len(one.shape.values) == 1:
         screen.print(

@@ -112,10 +112,123 @@ function shapeChart(shape) {
   );
 }
 
+// What two features add together: a table, the first feature from left to right.
+function pairChart(pair) {
+  const [across, up] = pair.edges;
+  const { values } = pair;
+  const host = el('div', { class: 'chart' });
+  const rows = up.length + 1;
+  const where = (name, edges, c) =>
+    edges.length === 0
+      ? `any ${name}`
+      : c === 0
+        ? `${name} up to ${number(edges[0])}`
+        : c === edges.length
+          ? `${name} above ${number(edges[c - 1])}`
+          : `${name} above ${number(edges[c - 1])} up to ${number(edges[c])}`;
+  const text = (i) => {
+    const a = Math.floor(i / rows),
+      b = i % rows;
+    return `${where(pair.names[0], across, a)}, ${where(pair.names[1], up, b)}: adds ${signed(values[a][b])}`;
+  };
+  const most = Math.max(...values.flat().map(Math.abs), 1e-300);
+  const hint = `adds up to ${number(most, 3)}; blue adds, orange takes away${pair.thinned ? '; not every cell is drawn' : ''}`;
+  const readings = reader(values.length * rows, hint, text);
+  chart(host, 180, (width, height) => {
+    const left = 14,
+      bottom = 14;
+    const wide = (width - left) / values.length;
+    const tall = (height - bottom) / rows;
+    const draw = canvas(width, height, `What ${pair.names[0]} and ${pair.names[1]} add together`);
+    const cells = [];
+    values.forEach((column, a) =>
+      column.forEach((value, b) => {
+        const cell = svg('rect', {
+          class: `cell ${value >= 0 ? 's1' : 's2'}`,
+          x: left + a * wide,
+          y: height - bottom - (b + 1) * tall,
+          width: wide + 0.3,
+          height: tall + 0.3,
+          'fill-opacity': Math.abs(value) / most,
+        });
+        cells.push(cell);
+        draw.append(cell);
+      }),
+    );
+    draw.append(
+      svg('text', { x: left, y: height - 2 }, `${pair.names[0]} \u2192`),
+      svg('text', { x: 10, y: height - bottom, transform: `rotate(-90 10 ${height - bottom})` }, `${pair.names[1]} \u2192`),
+    );
+    let last = null;
+    const mark = (i) => {
+      if (last) last.classList.remove('marked');
+      last = cells[i];
+      last.classList.add('marked');
+    };
+    let y = height / 2;
+    draw.addEventListener('pointermove', (event) => (y = event.clientY - draw.getBoundingClientRect().top), true);
+    const clamp = (v, n) => Math.max(0, Math.min(n - 1, Math.floor(v)));
+    const find = (x) =>
+      clamp((x - left) / wide, values.length) * rows + clamp((height - bottom - y) / tall, rows);
+    return readings.connect(draw, find, mark);
+  });
+  return el(
+    'figure',
+    null,
+    el('figcaption', null, named(pair.names.join(' with ')), el('span', null, percent(pair.weight, 1))),
+    host,
+    readings.node,
+  );
+}
+
+function pairsView(shapes) {
+  if (!shapes.n_pairs) return [];
+  const rest = shapes.n_pairs - shapes.pairs.length;
+  return [
+    el('h3', null, `${counted(shapes.n_pairs, 'pair of features acts', 'pairs of features act')} together`),
+    el(
+      'p',
+      { class: 'soft' },
+      'What two features add beyond what each adds alone; cells are equally wide. The percentage: share of the gains of all splits.',
+    ),
+    el(
+      'div',
+      { class: 'shapes', id: 'pairs' },
+      shapes.pairs.map((pair) => pairChart(pair)),
+    ),
+    rest ? el('p', { class: 'soft' }, `${counted(rest, 'weaker pair is', 'weaker pairs are')} not drawn.`) : null,
+  ];
+}
+
+// Trees that combine many features have no functions to draw: gains, and the first trees as text.
+function treesView(trees) {
+  const most = Math.max(...trees.features.map(([, share]) => share), 1e-300);
+  return [
+    el(
+      'p',
+      { class: 'soft' },
+      `${counted(trees.trees, 'tree combines', 'trees combine')} up to ${trees.order} features each, so that no feature adds something by itself. ` +
+        'Below: the share of each feature in the gains of all splits. Trees of at most two features (interactions=2) would have curves and heat maps here.',
+    ),
+    barList(
+      trees.features.map(([name, share]) => ({ name, part: share / most, amount: percent(share, 1) })),
+      'Gains by feature',
+    ),
+    el(
+      'details',
+      { id: 'trees' },
+      el('summary', null, `The first ${counted(trees.first.length, 'tree', 'trees')}`),
+      trees.first.map((lines) => el('pre', null, lines)),
+    ),
+  ];
+}
+
 function featuresSection() {
   const out = [];
   const shapes = data.shapes;
-  if (!shapes) {
+  if (data.trees) {
+    out.push(treesView(data.trees));
+  } else if (!shapes) {
     out.push(el('p', { class: 'soft' }, data.lists.reason));
   } else {
     const grid = el('div', { class: 'shapes' });
@@ -157,12 +270,15 @@ function featuresSection() {
       el(
         'p',
         { class: 'soft' },
-        'What each feature adds to a score, from its lowest values at the left to its highest; every step is equally wide. Only differences count. Grey bars: share of the rows. The short line at the left: what a missing value adds. The percentage: share of the ranker\u2019s weight.',
+        'What each feature adds to a score, from its lowest values at the left to its highest; every step is equally wide. Only differences count. Grey bars: share of the rows. The short line at the left: what a missing value adds. The percentage: ' +
+          shapes.importance +
+          '.',
       ),
       el('div', { class: 'tools' }, shapes.features.length > few ? [search, more] : null, status),
       grid,
     );
     paint();
+    out.push(pairsView(shapes));
     if (shapes.not_drawn)
       out.push(
         el(

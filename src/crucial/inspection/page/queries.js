@@ -122,7 +122,7 @@ function queryView(entry) {
   );
   const paint = () => {
     rows.forEach((row, i) => row.classList.toggle('picked', pair.includes(i)));
-    why.replaceChildren(...whyView(entry.items[pair[0]], entry.items[pair[1]]));
+    why.replaceChildren(...whyView(entry, pair[0], pair[1]));
   };
   const cut = (k) =>
     rows.forEach((row, i) => {
@@ -150,15 +150,34 @@ function queryView(entry) {
   return [el('div', null, about, list), why];
 }
 
-// Why A stands above B: what each feature adds for A minus what it adds for B.
-function whyView(a, b) {
-  const { features, levels } = data.lists;
-  const parts = features.map((name, f) => ({
-    name,
-    a: a.x[f],
-    b: b.x[f],
-    part: levels[f][a.c[f]] - levels[f][b.c[f]],
+// The reasons of a pair in a ranker with trees of several features: made for i < j, in rows.
+function jointParts(entry, i, j) {
+  const n = entry.items.length;
+  const [low, high] = i < j ? [i, j] : [j, i];
+  const sign = i < j ? 1 : -1;
+  const found = i === j ? [] : entry.reasons[low * n - (low * (low + 1)) / 2 + high - low - 1];
+  return found.map(([f, part]) => ({
+    name: f < 0 ? 'other features' : data.lists.features[f],
+    a: f < 0 ? null : entry.items[i].x[f],
+    b: f < 0 ? null : entry.items[j].x[f],
+    part: sign * part,
+    none: f < 0,
   }));
+}
+
+// Why A stands above B: what each feature adds for A minus what it adds for B.
+function whyView(entry, i, j) {
+  const [a, b] = [entry.items[i], entry.items[j]];
+  const { features, levels } = data.lists;
+  const joint = Boolean(entry.reasons);
+  const parts = joint
+    ? jointParts(entry, i, j)
+    : features.map((name, f) => ({
+        name,
+        a: a.x[f],
+        b: b.x[f],
+        part: levels[f][a.c[f]] - levels[f][b.c[f]],
+      }));
   const margin = a.score - b.score;
   const differ = parts.filter((p) => p.part !== 0).sort((p, q) => Math.abs(q.part) - Math.abs(p.part));
   const stands = margin > 0 ? 'stands above' : margin < 0 ? 'stands below' : 'is level with';
@@ -224,13 +243,13 @@ function whyView(a, b) {
       el('span', { class: 'amount total', id: 'margin' }, margin ? signed(margin) : '0'),
     ),
   );
-  const same = features.length - differ.length;
+  const same = joint ? 0 : features.length - differ.length;
   out.push(
     bars,
     el(
       'p',
       { class: 'note' },
-      `Blue speaks for A, orange for B; together they are exactly the margin.${same ? ` ${counted(same, 'feature makes', 'features make')} no difference.` : ''}`,
+      `Blue speaks for A, orange for B; together they are exactly the margin.${joint ? ' What several features do together in a tree is shared among them (Shapley values of the change from B to A).' : ''}${same ? ` ${counted(same, 'feature makes', 'features make')} no difference.` : ''}`,
     ),
   );
   return out;

@@ -13,7 +13,6 @@ from crucial.inspection.curves import LearningCurve, learning_curve
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.reporting.numbers import MeasureRow, SingleFeature, Ties
 from crucial.inspection.reporting.subject import PageData, Subject
-from crucial.inspection.shape_functions import FeatureShape, Shapes, shapes
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.types import Floats, Ints
 
@@ -25,12 +24,8 @@ __all__ = [
     "margin_facts",
     "model_facts",
     "sentences",
-    "shape_facts",
 ]
 
-_SHAPES = 200  # features drawn, at most
-_STEPS = 16_000  # steps drawn of all features together
-_RAMP_PARTS = 16  # what a ramp is drawn as
 _POINTS = 400  # points of a curve
 _BARS = 40  # bars of the margins of pairs
 _LABELS = 12  # distinct labels that are counted one by one
@@ -135,58 +130,6 @@ def _missing_rates(subject: Subject) -> Floats:
     return np.asarray(counts / max(1, table.shape[0]), np.float64)
 
 
-def shape_facts(subject: Subject) -> tuple[PageData | None, Shapes | None]:
-    """Return the functions of the heaviest features, as steps that a page can draw."""
-    if subject.model is None:
-        return None, None
-    found = shapes(subject.model, subject.instances)
-    shown = found.features[:_SHAPES]
-    steps = sum(len(one.values) for one in shown)
-    most = max(8, _STEPS // max(1, len(shown))) if steps > _STEPS else steps
-    return {
-        "features": [_drawn(one, subject, most) for one in shown],
-        "not_drawn": len(found.features) - len(shown),
-        "used": len(found.features),
-        "unused": list(found.unused[:_MISSING]),
-        "n_unused": len(found.unused),
-    }, found
-
-
-def _drawn(one: FeatureShape, subject: Subject, most: int) -> PageData:
-    """Return the edges of cells, what is added in each, and the share of rows."""
-    edges, values, share = one.thresholds, one.values, one.share
-    if one.ramps:
-        parts = [np.linspace(ramp.low, ramp.high, _RAMP_PARTS + 1) for ramp in one.ramps]
-        edges = np.unique(np.concatenate([edges, *parts]))
-        middle = (edges[:-1] + edges[1:]) / 2
-        values = np.array([one(float(v)) for v in (edges[0], *middle, np.inf)])
-        share = None
-    elif len(edges) > most:
-        keep = np.unique(np.linspace(0, len(edges) - 1, most).round().astype(np.int64))
-        edges, values = edges[keep], np.append(one.values[keep], one.values[-1])
-        share = None
-    if share is None:
-        column = subject.instances.column(one.feature)
-        inside = edges.searchsorted(column[~np.isnan(column)].astype(np.float64))
-        share = np.bincount(inside, minlength=len(edges) + 1) / max(1, len(column))
-    return {
-        "name": subject.feature_title(one.feature),
-        "weight": one.share_of_weight,
-        "direction": one.direction,
-        "edges": [_short(edge) for edge in edges.tolist()],
-        "values": [_short(value) for value in values.tolist()],
-        "share": [round(part, 5) for part in share.tolist()],
-        "missing": _short(one.missing),
-        "missing_share": one.share_missing,
-        "even": bool(one.ramps),
-        "thinned": len(one.values) if len(values) < len(one.values) else 0,
-    }
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.7g}")
-
-
 def curve_facts(
     subject: Subject, trace: Mapping[str, Sequence[float | str]] | None
 ) -> PageData | None:
@@ -259,11 +202,35 @@ def _trace_columns(
 # -- the summary ------------------------------------------------------------------------
 
 
+def _features_said(subject: Subject) -> list[str]:
+    """Return sentences on the heaviest features, the unused ones and those that act together."""
+    assert subject.model is not None
+    few = subject.heaviest[:3]
+    carried = sum(share for _, share in few)
+    names = ", ".join(subject.feature_title(feature) for feature, _ in few)
+    which = "features" if len(few) > 1 else "feature"
+    what = "gains" if "gains" in subject.model.importance_of else "weight"
+    text = [f"Heaviest {which}: {names}, with {carried:.0%} of the {what}."]
+    unused = subject.instances.n_features - len(subject.heaviest)
+    if unused:
+        are = "features are" if unused > 1 else "feature is"
+        text.append(f"{unused:,} {are} never looked at.")
+    trees = subject.model.tree_sums
+    if trees is not None and subject.order > 1:
+        shares = {k: share for k, share in trees.shares().items() if len(k) > 1}
+        of = f"{sum(shares.values()):.0%} of the gains"
+        if subject.order == 2:
+            pairs = f"{len(shares):,} pair{'s' if len(shares) > 1 else ''} of features"
+            text.append(f"{pairs} act together, with {of}.")
+        else:
+            text.append(f"Trees that combine features, up to {subject.order} of them, have {of}.")
+    return text
+
+
 def headline(
     subject: Subject,
     rows: Sequence[MeasureRow],
     single: SingleFeature | None,
-    learned: Shapes | None,
 ) -> list[dict[str, str]]:
     """Return the few numbers at the top: value, what it is, what to compare it with."""
     lead = rows[0]
@@ -280,9 +247,9 @@ def headline(
     if not math.isnan(pairs):
         how = "ties count half" + ("; mean over queries" if subject.has_queries else "")
         tiles.append(_tile(f"{100 * pairs:.1f}%", "pairs in the right order", how))
-    if learned is not None:
+    if subject.model is not None:
         of_all = f"of {subject.instances.n_features:,}"
-        tiles.append(_tile(f"{len(learned.features):,}", "features that matter", of_all))
+        tiles.append(_tile(f"{len(subject.heaviest):,}", "features that matter", of_all))
     return tiles
 
 
@@ -303,7 +270,6 @@ def sentences(
     found: Evaluation,
     rows: Sequence[MeasureRow],
     single: SingleFeature | None,
-    learned: Shapes | None,
     tied: Ties,
 ) -> list[str]:
     """Return the same in sentences."""
@@ -325,15 +291,8 @@ def sentences(
             "Of 100 pairs of a better and a worse item it puts "
             f"{100 * pairs:.0f} in the right order."
         )
-    if learned is not None and learned.features:
-        few = learned.features[:3]
-        carried = sum(one.share_of_weight for one in few)
-        names = ", ".join(subject.feature_title(one.feature) for one in few)
-        which = "features" if len(few) > 1 else "feature"
-        text.append(f"Heaviest {which}: {names}, with {carried:.0%} of the weight.")
-        if learned.unused:
-            are = "features are" if len(learned.unused) > 1 else "feature is"
-            text.append(f"{len(learned.unused):,} {are} never looked at.")
+    if subject.heaviest:
+        text += _features_said(subject)
     values = found.per_query[lead["name"]]
     there = values[~np.isnan(values)]
     if len(there) > 1:

@@ -10,6 +10,7 @@ import numpy as np
 
 from crucial.inspection.parts import feature_parts
 from crucial.inspection.reporting.png import data_uri
+from crucial.inspection.reporting.reasons import JointReasons
 from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.measures.evaluation import Evaluation
 from crucial.types import Bytes, Floats, Ints
@@ -18,6 +19,7 @@ __all__ = ["ranked_lists"]
 
 _QUERIES = 8  # best, and as many worst
 _FIRST = 20  # items shown from the top of a list
+_FIRST_OF_TREES = 12  # the same where every pair of items has its own reasons
 _MORE = 8  # items with the highest label shown from further down
 _CELLS = 60_000  # (item, feature) cells on the page, at most
 _FEATURES = 200  # features shown; the others are summed
@@ -48,7 +50,9 @@ def ranked_lists(subject: Subject, found: Evaluation) -> PageData:
         side: [_shown(subject, q, first) for q in queries] for side, queries in chosen.items()
     }
     rows = np.array([int(r) for side in lists.values() for one in side for r in one], np.int64)
-    parts = _parts_of(subject, rows)
+    joint = _joint(subject, rows, [len(one) for side in lists.values() for one in side])
+    parts = _parts_of(subject, rows) if joint is None else _values_of(subject, rows, joint)
+    number = 0
     at = {int(row): slot for slot, row in enumerate(rows)}
     pictures = _Album(subject.pictures)
     query_pictures = _Album(subject.query_pictures)
@@ -79,8 +83,10 @@ def ranked_lists(subject: Subject, found: Evaluation) -> PageData:
                     "picture": query_pictures.number(name),
                     "pair": _pair(items),
                     "items": items,
+                    "reasons": None if joint is None else joint.of_list(number),
                 }
             )
+            number += 1
     return {
         **entries,
         "measure": subject.lead.name,
@@ -105,8 +111,9 @@ def _extremes(values: Floats, higher: bool) -> dict[str, list[int]]:
 
 def _first(subject: Subject, n_lists: int) -> int:
     """Return how many items from the top of each list to show, fewer with many features."""
-    used = min(_FEATURES, 1 if subject.model is None else len(subject.model.weight_by_feature()))
-    return max(5, min(_FIRST, _CELLS // max(1, used * n_lists) - _MORE))
+    used = min(_FEATURES, 1 if subject.model is None else len(subject.heaviest))
+    most = _FIRST if subject.order == 1 else _FIRST_OF_TREES
+    return max(5, min(most, _CELLS // max(1, used * n_lists) - _MORE))
 
 
 def _shown(subject: Subject, query: int, first: int) -> Ints:
@@ -178,6 +185,26 @@ def _parts_of(subject: Subject, rows: Ints) -> _Parts:
         levels.append(distinct.tolist())
     values = [[None if v != v else float(f"{v:.6g}") for v in row] for row in shown.tolist()]
     return _Parts(names, levels, values, at.tolist())
+
+
+def _joint(subject: Subject, rows: Ints, sizes: list[int]) -> JointReasons | None:
+    """Return the reasons of all pairs of shown items, where trees combine features."""
+    if subject.model is None or subject.order == 1:
+        return None
+    return JointReasons(subject.model, subject.instances.take_rows(rows), sizes)
+
+
+def _values_of(subject: Subject, rows: Ints, joint: JointReasons) -> _Parts:
+    """Return the values of the features that are named as reasons; nothing is added alone."""
+    shown = subject.instances.take_rows(rows)
+    columns = [shown.column(feature).astype(np.float64).tolist() for feature in joint.features]
+    values = [
+        [None if v != v else float(f"{v:.6g}") for v in row]
+        for row in (zip(*columns, strict=True) if columns else ([] for _ in rows))
+    ]
+    nothing: list[list[Any]] = [[] for _ in rows]
+    names = [subject.feature_title(feature) for feature in joint.features]
+    return _Parts(names, [], values, nothing)
 
 
 class _Album:

@@ -39,7 +39,7 @@ class Subject:
     ----------
     ranker, X : the ranker and the rows as the caller passed them
     model : AdditiveRanker or None
-        The ranker as a sum over features; None if it cannot be split.
+        The ranker as a sum of functions of features and of trees; None if it is no such sum.
     reason : str
         Why it cannot.
     instances, y, groups : rows, labels, queries
@@ -87,7 +87,7 @@ class Subject:
         whole = getattr(ranker, "model_", ranker)
         model, reason = None, ""
         try:
-            model = additive_model(ranker, "the report")
+            model = additive_model(ranker, "the report", features=None)
         except NotRankedError as error:
             reason = str(error)
         frozen = whole if isinstance(whole, FrozenModel) else None
@@ -121,6 +121,20 @@ class Subject:
             _grey("query_pictures", query_pictures),
             seed,
         )
+
+    @cached_property
+    def order(self) -> int:
+        """Most features that one weak ranker combines."""
+        trees = None if self.model is None else self.model.tree_sums
+        return max((len(set(tree.features)) for tree in trees.trees), default=1) if trees else 1
+
+    @cached_property
+    def heaviest(self) -> list[tuple[int, float]]:
+        """The used features and their shares of the weight or the gains, heaviest first."""
+        weights = {} if self.model is None else self.model.weight_by_feature()
+        total = sum(weights.values()) or 1.0
+        found = [(feature, weight / total) for feature, weight in weights.items() if weight > 0.0]
+        return sorted(found, key=lambda one: (-one[1], one[0]))
 
     @property
     def n_queries(self) -> int:
