@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crucial.types import Floats, Ids, Objects
+from crucial.types import Bools, Floats, Ids, Objects
 
 if TYPE_CHECKING:
     from crucial.data.instances import Instances
@@ -36,6 +36,10 @@ class Dataset:
         Assumptions made in reading, to be displayed to the user.
     index_base : int or None
         Index of the first column in the file, where features are known by number.
+    complete : bool
+        Whether the file names every feature in every row.
+    occurs : bool array or None
+        Whether each feature occurs in the file at all, where their number was asked for.
     """
 
     X: Any
@@ -46,6 +50,8 @@ class Dataset:
     feature_names: list[str] | None = None
     notes: list[str] = field(default_factory=list)
     index_base: int | None = None
+    complete: bool = True
+    occurs: Bools | None = None
 
     def __repr__(self) -> str:
         parts = [f"{self.n_rows} rows", f"{self.n_features} features"]

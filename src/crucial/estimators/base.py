@@ -16,7 +16,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
 from crucial.estimators.places import membership, positions
-from crucial.estimators.warn import warn_caller
+from crucial.estimators.warn import warn_caller, warn_suspicious
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.measures.base import Measure
@@ -209,6 +209,7 @@ class Ranker(TableEstimator, Generic[Model]):
         self._check_parameters()
         instances = Instances.from_input(X)
         self._learn_columns(instances)
+        warn_suspicious(instances)
         return RankingInput(
             instances,
             None if y is None else check_labels(y, instances.n_rows),

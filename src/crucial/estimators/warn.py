@@ -7,9 +7,12 @@ import warnings
 from collections.abc import Sequence
 
 from crucial.data.instances import Instances
-from crucial.errors import DataWarning
+from crucial.data.suspects import suspicious_features
+from crucial.errors import Argument, DataWarning, Message
 
-__all__ = ["warn_caller", "warn_ignored"]
+__all__ = ["warn_caller", "warn_ignored", "warn_suspicious"]
+
+_MOST_NAMED = 5
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
@@ -38,3 +41,26 @@ def warn_ignored(features: Sequence[int], reason: str, instances: Instances) -> 
         warn_caller(
             f"{len(features)} features {reason} and are ignored: {names}{more}.", DataWarning
         )
+
+
+def warn_suspicious(instances: Instances) -> None:
+    """Warn of features that look like the ids or dates of rows."""
+    found = suspicious_features(instances)
+    if not found:
+        return
+    named = list(found.items())[:_MOST_NAMED]
+    listed = ", ".join(f"{instances.name(j)} ({reason})" for j, reason in named)
+    more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    which = "A feature looks" if len(found) == 1 else f"{len(found)} features look"
+    how: tuple[str | Argument, ...] = ()
+    if instances.names is not None:
+        how = (" (", Argument("ignore", [instances.names[j] for j in found]), " in a table)")
+    warn_caller(
+        Message(
+            f"{which} like ids or dates of rows: {listed}{more}. What is learned from them does "
+            "not hold for new rows: leave them out",
+            *how,
+            ", or go on if they have a meaning.",
+        ),
+        DataWarning,
+    )

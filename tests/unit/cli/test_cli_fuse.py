@@ -58,6 +58,19 @@ class TestLearned:
         assert "learned: reciprocal, balance by queries, positive weights" in said
         assert "learned from 30 queries" in fusion[1].stderr
 
+    def test_queries_that_were_learned_from_are_noted(self, runs, fusion, crucial, tmp_path):
+        words = [*files(runs), "--qrels", runs / "train.qrels"]
+        done = crucial("evaluate", fusion[0], *words)
+        assert "the fusion learned from 30 of these 30 queries" in done.stderr
+        done = crucial("rank", fusion[0], *files(runs), "-o", tmp_path / "x.run")
+        assert "the fusion learned from 30 of these 30 queries" in done.stderr
+        new = [tmp_path / path.name for path in files(runs)]
+        for path, source in zip(new, files(runs)):
+            path.write_text("".join(f"new{line}" for line in source.open()))
+        done = crucial("rank", fusion[0], *new, "-o", tmp_path / "x.run")
+        assert done.exit_code == 0, done.stderr
+        assert "the fusion learned from" not in done.stderr
+
     def test_without_held_out_queries(self, runs, crucial, tmp_path):
         target = tmp_path / "fuse.json"
         done = crucial(

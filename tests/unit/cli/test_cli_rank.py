@@ -68,7 +68,8 @@ def test_fewer_trailing_features_are_zero(
 ) -> None:
     X, y, qid = small_problem(2, 5)
     (folder / "t.txt").write_text(svmlight_lines(X[:, :2], y, qid))
-    done = crucial("rank", model, folder / "t.txt", "-o", "-")
+    words = ["rank", model, folder / "t.txt", "-o", "-", "--missing-features", "allow"]
+    done = crucial(*words)
     assert done.exit_code == 0, done.stderr
     filled = np.column_stack([X[:, :2], np.zeros((20, 2))])
     expected = package.load_model(model).predict(filled)
@@ -101,7 +102,8 @@ def test_index_base_is_that_of_training(
     crucial("train", folder / "zero.txt", "-o", folder / "m.json", "--rounds", 20)
     X[:, 0] = 0.0
     (folder / "t.txt").write_text(svmlight_lines(X, y, qid, base=0))
-    done = crucial("rank", folder / "m.json", folder / "t.txt", "-o", "-")
+    words = ["rank", folder / "m.json", folder / "t.txt", "-o", "-"]
+    done = crucial(*words, "--missing-features", "allow")
     expected = package.load_model(folder / "m.json").predict(X)
     assert [float(line) for line in done.stdout.splitlines()] == expected.tolist()
     assert "feature indices begin at 0" in done.stderr

@@ -101,3 +101,122 @@ def test_words_for_missing_values_are_kept_in_the_model(tmp_path: Path, crucial)
     model = load_model(tmp_path / "m.json")
     X = np.array([[i % 3 if i % 4 else np.nan, i + 0.5] for i in range(12)])
     assert np.loadtxt(tmp_path / "s").tolist() == model.predict(X).tolist()
+
+
+class TestAnotherDataSet:
+    """A model given rows of another width, or with other names."""
+
+    @pytest.fixture
+    def model(self, folder: Path, crucial) -> Path:
+        rows = [line.split() for line in (folder / "train.txt").read_text().splitlines()]
+        rng = np.random.default_rng(0)
+        lines = [
+            " ".join([*row[:2], *(f"{j}:{value}" for j, value in enumerate(rng.normal(size=8), 1))])
+            for row in rows
+        ]
+        (folder / "wide.txt").write_text("\n".join(lines))
+        path = folder / "wide.json"
+        assert crucial("train", folder / "wide.txt", "--rounds", 40, "-o", path).exit_code == 0
+        return path
+
+    def test_svmlight(self, folder: Path, crucial, error_line, model: Path) -> None:
+        narrow = [
+            " ".join(line.split()[:5]) for line in (folder / "wide.txt").read_text().splitlines()
+        ]
+        (folder / "narrow.txt").write_text("\n".join(narrow))
+        words = ["rank", model, folder / "narrow.txt", "-o", folder / "s"]
+        line = error_line(crucial(*words))
+        assert "5 of the model's 8 features never occur: 4, 5, 6, 7, 8; the model uses 5" in line
+        assert "--missing-features allow" in line
+        assert crucial(*words, "--missing-features", "allow").exit_code == 0
+        X = np.zeros((len(narrow), 8))
+        X[:, :3] = [[float(cell.split(":")[1]) for cell in row.split()[2:]] for row in narrow]
+        expected = load_model(model).predict(X)
+        assert np.loadtxt(folder / "s").tolist() == expected.tolist()
+
+    def test_svmlight_that_leaves_zeros_out(self, tmp_path: Path, crucial, error_line) -> None:
+        rng = np.random.default_rng(1)
+        X = rng.integers(0, 2, (200, 6))
+        y = (X[:, 0] + X[:, 1] + rng.random(200) > 1.2).astype(int)
+
+        def write(name: str, rows: np.ndarray, labels: np.ndarray) -> Path:
+            lines = [
+                f"{label} " + " ".join(f"{j}:1" for j in range(1, 7) if row[j - 1])
+                for row, label in zip(rows, labels)
+            ]
+            (tmp_path / name).write_text("\n".join(lines) + "\n")
+            return tmp_path / name
+
+        model = tmp_path / "m.json"
+        assert crucial("train", write("a.txt", X, y), "--rounds", 20, "-o", model).exit_code == 0
+        some = X.copy()
+        some[:, 2] = 0
+        result = crucial("rank", model, write("b.txt", some, y), "-o", tmp_path / "s")
+        assert result.exit_code == 0, result.output  # one of six may well be 0 everywhere
+        some[:, :5], some[0, 5] = 0, 1
+        line = error_line(crucial("rank", model, write("b.txt", some, y), "-o", tmp_path / "s"))
+        assert "5 of the model's 6 features never occur" in line
+
+    def test_tables(self, folder: Path, crucial, error_line) -> None:
+        roles = ["--label", "grade", "--qid", "query", "--item", "url"]
+        words = ["train", folder / "train.csv", *roles, "--rounds", 5, "-o", folder / "m.json"]
+        assert crucial(*words).exit_code == 0
+        text = (folder / "test.csv").read_text()
+        (folder / "other.csv").write_text(text.replace("clicks", "klicks").replace("age", "alter"))
+        words = ["rank", folder / "m.json", folder / "other.csv", "-o", folder / "s"]
+        line = error_line(crucial(*words))
+        assert "2 of the 4 features never occur: 'clicks', 'age'; columns: 'query', 'url'" in line
+        result = crucial(*words, "--missing-features", "allow")
+        assert "2 of the 4 features never occur, and abstain" in result.output
+        rows = np.genfromtxt(folder / "test.csv", delimiter=",", skip_header=1)[:, 3:]
+        rows[:, 1:3] = np.nan
+        expected = load_model(folder / "m.json").predict(rows)
+        assert np.loadtxt(folder / "s").tolist() == expected.tolist()
+
+
+class TestOverlap:
+    def test_rows(self, folder: Path, crucial) -> None:
+        lines = (folder / "train.txt").read_text().splitlines()
+        mixed = lines[:30] + (folder / "valid.txt").read_text().splitlines()[30:]
+        (folder / "mixed.txt").write_text("\n".join(mixed))
+        words = ["--rounds", 3, "-o", folder / "m.json"]
+        result = crucial("train", folder / "train.txt", "--valid", folder / "mixed.txt", *words)
+        assert "30 of the 60 rows of" in result.output
+        assert "Split by whole queries" in result.output
+
+    def test_ids_alone(self, folder: Path, crucial) -> None:
+        words = ["--rounds", 3, "-o", folder / "m.json"]
+        result = crucial("train", folder / "train.txt", "--valid", folder / "valid.txt", *words)
+        assert "6 of the 6 queries of" in result.output
+        text = (folder / "valid.txt").read_text().replace("qid:q", "qid:v")
+        (folder / "valid.txt").write_text(text)
+        result = crucial("train", folder / "train.txt", "--valid", folder / "valid.txt", *words)
+        assert result.exit_code == 0
+        assert "queries of" not in result.output
+
+
+def test_a_column_of_row_numbers_is_noted(folder: Path) -> None:
+    import subprocess
+    import sys
+
+    lines = (folder / "train.csv").read_text().splitlines()
+    numbered = [f"{lines[0]},order", *(f"{line},{3 * i}" for i, line in enumerate(lines[1:]))]
+    (folder / "train.csv").write_text("\n".join(numbered))
+    words = ["--label", "grade", "--qid", "query", "--item", "url", "--rounds", "3"]
+    result = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "crucial",
+            "train",
+            folder / "train.csv",
+            *words,
+            "-o",
+            folder / "m",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "'order' (distinct, rising whole numbers)" in result.stderr
+    assert "--ignore order" in result.stderr

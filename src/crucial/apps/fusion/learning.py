@@ -163,7 +163,7 @@ def _learn(
     choice = FusionChoice(
         setting, options.target.name, options.folds, pool.n_queries, longest, trials
     )
-    return FusionRanker.learned(model, plan, choice)
+    return FusionRanker.learned(model, plan, choice, pool.queries)
 
 
 def _check_learnable(judging: Judging) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,14 @@ from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.methods import DEPTH
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.pool import Pool
+from crucial.data.overlap import QuerySketch
 from crucial.data.runs import Run
 from crucial.errors import ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
 from crucial.parameters import at_least, check, lookup, none_or
-from crucial.types import Floats, PathLike, TableLike, VectorLike
+from crucial.types import Floats, Objects, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
@@ -60,10 +61,13 @@ class FusionRanker:
     choice: FusionChoice | None = None
 
     @classmethod
-    def learned(cls, model: AdditiveRanker, plan: FusionPlan, choice: FusionChoice) -> FusionRanker:
-        """Return a fusion whose model has the plan's names and a summary of the choice."""
+    def learned(
+        cls, model: AdditiveRanker, plan: FusionPlan, choice: FusionChoice, queries: Objects
+    ) -> FusionRanker:
+        """Return a fusion whose model has the plan's names and a summary of choice and queries."""
         fusion = cls(model, plan, choice)
-        training = {**model.training, "fusion": fusion.summary()}
+        sketch = QuerySketch.of(queries.tolist()).to_plain()
+        training = {**model.training, "queries": sketch, "fusion": fusion.summary()}
         names = tuple(plan.feature_names)
         return replace(fusion, model=replace(model, feature_names=names, training=training))
 
@@ -146,6 +150,15 @@ class FusionRanker:
         check("FusionRanker", "depth", depth, none_or(at_least(1)))
         pool = Pool.of(runs)
         return pool.to_run(self.scores(pool, n_jobs=n_jobs), depth, tag)
+
+    def n_learned_from(self, queries: Sequence[object]) -> int:
+        """Return how many of some queries the fusion learned from, by their ids.
+
+        Measures over these look better than they are for new queries. The number is an estimate
+        if the fusion learned from more than 500, and 0 if its file does not say from which.
+        """
+        sketch = QuerySketch.from_plain(self.training.get("queries"))
+        return 0 if sketch is None else sketch.shared(queries)
 
     def contribution(self, run: str, positions: VectorLike) -> Floats:
         """Return how much positions in a run add to a score, compared with not being returned.

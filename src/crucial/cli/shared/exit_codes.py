@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 import click
 
 from crucial.cli.shared.terminal import fail, note
-from crucial.errors import CrucialError
+from crucial.errors import CrucialError, Message
 
 __all__ = ["DONE", "FAILED", "INTERRUPTED", "REFUSED", "guarded"]
 
@@ -47,7 +47,8 @@ def _warnings_as_notes() -> Iterator[None]:
     printed: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        text = str(message)
+        text = message.args[0] if isinstance(message, Warning) and message.args else message
+        text = text if isinstance(text, Message) else str(message)
         if text not in printed and not issubclass(category, _FOR_PROGRAMMERS):
             printed.add(text)
             note(text)

@@ -235,6 +235,11 @@ class RowOptions(JobsOptions):
     encoding: str | None = option("Table: of the text. [default: UTF-8, else Latin-1]")
     sheet: str | None = option("Excel: the sheet to read. [default: the first]")
 
+    missing_features: Literal["refuse", "allow"] | None = option(
+        "Whether DATA in which features of MODEL never occur are refused; if not, they abstain in "
+        "tables, and are as --absent says in svmlight. [default: refuse]"
+    )
+
     def explicit(self) -> dict[str, Any]:
         """Return the options about rows that were given on the command line, by name."""
         names = [one.name for one in fields(RowOptions) if one.name != "jobs"]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from crucial.cli.shared.options import RowOptions
+from crucial.cli.shared.overlap_notes import note_overlap
 from crucial.cli.shared.terminal import note
-from crucial.errors import DataError, FileError, Message
+from crucial.errors import Argument, DataError, FileError, Message
 
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
@@ -21,16 +22,24 @@ __all__ = ["RowFormat", "only_file", "read_for_model", "read_training", "refuse_
 
 #: The options that each format has, and what the format is called in messages.
 _OPTIONS = {
-    "svmlight": ("absent", "index_base", "group_sizes"),
+    "svmlight": ("absent", "index_base", "group_sizes", "missing_features"),
     "table": (
         "label", "qid", "item", "weight", "ignore",
-        "header", "sep", "decimal", "missing", "encoding", "sheet",
+        "header", "sep", "decimal", "missing", "encoding", "sheet", "missing_features",
     ),
 }  # fmt: skip
+#: Options that no reader has: they are about the model that the rows are for.
+_OF_MODELS: dict[str, tuple[str, ...]] = {"svmlight": ("missing_features",), "table": ()}
 _FORMAT_NAMES = {"svmlight": "svmlight", "table": "a table with named columns"}
 
+_FEWEST_ROWS = 20  # of a file whose absent features say that it is of another data set
+
 #: The values of svmlight options that a model file may store.
-_STORED_VALUES = {"absent": ("zero", "missing"), "index_base": (0, 1)}
+_STORED_VALUES = {
+    "absent": ("zero", "missing"),
+    "index_base": (0, 1),
+    "complete": (True, False),
+}
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,10 @@ class RowFormat:
         As `read_svmlight` takes them.
     label, qid, item, weight, ignore, header, sep, decimal, missing, encoding, sheet
         As `read_table` takes them.
+    missing_features : {"refuse", "allow"}
+        As `read_table` takes it, for svmlight too.
+    complete : bool
+        Whether the rows to learn from named every feature.
     """
 
     form: Literal["svmlight", "table"] = "svmlight"
@@ -62,6 +75,8 @@ class RowFormat:
     missing: tuple[str, ...] = ()
     encoding: str | None = None
     sheet: str | None = None
+    missing_features: str = "refuse"
+    complete: bool = False
 
     @classmethod
     def of_options(
@@ -87,12 +102,14 @@ class RowFormat:
 
     def reader_options(self) -> dict[str, Any]:
         """Return the options of the reader of this format, by name."""
-        return {name: getattr(self, name) for name in _OPTIONS[self.form]}
+        names = (name for name in _OPTIONS[self.form] if name not in _OF_MODELS[self.form])
+        return {name: getattr(self, name) for name in names}
 
     def to_store(self) -> dict[str, Any]:
         """Return what a model file stores, so that other files are read the same way."""
         if self.form == "svmlight":
-            return {"form": self.form, "absent": self.absent, "index_base": self.index_base}
+            own = {"absent": self.absent, "index_base": self.index_base, "complete": self.complete}
+            return {"form": self.form, **own}
         stored: dict[str, Any] = {"label": self.label, "qid": self.qid, "item": self.item}
         stored |= {} if self.header else {"header": False}
         stored |= {"missing": list(self.missing)} if self.missing else {}
@@ -174,14 +191,49 @@ def read_training(
     for name, one in zip(paths, data):
         _note_assumptions(name, one)
     if how.form == "svmlight":
-        how = replace(how, index_base=data[0].index_base or 0)
+        how = replace(how, index_base=data[0].index_base or 0, complete=data[0].complete)
     if valid_path is None:
         return data[0], None, how
     train, valid = data
     if (train.qid is None) != (valid.qid is None):
         with_, without = (path, valid_path) if valid.qid is None else (valid_path, path)
         raise FileError(without, f"its rows have no query ids, and those of {with_} have.")
+    note_overlap(path, valid_path, train, valid)
     return train, valid, how
+
+
+def _check_features(path: str, data: Dataset, model: Model, how: RowFormat) -> None:
+    """Refuse rows of another data set: features that the model uses never occur in them.
+
+    Where the rows to learn from left features out, those to score may do so too; only if most
+    of the features never occur, they are of another kind.
+    """
+    import numpy as np
+
+    from crucial.model.payloads import row_model
+
+    assert data.occurs is not None
+    used = row_model(model).feature_importances() > 0
+    unseen = used & ~data.occurs
+    few_rows = data.n_rows < _FEWEST_ROWS
+    if not unseen.any() or (not how.complete and (few_rows or 2 * unseen.sum() <= used.sum())):
+        return
+    never = np.flatnonzero(~data.occurs)
+    if how.missing_features == "allow":
+        data.notes.append(f"{len(never)} of the model's {model.n_features} features never occur")
+        return
+    base = data.index_base or 0
+    listed = ", ".join(str(column + base) for column in never[:5])
+    raise FileError(
+        path,
+        f"{len(never)} of the model's {model.n_features} features never occur: {listed}"
+        f"{', ...' if len(never) > 5 else ''}; the model uses {unseen.sum()} of them.",
+        remedy=Message(
+            "Are these rows of another data set? If not, go on with ",
+            Argument("missing_features", "allow"),
+            ".",
+        ),
+    )
 
 
 def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool) -> Dataset:
@@ -200,6 +252,7 @@ def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool
         if names is not None and names[0] in ("0", "1") and how.index_base == "auto":
             how = replace(how, index_base=int(names[0]))
         data = _read(path, how, options.jobs, n_features=model.n_features)
+        _check_features(path, data, model, how)
     else:
         label = how.label if labels or names is None else None
         how = replace(how, label=label, weight=None)

@@ -19,6 +19,7 @@ from crucial.cli.shared.options import (
     option,
     verb,
 )
+from crucial.cli.shared.overlap_notes import note_learned_queries
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
 from crucial.cli.shared.terminal import console
 from crucial.errors import in_file
@@ -146,6 +147,7 @@ def _evaluate_run(
 
 def _run(options: EvaluateOptions) -> Run:
     """Read the run that MODEL is, or fuse the runs of DATA with it."""
+    from crucial.apps.fusion.pool import Pool
     from crucial.apps.fusion.ranker import FusionRanker
     from crucial.data.files import open_bytes
     from crucial.data.formats.trec import read_run
@@ -156,7 +158,9 @@ def _run(options: EvaluateOptions) -> Run:
         fusion = FusionRanker.load(options.model)
         if not options.data:
             raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
-        return fusion.fuse(list(options.data), n_jobs=options.jobs)
+        pool = Pool.of(list(options.data))
+        note_learned_queries(fusion, pool.queries)
+        return fusion.fuse(pool, n_jobs=options.jobs)
     if options.data:
         raise click.UsageError(
             "one run is measured at a time; 'crucial compare' measures several side by side."

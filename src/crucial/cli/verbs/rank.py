@@ -9,6 +9,7 @@ import click
 
 from crucial.cli.shared.files import check_tag, check_target, write_run_to, write_text
 from crucial.cli.shared.options import File, RowOptions, argument, option, verb
+from crucial.cli.shared.overlap_notes import note_learned_queries
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
 from crucial.cli.shared.terminal import counted, note
 from crucial.errors import in_file
@@ -81,6 +82,7 @@ def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
     if not options.data:
         raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
     pool = Pool.of(list(options.data))
+    note_learned_queries(fusion, pool.queries)
     depth = options.depth or 1000
     fused = fusion.fuse(pool, depth=depth, tag=options.tag, n_jobs=options.jobs)
     write_run_to(options.output, fused)

@@ -32,6 +32,7 @@ class RoleNames:
     features: Sequence[str] | None = None
     ignore: Sequence[str] = ()
     needs_label: bool = False
+    missing_features: str = "refuse"
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,31 @@ def _no_label(path: PathLike, line: int | None, names: Sequence[str]) -> FileErr
     return FileError(path, problem, line, remedy=remedy, value="label")
 
 
+def _present(
+    path: PathLike, line: int | None, names: Sequence[str], wanted: RoleNames
+) -> list[str]:
+    """Return the wanted features to look for; refuse a table that lacks several of them."""
+    all_wanted = list(wanted.features or ())
+    absent = [name for name in all_wanted if name not in names]
+    if wanted.missing_features == "allow" and len(absent) < len(all_wanted):
+        return [name for name in all_wanted if name in names]
+    if len(absent) < 2:
+        return all_wanted
+    listed = ", ".join(map(shown, absent[:5])) + (", ..." if len(absent) > 5 else "")
+    found = ", ".join(map(shown, names[:5])) + (", ..." if len(names) > 5 else "")
+    raise FileError(
+        path,
+        f"{len(absent)} of the {len(all_wanted)} features never occur: {listed}; columns: {found}.",
+        line,
+        remedy=Message(
+            "Is this another table? If not, let them abstain with ",
+            Argument("missing_features", "allow"),
+            ".",
+        ),
+        value=absent,
+    )
+
+
 def assign_roles(
     path: PathLike, line: int | None, names: Sequence[str], wanted: RoleNames
 ) -> Roles:
@@ -118,7 +144,7 @@ def assign_roles(
         features = [place for place in range(len(names)) if place not in role_of]
     else:
         features = []
-        for name in wanted.features:
+        for name in _present(path, line, names, wanted):
             place = place_of("features", name)
             if place in role_of or place in features:
                 role = role_of.get(place, "feature")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.files import open_bytes
+from crucial.data.formats.trec import warn_reversed
 from crucial.data.words import BOM, as_objects
 from crucial.kernels.run_text import WordTable, split_lines
 from crucial.types import Bytes, Floats, Ints, PathLike
@@ -97,7 +98,7 @@ def read_coded_runs(
     with ThreadPoolExecutor(1) as ahead:
         # (the next file is cut while the words of this one are numbered)
         upcoming = ahead.submit(_cut, paths[0])
-        for following in (*paths[1:], None):
+        for path, following in zip(paths, (*paths[1:], None)):
             lines = upcoming.result()
             if lines is None:
                 return None
@@ -108,5 +109,6 @@ def read_coded_runs(
             tag = str(tags[np.zeros(1, np.int64)][0]) if len(tags) == 1 else ""
             qid = queries.numbers(lines.text, lines.places, _QID)
             doc = docs.numbers(lines.text, lines.places, _DOC)
+            warn_reversed(path, qid.astype(np.int64), lines.scores)
             runs.append(CodedRun(qid, doc, lines.scores, tag))
     return runs

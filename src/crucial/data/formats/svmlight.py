@@ -134,7 +134,11 @@ def read_svmlight(
     item = join_items(pieces)
     shape = (n_rows, n_columns)
     X = make_table(path, pieces, base, shape, absent, kind, sparse, n_jobs)
-    data = Dataset(X, y, qid, item, index_base=base)
+    data = Dataset(X, y, qid, item, index_base=base, complete=entries == n_rows * n_columns)
+    if n_features is not None:
+        data.occurs = np.zeros(n_columns, bool)
+        for piece in pieces:
+            data.occurs[piece.indices - base] = True
     if n_columns <= _MOST_NAMES:
         data.feature_names = [str(base + column) for column in range(n_columns)]
     data.notes = _notes(path, data, base, absent, entries, n_missing)

@@ -18,7 +18,7 @@ from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.csv_lines import read_csv
 from crucial.data.words import BOM, as_objects
 from crucial.errors import DataError, FileError
-from crucial.parameters import refuse
+from crucial.parameters import check, one_of, refuse
 from crucial.types import PathLike
 
 __all__ = ["EXCEL", "JSON", "read_table", "write_table"]
@@ -45,6 +45,7 @@ def read_table(
     encoding: str | None = None,
     sheet: str | None = None,
     needs_label: bool = False,
+    missing_features: str = "refuse",
     n_jobs: int | None = None,
 ) -> Dataset:
     """Read a table whose columns have names.
@@ -94,6 +95,9 @@ def read_table(
         Of Excel: the sheet to read; the first by default.
     needs_label : bool
         Whether to refuse a table without a column ``label``, before its rows are read.
+    missing_features : {"refuse", "allow"}
+        Whether a table that lacks some of ``features`` is refused, or read with missing values
+        in their place.
     n_jobs : int, optional
         Threads for text files above 1 MiB; all cores by default.
 
@@ -127,8 +131,36 @@ def read_table(
         if isinstance(value, str):
             what = "cells" if name == "missing" else "column names"
             raise refuse("read_table", name, f"a list of {what}", value)
-    roles = RoleNames(label, qid, item, weight, features, ignore, needs_label)
-    kind = _kind(path)
+    check("read_table", "missing_features", missing_features, one_of("refuse", "allow"))
+    roles = RoleNames(label, qid, item, weight, features, ignore, needs_label, missing_features)
+    data = _read(path, _kind(path), sheet, form, roles, n_jobs, fall_back=encoding is None)
+    return data if features is None else _with_features(data, list(features))
+
+
+def _with_features(data: Dataset, features: list[str]) -> Dataset:
+    """Add the features that a table lacks, as missing values."""
+    names = data.feature_names or []
+    if names == features:
+        return data
+    X = np.full((data.n_rows, len(features)), np.nan)
+    X[:, [features.index(name) for name in names]] = data.X
+    absent = len(features) - len(names)
+    data.notes.append(f"{absent} of the {len(features)} features never occur, and abstain")
+    data.X, data.feature_names = X, features
+    return data
+
+
+def _read(
+    path: PathLike,
+    kind: Literal["parquet", "excel", "json", "text"],
+    sheet: str | None,
+    form: CellFormat,
+    roles: RoleNames,
+    n_jobs: int | None,
+    *,
+    fall_back: bool,
+) -> Dataset:
+    """Read a table of one kind."""
     if sheet is not None and kind != "excel":
         raise refuse("read_table", "sheet", f"None, for {os.fspath(path)} is no Excel file", sheet)
     if kind == "parquet":
@@ -143,7 +175,7 @@ def read_table(
         from crucial.data.formats.json_lines import read_json_lines
 
         return read_json_lines(path, form, roles)
-    return _read_text(path, form, roles, n_jobs, fall_back=encoding is None)
+    return _read_text(path, form, roles, n_jobs, fall_back)
 
 
 def _kind(path: PathLike) -> Literal["parquet", "excel", "json", "text"]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,13 +14,14 @@ from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import text_lines
 from crucial.data.runs import Qrels, Run
 from crucial.data.words import as_objects, decode, finite_number, shown
-from crucial.errors import DataError, FileError
-from crucial.types import PathLike
+from crucial.errors import DataError, DataWarning, FileError
+from crucial.types import Floats, Ints, PathLike
 
-__all__ = ["read_qrels", "read_run", "run_lines", "write_qrels", "write_run"]
+__all__ = ["read_qrels", "read_run", "run_lines", "warn_reversed", "write_qrels", "write_run"]
 
 _FIELD = re.compile(rb"\S+")
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
+_FEWEST_STEPS = 5  # from one document of a list to the next, before scores look reversed
 
 
 def _rows(path: PathLike, form: str) -> Iterator[tuple[int, bytes, list[bytes], str, str]]:
@@ -59,7 +62,8 @@ def read_run(path: PathLike) -> Run:
     """Read a run: lines ``qid Q0 doc rank score tag``, spaces or tabs between, plain or gzip.
 
     As trec_eval does, the second field and the rank are not looked at: the order of a run
-    is that of its scores.
+    is that of its scores. If scores rise down every list, a `DataWarning` says so: they may be
+    distances.
 
     Raises
     ------
@@ -91,7 +95,32 @@ def read_run(path: PathLike) -> Run:
         docs.append(doc)
         scores.append(score)
         tags.append(known_tags.setdefault(fields[5], decode(fields[5])))
-    return Run(as_objects(qids), as_objects(docs), np.array(scores), as_objects(tags))
+    run = Run(as_objects(qids), as_objects(docs), np.array(scores), as_objects(tags))
+    numbers = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
+    warn_reversed(path, np.array([numbers[qid] for qid in qids]), run.score)
+    return run
+
+
+def warn_reversed(path: PathLike, query: Ints, score: Floats) -> None:
+    """Warn of a run whose lists are written best first with rising scores, as of distances.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, for the warning.
+    query : int array of shape (n_rows,)
+        Number of the query of each row, in the order of the file.
+    score : float array of shape (n_rows,)
+    """
+    steps = np.diff(score)[np.diff(query) == 0]
+    if len(steps) >= _FEWEST_STEPS and (steps >= 0).all() and (steps > 0).mean() > 0.5:
+        warnings.warn(
+            f"{os.fspath(path)}: scores rise from the first document of every list to the last, "
+            "as distances do. A run is ordered by its scores, highest first: if the first document "
+            "is the best, write the scores with the other sign.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def read_qrels(path: PathLike) -> Qrels:
