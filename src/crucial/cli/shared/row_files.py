@@ -220,7 +220,7 @@ def _check_features(path: str, data: Dataset, model: Model, how: RowFormat) -> N
         return
     never = np.flatnonzero(~data.occurs)
     if how.missing_features == "allow":
-        data.notes.append(f"{len(never)} of the model's {model.n_features} features never occur")
+        note(f"{path}: {len(never)} of the model's {model.n_features} features never occur")
         return
     base = data.index_base or 0
     listed = ", ".join(str(column + base) for column in never[:5])
@@ -252,7 +252,6 @@ def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool
         if names is not None and names[0] in ("0", "1") and how.index_base == "auto":
             how = replace(how, index_base=int(names[0]))
         data = _read(path, how, options.jobs, n_features=model.n_features)
-        _check_features(path, data, model, how)
     else:
         label = how.label if labels or names is None else None
         how = replace(how, label=label, weight=None)
@@ -272,4 +271,6 @@ def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool
         raise FileError(
             path, "its rows have no labels to measure by; name the column with --label."
         )
+    if how.form == "svmlight":
+        _check_features(path, data, model, how)
     return data
