@@ -41,7 +41,7 @@ def test_model_is_what_the_library_makes(folder: Path, crucial, small_problem) -
     assert model.weights == ranker.model_.weights
     assert model.feature_names == ("1", "2", "3", "4")
     assert model.training["data"] == {
-        "form": "svmlight", "absent": "zero", "index_base": 1,
+        "form": "svmlight", "absent": "zero", "index_base": 1, "complete": True,
     }  # fmt: skip
     assert model.training["with_qid"] is True
 
