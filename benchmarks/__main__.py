@@ -27,7 +27,7 @@ ALL = [
     "defaults",
 ]
 #: Run if named only, since they take hours; these take options.
-LONG = ["quality"]
+LONG = ["quality", "interactions"]
 
 
 def main(arguments: list[str]) -> None:

@@ -70,7 +70,9 @@ def measured(part: Part, measure: str) -> Callable[[Floats], float]:
 # -- this library -----------------------------------------------------------------------
 
 
-def _ours(make: Callable[..., Any], fixed: Setting) -> Callable[..., Callable[[Floats], Floats]]:
+def fitted_by(
+    make: Callable[..., Any], fixed: Setting
+) -> Callable[..., Callable[[Floats], Floats]]:
     def fit(train: Part, valid: Part, measure: str, setting: Setting) -> Callable[..., Floats]:
         ranker = make(**{"n_jobs": 1, "eval_metric": measure, **fixed, **setting})
         eval_set = (valid.X, valid.y)
@@ -94,7 +96,9 @@ _STOPPED = {"n_estimators": ROUNDS, "early_stopping_rounds": PATIENCE}
 
 def _gradient(loss: str, settings: tuple[Setting, ...]) -> Contestant:
     fixed = {"loss": loss, "learning_rate": RATE, "random_state": SEED, **_STOPPED}
-    return Contestant("crucial", f"GradientRanker {loss}", settings, _ours(GradientRanker, fixed))
+    return Contestant(
+        "crucial", f"GradientRanker {loss}", settings, fitted_by(GradientRanker, fixed)
+    )
 
 
 def _by_leaves() -> tuple[Setting, ...]:
@@ -103,7 +107,9 @@ def _by_leaves() -> tuple[Setting, ...]:
 
 def ours(graded: bool) -> list[Contestant]:
     """Rankers of this library; ``graded``: labels of queries, not two classes."""
-    default = Contestant("crucial", "RankBoost", ({},), _ours(RankBoost, {"random_state": SEED}))
+    default = Contestant(
+        "crucial", "RankBoost", ({},), fitted_by(RankBoost, {"random_state": SEED})
+    )
     losses = ["exponential", "logistic", "query_rmse"]
     found = [default]
     if graded:
