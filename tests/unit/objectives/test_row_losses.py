@@ -9,6 +9,8 @@ from crucial import Groups, LabelFeedback, PairFeedback
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.custom import CustomLoss
+from crucial.objectives.exponential import ExponentialLoss
+from crucial.objectives.logistic import LogisticLoss
 from crucial.objectives.query_losses import QuerySquares, SoftmaxLoss, XENDCGLoss
 from crucial.objectives.top_pairs import LambdaLoss, YetiLoss
 from naive.paths import PATHS, using
@@ -56,6 +58,27 @@ def test_only_drawn_queries_count_and_the_trace_has_all(loss):
     assert not curvature[~drawn].any()
     assert whole.log_loss == log_loss
     assert np.abs(whole.scale * pi).sum() == pytest.approx(2.0)
+
+
+def own_squares(scores, labels, groups):
+    return scores - labels, np.ones(len(scores))
+
+
+@pytest.mark.parametrize(
+    "loss", [ExponentialLoss(), LogisticLoss(), CustomLoss(own_squares)], ids=named
+)
+def test_only_drawn_queries_count_in_other_losses(loss):
+    feedback = feedback_of()
+    state = begun(loss, feedback, SCORES)
+    n, query = len(feedback.rows), QID[feedback.rows]
+    step = state.pi[:n] / state.pairs.curvature[:n]
+    state.draw(0.25, np.random.default_rng(5))
+    pi, curvature = state.pi[:n], state.pairs.curvature[:n]
+    drawn = np.isin(query, np.unique(query[curvature > 0]))
+    assert len(np.unique(query[drawn])) == 3
+    np.testing.assert_allclose(pi[drawn] / curvature[drawn], step[drawn], rtol=1e-9)
+    assert not pi[~drawn].any()
+    assert not curvature[~drawn].any()
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=named)

@@ -1,0 +1,56 @@
+"""What a tree sees of the data: drawn rows and features, anew in every round, by the seed alone."""
+
+import numpy as np
+import pytest
+
+from crucial import GradientRanker, Groups, LabelFeedback
+from crucial.boosting.steps import UnitStep
+from crucial.data.instances import Instances
+from crucial.feedback.potentials import Potentials
+from crucial.objectives.query_losses import QuerySquares
+from crucial.weak.base import Constraints, TrainingRows
+from crucial.weak.tree_growth import TreeLimits
+from crucial.weak.trees import Sampling, TreeLearner
+
+RANDOM = np.random.default_rng(0)
+N = 300
+X, QID = RANDOM.normal(size=(N, 6)), np.repeat(np.arange(15), 20)
+Y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [0, 1]) * 1.0
+FEEDBACK = LabelFeedback(Y, Groups.from_qid(QID, N))
+
+
+def proposed(sampling):
+    """A learner, the state it grows its first tree on, and that tree."""
+    learner = TreeLearner(TreeLimits(max_leaves=5, min_rows=1, l2=0.0), sampling=sampling)
+    table = Instances.from_input(X)
+    rows = TrainingRows(table, FEEDBACK.rows, None, Groups.from_qid(QID, N), 1)
+    learner.prepare(rows, Constraints(), UnitStep())
+    potentials = Potentials(QuerySquares().begin(FEEDBACK, 1))
+    return potentials, learner.propose(potentials)
+
+
+def test_the_leaves_are_newton_steps_over_the_drawn_rows():
+    potentials, candidate = proposed(Sampling(rows=0.4, seed=3))
+    n = len(FEEDBACK.rows)
+    drawn = np.random.default_rng([3, 0]).permutation(n)[: round(0.4 * n)]
+    at = np.zeros(n, bool)
+    at[drawn] = True
+    output, pi, curvature = candidate.output, potentials.pi[:n], potentials.pairs.curvature
+    assert len(np.unique(output)) == 5
+    for value in np.unique(output):
+        leaf = at & (output == value)
+        assert value == pytest.approx(pi[leaf].sum() / curvature[leaf].sum())
+    # all rows get a score, those that were not drawn too
+    np.testing.assert_array_equal(candidate.ranker.scores(X[FEEDBACK.rows]), output)
+
+
+def test_a_tree_uses_the_drawn_features_alone():
+    for seed in range(5):
+        _, candidate = proposed(Sampling(features=0.34, seed=seed))
+        free = np.random.default_rng([seed, 0]).permutation(6)[:2]
+        assert set(candidate.ranker.features) <= set(free.tolist())
+
+
+def test_draws_differ_from_round_to_round():
+    ranker = GradientRanker(12, max_features=0.3, max_leaves=3).fit(X, Y, qid=QID)
+    assert len({tree.features for tree in ranker.model_.rankers}) > 3
