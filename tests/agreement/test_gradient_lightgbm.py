@@ -30,26 +30,42 @@ def softmax(scores):
     return share - shares(Y), share * (1.0 - share)
 
 
+def exponential(scores):
+    gradient, curvature = np.zeros(N), np.zeros(N)
+    for start, size in zip(STARTS, SIZES, strict=True):
+        s, y = scores[start : start + size], Y[start : start + size]
+        weight = np.exp(s[None, :] - s[:, None]) * (y[:, None] > y[None, :])  # (hi, lo)
+        gradient[start : start + size] = weight.sum(axis=0) - weight.sum(axis=1)
+        curvature[start : start + size] = weight.sum(axis=0) + weight.sum(axis=1)
+    return gradient, curvature
+
+
 # (LightGBM estimates the number of rows of a leaf by their curvature, so that the least number
 # of rows is exact only where all have the same)
 @pytest.mark.parametrize(
-    ("loss", "gradient", "leaves"),
+    ("loss", "gradient", "leaves", "min_rows", "l2"),
     [
-        ("query_rmse", squares, 2),
-        ("query_rmse", squares, 6),
-        ("query_rmse", squares, 20),
-        ("softmax", softmax, 2),
-        ("softmax", softmax, 6),
+        ("query_rmse", squares, 2, 10, 0.0),
+        ("query_rmse", squares, 6, 10, 0.0),
+        ("query_rmse", squares, 6, 25, 5.0),
+        ("query_rmse", squares, 20, 10, 0.0),
+        ("softmax", softmax, 2, 10, 0.0),
+        ("softmax", softmax, 6, 10, 0.0),
+        ("exponential", exponential, 2, 10, 0.0),
+        ("exponential", exponential, 6, 1, 0.0),
     ],
 )
-def test_the_first_trees_agree(loss, gradient, leaves):
+def test_the_first_trees_agree(loss, gradient, leaves, min_rows, l2):
+    """A row of the squared error has a curvature of 1, so that l2 is in the same unit in both."""
     data = lightgbm.Dataset(X, Y, params={"min_data_in_bin": 1, "max_bin": 255})
     settings = {
         "objective": lambda scores, _: gradient(scores), "num_leaves": leaves, "verbosity": -1,
-        "learning_rate": 0.2, "min_data_in_leaf": 10, "min_sum_hessian_in_leaf": 0.0,
-        "lambda_l2": 0.0, "num_threads": 1, "deterministic": True,
+        "learning_rate": 0.2, "min_data_in_leaf": min_rows, "min_sum_hessian_in_leaf": 0.0,
+        "lambda_l2": l2, "num_threads": 1, "deterministic": True,
     }  # fmt: skip
     booster = lightgbm.train(settings, data, 4)
-    ranker = GradientRanker(4, 0.2, loss=loss, max_leaves=leaves, min_rows=10, l2=0.0, n_jobs=1)
+    ranker = GradientRanker(
+        4, 0.2, loss=loss, max_leaves=leaves, min_rows=min_rows, l2=l2, n_jobs=1
+    )
     ranker.fit(X, Y, qid=QID)
     np.testing.assert_allclose(ranker.predict(X), booster.predict(X), rtol=1e-4, atol=1e-5)

@@ -254,3 +254,33 @@ def test_pages_with_less_to_show(open_page, tmp_path: Path) -> None:
         assert page.locator("section").count() >= 8, name
         assert page.locator(".list tbody tr").count() >= 4, name
     assert "permutation" in open_page(tmp_path / "black box.html").inner_text("#features")
+
+
+@pytest.mark.parametrize("interactions", [2, None])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_trees(open_page, tmp_path: Path, interactions: int | None, width: int) -> None:
+    X, y, qid = problem()
+    ranker = RankBoost(20, weak="tree", interactions=interactions).fit(X, y, qid=qid)
+    inspection.report(ranker, X, y, qid=qid).save(tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html", width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    if interactions == 2:
+        chart = page.locator("#pairs .chart svg").first
+        chart.scroll_into_view_if_needed()
+        assert chart.locator("rect").count() > 3
+        chart.focus()
+        page.keyboard.press("ArrowRight")
+        assert "adds" in page.locator("#pairs .readout").first.inner_text()
+        assert chart.locator(".marked").count() == 1
+    else:
+        page.click("#trees summary")
+        assert "adds" in page.locator("#trees pre").first.inner_text()
+
+    def number(text: str) -> float:
+        return float(text.replace("\u2212", "-"))
+
+    for place in (0, 4):
+        page.locator("input[name=A]").nth(place).check()
+        amounts = page.locator("#why .amount").all_inner_texts()
+        if len(amounts) > 1:
+            assert sum(map(number, amounts[:-1])) == pytest.approx(number(amounts[-1]), abs=0.02)

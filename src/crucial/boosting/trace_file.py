@@ -8,6 +8,7 @@ from crucial.boosting.trace import Trace
 from crucial.data.files import atomic_write, open_bytes
 from crucial.errors import FileError
 from crucial.model.text import printable
+from crucial.model.tree import Tree
 from crucial.types import PathLike
 
 __all__ = ["read_trace", "write_trace"]
@@ -24,15 +25,20 @@ def write_trace(path: PathLike, trace: Trace, feature_names: Sequence[str] | Non
         Names to write in place of the features' numbers.
     """
     columns = trace.to_dict()
-    columns["feature"] = [
-        "" if f is None else feature_names[f] if feature_names is not None else f
-        for f in columns["feature"]
-    ]
-    columns["threshold"] = [getattr(r, "threshold", "") for r in columns.pop("ranker")]
+    rankers = columns.pop("ranker")
+    columns["feature"] = [", ".join(_features(one, feature_names)) for one in rankers]
+    columns["threshold"] = [getattr(one, "threshold", "") for one in rankers]
     lines = ["\t".join(columns)]
     lines += ["\t".join(_cell(cell) for cell in row) for row in zip(*columns.values())]
     with atomic_write(path) as file:
         file.write(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+
+
+def _features(ranker: object, names: Sequence[str] | None) -> list[str]:
+    """Return the names, or the numbers, of the features of a weak ranker."""
+    one = getattr(ranker, "feature", None)
+    numbers = sorted(set(ranker.features)) if isinstance(ranker, Tree) else [one]
+    return [str(f if names is None else names[f]) for f in numbers if f is not None]
 
 
 def _cell(value: object) -> str:

@@ -252,3 +252,49 @@ def test_options_of_train_repeat_what_rankboost_declares() -> None:
         choices = [value for kind in get_args(hints[field.name]) for value in get_args(kind)]
         known = [value for value in parameter.rule.choices if value is not None]
         assert not choices or choices == known
+
+
+@pytest.mark.parametrize("ranker", ["rankboost", "gradient"])
+@pytest.mark.parametrize("interactions", ["1", "2", None])
+def test_every_verb_takes_trees(
+    ranker: str, interactions: str | None, folder: Path, crucial
+) -> None:
+    model, trace, page = folder / "m.json", folder / "t.tsv", folder / "r.html"
+    words = ["--ranker", ranker, "--weak", "tree", "--max-leaves", 6, "--min-rows", 5, "--l2", 0.5]
+    words += [] if interactions is None else ["--interactions", interactions]
+    done = crucial(
+        "train", folder / "train.txt", *words, "--rounds", 8, "--max-depth", 4,
+        "--valid", folder / "valid.txt", "-o", model, "--trace", trace,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    loaded = package.load_model(model)
+    assert max(len(one.values) for one in loaded.rankers) <= 6
+    parameters = loaded.training["parameters"]
+    assert (parameters["min_rows"], parameters["l2"], parameters["max_depth"]) == (5, 0.5, 4)
+    shown = crucial("show", model)
+    assert shown.exit_code == 0, shown.stderr
+    said = {"1": "of the gains, ", "2": "of features together:", None: "the first of them:"}
+    assert said[interactions] in shown.stdout
+    assert ("training bound" in shown.stdout) == (ranker == "rankboost")
+    assert crucial("show", model, "--json").exit_code == 0
+    ranked = crucial("rank", model, folder / "test.txt", "-o", folder / "run.txt")
+    assert ranked.exit_code == 0, ranked.stderr
+    measured = crucial("evaluate", model, folder / "test.txt")
+    assert measured.exit_code == 0, measured.stderr
+    report = crucial("report", model, folder / "test.txt", "--trace", trace, "-o", page)
+    assert report.exit_code == 0, report.stderr
+    assert page.stat().st_size > 50_000
+    heads, first, *_ = (line.split("\t") for line in trace.read_text().splitlines())
+    features = first[heads.index("feature")].split(", ")
+    names = loaded.feature_names or [str(f) for f in range(loaded.n_features)]
+    assert features == [names[f] for f in sorted(set(loaded.rankers[0].features))]
+
+
+def test_trees_by_the_wrong_ranker(folder: Path, crucial, error_line) -> None:
+    done = crucial("train", folder / "train.txt", "-o", folder / "m.json", "--max-leaves", 4)
+    assert "max_leaves is for weak='tree', and weak is 'stump'" in error_line(done)
+    done = crucial(
+        "train", folder / "train.txt", "-o", folder / "m.json", "--weak", "tree",
+        "--ranker", "rankboost-plus",
+    )  # fmt: skip
+    assert "use RankBoost(weak='tree')" in error_line(done)

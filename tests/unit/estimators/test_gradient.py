@@ -140,8 +140,9 @@ def test_explicit_pairs():
     both = GradientRanker(10, loss="exponential")
     both.fit_pairs(X[:60], pairs, y=Y[:60], qid=QID[:60])
     assert both.score(X[:60], Y[:60], qid=QID[:60]) > 0.8
-    with pytest.raises(DataError, match=r"loss='lambda' learns from labels.*RankBoost"):
-        GradientRanker(10, loss="lambda").fit_pairs(X[:60], pairs)
+    for loss in ("lambda", "softmax", "query_rmse", "xendcg", "yeti"):
+        with pytest.raises(DataError, match=rf"loss='{loss}' learns from labels.*RankBoost"):
+            GradientRanker(10, loss=loss).fit_pairs(X[:60], pairs)
     with pytest.raises(DataError, match=r"GradientRanker\(loss='logistic'\) learns from labels or"):
         GradientRanker(10, loss="logistic").fit_pairs(X[:60], pairs, y=Y[:60])
 
