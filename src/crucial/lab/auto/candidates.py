@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,6 +82,8 @@ class Candidate:
     name : str
     kind : str
         One of `KINDS`.
+    family : str
+        Its loss, or algorithm. An average has one ranker of every family.
     estimator : object
         Unfitted.
     cost : float
@@ -93,6 +94,7 @@ class Candidate:
 
     name: str
     kind: str
+    family: str
     estimator: Any
     cost: float = 1.0
     members: tuple[str, ...] = ()
@@ -128,7 +130,7 @@ def _boosted(loss: str, shape: str, **more: Any) -> Candidate:
     text, kind, rounds, settings = _SHAPES[shape]
     name = ", ".join([loss, text, *(f"{key} {value}" for key, value in more.items())])
     estimator = GradientRanker(rounds, loss=loss, **settings, **more)
-    return Candidate(name, kind, estimator, _LOSS_COST[loss])
+    return Candidate(name, kind, loss, estimator, _LOSS_COST[loss])
 
 
 def _with_queries(facts: Facts) -> list[Candidate]:
@@ -140,51 +142,62 @@ def _with_queries(facts: Facts) -> list[Candidate]:
     wanted = [
         (True, _boosted("query_rmse", "stumps")),
         (True, _boosted("query_rmse", "small")),
-        (large, _boosted("xendcg", "small")),
-        (True, Candidate("RankRLS", "linear", RankRLS(), 1.0)),
+        (True, _boosted("logistic", "small", **gain)),
         (True, _boosted("query_rmse", "pairs")),
-        (True, Candidate("RankBoost", "stumps", RankBoost(300, **gain), 1.0)),
-        (True, _boosted("logistic", "small")),
-        (small, Candidate("ListMLE", "linear", ListMLE(), 30.0)),
-        (gains, _boosted("lambda", "small")),
-        (True, _boosted("query_rmse", "middle")),
-        (True, _boosted("logistic", "stumps")),
+        (True, _linear(RankRLS())),
         (gains, _boosted("yeti", "small")),
+        (True, _boosted("logistic", "stumps", **gain)),
+        (large, _boosted("xendcg", "small")),
+        (small, _linear(ListMLE(), 30.0)),
+        (True, _boosted("exponential", "small", **gain)),
+        (True, _boosted("logistic", "pairs", **gain)),
         (large, _boosted("xendcg", "stumps")),
-        (True, _boosted("exponential", "middle", **gain)),
-        (large, _boosted("xendcg", "pairs")),
-        (many, _boosted("query_rmse", "large")),
-        (large, _boosted("xendcg", "middle")),
-        (gains, _boosted("lambda", "stumps")),
+        (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
+        (gains, _boosted("lambda", "small")),
+        (gains, _boosted("yeti", "stumps")),
+        (gains, _boosted("yeti", "pairs")),
         (True, _boosted("exponential", "stumps", **gain)),
-        (True, _boosted("logistic", "pairs")),
+        (many, _boosted("query_rmse", "middle")),
+        (many, _boosted("exponential", "middle", **gain)),
+        (many, _boosted("logistic", "middle", **gain)),
+        (large, _boosted("xendcg", "pairs")),
+        (gains, _boosted("lambda", "stumps")),
+        (True, _boosted("exponential", "pairs", **gain)),
+        (many, _boosted("query_rmse", "large")),
         (many, _boosted("exponential", "large", **gain)),
+        (not many, _boosted("query_rmse", "middle")),
+        (large, _boosted("xendcg", "middle")),
+        (gains, _boosted("yeti", "middle")),
+        (gains, _boosted("softmax", "small")),
         (gains, _boosted("lambda", "middle")),
         (gains, _boosted("lambda", "pairs")),
-        (True, _boosted("exponential", "small", **gain)),
-        (gains, _boosted("yeti", "stumps")),
-        (gains, _boosted("softmax", "small")),
-        (True, _boosted("exponential", "pairs", **gain)),
-        (gains, _boosted("yeti", "pairs")),
     ]
     return [one for suits, one in wanted if suits]
 
 
-def _without_queries(facts: Facts) -> Iterable[Candidate]:
-    """Yield candidates for rows that are all compared, those that win most often first."""
-    yield _boosted("exponential", "stumps")
-    yield _boosted("query_rmse", "middle")
-    yield _boosted("exponential", "middle")
-    yield Candidate("RankRLS", "linear", RankRLS(), 1.0)
-    yield _boosted("exponential", "pairs")
-    yield Candidate("RankBoost", "stumps", RankBoost(300), 1.0)
-    yield _boosted("query_rmse", "stumps")
-    yield _boosted("exponential", "small")
-    yield _boosted("query_rmse", "pairs")
-    yield _boosted("query_rmse", "small")
-    if facts.n_rows >= _ROWS_FOR_LARGE_TREES:
-        yield _boosted("exponential", "large")
-        yield _boosted("query_rmse", "large")
+def _without_queries(facts: Facts) -> list[Candidate]:
+    """Return candidates for rows that are all compared, those that win most often first."""
+    many = facts.n_rows >= _ROWS_FOR_LARGE_TREES
+    wanted = [
+        (True, _boosted("exponential", "stumps")),
+        (True, _boosted("exponential", "middle")),
+        (True, _boosted("query_rmse", "middle")),
+        (True, _linear(RankRLS())),
+        (True, _boosted("exponential", "pairs")),
+        (True, _boosted("query_rmse", "stumps")),
+        (True, _boosted("query_rmse", "pairs")),
+        (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
+        (many, _boosted("exponential", "large")),
+        (many, _boosted("query_rmse", "large")),
+        (True, _boosted("exponential", "small")),
+        (True, _boosted("query_rmse", "small")),
+    ]
+    return [one for suits, one in wanted if suits]
+
+
+def _linear(estimator: Any, cost: float = 1.0) -> Candidate:
+    name = type(estimator).__name__
+    return Candidate(name, "linear", name, estimator, cost)
 
 
 def candidates_for(facts: Facts, interactions: int | None, count: int) -> list[Candidate]:
@@ -202,7 +215,7 @@ def candidates_for(facts: Facts, interactions: int | None, count: int) -> list[C
     --------
     >>> facts = Facts(1000, 10, None, 2, 0.0, 1.0)
     >>> [one.name for one in candidates_for(facts, 1, 3)]
-    ['exponential, stumps', 'RankRLS', 'RankBoost']
+    ['exponential, stumps', 'RankRLS', 'query_rmse, stumps']
     """
     source = _without_queries(facts) if facts.n_queries is None else _with_queries(facts)
     allowed = {1: KINDS[:2], 2: KINDS[:3], None: KINDS}[interactions]

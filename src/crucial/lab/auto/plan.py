@@ -34,8 +34,8 @@ class Stage:
     cells : int
         Most cells of X (rows times features) that take part; queries are drawn beyond.
     per_kind : int
-        How many of the best of every kind take part in any case: the last stage can then tell what
-        interactions gain.
+        How many of the best of every kind take part in any case, of different families: the last
+        stage can then tell what interactions gain.
     """
 
     candidates: int
@@ -56,7 +56,7 @@ class Plan:
     stages : tuple of Stage
         Empty where the data are too few to choose by.
     averaged : int
-        How many of the best candidates are averaged; fewer than 2 for none.
+        Most rankers of an average.
     seconds : float or None
         When to stop, whatever the plan; None leaves the clock alone.
     """
@@ -69,17 +69,9 @@ class Plan:
 
 _MILLION = 1_000_000
 _PLANS = {
-    "quick": Plan(4, (Stage(8, 1, 2, _MILLION // 2), Stage(4, 1, 4, _MILLION, 1)), 4),
-    "normal": Plan(5, (Stage(20, 1, 2, _MILLION), Stage(8, 1, 5, 2 * _MILLION, 2)), 5),
-    "thorough": Plan(
-        5,
-        (
-            Stage(40, 1, 3, 4 * _MILLION),
-            Stage(16, 1, 5, 8 * _MILLION, 3),
-            Stage(10, 3, 5, 16 * _MILLION, 3),
-        ),
-        7,
-    ),
+    "quick": Plan(4, (Stage(8, 1, 2, _MILLION // 2), Stage(3, 1, 4, _MILLION, 2)), 5),
+    "normal": Plan(5, (Stage(20, 1, 2, _MILLION), Stage(4, 1, 5, 2 * _MILLION, 4)), 7),
+    "thorough": Plan(5, (Stage(40, 1, 3, 4 * _MILLION), Stage(10, 2, 5, 16 * _MILLION, 6)), 9),
 }
 #: Seconds up to which the plan of a name is taken.
 _UP_TO = (("quick", 60.0), ("normal", 600.0), ("thorough", float("inf")))

@@ -23,6 +23,7 @@ from crucial.parameters import (
     above,
     between,
     either,
+    flag,
     function,
     none_or,
     one_of,
@@ -50,8 +51,10 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
     Candidates are linear rankers, boosted stumps, tables of pairs of features and trees, under
     several losses. Whole queries are held out, or rows where there are no queries. Successive
     halving tries all candidates on few folds and the best of them on all; the number of rounds is
-    the one with the best mean over all folds. Of the candidates in the last stage the simplest
-    within noise of the best is kept and fitted to all rows.
+    the one with the best mean over all folds. The best rankers of all losses are averaged, which
+    gives one sum of weak rankers again: of stumps and linear rankers alone, with pairs of
+    features, and with trees. Of these the simplest within noise of the best is kept and fitted to
+    all rows.
 
     The fitted ranker is ``ranker_``, and ``model_`` is its model: what `save` writes is an
     ordinary model of that ranker.
@@ -101,6 +104,12 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
         "Most features that act together: 1 tries sums of functions of one feature each, 2 also "
         "pairs of features, None also trees without limits.",
         default=None,
+    )
+    average: bool = parameter(
+        flag,
+        "Average the best rankers of all losses into one model, which is steadier than any of "
+        "them; a false value keeps a single ranker.",
+        default=True,
     )
     noise: float = parameter(
         between(0, 10),
@@ -157,7 +166,7 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
             self.choice_ = f"RankBoost with its defaults: {count} are too few to choose by."
         else:
             candidates = candidates_for(facts, self.interactions, plan.stages[0].candidates)
-            search = Search(rows, candidates, plan, measure, seed, self.n_jobs)
+            search = Search(rows, candidates, plan, measure, seed, self.n_jobs, self.average)
             trials = search.run(self.store, self.verbose > 0)
             table = summarise_trials(trials, measure, str(self.budget), self.noise)
             self.table_, self.choice_ = table, table.choice

@@ -45,6 +45,8 @@ class Trial:
         Time of all its fits.
     error : str or None
         Why it failed.
+    enters : bool
+        Whether it is one of those that the last choice is between.
     """
 
     candidate: Candidate
@@ -56,6 +58,7 @@ class Trial:
     overlap: float
     seconds: float
     error: str | None = None
+    enters: bool = False
 
     @classmethod
     def of(
@@ -195,7 +198,7 @@ class TriedRankers:
         if kept.candidate.members:
             lines.append(f"It averages {'; '.join(kept.candidate.members)}.")
         if kept is best:
-            lines.append("It is the best of those tried on all folds.")
+            lines.append(f"No simpler one is within {self.noise:g} standard errors of it.")
         else:
             gap = best.gap(kept)
             lines.append(
@@ -208,8 +211,12 @@ class TriedRankers:
     def _interactions(self) -> str:
         """Compare the best ranker of interacting features with the best sum of single ones."""
         finals = [one for one in self.trials if one.stage == self.best.stage and not one.failed]
-        plain_ones = [one for one in finals if KINDS.index(one.kind) < 2]
-        others = [one for one in finals if KINDS.index(one.kind) >= 2]
+        entering = [one for one in finals if one.enters]
+        if not any(KINDS.index(one.kind) >= 2 for one in entering):
+            # (the best of every family is a sum of single features: compare single rankers)
+            entering = [one for one in finals if not one.candidate.members]
+        plain_ones = [one for one in entering if KINDS.index(one.kind) < 2]
+        others = [one for one in entering if KINDS.index(one.kind) >= 2]
         if not plain_ones or not others:
             return ""
         alone = max(plain_ones, key=lambda one: one.value)
@@ -337,15 +344,22 @@ def _deviation(trial: Trial) -> float:
 def summarise_trials(
     trials: Sequence[Trial], measure: Measure, budget: str, noise: float
 ) -> TriedRankers:
-    """Choose among the trials of the last stage that any of them reached."""
+    """Choose among the trials of the last stage that any of them reached.
+
+    Where there are averages, they are what is chosen from, or single rankers in their place: one
+    per kind. The best of many single rankers owes part of its value to chance.
+    """
     last = max(one.stage for one in trials if not one.failed)
     finals = [one for one in trials if one.stage == last and not one.failed]
+    finals = [one for one in finals if one.enters] or finals
     entrants = [Entrant(one.level, one.values, one.weights) for one in finals]
     best, kept = choose(entrants, noise, finals[0].overlap)
     n = int((~np.isnan(finals[best].values)).sum())
     unit = "held-out fold" if finals[best].overlap else "held-out quer"
     ending = ("" if n == 1 else "s") if finals[best].overlap else ("y" if n == 1 else "ies")
-    ordered = sorted(trials, key=lambda one: (one.failed, -one.stage, -one.value))
+    ordered = sorted(
+        trials, key=lambda one: (one.failed, -one.stage, not one.candidate.members, -one.value)
+    )
     return TriedRankers(
         measure.name,
         measure.higher_is_better,
