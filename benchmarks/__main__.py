@@ -14,6 +14,7 @@ ALL = [
     "measures",
     "losses",
     "gradients",
+    "tree_rounds",
     "readers",
     "growth",
     "linear",

@@ -1,4 +1,7 @@
-"""Peak memory of a fit at 480,000 x 136 float32, against LightGBM; a process each."""
+"""Peak memory of a fit at 480,000 x 136 float32, against LightGBM; a process each.
+
+Stumps against trees of two leaves, and trees of 31 leaves against the same.
+"""
 
 from __future__ import annotations
 
@@ -22,25 +25,31 @@ def peak_mb() -> float:
     raise RuntimeError("the system does not tell the peak of a process")
 
 
-def measure(who: str) -> None:
+def measure(who: str, leaves: int) -> None:
     """Print the peak before and after training, in MB."""
     import numpy as np
 
-    from crucial import RankBoost, make_letor
+    from crucial import GradientRanker, RankBoost, make_letor
 
     small = make_letor(100, 120, 136, seed=1)
     made = make_letor(4000, 120, 136, seed=0)
     X, y, qid = made.X, made.y, made.qid
     if who == "crucial":
-        RankBoost(2, n_jobs=THREADS).fit(small.X, small.y, qid=small.qid)
+
+        def ranker(rounds: int) -> RankBoost | GradientRanker:
+            if leaves == 2:
+                return RankBoost(rounds, n_jobs=THREADS)
+            return GradientRanker(rounds, loss="lambda", max_leaves=leaves, n_jobs=THREADS)
+
+        ranker(2).fit(small.X, small.y, qid=small.qid)
         reset_peak()
         before = peak_mb()
-        RankBoost(20, n_jobs=THREADS).fit(X, y, qid=qid)
+        ranker(20).fit(X, y, qid=qid)
     else:
         import lightgbm as lgb
 
         sizes = np.diff(np.flatnonzero(np.diff(qid, prepend=-1, append=-1)))
-        parameters = {"objective": "lambdarank", "num_leaves": 2, "verbose": -1}
+        parameters = {"objective": "lambdarank", "num_leaves": leaves, "verbose": -1}
         parameters["num_threads"] = THREADS
         reset_peak()
         before = peak_mb()
@@ -51,13 +60,15 @@ def measure(who: str) -> None:
 def main() -> None:
     rows = []
     bins = 480_000 * 136
-    for who in ("crucial", "LightGBM"):
-        before, after = map(float, in_new_process("benchmarks.memory", who).split())
-        extra = (after - before) * 2**20
-        rows.append([who, f"{before:.0f}", f"{after:.0f}", f"{(extra - bins) / 480_000:.0f}"])
-    header = ["library", "MB before", "MB at peak", "bytes a row beyond input and bins"]
+    for leaves in ("2", "31"):
+        for who in ("crucial", "LightGBM"):
+            before, after = map(float, in_new_process("benchmarks.memory", who, leaves).split())
+            extra = (after - before) * 2**20
+            each = f"{(extra - bins) / 480_000:.0f}"
+            rows.append([who, leaves, f"{before:.0f}", f"{after:.0f}", each])
+    header = ["library", "leaves", "MB before", "MB at peak", "bytes a row beyond input and bins"]
     table("Peak memory, 480,000 x 136 float32, 20 rounds", header, rows)
 
 
 if __name__ == "__main__":
-    measure(sys.argv[1]) if len(sys.argv) > 1 else main()
+    measure(sys.argv[1], int(sys.argv[2])) if len(sys.argv) > 1 else main()

@@ -62,7 +62,9 @@ def same(node: Node, tree: GrownTree, bins: Bins, at: int) -> None:
     """Compare the naive node with a node or leaf of the fast tree."""
     if at < 0:
         assert not node.children
-        assert sorted(tree.rows[tree.leaf == ~at].tolist()) == node.rows
+        rows = tree.rows[tree.starts[~at] : tree.starts[~at + 1]]
+        assert sorted(rows.tolist()) == node.rows
+        assert (tree.outputs[rows] == tree.values[~at]).all()
         np.testing.assert_allclose(tree.values[~at], node.value, rtol=1e-12, atol=1e-12)
         return
     assert node.children

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.plain import gradient_trees as plain
-from crucial.kernels.threads import cut_evenly, over_ranges, run_all
+from crucial.kernels.threads import cut_evenly, cut_lists, over_ranges, run_all
 from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = ["NO_SPLIT", "LeafLimits", "Split", "SplitSearch"]
@@ -180,6 +180,7 @@ class SplitSearch:
             lambda a, b: self._kernels.pack(codes, a, b, self._by_block, self._by_row),
         )  # fmt: skip
         self._room: list[NDArray[np.int64]] = []
+        self._sum_room = np.empty(n_rows, np.int64)
         self._spare = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int64)
         self._cut_for = b""
         self._used = np.zeros(0, np.int64)
@@ -207,7 +208,7 @@ class SplitSearch:
         n = len(gradient)
         self._whole = rows is None
         self.rows = np.arange(n, dtype=np.int32) if rows is None else rows.copy()
-        self._sums = sums = np.empty(n, np.int64)
+        self._sums = sums = self._sum_room[:n]
         parts = self._threads if n > _SHARED_PASS else 1
         over_ranges(
             cut_evenly(0, n, parts), self._threads,
@@ -369,6 +370,35 @@ class SplitSearch:
             self._sums, *self._spare,
         )  # fmt: skip
         return moved
+
+    def settle(
+        self,
+        starts: Ints,
+        gradient: Floats,
+        curvature: Floats,
+        l2: float,
+        low: Floats,
+        high: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Return the values of all leaves, ``g / (c + l2)`` within bounds, and of their rows.
+
+        Parameters
+        ----------
+        starts : int array of shape (n_leaves + 1,)
+            Where each leaf begins in ``rows``.
+        gradient, curvature : float64 arrays over all rows of the data
+        low, high : float64 arrays of shape (n_leaves,)
+        """
+        values, outputs = np.empty(len(low)), np.zeros(len(gradient))
+        parts = cut_lists(starts, self._threads if len(self.rows) > _SHARED_PASS else 1)
+
+        def work(first: int, last: int) -> None:
+            self._kernels.settle(
+                self.rows, starts, first, last, gradient, curvature, l2, low, high, values, outputs
+            )
+
+        over_ranges(parts, self._threads, work)
+        return values, outputs
 
     def total(self, begin: int, end: int) -> int:
         """Return the sum of the words of some rows."""

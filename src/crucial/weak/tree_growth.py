@@ -94,9 +94,12 @@ class GrownTree:
     heavier : list of bool
         Whether more weight of the rows went right.
     values : list of float, one per leaf
-    leaf : int32 array
-        The leaf of every row of the root, in the order of ``rows``.
     rows : int32 array
+        The rows of the root, leaf after leaf.
+    starts : int array
+        Where each leaf begins in ``rows``, and where the last one ends.
+    outputs : float64 array over all rows of the data
+        The value of the leaf of every row of the root.
     """
 
     feature: list[int]
@@ -106,8 +109,9 @@ class GrownTree:
     gain: list[float]
     heavier: list[bool]
     values: list[float]
-    leaf: NDArray[np.int32]
     rows: NDArray[np.int32]
+    starts: Ints
+    outputs: Floats
 
 
 @dataclass
@@ -308,17 +312,16 @@ def grow_tree(
 
 def _finished(growth: _Growth, gradient: Floats, curvature: Floats, l2: float) -> GrownTree:
     """Return the grown tree with the values of its leaves."""
-    rows = growth.search.rows
-    leaf_of = np.empty(len(rows), np.int32)
-    values = []
-    for number, leaf in enumerate(growth.leaves):
-        part = rows[leaf.begin : leaf.end]
-        leaf_of[leaf.begin : leaf.end] = number
+    leaves = growth.leaves
+    for number, leaf in enumerate(leaves):
         growth.children[leaf.parent][0 if leaf.is_left else 1] = ~number
-        value = float(gradient[part].sum()) / (float(curvature[part].sum()) + l2)
-        values.append(min(max(value, leaf.limits.low), leaf.limits.high))
+    starts = np.array([*(leaf.begin for leaf in leaves), leaves[-1].end])
+    low, high = (
+        np.array([getattr(leaf.limits, name) for leaf in leaves]) for name in ("low", "high")
+    )
+    values, outputs = growth.search.settle(starts, gradient, curvature, l2, low, high)
     left, right = ([pair[side] for pair in growth.children] for side in (0, 1))
     return GrownTree(
-        growth.feature, growth.place, left, right, growth.gain, growth.heavier, values, leaf_of,
-        rows,
+        growth.feature, growth.place, left, right, growth.gain, growth.heavier, values.tolist(),
+        growth.search.rows, starts, outputs,
     )  # fmt: skip

@@ -139,11 +139,7 @@ class TreeLearner(WeakLearner):
         if grown is None:
             return None
         tree = self._frozen(grown)
-        if len(rows) == n:
-            output = np.empty(n)
-            output[grown.rows] = np.array(grown.values)[grown.leaf]
-        else:
-            output = self._output(tree)
+        output = grown.outputs if len(rows) == n else self._output(tree)
         slope = float((potentials.pi[:n] * output).sum() * potentials.scale)
         return Candidate(tree, output, slope)
 

@@ -16,7 +16,7 @@ import numpy as np
 from crucial.kernels.jit import kernel
 from crucial.kernels.plain.gradient_trees import CHUNK, WIDE
 
-__all__ = ["add_rows", "pack", "partition", "quantise", "scan"]
+__all__ = ["add_rows", "pack", "partition", "quantise", "scan", "settle"]
 
 _HALF = 256  # gains of one side
 _LOW = 0xFFFFFFFF
@@ -209,3 +209,34 @@ def partition(codes, feature, n_bins, place, begin, end, rows, sums, spare_rows,
         rows[left + j] = spare_rows[j]
         sums[left + j] = spare_sums[j]
     return left - begin
+
+
+@kernel
+def settle(rows, starts, first, last, gradient, curvature, l2, low, high, values, outputs):
+    """Write the values of a range of leaves, and those of their rows.
+
+    Parameters
+    ----------
+    rows, starts : int arrays
+        Leaf ``k`` has the rows ``rows[starts[k]:starts[k + 1]]``.
+    low, high : float64 arrays
+        Bounds on the value of each leaf.
+    """
+    for leaf in range(first, last):
+        begin, end = starts[leaf], starts[leaf + 1]
+        g = 0.0
+        c = 0.0
+        for start in range(begin, end, 256):
+            # (sums of sums round less than one long sum)
+            some_g = 0.0
+            some_c = 0.0
+            for j in range(start, min(start + 256, end)):
+                i = np.uint64(rows[j])
+                some_g += gradient[i]
+                some_c += curvature[i]
+            g += some_g
+            c += some_c
+        value = min(max(g / (c + l2), low[leaf]), high[leaf])
+        values[leaf] = value
+        for j in range(begin, end):
+            outputs[np.uint64(rows[j])] = value

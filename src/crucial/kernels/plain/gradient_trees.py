@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crucial.types import Bools, Codes, Floats, Ints
 
-__all__ = ["NEAR", "WIDE", "add_rows", "pack", "partition", "quantise", "scan"]
+__all__ = ["NEAR", "WIDE", "add_rows", "pack", "partition", "quantise", "scan", "settle"]
 
 # Of the compiled kernels: rows whose words stay in the second cache.
 CHUNK = 2048
@@ -151,3 +151,24 @@ def partition(
     for array in (rows, sums):
         array[begin:end] = np.concatenate((array[begin:end][left], array[begin:end][~left]))
     return int(left.sum())
+
+
+def settle(
+    rows: NDArray[np.int32],
+    starts: Ints,
+    first: int,
+    last: int,
+    gradient: Floats,
+    curvature: Floats,
+    l2: float,
+    low: Floats,
+    high: Floats,
+    values: Floats,
+    outputs: Floats,
+) -> None:
+    """Write the values of a range of leaves, and those of their rows."""
+    for leaf in range(first, last):
+        part = rows[starts[leaf] : starts[leaf + 1]]
+        value = gradient[part].sum() / (curvature[part].sum() + l2)
+        values[leaf] = min(max(value, low[leaf]), high[leaf])
+        outputs[part] = values[leaf]
