@@ -24,6 +24,7 @@ ALL = [
     "trees",
     "componentwise",
     "fusion",
+    "boards",
     "recommend",
     "defaults",
 ]

@@ -6,6 +6,7 @@ import numpy as np
 
 from crucial.apps.preferences.board import SCALES, Standing
 from crucial.apps.preferences.graph import strong_parts
+from crucial.apps.preferences.paired import distinct
 from crucial.apps.preferences.uncertainty import Uncertainty
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
@@ -88,7 +89,7 @@ def _connected(data: Comparisons | Rankings, part: Ints) -> list[str]:
     else:
         high, low, weight = data.wins()
     n = len(data.items)
-    keys = np.unique(high[weight > 0] * n + low[weight > 0])
+    keys, _ = distinct(high[weight > 0] * n + low[weight > 0])
     notes = []
     n_parts = int(part.max()) + 1
     if n_parts > 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.apps.preferences.graph import parts_of
 from crucial.apps.preferences.newton import maximise
-from crucial.apps.preferences.paired import PairedCells, PairedLikelihood, cells_of, sums
+from crucial.apps.preferences.paired import PairedCells, PairedLikelihood, cells_of, distinct, sums
 from crucial.apps.preferences.strengths import centred
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
@@ -134,7 +134,7 @@ def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgr
     width = 3 * len(cells.first)
     # (what each judge said, added up: a ranking without a judge costs the same however much
     # there is)
-    kinds, place = np.unique(judge * width + cells.kind, return_inverse=True)
+    kinds, place = distinct(judge * width + cells.kind)
     weight = sums(place, cells.weight, len(kinds))
     by, kind = kinds // width, kinds % width
     whole = sums(kind, weight, width)
@@ -245,12 +245,11 @@ def _same_pair(comparisons: Comparisons) -> tuple[int, int]:
     pair = a * n + b
     if comparisons.context is not None:
         pair = comparisons.context[decided] * n**2 + pair
-    _, key = np.unique(pair, return_inverse=True)
+    key = distinct(pair)[1]
     # Counts of ups and downs by pair and judge; couples of one judge are subtracted again.
-    by_judge = key.ravel() * len(comparisons.judges) + judge[decided]
-    _, cell = np.unique(by_judge, return_inverse=True)
+    cell = distinct(key * len(comparisons.judges) + judge[decided])[1]
     same = total = 0
-    for group, sign in ((key.ravel(), 1), (cell.ravel(), -1)):
+    for group, sign in ((key, 1), (cell, -1)):
         ups = np.bincount(group, up).astype(np.int64)
         all_ = np.bincount(group)
         downs = all_ - ups
@@ -311,7 +310,7 @@ def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> Judge
     X = np.full((n, len(active)), np.nan)
     cells = cells_of(comparisons)
     width = 3 * len(cells.first)
-    kinds, place = np.unique(judge * width + cells.kind, return_inverse=True)
+    kinds, place = distinct(judge * width + cells.kind)
     said = sums(place, cells.weight, len(kinds))
     for column, number in enumerate(active.tolist()):
         own = kinds // width == number
@@ -323,7 +322,7 @@ def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> Judge
         X[seen, column] = _fitted(cells, own_counts, 1.0, None)[0][seen]
     # (equal pairs are one pair of more weight)
     high, low, each, _ = comparisons.directed()
-    keys, place = np.unique(high * n + low, return_inverse=True)
+    keys, place = distinct(high * n + low)
     high, low, weight = keys // n, keys % n, np.bincount(place, each)
     ranker = RankBoost(n_estimators, positive_weights="cumulative", n_jobs=1)
     ranker.fit_pairs(X, np.column_stack((high, low)), pair_weight=weight)

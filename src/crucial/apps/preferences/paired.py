@@ -26,7 +26,7 @@ from crucial.types import Floats, Ints
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
 
-__all__ = ["PairedCells", "PairedLikelihood", "cells_of", "sums"]
+__all__ = ["PairedCells", "PairedLikelihood", "cells_of", "distinct", "sums"]
 
 _DENSE = 1000  # up to so many items, the curvature is a dense matrix
 _WEAK = 0.01  # precision of the prior of covariates, on their own scale
@@ -69,6 +69,25 @@ def sums(where: Ints, values: Floats, n: int) -> Floats:
     return np.bincount(where, values, minlength=n).astype(np.float64)
 
 
+def distinct(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct keys (at least 0) in order, and the place of every key among them.
+
+    As `numpy.unique` with its inverse, without sorting where the keys are not far apart.
+
+    Examples
+    --------
+    >>> distinct(np.array([7, 2, 7]))
+    (array([2, 7]), array([1, 0, 1]))
+    """
+    most = int(keys.max(initial=-1)) + 1
+    if most > 4 * len(keys) + 1000:
+        found, place = np.unique(keys, return_inverse=True)
+        return found, place.ravel()
+    there = np.zeros(most, bool)
+    there[keys] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[keys]
+
+
 def cells_of(comparisons: Comparisons, x: Floats | None = None) -> PairedCells:
     """Add comparisons up; ``x`` are covariates seen from the winner."""
     n = len(comparisons.items)
@@ -78,10 +97,11 @@ def cells_of(comparisons: Comparisons, x: Floats | None = None) -> PairedCells:
     key = a * n + b
     columns = np.zeros((len(key), 0)) if x is None else np.where(swap[:, None], -x, x)
     for column in columns.T:
-        distinct, place = np.unique(column, return_inverse=True)
-        _, key = np.unique(key, return_inverse=True)
-        key = key * len(distinct) + place
-    _, at, cell = np.unique(key, return_index=True, return_inverse=True)
+        values, place = np.unique(column, return_inverse=True)
+        key = distinct(key)[1] * len(values) + place
+    found, cell = distinct(key)
+    at = np.zeros(len(found), np.int64)
+    at[cell[::-1]] = np.arange(len(cell))[::-1]  # (the first comparison of every cell)
     outcome = np.where(comparisons.tie, 2, swap.astype(np.int64))
     return PairedCells(n, a[at], b[at], columns[at], 3 * cell + outcome, comparisons.weight)
 
@@ -110,7 +130,7 @@ class PairedLikelihood:
         if split_ties:
             half = counts[:, 2:] / 2
             counts = np.hstack((counts[:, :2] + half, np.zeros_like(half)))
-        self.cells, self.prior, self.part = cells, prior, part
+        self.cells, self.prior, self.part, self.split_ties = cells, prior, part, split_ties
         self.n, self.k = cells.n_items, cells.x.shape[1]
         self.lead = (counts[:, 0] - counts[:, 1]) / 2
         self.tied, self.total = float(counts[:, 2].sum()), counts.sum(axis=1)

@@ -27,7 +27,6 @@ def resampled_pairs(
     groups: Ints | None,
     n_bootstrap: int,
     seed: int,
-    split_ties: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Floats:
     """Draw comparisons (or whole groups) with replacement, and fit all draws together.
@@ -47,10 +46,10 @@ def resampled_pairs(
     done = 0
     for counts in _drawn_counts(cells, groups, n_bootstrap, many, rng):
         if model.n <= _DENSE:
-            found = _fit_together(model, counts, best, split_ties)
+            found = _fit_together(model, counts, best)
         else:
             found = np.array([
-                maximise(PairedLikelihood(cells, one, model.prior, model.part, split_ties),
+                maximise(PairedLikelihood(cells, one, model.prior, model.part, model.split_ties),
                          best, _ENOUGH)[: model.n]
                 for one in counts
             ])  # fmt: skip
@@ -85,11 +84,9 @@ def _drawn_counts(
         yield np.asarray((table.T @ drawn.T).T).reshape(len(drawn), -1, 3)
 
 
-def _fit_together(
-    model: PairedLikelihood, counts: Floats, best: Floats, split_ties: bool
-) -> Floats:
+def _fit_together(model: PairedLikelihood, counts: Floats, best: Floats) -> Floats:
     """Return the strengths of many tables of counts, by Newton's steps on all at once."""
-    fits = _Batch(model, counts, split_ties)
+    fits = _Batch(model, counts)
     p = np.tile(best, (len(counts), 1))
     if model.has_ties:  # (a draw without ties has no chance of ties to fit)
         p[fits.tied == 0, -1] = -30.0
@@ -120,7 +117,7 @@ def _fit_together(
 class _Batch:
     """`PairedLikelihood` of many tables of counts; row r of every array is table r."""
 
-    def __init__(self, model: PairedLikelihood, counts: Floats, split_ties: bool) -> None:
+    def __init__(self, model: PairedLikelihood, counts: Floats) -> None:
         from scipy.sparse import csr_array
 
         cells = model.cells
@@ -128,7 +125,7 @@ class _Batch:
         self.model = model
         self.total = counts.sum(axis=2)
         self.lead = (won - lost) / 2
-        self.tied = np.zeros(len(counts)) if split_ties else tied.sum(axis=1)
+        self.tied = np.zeros(len(counts)) if model.split_ties else tied.sum(axis=1)
         n_cells = len(cells.first)
         at = np.arange(n_cells)
         ones = np.ones(n_cells)

@@ -93,7 +93,7 @@ def test_resamplings_fitted_together_are_those_fitted_alone(monkeypatch, options
     cells = cells_of(made, made.covariates if "covariates" in options else None)
     model = PairedLikelihood(cells, cells.counts(), 0.5, np.zeros(6, int), split)
     best = maximise(model)
-    asked = {"groups": None, "n_bootstrap": 12, "seed": 5, "split_ties": split}
+    asked = {"groups": None, "n_bootstrap": 12, "seed": 5}
     together = resampled_pairs(model, best, **asked)
     monkeypatch.setattr("crucial.apps.preferences.resampling._DENSE", 0)
     assert resampled_pairs(model, best, **asked) == pytest.approx(together, abs=1e-4)
