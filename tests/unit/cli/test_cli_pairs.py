@@ -50,6 +50,48 @@ def test_a_leaderboard(crucial, judged: Path) -> None:
     assert list(csv.DictReader(io.StringIO(alone.stdout))) == rows
 
 
+def test_an_arena_file_and_its_page(crucial, judged: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        f"m{a},m{b},{('model_a', 'model_b', 'tie (bothbad)')[rng.integers(3)]},"
+        f"{('en', 'fr')[k % 2]},{rng.normal():.2f}"
+        for k, (a, b) in enumerate(rng.permuted(np.tile(np.arange(6), (80, 1)), axis=1)[:, :2])
+    ]
+    path, page = judged / "battles.csv", judged / "board.html"
+    path.write_text("\n".join(["model_a,model_b,winner,language,length_diff", *rows]) + "\n")
+    said = crucial("pairs", path, "--scale", "elo", "--by", "language", "--covariate", "position",
+                   "--covariate", "length_diff", "--report", page, "--title", "Six")  # fmt: skip
+    assert said.exit_code == 0, said.stderr
+    assert "'model_a' against 'model_b'; column 'winner' names the side that won" in said.stderr
+    assert "400 points are odds of 10 to 1" in said.stdout
+    assert "covariate length_diff:" in said.stdout
+    assert "the item shown first won" in said.stdout
+    assert "by category" in said.stdout
+    assert "…" not in said.stdout
+    assert "<title>Six</title>" in page.read_text()
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_numbers_are_never_cut(judged: Path, width: int) -> None:
+    """Long names give way to numbers, whatever the width."""
+    from rich.console import Console
+
+    from crucial.apps.preferences import leaderboard
+    from crucial.cli.tables.leaderboard import print_leaderboard
+
+    text = (judged / "judged.csv").read_text().replace("a1,", f"{'long name ' * 9},")
+    (judged / "long.csv").write_text(text)
+    data = read_comparisons(judged / "long.csv")
+    board = leaderboard(data)
+    screen = Console(file=io.StringIO(), width=width, force_terminal=False)
+    print_leaderboard(screen, board, data, 50)
+    shown = screen.file.getvalue()
+    if width >= 80:
+        for one in board.standings:
+            assert f"{board.points(one.low)} to {board.points(one.high)}" in shown
+            assert f"{one.wins:g}-{one.losses:g}-{one.ties:g}" in shown
+
+
 def test_resampling_by_context(crucial, judged: Path) -> None:
     said = crucial("pairs", judged / "judged.csv", "--bootstrap", 20, "--resample", "context",
                    "--context", "prompt")  # fmt: skip
@@ -107,6 +149,12 @@ def test_parts_are_shown_apart(crucial, tmp_path: Path) -> None:
         (("pairs", "none.csv"), "none.csv: cannot be read: no such file"),
         (("pairs", "judged.csv", "--model", "m.json"), "--model needs --features"),
         (("pairs", "judged.csv", "--features", "answers.csv", "--model", "-"), "to a file"),
+        (("pairs", "judged.csv", "--report", "-"), "a page is written to a file"),
+        (("pairs", "judged.csv", "--title", "x"), "--title needs --report"),
+        (("pairs", "judged.csv", "--left", "winner"), "--left and --right go together"),
+        (("pairs", "judged.csv", "--by", "kind"), "there is no column 'kind'"),
+        (("pairs", "judged.csv", "--covariate", "position"), "who was shown first is not known"),
+        (("pairs", "judged.csv", "--covariate", "judge"), "the covariate must be a finite number"),
         (("pairs", "judged.csv", "-o", "judged.csv"), "would overwrite a file that is read"),
         (
             ("pairs", "judged.csv", "--prior", "0", "--bootstrap", "9"),

@@ -43,8 +43,11 @@ def board_notes(
         notes.append(f"tied for first{where}: {names}")
     elif groups and standings[0].rank_high == 1 and len(standings) > 1:
         notes.append(f"surely first{where}: {standings[0].item}")
-    if len(standings) > 1 and standings[1].part == 1:
-        notes.append(odds(standings[0], standings[1], scale))
+    inside = [one for one in standings if one.part == 1]
+    settled = [one for one in inside if not one.provisional]
+    leaders = (settled if len(settled) > 1 else inside)[:2]
+    if len(leaders) > 1:
+        notes.append(odds(leaders[0], leaders[1], scale))
     if scale == "elo":
         notes.append("400 points are odds of 10 to 1; an average item has 1000")
     if tie_share:

@@ -89,7 +89,7 @@ def _standings_table(
         place = f"{one.rank}"
         if one.rank_low != one.rank_high and known:
             place += f" ({one.rank_low}-{one.rank_high})"
-        cells = [place, one_line(one.item) + (" *" if one.provisional else "")]
+        cells = [place, ("* " if one.provisional else "") + one_line(one.item)]
         cells.append(board.points(one.strength))
         if known:
             cells.append(f"{board.points(one.low)} to {board.points(one.high)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -46,6 +47,8 @@ class PairsOptions(JobsOptions):
         "--consensus: how to find it; the greedy orders are quick for many items. [default: kemeny]"
     )
     top: int = option("Number of items to print.", low=1, default=50)
+    report: File | None = option("Also write the leaderboard as a page, usually .html.")
+    title: str | None = option("--report: heading of the page.", metavar="TEXT")
     by: str | None = option("Column of categories: also print a leaderboard for each.")
     covariate: tuple[str, ...] = option(
         "Column of numbers (first side less second, or winner less loser) whose effect is taken "
@@ -91,7 +94,7 @@ def pairs_command(options: PairsOptions) -> None:
     \b
     Examples:
       crucial pairs judged.csv
-      crucial pairs battles.jsonl --scale elo --by language
+      crucial pairs battles.jsonl --scale elo --by language --report board.html
       crucial pairs judged.csv --resample judge -o leaderboard.csv
       crucial pairs judged.csv --features answers.csv --model judge.json
       crucial pairs election.soc --consensus
@@ -129,7 +132,11 @@ def pairs_command(options: PairsOptions) -> None:
         raise click.UsageError("--left and --right go together.")
     if options.model == "-":
         raise click.UsageError("a model is written to a file; name it with --model.")
-    targets = [one for one in (options.output, options.model) if one is not None]
+    if options.title is not None and options.report is None:
+        raise click.UsageError("--title needs --report.")
+    if options.report == "-":
+        raise click.UsageError("a page is written to a file; name it with --report.")
+    targets = [one for one in (options.output, options.model, options.report) if one is not None]
     for target in targets:
         check_target(target, options.comparisons, options.features)
     data = _read(options)
@@ -158,6 +165,12 @@ def pairs_command(options: PairsOptions) -> None:
         write_text(options.output, leaderboard_csv(board))
     if options.model is not None and learned is not None:
         learned.save(options.model)
+    if options.report is not None:
+        from crucial.apps.preferences.board_page import board_page
+
+        name = os.path.basename(options.comparisons)
+        page = board_page(board, data, boards, title=options.title or f"Leaderboard of {name}")
+        page.save(options.report)
     if options.output == "-":
         return
     screen = console()

@@ -98,3 +98,21 @@ const cutoff = {
     for (const action of this.watchers) action(k);
   },
 };
+
+function themeButton() {
+  const root = document.documentElement;
+  const system = window.matchMedia('(prefers-color-scheme: dark)');
+  const dark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : system.matches);
+  const button = el('button', { type: 'button', id: 'theme' });
+  const paint = () => {
+    button.textContent = dark() ? 'Light' : 'Dark';
+    button.setAttribute('aria-label', `Switch to ${dark() ? 'light' : 'dark'} colours`);
+  };
+  button.addEventListener('click', () => {
+    root.dataset.theme = dark() ? 'light' : 'dark';
+    paint();
+  });
+  system.addEventListener('change', paint);
+  paint();
+  return button;
+}

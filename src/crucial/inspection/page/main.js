@@ -146,24 +146,6 @@ function boundsSection() {
   return section('bounds', 'Margins and bounds', out);
 }
 
-function themeButton() {
-  const root = document.documentElement;
-  const system = window.matchMedia('(prefers-color-scheme: dark)');
-  const dark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : system.matches);
-  const button = el('button', { type: 'button', id: 'theme' });
-  const paint = () => {
-    button.textContent = dark() ? 'Light' : 'Dark';
-    button.setAttribute('aria-label', `Switch to ${dark() ? 'light' : 'dark'} colours`);
-  };
-  button.addEventListener('click', () => {
-    root.dataset.theme = dark() ? 'light' : 'dark';
-    paint();
-  });
-  system.addEventListener('change', paint);
-  paint();
-  return button;
-}
-
 function cutoffControl() {
   const longest = Math.max(...[...data.lists.worst, ...data.lists.best].map((entry) => entry.length));
   cutoff.ks = data.cutoffs ? data.cutoffs.ks : Array.from({ length: Math.min(20, longest) }, (_, i) => i + 1);

@@ -11,12 +11,12 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from crucial.inspection.results import plain
 
-__all__ = ["as_json", "page_html"]
+__all__ = ["as_json", "page_asset", "page_html"]
 
 #: Concatenated in this order.
 SCRIPTS = ("core.js", "charts.js", "measures.js", "features.js", "queries.js", "main.js")
@@ -24,8 +24,9 @@ STYLE = "page.css"
 TEMPLATE = "page.html"
 
 
-def _asset(name: str) -> str:
-    return (files("crucial.inspection") / "page" / name).read_text("utf-8")
+def page_asset(name: str, package: str = "crucial.inspection", folder: str = "page") -> str:
+    """Return the text of a file that pages are made of."""
+    return (files(package) / folder / name).read_text("utf-8")
 
 
 def _hash(text: str) -> str:
@@ -47,10 +48,26 @@ def as_json(data: object) -> str:
     return text
 
 
-def page_html(title: str, data: Mapping[str, object]) -> str:
-    """Return the page: the template filled in."""
-    style = _asset(STYLE)
-    script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, SCRIPTS)) + "\n})();\n"
+def page_html(
+    title: str,
+    data: Mapping[str, object],
+    *,
+    scripts: Sequence[str] | None = None,
+    styles: Sequence[str] | None = None,
+) -> str:
+    """Return the page: the template filled in.
+
+    Parameters
+    ----------
+    title : str
+    data : mapping
+        What the scripts show.
+    scripts, styles : sequences of str, optional
+        Texts of another page than the report on a ranker; they are concatenated.
+    """
+    style = "\n".join([page_asset(STYLE)] if styles is None else styles)
+    texts = list(map(page_asset, SCRIPTS)) if scripts is None else scripts
+    script = "(() => {\n'use strict';\n" + "\n".join(texts) + "\n})();\n"
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -71,7 +88,7 @@ def page_html(title: str, data: Mapping[str, object]) -> str:
         "data": as_json(data),
     }
     # One pass over the template: what is inserted is never searched for fields.
-    parts = _asset(TEMPLATE).split("{{")
+    parts = page_asset(TEMPLATE).split("{{")
     out = [parts[0]]
     for part in parts[1:]:
         key, _, rest = part.partition("}}")

@@ -1,0 +1,191 @@
+"""The page of a leaderboard: one file of HTML that loads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from crucial.apps.preferences.board import SCALES, Leaderboard
+from crucial.data.comparisons import Comparisons
+from crucial.data.files import atomic_write
+from crucial.data.rankings import Rankings
+from crucial.inspection.reporting.html import page_asset, page_html
+from crucial.types import PathLike
+
+__all__ = ["BoardPage", "board_page"]
+
+_SCRIPTS = ("table.js", "heat.js", "judges.js", "picture.js", "board.js")
+_HEAT = 40  # items of a table of wins
+_JUDGES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class BoardPage:
+    """Result of `board_page`.
+
+    Attributes
+    ----------
+    title : str
+    data : dict
+        Everything on the page, as plain data.
+    """
+
+    title: str
+    data: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"BoardPage({self.title!r})"
+
+    def to_html(self) -> str:
+        """Return the page; the same data give the same bytes."""
+
+        def own(name: str) -> str:
+            return page_asset(name, "crucial.apps.preferences", "board_assets")
+
+        return page_html(
+            self.title,
+            self.data,
+            scripts=[page_asset("core.js"), *map(own, _SCRIPTS)],
+            styles=[page_asset("page.css"), own("board.css")],
+        )
+
+    def save(self, path: PathLike) -> None:
+        """Write the page to a file, atomically."""
+        page = self.to_html().encode("utf-8")
+        with atomic_write(path) as file:
+            file.write(page)
+
+
+def board_page(
+    board: Leaderboard,
+    data: Comparisons | Rankings,
+    by_category: Mapping[str, Leaderboard] | None = None,
+    *,
+    title: str = "Leaderboard",
+) -> BoardPage:
+    """Return a page with a leaderboard, who beat whom, categories and judges.
+
+    Parameters
+    ----------
+    board : Leaderboard
+    data : Comparisons or Rankings
+        What it was made of.
+    by_category : mapping, optional
+        Result of `leaderboards`: one tab each.
+    title : str
+
+    Examples
+    --------
+    >>> from crucial.apps.preferences import Comparisons, leaderboard
+    >>> made = Comparisons.from_columns(["tea", "tea", "milk"], ["milk", "wine", "wine"])
+    >>> page = board_page(leaderboard(made), made, title="Drinks")
+    >>> [one["name"] for one in page.data["boards"]], page.to_html()[:15]
+    (['All'], '<!doctype html>')
+    """
+    boards = [_board_data("All", board, data)]
+    for name, one in (by_category or {}).items():
+        assert isinstance(data, Comparisons)
+        assert data.category is not None
+        rows = data.take(data.category == data.categories.index(name))
+        boards.append(_board_data(name or "(empty)", one, rows))
+    kind = "comparisons" if isinstance(data, Comparisons) else "rankings"
+    count = len(data) if isinstance(data, Comparisons) else round(float(data.count.sum()))
+    facts: dict[str, Any] = {
+        "version": version("crucial"),
+        "title": title,
+        "subtitle": f"{count:,} {kind} of {len(data.items):,} items",
+        "scale": board.scale,
+        "unit": SCALES[board.scale][0],
+        "level": board.level,
+        "boards": boards,
+        "judges": _judges(board),
+        "position": _position(board, 0),
+        "effects": [
+            {"name": one.name, "effect": one.effect, "low": one.low, "high": one.high,
+             "p": one.p_value}
+            for one in board.effects
+        ],
+    }  # fmt: skip
+    return BoardPage(title, facts)
+
+
+def _board_data(name: str, board: Leaderboard, data: Comparisons | Rankings) -> dict[str, Any]:
+    """Return one board: its items, best first, and who beat whom among the first."""
+    notes = [*board.notes]
+    if board.circles is not None:
+        notes.append(str(board.circles))
+    notes.append(f"{board.misordered:.1%} of the decisions are against this order")
+    return {
+        "name": name,
+        "comparisons": len(data) if isinstance(data, Comparisons) else None,
+        "intervals": board.intervals,
+        "items": [
+            {
+                "name": one.item,
+                "part": one.part,
+                "rank": one.rank,
+                "ranks": [one.rank_low, one.rank_high],
+                "strength": one.strength,
+                "span": None if one.low != one.low else [one.low, one.high],
+                "tally": None if one.wins != one.wins else [one.wins, one.losses, one.ties],
+                "provisional": one.provisional,
+            }
+            for one in board.standings
+        ],
+        "parts": board.n_parts,
+        "wins": _wins(board, data),
+        "notes": notes,
+    }
+
+
+def _wins(board: Leaderboard, data: Comparisons | Rankings) -> list[list[float]]:
+    """Return [row, column, won, tied] of the first items, by place on the board."""
+    place = {one.item: k for k, one in enumerate(board.standings[:_HEAT])}
+    at = np.array([place.get(item, -1) for item in data.items])
+    n = len(place)
+    if isinstance(data, Rankings):
+        high, low, weight = data.wins()
+        tie = np.zeros(len(high), bool)
+    else:
+        high, low, weight, tie = data.winner, data.loser, data.weight, data.tie
+    a, b = at[high], at[low]
+    inside = (a >= 0) & (b >= 0)
+    a, b, weight, tie = a[inside], b[inside], weight[inside], tie[inside]
+    won = np.bincount(a * n + b, weight * ~tie, minlength=n * n).reshape(n, n)
+    tied = np.bincount(a * n + b, weight * tie, minlength=n * n).reshape(n, n)
+    tied = tied + tied.T
+    rows, columns = np.nonzero(won + won.T + tied)
+    cells = zip(rows.tolist(), columns.tolist())
+    return [[i, j, float(won[i, j]), float(tied[i, j])] for i, j in cells]
+
+
+def _judges(board: Leaderboard) -> list[dict[str, Any]]:
+    """Return the judges, most active first."""
+    found = board.agreement
+    if found is None:
+        return []
+    order = sorted(range(len(found.judges)), key=lambda k: -found.n[k])[:_JUDGES]
+    return [
+        {
+            "name": found.judges[k],
+            "n": found.n[k],
+            "agrees": found.with_others[k],
+            "reliability": [
+                found.reliability[k], found.reliability_low[k], found.reliability_high[k]
+            ],
+            "position": _position(board, k + 1),
+        }
+        for k in order
+    ]  # fmt: skip
+
+
+def _position(board: Leaderboard, k: int) -> dict[str, float] | None:
+    bias = board.position
+    if bias is None or k >= len(bias.n):
+        return None
+    return {"share": bias.first_won[k], "effect": bias.effect[k], "p": bias.p_value[k],
+            "n": bias.n[k], "low": bias.low[k], "high": bias.high[k]}  # fmt: skip
