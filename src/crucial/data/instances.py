@@ -1,18 +1,20 @@
 """Instances: the rows to rank and their features.
 
-A feature that is NaN for a row abstains on it. In sparse input an entry that is not
-stored is the number 0, not an abstention.
+Columns of text are kept as places in the list of their texts, until `crucial.data.encodings`
+replaces them by numbers. A feature that is NaN for a row abstains on it. In sparse input an entry
+that is not stored is the number 0, not an abstention.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.frame_columns import frame_column, number_text
 from crucial.data.groups import as_array
 from crucial.data.memory import free_memory
 from crucial.errors import DataError, DataTypeError
@@ -36,14 +38,46 @@ class Instances:
         In the number type of the input; nothing is copied that need not be.
     names : tuple of str, or None
         Feature names, if the input had them.
+    levels : mapping from feature to tuple of str, or None
+        The texts of columns of text, whose cells in the table are places in them.
+    times : mapping from feature to str, or None
+        What the numbers of columns of dates and times count.
+    declared : frozenset of int
+        Columns of text whose type says that they are categories.
+    origin : Instances or None
+        The rows as they came, where columns of text were replaced by numbers.
     """
 
     table: Any
     names: tuple[str, ...] | None = None
+    levels: Mapping[int, tuple[str, ...]] | None = None
+    times: Mapping[int, str] | None = None
+    declared: frozenset[int] = frozenset()
+    origin: Instances | None = None
 
     @classmethod
-    def from_input(cls, X: TableLike) -> Instances:
-        """Check an array, a scipy sparse matrix or a pandas / polars / pyarrow frame."""
+    def from_input(cls, X: TableLike, *, texts: bool = False) -> Instances:
+        """Check an array, a scipy sparse matrix or a pandas / polars / pyarrow frame.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or Instances
+        texts : bool
+            Whether columns of a frame may be text, to be encoded by the caller. If not, they are
+            all named in one error.
+        """
+        instances = cls._from_any(X)
+        if instances.levels and not texts:
+            listed = ", ".join(instances.name(feature) for feature in sorted(instances.levels))
+            raise DataTypeError(
+                f"Input X: the values of {listed} cannot be read as numbers; encode them as "
+                "numbers or leave them out."
+            )
+        return instances
+
+    @classmethod
+    def _from_any(cls, X: TableLike) -> Instances:
+        """Return checked rows; columns of text are numbered by their levels."""
         if isinstance(X, cls):
             return X
         if isinstance(X, np.ma.MaskedArray):  # (a masked value is missing)
@@ -80,6 +114,23 @@ class Instances:
         """Whether the table is a scipy sparse one."""
         return not isinstance(self.table, np.ndarray)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        return self.n_rows, self.n_features
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def text(self, row: int, feature: int) -> str | None:
+        """Return a cell of a column of categories; None where it is missing."""
+        value = float(self.table[row, feature])
+        if np.isnan(value):
+            return None
+        if self.levels is not None and feature in self.levels:
+            return self.levels[feature][int(value)]
+        return number_text(value)
+
     def name(self, feature: int) -> str:
         """Return a feature as messages name it."""
         return repr(self.names[feature]) if self.names is not None else str(feature)
@@ -92,6 +143,7 @@ class Instances:
         DataError
             If a value is infinite; row and column are named.
         """
+        assert self.levels is None or feature not in self.levels, "text must be encoded first"
         whole: Numbers
         if self.is_sparse:
             a, b = self.table.indptr[feature], self.table.indptr[feature + 1]
@@ -105,7 +157,8 @@ class Instances:
     def take_rows(self, rows: Ints | list[int]) -> Instances:
         """Return some of the rows, by number."""
         table = self.table.tocsr()[rows].tocsc() if self.is_sparse else self.table[rows]
-        return Instances(table, self.names)
+        origin = None if self.origin is None else self.origin.take_rows(rows)
+        return replace(self, table=table, origin=origin)
 
     def checked(
         self, values: NDArray[Any], feature: int, rows: NDArray[np.integer] | None
@@ -229,7 +282,7 @@ def _as_frame(X: Any) -> Any:
 
 
 def _from_frame(frame: Any) -> Instances:
-    """Convert a narwhals frame; a column that is not numeric is refused by name."""
+    """Convert a narwhals frame: text by levels, dates to numbers; the rest must be numbers."""
     names = list(frame.columns)
     _check_shape(frame.shape)
     kinds = {str(kind) for kind in frame.schema.dtypes()}
@@ -237,29 +290,25 @@ def _from_frame(frame: Any) -> Instances:
         whole = np.asarray(frame.to_numpy())
         if whole.dtype.kind == "f":
             return Instances(_checked_array(whole), _string_names(names))
-    series = list(frame.iter_columns())
-    for name, one in zip(names, series):
-        known = one.dtype.is_numeric() or str(one.dtype) == "Boolean"
-        if not known and (one.dtype.is_temporal() or not _holds_numbers(one)):
-            raise DataTypeError(
-                f"Input X: column {name!r} is of type {one.dtype}, and its values cannot "
-                "be read as numbers; encode it as numbers or leave it out."
-            )
-    columns = [_as_numbers(one) for one in series]
-    small = all(c.dtype == np.float32 for c in columns)
+    found = [frame_column(one) for one in frame.iter_columns()]
+    unusable = [repr(name) for name, one in zip(names, found) if one is None]
+    if unusable:
+        raise DataTypeError(
+            f"Input X: the values of {', '.join(unusable)} cannot be read as numbers, text or "
+            "dates; encode them as numbers or leave them out."
+        )
+    columns = [one for one in found if one is not None]
+    small = all(one.values.dtype == np.float32 for one in columns)
     table = np.empty(frame.shape, np.float32 if small else np.float64, order="F")
-    for j, column in enumerate(columns):
-        table[:, j] = column
-    return Instances(table, _string_names(names))
-
-
-def _as_numbers(series: Any) -> Reals:
-    if str(series.dtype) != "Boolean":
-        return np.asarray(series.to_numpy())
-    import narwhals as nw
-
-    # (as an array, pandas' True, False and NA are not numbers)
-    return np.asarray(series.cast(nw.Float64()).to_numpy())
+    for j, one in enumerate(columns):
+        table[:, j] = one.values
+    return Instances(
+        table,
+        _string_names(names),
+        {j: one.levels for j, one in enumerate(columns) if one.levels is not None} or None,
+        {j: one.unit for j, one in enumerate(columns) if one.unit is not None} or None,
+        frozenset(j for j, one in enumerate(columns) if one.declared),
+    )
 
 
 def _string_names(names: list[Any]) -> tuple[str, ...] | None:
@@ -272,11 +321,3 @@ def _string_names(names: list[Any]) -> tuple[str, ...] | None:
             f"{' and '.join(kinds)} as column names. Use X.columns = X.columns.astype(str)."
         )
     return tuple(names) if all(strings) else None
-
-
-def _holds_numbers(series: Any) -> bool:
-    try:
-        series.to_numpy().astype(np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
@@ -18,7 +19,9 @@ from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
 from crucial.estimators.places import membership, positions
 from crucial.estimators.warn import warn_caller, warn_suspicious
 from crucial.feedback.base import Feedback
+from crucial.feedback.category_values import label_standing, learn_encodings, pair_standing
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
+from crucial.feedback.pairs import PairFeedback
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.model.base import FrozenModel
@@ -98,6 +101,9 @@ class TableEstimator(BaseEstimator):
         "verbose", "warm_start",
     )  # fmt: skip
 
+    #: Whether columns of text become categories.
+    _takes_texts: ClassVar[bool] = False
+
     n_jobs: int | None = parameter(
         none_or(nonzero),
         "Threads; None for all cores. The result is the same for any number.",
@@ -139,7 +145,7 @@ class TableEstimator(BaseEstimator):
 
     def _table(self, X: TableLike) -> Instances:
         """Return rows to predict, for a model that checks their columns itself."""
-        instances = Instances.from_input(X)
+        instances = Instances.from_input(X, texts=self._takes_texts)
         owner, named = type(self).__name__, hasattr(self, "feature_names_in_")
         if named and instances.names is None:
             warn_caller(
@@ -149,12 +155,24 @@ class TableEstimator(BaseEstimator):
             warn_caller(f"X has feature names, but {owner} was fitted without feature names")
         return instances
 
+    def _encoded(self, instances: Instances) -> Instances:
+        """Return rows whose columns of text are numbers, as those of the last fit."""
+        encodings: Encodings | None = vars(self).get("_encodings")
+        return instances if encodings is None else encodings.encode(instances)
+
     def _checked_table(self, X: TableLike) -> Instances:
         """Return rows whose columns are those of fit, where there is no model to check them."""
         instances = self._table(X)
         names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         check_columns(instances, self.n_features_in_, names, type(self).__name__)
         return instances
+
+
+def _judge_standing(labels: Floats, groups: Groups, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Return standing and weight of the rows by one judge's labels; NaN where there is none."""
+    judged = ~np.isnan(labels)
+    mass = np.where(judged, 1.0 if weight is None else weight, 0.0)
+    return label_standing(np.where(judged, labels, 0.0), groups, mass)
 
 
 def _as_json(value: object) -> object:
@@ -176,6 +194,8 @@ class Ranker(TableEstimator, Generic[Model]):
     feature_importances_ : array of shape (n_features,)
         Share of the absolute weight that went to each feature.
     """
+
+    _takes_texts = True
 
     # Routed without being asked for: a ranker without its queries is another ranker.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
@@ -207,19 +227,45 @@ class Ranker(TableEstimator, Generic[Model]):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         self._check_parameters()
-        instances = Instances.from_input(X)
+        instances = Instances.from_input(X, texts=True)
         self._learn_columns(instances)
         warn_suspicious(instances)
-        return RankingInput(
+        data = RankingInput(
             instances,
             None if y is None else check_labels(y, instances.n_rows),
             Groups.from_qid(qid, instances.n_rows),
             check_weights(sample_weight, instances.n_rows),
             qid is not None,
         )
+        self._encodings = Encodings(times=dict(instances.times or {}))
+        return data if data.labels is None else self._with_numbers(data)
+
+    def _with_numbers(self, data: RankingInput, pairs: PairFeedback | None = None) -> RankingInput:
+        """Replace columns of text by numbers, learned from the labels, or else from pairs."""
+        instances = data.instances
+        if not instances.levels:
+            return data
+        if data.labels is not None:
+            judges = [data.labels] if data.labels.ndim == 1 else list(data.labels.T)
+            found = [_judge_standing(own, data.groups, data.weight) for own in judges]
+            weight = np.sum([one for _, one in found], axis=0)
+            summed = np.sum([one * mass for one, mass in found], axis=0)
+            standing = np.divide(summed, weight, out=np.zeros(len(weight)), where=weight > 0)
+        else:
+            assert pairs is not None
+            standing, weight = pair_standing(pairs)
+        encoded, self._encodings = learn_encodings(instances, standing, weight, data.groups)
+        return replace(data, instances=encoded)
+
+    def _with_columns(self, model: Model) -> Model:
+        """Return a model that reads columns of text and dates as the training rows were read."""
+        encodings = vars(self).get("_encodings")
+        if not encodings:
+            return model
+        return replace(model, training={**model.training, "columns": encodings.to_plain()})
 
     def _set_model(self, model: Model, with_qid: bool) -> None:
-        self.model_: Model = model
+        self.model_: Model = self._with_columns(model)
         self.fitted_with_qid_ = with_qid
 
     def _summary(

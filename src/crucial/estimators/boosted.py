@@ -195,6 +195,8 @@ class BoostedRanker(Resampled):
         explicit = PairFeedback(
             pairs, data.instances.n_rows, weight=pair_weight, contradictions=self.contradictions
         )
+        if data.labels is None:
+            data = self._with_numbers(data, explicit)
         if self.early_stopping_rounds is not None and eval_set is None:
             raise DataError(
                 "early_stopping_rounds with pairs needs eval_set=(X, y): pairs have no queries to "

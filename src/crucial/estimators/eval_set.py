@@ -58,7 +58,7 @@ class Evaluated(TableEstimator):
                 raise DataError(f"{queries} was given without {name}.")
             return None
         X, y = _pair(eval_set, name, queries)
-        instances = self._checked_table(X)
+        instances = self._encoded(self._checked_table(X))
         if (eval_qid is not None) != data.with_qid and data.labels is not None:
             has, lacks = ("qid", queries) if eval_qid is None else (queries, "qid")
             raise DataError(f"{has} was given without {lacks}: both or neither are needed.")

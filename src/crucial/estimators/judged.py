@@ -67,7 +67,7 @@ class Judged(Ranker[Model]):
         data = self._input(X, None, qid, sample_weight, needs_y=False)
         labels = check_judges(y, data.instances.n_rows)
         weight = check_judge_weights(judge_weight, labels.shape[1])
-        return replace(data, labels=labels, judge_weight=weight)
+        return self._with_numbers(replace(data, labels=labels, judge_weight=weight))
 
     def _feedback(
         self,

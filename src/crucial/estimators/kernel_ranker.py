@@ -168,9 +168,12 @@ class KernelMachine(Ranker[FrozenModel]):
         """
         check_labels_of_weights(y, sample_weight, query_weight)
         data = self._input(X, y, qid, sample_weight, needs_y=False)
-        parts: list[Feedback] = [PairFeedback(pairs, data.instances.n_rows, weight=pair_weight)]
+        explicit = PairFeedback(pairs, data.instances.n_rows, weight=pair_weight)
+        parts: list[Feedback] = [explicit]
         if data.labels is not None:
             parts.insert(0, self._label_feedback(data, query_weight))
+        else:
+            data = self._with_numbers(data, explicit)
         return self._fit(data, parts[0] if len(parts) == 1 else SumFeedback(parts))
 
     def _settings(self) -> KernelSettings:

@@ -148,7 +148,7 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         owner = type(self).__name__
-        instances = Instances.from_input(X)
+        instances = Instances.from_input(X, texts=True)
         classes, codes = _ordered_classes(y, owner)
         weights = check_weights(sample_weight, len(codes))
         if weights is not None and len(np.unique(codes[weights > 0])) < 2:

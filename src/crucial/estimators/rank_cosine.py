@@ -78,4 +78,4 @@ class RankCosine(LinearRanker, StagedRanker[AdditiveRanker]):
 
     def _set_model(self, model: AdditiveRanker, with_qid: bool) -> None:
         super()._set_model(model, with_qid)
-        self.ensemble_ = model
+        self.ensemble_ = self.model_

@@ -27,7 +27,7 @@ class StagedRanker(Ranker[StagedModel]):
 
     def _set_ensemble(self, ensemble: StagedModel, n_rounds: int, with_qid: bool) -> None:
         """Keep all rounds as the ensemble, and the first ``n_rounds`` as the model."""
-        self.ensemble_: StagedModel = ensemble
+        self.ensemble_: StagedModel = self._with_columns(ensemble)
         whole = n_rounds == ensemble.n_rounds
         self._set_model(ensemble if whole else ensemble.truncate(n_rounds), with_qid)
 

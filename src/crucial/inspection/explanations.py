@@ -16,6 +16,7 @@ from crucial.inspection.parts import FeatureParts, additive_model, feature_parts
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes, shown
 from crucial.inspection.tree_differences import tree_difference
 from crucial.model.additive import AdditiveRanker
+from crucial.model.encoding_text import cell_text
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape
 from crucial.parameters import at_least, check, int_between
@@ -48,6 +49,8 @@ class Contributions:
         Pairs of features that add something together, by absolute part; for trees of two features.
     pair_added : array
         What each pair adds beyond what its features add alone.
+    texts : tuple of str
+        The values as text: categories by name, dates as dates.
     """
 
     score: float
@@ -58,6 +61,7 @@ class Contributions:
     intercept: float = 0.0
     pairs: tuple[tuple[int, int], ...] = ()
     pair_added: Floats = field(default_factory=lambda: np.zeros(0))
+    texts: tuple[str, ...] = ()
 
     @property
     def pair_names(self) -> tuple[str, ...]:
@@ -69,8 +73,8 @@ class Contributions:
         lines = [f"score {self.score:.6g}"]
         if self.intercept:
             lines.append(f"{self.intercept:+10.4g}  for every item")
-        for name, value, part in zip(self.names, self.values, self.added):
-            lines.append(f"{part:+10.4g}  {shown(name, 24)} {_text(value)}")
+        for name, text, part in zip(self.names, self.texts, self.added):
+            lines.append(f"{part:+10.4g}  {shown(name, 24)} {text}")
         for name, part in zip(self.pair_names, self.pair_added):
             lines.append(f"{part:+10.4g}  {name}")
         return "\n".join(lines)
@@ -89,7 +93,7 @@ class Contributions:
 
     def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest parts as bars; needs matplotlib. Returns the axes."""
-        labels = [f"{n} = {_text(v)}" for n, v in zip(self.names, self.values)]
+        labels = [f"{name} = {text}" for name, text in zip(self.names, self.texts)]
         added = np.concatenate((self.added, self.pair_added))
         order = np.argsort(-np.abs(added), kind="stable").tolist()
         every = [*labels, *self.pair_names]
@@ -114,6 +118,8 @@ class PairExplanation:
         Values of the items; NaN where a feature is missing.
     added : array
         What each feature adds for a minus what it adds for b.
+    texts_a, texts_b : tuple of str
+        The values as text: categories by name, dates as dates.
     """
 
     a: int
@@ -125,6 +131,8 @@ class PairExplanation:
     values_a: Floats
     values_b: Floats
     added: Floats
+    texts_a: tuple[str, ...] = ()
+    texts_b: tuple[str, ...] = ()
 
     @property
     def margin(self) -> float:
@@ -138,9 +146,9 @@ class PairExplanation:
             f"row {self.a} (score {self.score_a:.6g}) ranks {side} row {self.b} "
             f"(score {self.score_b:.6g}){by}:"
         ]
-        for name, a, b, part in zip(self.names, self.values_a, self.values_b, self.added):
+        for name, a, b, part in zip(self.names, self.texts_a, self.texts_b, self.added):
             if part:
-                lines.append(f"{part:+10.4g}  {shown(name, 24)} {_text(a)} against {_text(b)}")
+                lines.append(f"{part:+10.4g}  {shown(name, 24)} {a} against {b}")
         same = len(self.names) - int(np.count_nonzero(self.added))
         if same:
             lines.append(f"{'0':>10}  {same} features make no difference")
@@ -160,14 +168,10 @@ class PairExplanation:
 
     def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest reasons as bars; needs matplotlib. Returns the axes."""
-        values = zip(self.names, self.values_a, self.values_b)
-        labels = [f"{name}: {_text(x)} against {_text(y)}" for name, x, y in values]
+        texts = zip(self.names, self.texts_a, self.texts_b)
+        labels = [f"{name}: {x} against {y}" for name, x, y in texts]
         title = f"row {self.a} above row {self.b}: {self.margin:+.4g}"
         return _bars(ax, labels, self.added, top, title)
-
-
-def _text(value: float) -> str:
-    return "missing" if math.isnan(value) else f"{value:.6g}"
 
 
 def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: str) -> Axes:
@@ -240,6 +244,7 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
         model.intercept,
         tuple(pairs[place].features for place in largest),
         joint[largest],
+        tuple(cell_text(model.encodings, instances, 0, feature) for feature in features),
     )
 
 
@@ -313,6 +318,10 @@ def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
     order, features, names = _largest_first(model, parts, added)
     score_a, score_b = model.predict(pair).tolist()
     values_a, values_b = parts.columns[:, order]
+    texts = (
+        tuple(cell_text(model.encodings, pair, row, feature) for feature in features)
+        for row in (0, 1)
+    )
     return PairExplanation(
-        int(a), int(b), score_a, score_b, features, names, values_a, values_b, added[order]
+        int(a), int(b), score_a, score_b, features, names, values_a, values_b, added[order], *texts
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from crucial.parameters import at_least, check
 from crucial.types import Floats, TableLike
 
 __all__ = ["FeatureShape", "Shapes", "shapes"]
+
+_DRAWN = 20  # categories that a plot shows
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,8 @@ class FeatureShape:
         Share of the rows on each step, if rows were passed.
     share_missing : float or None
         Share of the rows on which the feature is missing.
+    categories : mapping from str to float
+        The number of each category, where the feature has categories.
     """
 
     feature: int
@@ -59,14 +64,22 @@ class FeatureShape:
     ramps: tuple[Ramp, ...] = ()
     share: Floats | None = None
     share_missing: float | None = None
+    categories: Mapping[str, float] = field(default_factory=dict)
 
-    def __call__(self, value: float) -> float:
-        """Return what is added at a value; NaN is a missing one."""
+    def __call__(self, value: float | str) -> float:
+        """Return what is added at a value or for a category; NaN is a missing value."""
+        if isinstance(value, str):
+            value = self.categories.get(value, math.nan)
         if math.isnan(value):
             return self.missing
         steps = float(self.values[self.thresholds.searchsorted(value)])
         rising = ((min(max(value, r.low), r.high) - r.low) / (r.high - r.low) for r in self.ramps)
         return steps + sum(r.weight * part for r, part in zip(self.ramps, rising))
+
+    def by_category(self) -> dict[str, float]:
+        """Return what is added for each category, largest first; empty without categories."""
+        parts = {text: self(value) for text, value in self.categories.items()}
+        return dict(sorted(parts.items(), key=lambda one: (-one[1], one[0])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +121,9 @@ class Shapes:
                 f"{sparkline(one.values.tolist(), 24):<24}  {ends:<16} missing {one.missing:.3g}"
                 + ("" if one.share_missing is None else f" ({one.share_missing:.0%} of rows)")
             )
+            if one.categories:
+                parts = [f"{text} {part:.3g}" for text, part in one.by_category().items()]
+                lines.append(f"{'':>25}{listed(parts)}")
         for pair in self.pairs:
             first, second = (shown(name, 24).strip() for name in pair.names)
             low, high = pair.values.min(), pair.values.max()
@@ -119,7 +135,8 @@ class Shapes:
     def to_frame(self) -> Frame:
         """Return one row per step: feature, from, to, what it adds, share of the data.
 
-        The step for missing values has neither ``above`` nor ``up_to``.
+        The step for missing values has neither ``above`` nor ``up_to``. A feature of categories
+        has one row per category instead, with the category as its ``step``.
         """
         names = ("feature", "name", "step", "above", "up_to", "adds", "share")
         rows: list[tuple[object, ...]] = []
@@ -127,6 +144,10 @@ class Shapes:
             ends = [-math.inf, *one.thresholds.tolist(), math.inf]
             shares = [math.nan] * len(one.values) if one.share is None else one.share.tolist()
             head = (one.feature, one.name)
+            for text, part in one.by_category().items():
+                rows.append((*head, text, math.nan, math.nan, part, math.nan))
+            if one.categories:
+                ends = []
             for low, high, value, share in zip(ends, ends[1:], one.values.tolist(), shares):
                 rows.append((*head, "value", low, high, value, share))
             silent = math.nan if one.share_missing is None else one.share_missing
@@ -143,6 +164,16 @@ class Shapes:
         check("plot", "top", top, at_least(1))
         axes = axes_grid(min(top, len(self.features)))
         for ax, one in zip(axes, self.features):
+            ax.set_title(f"{one.name} ({one.share_of_weight:.0%})", fontsize=9, parse_math=False)
+            if one.categories:
+                ends = list(one.by_category().items())
+                ends = (
+                    ends if len(ends) <= _DRAWN else [*ends[: _DRAWN // 2], *ends[-_DRAWN // 2 :]]
+                )
+                ax.barh(range(len(ends)), [part for _, part in ends])
+                ax.set_yticks(range(len(ends)), [shown(t, 16) for t, _ in ends], parse_math=False)
+                ax.invert_yaxis()
+                continue
             marks = [*one.thresholds.tolist(), *(e for r in one.ramps for e in (r.low, r.high))]
             low, high = (min(marks), max(marks)) if marks else (0.0, 0.0)
             margin = 0.08 * (high - low) or 1.0
@@ -150,7 +181,6 @@ class Shapes:
             xs = np.unique(np.concatenate([fine, marks, np.nextafter(marks, np.inf)]))
             ax.plot(xs, [one(float(x)) for x in xs])
             ax.axhline(one.missing, linestyle=":", color="0.5", label="missing")
-            ax.set_title(f"{one.name} ({one.share_of_weight:.0%})", fontsize=9, parse_math=False)
         return axes
 
     def plot_pairs(self, top: int = 6) -> list[Axes]:
@@ -220,6 +250,7 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
                 one.ramps,
                 share,
                 silent,
+                model.encodings.categories.get(one.feature, {}),
             )
         )
     others = set(range(model.n_features)) - {one.feature for one in found}

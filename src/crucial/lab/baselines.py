@@ -73,5 +73,5 @@ class RandomOrder(BaseEstimator):
 
     def predict(self, X: TableLike) -> Floats:
         """Return random scores, the same for the same seed."""
-        n_rows = Instances.from_input(X).n_rows
+        n_rows = Instances.from_input(X, texts=True).n_rows
         return np.random.default_rng(self.random_state).random(n_rows)

@@ -260,7 +260,8 @@ class AdditiveRanker(RoundsModel):
         one = len(larger) == 1
         head = f"1 tree combines {most}" if one else f"{len(larger):,} trees combine 3 to {most}"
         text = f"{head} features" + (":" if one else "; the first of them:")
-        return [text, *(f"  {line}" for line in boosted_lines(larger[0], self.feature_names, top))]
+        lines = boosted_lines(larger[0], self.feature_names, top, self.encodings)
+        return [text, *(f"  {line}" for line in lines)]
 
     def _explain_pairs(self, top: int) -> list[str]:
         """Return the number of pairs of features in trees of two, and the first of them."""

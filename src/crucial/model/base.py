@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from crucial.data.encodings import Encodings
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.model.checks import plain_names, plain_summary
@@ -67,6 +69,7 @@ class FrozenModel:
             feature_names=plain_names(feature_names, n_features, owner),
             training=plain_summary(training or {}, owner),
         )
+        Encodings.from_plain(self.training.get("columns"), self.n_features, owner)  # (checked)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_features={self.n_features}, {self.size})"
@@ -74,6 +77,12 @@ class FrozenModel:
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is computed again where it is needed.
         return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @cached_property
+    def encodings(self) -> Encodings:
+        """How columns of text and dates become numbers: "columns" of the training summary."""
+        owner = type(self).__name__
+        return Encodings.from_plain(self.training.get("columns"), self.n_features, owner)
 
     @property
     def needs_query(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -28,6 +28,8 @@ from crucial.model.weak import (
 __all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "direction_of", "drawing"]
 
 T = TypeVar("T", QuasiKNN, ScaledFeature)
+
+_CATEGORIES = 20  # that a drawing shows
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,10 @@ class FeatureSummary:
         Its scaled forms, if it has any.
     rungs : tuple of Rung
         Its quasi-KNN rankings, if it has any.
+    categories : mapping from category to number
+        What the feature adds for each category, largest first, where it has categories.
+    unit : str
+        What its numbers count, where they are dates or times.
     """
 
     feature: int
@@ -81,6 +87,8 @@ class FeatureSummary:
     shape: Shape | None
     ramps: tuple[Ramp, ...]
     rungs: tuple[Rung, ...] = ()
+    categories: Mapping[str, float] = field(default_factory=dict)
+    unit: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +189,29 @@ def _features(
                 weights[feature] / total,
                 direction_of(*learned) if any(learned) else "",
                 *learned,
+                _category_parts(model, feature, learned[0], learned[1]),
+                model.encodings.times.get(feature, ""),
             )
         )
     return len(weights), tuple(features)
+
+
+def _category_parts(
+    model: FrozenModel, feature: int, shape: Shape | None, ramps: tuple[Ramp, ...]
+) -> dict[str, float]:
+    """Return what a feature adds for each category, largest first."""
+    values = model.encodings.categories.get(feature, {})
+    if shape is None and not ramps:
+        return {}
+    parts = {text: part_at(value, shape, ramps) for text, value in values.items()}
+    return dict(sorted(parts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def part_at(value: float, shape: Shape | None, ramps: tuple[Ramp, ...]) -> float:
+    """Return what steps and ramps add at a value."""
+    steps = 0.0 if shape is None else float(shape.values[shape.thresholds.searchsorted(value)])
+    rising = ((min(max(value, r.low), r.high) - r.low) / (r.high - r.low) for r in ramps)
+    return steps + sum(ramp.weight * part for ramp, part in zip(ramps, rising))
 
 
 def _kind(ranker: object) -> str:
@@ -242,7 +270,11 @@ def direction_of(shape: Shape | None, ramps: tuple[Ramp, ...], rungs: tuple[Rung
 
 def drawing(summary: FeatureSummary, width: int = 48, height: int = 3) -> list[str]:
     """Draw what was learned about a feature as lines of text."""
+    if summary.categories:
+        return _category_lines(summary, width)
     lines = draw_shape(summary.shape, width, height) if summary.shape is not None else []
+    if summary.unit:
+        lines.append(f"{'':>12}in {summary.unit}")
     for ramp in summary.ramps:
         slope = sparkline([0.0, ramp.weight] if ramp.weight < 0 else [0.0, 1.0], 2)
         lines.append(
@@ -256,4 +288,23 @@ def drawing(summary: FeatureSummary, width: int = 48, height: int = 3) -> list[s
         centres = ["none" if centre is None else f"{centre:.4g}" for centre in rung.centres]
         lines.append(f"{'':>12}centres, lowest rank first: {', '.join(centres)}")
         lines.append(f"{'':>12}no opinion: the middle of the query")
+    return lines
+
+
+def _category_lines(summary: FeatureSummary, width: int) -> list[str]:
+    """Draw what each category adds as bars; of many, the ends."""
+    parts = list(summary.categories.items())
+    low, high = parts[-1][1], parts[0][1]
+    hidden = len(parts) - _CATEGORIES
+    shown = parts if hidden <= 0 else [*parts[: _CATEGORIES // 2], *parts[-(_CATEGORIES // 2) :]]
+    label = max(len(printable(text, 24)) for text, _ in shown)
+    lines = []
+    for number, (text, part) in enumerate(shown):
+        if hidden > 0 and number == _CATEGORIES // 2:
+            lines.append(f"{'':>12}{hidden} more categories")
+        filled = round((width - label) * (part - low) / (high - low)) if high > low else 0
+        lines.append(f"{part:>10.4g}  {printable(text, 24):<{label}} {'█' * filled}".rstrip())
+    missing = sum(ramp.missing for ramp in summary.ramps)
+    missing += 0.0 if summary.shape is None else summary.shape.missing
+    lines.append(f"{missing:>10.4g}  missing, or a new category")
     return lines

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from crucial.data.encodings import Encodings
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.kernels.threads import count_threads, over_ranges
@@ -32,6 +33,10 @@ class TrainedModel(Protocol):
     @property
     def training(self) -> Mapping[str, Any]:
         """Summary of the training."""
+
+    @property
+    def encodings(self) -> Encodings:
+        """How columns of text and dates become numbers."""
 
 
 def check_columns(
@@ -90,9 +95,10 @@ def _check_names(found: tuple[str, ...], expected: tuple[str, ...]) -> None:
 
 def checked_rows(model: TrainedModel, X: TableLike, n_jobs: int | None = 1) -> Instances:
     """Return the rows to score, checked to have the model's columns and no infinite values."""
-    instances = Instances.from_input(X)
+    instances = Instances.from_input(X, texts=True)
     owner = str(model.training.get("estimator", type(model).__name__))
     check_columns(instances, model.n_features, model.feature_names, owner)
+    instances = model.encodings.encode(instances)
     check_finite(instances, model.feature_names, n_jobs)
     return instances
 

@@ -263,4 +263,4 @@ class RankingTrees(FrozenModel):
 
     def explain(self, top: int = 10) -> list[str]:
         """Return the first tree as lines of text, ``top`` nodes of it."""
-        return tree_lines(self.trees, self.feature_names, top)
+        return tree_lines(self.trees, self.feature_names, top, self.encodings)

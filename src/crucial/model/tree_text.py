@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from crucial.data.encodings import Encodings
+from crucial.model.encoding_text import question_text
 from crucial.model.text import printable
 from crucial.model.tree import Tree
 from crucial.model.tree_table import OUTSIDE, TreeTable
 
 __all__ = ["boosted_lines", "tree_lines"]
 
+_NUMBERS = Encodings()
 
-def tree_lines(trees: Sequence[TreeTable], names: tuple[str, ...] | None, top: int) -> list[str]:
-    """Draw the first tree, its first nodes from the top.
+
+def tree_lines(
+    trees: Sequence[TreeTable],
+    names: tuple[str, ...] | None,
+    top: int,
+    encodings: Encodings = _NUMBERS,
+) -> list[str]:
+    """Draw the first tree, its first nodes from the top; tests of categories name them.
 
     Examples
     --------
@@ -27,11 +36,13 @@ def tree_lines(trees: Sequence[TreeTable], names: tuple[str, ...] | None, top: i
     if not tree.node:
         return [*lines, f"one leaf, score {tree.scores[0]:.4g}"]
     if len(set(tree.node)) == len(tree.node):
-        return lines + _nested(tree, names, top)
-    return lines + _by_node(tree, names, top)
+        return lines + _nested(tree, names, top, encodings)
+    return lines + _by_node(tree, names, top, encodings)
 
 
-def _nested(tree: TreeTable, names: tuple[str, ...] | None, top: int) -> list[str]:
+def _nested(
+    tree: TreeTable, names: tuple[str, ...] | None, top: int, encodings: Encodings
+) -> list[str]:
     """Draw nodes of one test each inside each other."""
     lines: list[str] = []
     waiting = [(0, 0, "")]
@@ -43,13 +54,15 @@ def _nested(tree: TreeTable, names: tuple[str, ...] | None, top: int) -> list[st
         elif target >= top:
             lines.append(f"{start}not shown")
         else:
-            lines.append(f"{start}{_question(tree, target, names)}")
+            lines.append(f"{start}{_question(tree, target, names, encodings)}")
             waiting.append((tree.no[target], depth + 1, "no: "))
             waiting.append((tree.yes[target], depth + 1, "yes: "))
     return lines
 
 
-def _by_node(tree: TreeTable, names: tuple[str, ...] | None, top: int) -> list[str]:
+def _by_node(
+    tree: TreeTable, names: tuple[str, ...] | None, top: int, encodings: Encodings
+) -> list[str]:
     """Draw the tests of each node, which lead to other nodes or to leaves."""
     first: dict[int, int] = {}
     gains: dict[int, float] = {}
@@ -68,7 +81,7 @@ def _by_node(tree: TreeTable, names: tuple[str, ...] | None, top: int) -> list[s
             elif tree.node[target] != node:
                 lines.append(f"{start}node {tree.node[target]}")
             else:
-                lines.append(f"{start}{_question(tree, target, names, gain=False)}")
+                lines.append(f"{start}{_question(tree, target, names, encodings, gain=False)}")
                 waiting.append((tree.no[target], depth + 1, "no: "))
                 waiting.append((tree.yes[target], depth + 1, "yes: "))
     hidden = len(first) - top
@@ -76,7 +89,13 @@ def _by_node(tree: TreeTable, names: tuple[str, ...] | None, top: int) -> list[s
     return [*lines, f"{many} not shown"] if hidden > 0 else lines
 
 
-def _question(tree: TreeTable, test: int, names: tuple[str, ...] | None, gain: bool = True) -> str:
+def _question(
+    tree: TreeTable,
+    test: int,
+    names: tuple[str, ...] | None,
+    encodings: Encodings,
+    gain: bool = True,
+) -> str:
     """Return what a test asks."""
     feature, threshold = tree.feature[test], tree.threshold[test]
     ending = f" (gain {tree.gain[test]:.4g})" if gain else ""
@@ -86,11 +105,13 @@ def _question(tree: TreeTable, test: int, names: tuple[str, ...] | None, gain: b
     if threshold is None:
         return f"{name} is present{ending}"
     missing = ", or missing" if tree.missing[test] else ""
-    return f"{name} > {threshold:.6g}{missing}{ending}"
+    return f"{question_text(encodings, name, feature, threshold)}{missing}{ending}"
 
 
-def boosted_lines(tree: Tree, names: Sequence[str] | None, top: int) -> list[str]:
-    """Draw a boosted tree, its first nodes from the top.
+def boosted_lines(
+    tree: Tree, names: Sequence[str] | None, top: int, encodings: Encodings = _NUMBERS
+) -> list[str]:
+    """Draw a boosted tree, its first nodes from the top; tests of categories name them.
 
     Examples
     --------
@@ -110,17 +131,20 @@ def boosted_lines(tree: Tree, names: Sequence[str] | None, top: int) -> list[str
         elif target >= top:
             lines.append(f"{start}not shown")
         else:
-            lines.append(f"{start}{_boosted_question(tree, target, names)}")
+            lines.append(f"{start}{_boosted_question(tree, target, names, encodings)}")
             waiting.append((tree.left[target], depth + 1, "no: "))
             waiting.append((tree.right[target], depth + 1, "yes: "))
     return lines
 
 
-def _boosted_question(tree: Tree, node: int, names: Sequence[str] | None) -> str:
+def _boosted_question(
+    tree: Tree, node: int, names: Sequence[str] | None, encodings: Encodings
+) -> str:
     """Return what a node asks; yes goes right."""
     feature, threshold = tree.features[node], tree.thresholds[node]
     name = f"feature {feature}" if names is None else printable(names[feature])
     ending = f" (gain {tree.gains[node]:.4g})"
     if threshold is None:
         return f"{name} is {'missing' if tree.missing[node] else 'above all values'}{ending}"
-    return f"{name} > {threshold:.6g}{', or missing' if tree.missing[node] else ''}{ending}"
+    missing = ", or missing" if tree.missing[node] else ""
+    return f"{question_text(encodings, name, feature, threshold)}{missing}{ending}"

@@ -157,4 +157,6 @@ def _plain_feature(one: FeatureSummary) -> dict[str, object]:
         "missing": None if shape is None else shape.missing,
         "ramps": [asdict(ramp) for ramp in one.ramps],
         "rankings": [asdict(rung) for rung in one.rungs],
+        "categories": dict(one.categories),
+        "unit": one.unit or None,
     }

@@ -73,7 +73,8 @@ def tree_facts(subject: Subject) -> PageData | None:
         "order": subject.order,
         "trees": len(trees.trees),
         "first": [
-            "\n".join(boosted_lines(tree, subject.names, _NODES)) for tree in trees.trees[:_TREES]
+            "\n".join(boosted_lines(tree, subject.names, _NODES, subject.model.encodings))
+            for tree in trees.trees[:_TREES]
         ],
     }
 

@@ -1,0 +1,140 @@
+"""One column of a data frame as numbers: as it is, by the texts in it, or by dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.types import Floats
+
+__all__ = ["DAYS", "SECONDS", "NumberColumn", "frame_column", "number_text", "text_column"]
+
+DAYS = "days since 1970-01-01"
+"""What the number of a date counts; times of day are fractions of a day, time zones are UTC."""
+
+SECONDS = "seconds"
+"""What the number of a duration, or of a time of day, counts."""
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column as numbers.
+
+    Attributes
+    ----------
+    values : array of numbers
+        NaN for a missing cell.
+    levels : tuple of str, or None
+        The texts of a column of text, ascending; values are places in them.
+    unit : str or None
+        What the numbers of a column of dates or times count.
+    declared : bool
+        Whether the type of the column says that it has categories.
+    """
+
+    values: NDArray[Any]
+    levels: tuple[str, ...] | None = None
+    unit: str | None = None
+    declared: bool = False
+
+
+def number_text(number: float) -> str:
+    """Return a number as the text of a category, whole numbers without a point.
+
+    Examples
+    --------
+    >>> number_text(7.0), number_text(0.5)
+    ('7', '0.5')
+    """
+    return str(int(number)) if float(number).is_integer() else repr(float(number))
+
+
+def text_column(texts: Sequence[str | None], declared: bool = False) -> NumberColumn:
+    """Return a column of text; None is a missing cell.
+
+    Examples
+    --------
+    >>> column = text_column(["red", None, "blue"])
+    >>> column.values.tolist(), column.levels
+    ([1.0, nan, 0.0], ('blue', 'red'))
+    """
+    levels = tuple(sorted({text for text in texts if text is not None}))
+    place: dict[str | None, float] = {level: float(i) for i, level in enumerate(levels)}
+    place[None] = np.nan
+    values = np.fromiter((place[text] for text in texts), np.float64, len(texts))
+    return NumberColumn(values, levels, declared=declared)
+
+
+def frame_column(series: Any) -> NumberColumn | None:
+    """Return a column of a narwhals frame as numbers; None if it has other objects."""
+    kind = series.dtype
+    if str(kind) == "Boolean":
+        import narwhals as nw
+
+        # (as an array, pandas' True, False and NA are not numbers)
+        return NumberColumn(np.asarray(series.cast(nw.Float64()).to_numpy()))
+    if kind.is_numeric():
+        return NumberColumn(np.asarray(series.to_numpy()))
+    if kind.is_temporal():
+        return _time_column(series)
+    declared = str(kind).startswith(("Categorical", "Enum"))
+    if not declared:
+        try:
+            return NumberColumn(np.asarray(series.to_numpy().astype(np.float64)))
+        except (TypeError, ValueError):
+            pass
+    return _text_column(series, declared)
+
+
+def _text_column(series: Any, declared: bool) -> NumberColumn | None:
+    """Return a column of text; numbers among the categories are texts too."""
+    texts: list[str | None] = []
+    for value in series.to_list():
+        if value is None or value != value:
+            texts.append(None)
+        elif isinstance(value, str):
+            texts.append(value)
+        elif declared and isinstance(value, int | float | np.integer | np.floating):
+            texts.append(number_text(float(value)))
+        else:
+            return None
+    return text_column(texts, declared)
+
+
+def _time_column(series: Any) -> NumberColumn:
+    """Return dates as days since 1970 (UTC), durations and times of day as seconds."""
+    import narwhals as nw
+
+    missing = series.is_null().to_numpy()
+    kind = series.dtype
+    unit = DAYS
+    if isinstance(kind, nw.Date):
+        days = series.cast(nw.Datetime("us"))
+        values = _ticks(days.dt.timestamp("us"), 86_400e6)
+    elif isinstance(kind, nw.Datetime):
+        if kind.time_zone is not None:
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        values = _ticks(series.dt.timestamp("us"), 86_400e6)
+    elif isinstance(kind, nw.Duration):
+        unit, values = SECONDS, _ticks(series.dt.total_microseconds(), 1e6)
+    else:
+        unit = SECONDS
+        values = np.array(
+            [
+                np.nan
+                if one is None
+                else one.hour * 3600 + one.minute * 60 + one.second + one.microsecond / 1e6
+                for one in series.to_list()
+            ],
+            np.float64,
+        )
+    return NumberColumn(np.where(missing, np.nan, values), unit=unit)
+
+
+def _ticks(series: Any, per_unit: float) -> Floats:
+    ticks = np.asarray(series.to_numpy(), np.float64)
+    return ticks / per_unit

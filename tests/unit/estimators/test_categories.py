@@ -1,0 +1,302 @@
+"""Columns of text and dates: features of every ranker, kept in the model."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+
+from crucial import RankBoost, load_model
+from crucial.data.encodings import Encodings
+from crucial.data.groups import Groups
+from crucial.data.instances import Instances
+from crucial.errors import DataTypeError, ParameterError
+from crucial.estimators.registry import RANKERS
+from crucial.feedback.category_values import SHRINKAGE, label_standing, learn_encodings
+from crucial.inspection import contributions, shapes, why
+from crucial.model.describe import describe, drawing
+
+from .test_every_ranker import WITHOUT_QUERIES
+from .test_every_ranker import make as make_ranker
+
+EFFECT = {"red": 1.0, "green": 0.0, "blue": -1.0, "grey": 0.3}
+
+
+def make(n=240, seed=0, queries=24):
+    rng = np.random.default_rng(seed)
+    colour = rng.choice(list(EFFECT), n)
+    x = rng.normal(size=n)
+    score = np.array([EFFECT[c] for c in colour]) + 0.3 * x + 0.1 * rng.normal(size=n)
+    frame = pd.DataFrame({"colour": colour, "x": x})
+    return frame, np.digitize(score, [-0.4, 0.4]), np.repeat(np.arange(queries), n // queries)
+
+
+def naive_standing(y, qid):
+    out = []
+    for i in range(len(y)):
+        own = [j for j in range(len(y)) if qid[j] == qid[i]]
+        out.append(sum(np.sign(y[i] - y[j]) for j in own) / len(own))
+    return np.array(out)
+
+
+class TestStanding:
+    def test_against_listing_pairs(self):
+        rng = np.random.default_rng(3)
+        y, qid = rng.integers(0, 3, 40).astype(float), rng.integers(0, 6, 40)
+        standing, weight = label_standing(y, Groups.from_qid(qid, 40), None)
+        np.testing.assert_allclose(standing, naive_standing(y, qid), atol=1e-8)
+        flat = [len(set(y[qid == q])) == 1 for q in qid]
+        assert weight.tolist() == [0.0 if one else 1.0 for one in flat]
+
+    def test_a_row_of_weight_2_is_two_rows(self):
+        y, qid, w = np.array([2.0, 1, 0, 1]), np.zeros(4), np.array([1.0, 2, 1, 0])
+        once, mass = label_standing(y, Groups.from_qid(qid, 4), w)
+        rows = np.array([0, 1, 1, 2])
+        twice, _ = label_standing(y[rows], Groups.from_qid(qid[rows], 4), None)
+        assert once[rows].tolist() == twice.tolist()
+        assert mass.tolist() == [1, 2, 1, 0]
+
+    def test_monotone_labels_and_order_of_rows(self):
+        frame, y, qid = make()
+        values = RankBoost(1).fit(frame, y, qid=qid).model_.encodings
+        assert RankBoost(1).fit(frame, np.exp(y), qid=qid).model_.encodings == values
+        order = np.random.default_rng(0).permutation(len(y))
+        moved = RankBoost(20).fit(frame.iloc[order], y[order], qid=qid[order])
+        assert moved.model_.encodings == values
+        straight = RankBoost(20).fit(frame, y, qid=qid).predict(frame)
+        np.testing.assert_allclose(moved.predict(frame), straight, rtol=1e-12)
+
+
+class TestNumbers:
+    def test_the_shrunken_mean_of_all_rows_and_of_other_folds(self):
+        frame, y, qid = make(60, queries=6)
+        instances = Instances.from_input(frame, texts=True)
+        groups = Groups.from_qid(qid, 60)
+        standing, weight = label_standing(y.astype(float), groups, None)
+        encoded, found = learn_encodings(instances, standing, weight, groups)
+        reds = (frame["colour"] == "red").to_numpy()
+        expected = (standing * weight)[reds].sum() / (weight[reds].sum() + SHRINKAGE)
+        assert found.categories[0]["red"] == pytest.approx(expected, abs=1e-6)
+        # What a query sees does not change with its own labels.
+        for query in range(6):
+            own = qid == query
+            changed = np.where(own, -standing, standing)
+            again, _ = learn_encodings(instances, changed, weight, groups)
+            assert encoded.table[own, 0].tolist() == again.table[own, 0].tolist()
+
+    def test_many_categories_of_noise_are_not_learned_by_heart(self):
+        rng = np.random.default_rng(1)
+
+        def part(n):
+            x = rng.normal(size=n)
+            noise = [f"z{i}" for i in rng.integers(0, n // 3, n)]
+            return pd.DataFrame({"x": x, "noise": noise}), (x + rng.normal(size=n) > 0).astype(int)
+
+        X, y = part(600)
+        test, truth = part(600)
+        ranker = RankBoost(60).fit(X, y)
+        alone = RankBoost(60).fit(X[["x"]], y)
+        assert ranker.feature_importances_[1] < 0.1
+        assert ranker.score(test, truth) > alone.score(test[["x"]], truth) - 0.01
+
+    def test_a_category_of_one_query_abstains_while_it_is_learned_from(self):
+        frame, y, qid = make(60, queries=6)
+        frame["colour"] = [f"{c}{q}" for c, q in zip(frame["colour"], qid)]
+        instances = Instances.from_input(frame, texts=True)
+        groups = Groups.from_qid(qid, 60)
+        standing, weight = label_standing(y.astype(float), groups, None)
+        encoded, found = learn_encodings(instances, standing, weight, groups)
+        assert np.isnan(encoded.table[:, 0]).all()
+        assert len(found.categories[0]) == frame["colour"].nunique()
+
+
+class TestRankers:
+    @pytest.mark.parametrize("name", sorted(RANKERS))
+    def test_every_ranker(self, name, tmp_path):
+        frame, y, qid = make(120, queries=12)
+        y = (y > 0).astype(int)
+        grouped = {} if name in WITHOUT_QUERIES else {"qid": qid}
+        ranker = make_ranker(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            ranker.fit(frame, y, **grouped)
+        scores = ranker.predict(frame, **grouped)
+        assert set(ranker.model_.encodings.categories[0]) == set(EFFECT)
+        ranker.save(tmp_path / "m.json")
+        loaded = load_model(tmp_path / "m.json")
+        groups = Groups.from_qid(grouped.get("qid"), len(y))
+        assert loaded.predict(frame, groups).tolist() == scores.tolist()
+        assert loaded.predict(pl.from_pandas(frame), groups).tolist() == scores.tolist()
+
+    def test_unseen_categories_abstain(self):
+        frame, y, qid = make()
+        ranker = RankBoost(20).fit(frame, y, qid=qid)
+        new, none = frame.assign(colour="mauve"), frame.assign(colour=None)
+        assert ranker.predict(new).tolist() == ranker.predict(none).tolist()
+        assert ranker.predict(new).tolist() != ranker.predict(frame).tolist()
+
+    def test_pairs_judges_eval_sets_bags_and_copies(self):
+        frame, y, qid = make()
+        pairs = [(i, j) for i in range(20) for j in range(20) if y[i] > y[j]]
+        found = RankBoost(5).fit_pairs(frame, pairs).model_.encodings.categories[0]
+        assert found["red"] > found["blue"]
+        judged = np.column_stack([y, np.where(np.arange(len(y)) % 2, y, np.nan)])
+        found = RankBoost(5).fit(frame, judged, qid=qid).model_.encodings.categories[0]
+        assert found["red"] > found["blue"]
+        more, labels, queries = make(seed=1)
+        ranker = RankBoost(20, early_stopping_rounds=5)
+        ranker.fit(frame, y, qid=qid, eval_set=(more, labels), eval_qid=queries)
+        assert ranker.score(more, labels, qid=queries) > 0.8
+        assert clone(ranker).fit(frame, y, qid=qid).predict(more).shape == (240,)
+        assert pickle.loads(pickle.dumps(ranker)).predict(more).tolist() == \
+            ranker.predict(more).tolist()  # fmt: skip
+        assert [s.shape for s in ranker.staged_predict(more)][-1] == (240,)
+
+    def test_warm_start_continues(self):
+        frame, y, qid = make()
+        ranker = RankBoost(5, warm_start=True).fit(frame, y, qid=qid)
+        ranker.set_params(n_estimators=10).fit(frame, y, qid=qid)
+        assert ranker.predict(frame).tolist() == \
+            RankBoost(10).fit(frame, y, qid=qid).predict(frame).tolist()  # fmt: skip
+
+    def test_declared_categories_of_numbers(self):
+        frame, y, qid = make()
+        codes = frame["colour"].map({"red": 7, "green": 1, "blue": 3, "grey": 2})
+        X = pd.DataFrame({"colour": codes.astype("category"), "x": frame["x"]})
+        ranker = RankBoost(20).fit(X, y, qid=qid)
+        assert set(ranker.model_.encodings.categories[0]) == {"1", "2", "3", "7"}
+        same = RankBoost(20).fit(frame, y, qid=qid).predict(frame)
+        assert ranker.predict(X).tolist() == same.tolist()
+        assert ranker.predict(X.astype(float)).tolist() == same.tolist()
+
+
+class TestTimes:
+    def test_dates_are_days(self):
+        frame, y, qid = make()
+        days = pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(240) % 50, unit="D")
+        ranker = RankBoost(5).fit(frame[["x"]].assign(day=days), y, qid=qid)
+        plain = np.column_stack([frame["x"], 18262 + np.arange(240) % 50])
+        same = RankBoost(5).fit(plain, y, qid=qid)
+        assert ranker.model_.rankers == same.model_.rankers
+        assert ranker.model_.training["columns"] == {
+            "1": {"kind": "time", "unit": "days since 1970-01-01"}
+        }
+
+    def test_time_zones_durations_and_times_of_day(self):
+        utc = datetime.UTC
+        frame = pl.DataFrame(
+            {
+                "a": [datetime.datetime(2020, 1, 1, 12, tzinfo=utc), None],
+                "b": [datetime.timedelta(hours=1), None],
+                "c": [datetime.time(1, 0, 30), None],
+                "d": [datetime.date(1970, 1, 3), None],
+            }
+        )
+        found = Instances.from_input(frame)
+        assert found.table[0].tolist() == [18262.5, 3600, 3630, 2]
+        assert np.isnan(found.table[1]).all()
+        assert set(found.times.values()) == {"days since 1970-01-01", "seconds"}
+
+
+class TestBadInput:
+    def test_ids_are_refused_all_at_once(self):
+        frame, y, qid = make()
+        frame = frame.assign(url=[f"u{i}" for i in range(240)], note=[f"n{i}" for i in range(240)])
+        with pytest.raises(DataTypeError, match="every value occurs once in 'url', 'note': ids"):
+            RankBoost(5).fit(frame, y, qid=qid)
+
+    def test_other_objects(self):
+        X = pd.DataFrame({"a": [[1], [2]], "b": [{}, {}], "c": [1, 2]})
+        with pytest.raises(DataTypeError, match="the values of 'a', 'b' cannot be read as numbers"):
+            RankBoost(5).fit(X, [0, 1])
+
+    def test_text_where_numbers_were(self):
+        frame, y, qid = make()
+        ranker = RankBoost(5).fit(frame, y, qid=qid)
+        with pytest.raises(DataTypeError, match="Input X has text in 'x', where the model was"):
+            ranker.predict(frame.assign(x="a"))
+        dates = frame.assign(x=pd.to_datetime("2020-01-01"))
+        with pytest.raises(DataTypeError, match="Input X has dates in 'x', where the model was"):
+            ranker.predict(dates)
+
+    def test_arrays_of_text_are_no_categories(self):
+        with pytest.raises(DataTypeError, match="row 0, column 0 is 'a'"):
+            RankBoost(5).fit(np.array([["a"], ["b"]], object), [0, 1])
+
+    @pytest.mark.parametrize(
+        "columns",
+        [3, {"x": {}}, {"9": {"kind": "time", "unit": "days"}}, {"0": {"kind": "category"}},
+         {"0": {"kind": "category", "values": {"a": "b"}}}, {"0": {"kind": "new"}}],
+    )  # fmt: skip
+    def test_model_files(self, columns):
+        with pytest.raises(ParameterError, match="'columns' parameter of AdditiveRanker"):
+            Encodings.from_plain(columns, 2, "AdditiveRanker")
+
+
+class TestShown:
+    def fitted(self):
+        frame, y, qid = make()
+        frame["day"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(240) % 9, unit="D")
+        y = y + 3 * (frame["day"] > "2020-01-05").to_numpy()
+        return RankBoost(30).fit(frame, y, qid=qid), frame
+
+    def test_why_and_contributions(self):
+        ranker, frame = self.fitted()
+        frame.loc[0, "colour"], frame.loc[1, "colour"], frame.loc[2, "colour"] = (
+            "red",
+            "blue",
+            "new",
+        )
+        text = str(why(ranker, frame, 0, 1))
+        assert "red against blue" in text
+        assert "red against new (unseen)" in str(why(ranker, frame, 0, 2))
+        assert "2020-01-01" in str(contributions(ranker, frame.iloc[:1]))
+
+    def test_shapes(self):
+        ranker, frame = self.fitted()
+        found = shapes(ranker, frame)["colour"]
+        parts = found.by_category()
+        assert parts["red"] > parts["green"] >= parts["blue"]
+        assert found("red") == parts["red"]
+        assert found("never seen") == found.missing
+        assert "red" in str(shapes(ranker))
+        table = shapes(ranker).to_frame()
+        assert set(table[table["name"] == "colour"]["step"]) == {*EFFECT, "missing"}
+        shapes(ranker).plot()
+
+    def test_show(self):
+        ranker, _ = self.fitted()
+        features = {one.label: one for one in describe(ranker.model_).features}
+        assert "in days since 1970-01-01" in drawing(features["day"])[-1]
+        lines = "\n".join(drawing(features["colour"]))
+        assert "red" in lines
+        assert "missing, or a new category" in lines
+
+    def test_trees_name_categories(self):
+        from crucial import GradientRanker
+
+        frame, y, qid = make()
+        frame["w"] = np.random.default_rng(0).normal(size=240)
+        ranker = GradientRanker(n_estimators=3, max_leaves=8).fit(frame, y, qid=qid)
+        lines = "\n".join(ranker.model_.explain(20))
+        assert "colour is " in lines or "with" in lines
+
+
+def test_golden_file():
+    """Categories and dates in the file of a model give the same scores for ever."""
+    import pathlib
+
+    golden = pathlib.Path(__file__).parents[2] / "golden"
+    model = load_model(golden / "columns-1.json")
+    expected = json.loads((golden / "columns-1.scores.json").read_text())
+    frame = pd.DataFrame(expected["rows"]).assign(
+        day=lambda rows: pd.to_datetime(rows["day"], format="ISO8601")
+    )
+    assert model.predict(frame).tolist() == expected["scores"]
