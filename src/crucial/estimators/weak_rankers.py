@@ -34,7 +34,7 @@ _WEAK_LEARNER = Rule(
 #: Words on trees, to end the description of ``weak``.
 TREES = (
     "or trees of at most ``max_leaves`` leaves, to which ``max_depth``, ``min_rows``, ``l2``, "
-    "``interactions``, ``subsample_rows`` and ``max_features`` apply too"
+    "``interactions``, ``max_pairs``, ``subsample_rows`` and ``max_features`` apply too"
 )
 _TREE_BINS = int_between(2, 255)
 
