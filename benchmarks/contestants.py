@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial import GradientRanker, Groups, ListMLE, RankBoost
+from crucial import AutoRanker, GradientRanker, Groups, ListMLE, RankBoost
 from crucial.measures.names import get_measure
 
 Floats = np.ndarray
@@ -91,32 +91,38 @@ def _list_mle(train: Part, valid: Part, measure: str, setting: Setting) -> Calla
     return lambda X: np.asarray(ranker.predict(X))
 
 
+def _auto(train: Part, valid: Part, measure: str, setting: Setting) -> Callable[..., Floats]:
+    X, y = np.concatenate([train.X, valid.X]), np.concatenate([train.y, valid.y])
+    qid = None if train.qid is None else np.concatenate([train.qid, valid.qid])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranker = AutoRanker(measure=measure, random_state=SEED, n_jobs=1, **setting)
+        ranker.fit(X, y, qid=qid)
+    return lambda rows: np.asarray(ranker.predict(rows))
+
+
 _STOPPED = {"n_estimators": ROUNDS, "early_stopping_rounds": PATIENCE}
 
 
-def _gradient(loss: str, settings: tuple[Setting, ...]) -> Contestant:
+def _gradient(loss: str, graded: bool) -> Contestant:
     fixed = {"loss": loss, "learning_rate": RATE, "random_state": SEED, **_STOPPED}
-    return Contestant(
-        "crucial", f"GradientRanker {loss}", settings, fitted_by(GradientRanker, fixed)
-    )
+    more = {"gain": "exp"} if graded and loss in ("exponential", "logistic") else {}
+    settings = tuple({"max_leaves": n, **more} for n in LEAVES)
+    return Contestant("crucial", f"GradientRanker {loss}", settings, fitted_by(GradientRanker, fixed))
 
 
-def _by_leaves() -> tuple[Setting, ...]:
-    return tuple({"max_leaves": n} for n in LEAVES)
-
-
-def ours(graded: bool) -> list[Contestant]:
-    """Rankers of this library; ``graded``: labels of queries, not two classes."""
-    default = Contestant(
-        "crucial", "RankBoost", ({},), fitted_by(RankBoost, {"random_state": SEED})
-    )
+def ours(queries: bool) -> list[Contestant]:
+    """Rankers of this library, for queries of graded labels or for two classes."""
+    found = [
+        Contestant("crucial", "AutoRanker", ({},), _auto),
+        Contestant("crucial", "RankBoost", ({},), fitted_by(RankBoost, {"random_state": SEED})),
+    ]
     losses = ["exponential", "logistic", "query_rmse"]
-    found = [default]
-    if graded:
+    if queries:
         losses += ["xendcg", "lambda", "softmax", "yeti"]
         penalties = tuple({"l2": l2} for l2 in (0.001, 0.1, 10.0))
         found.append(Contestant("crucial", "ListMLE", penalties, _list_mle))
-    return found + [_gradient(loss, _by_leaves()) for loss in losses]
+    return found + [_gradient(loss, queries) for loss in losses]
 
 
 # -- others -----------------------------------------------------------------------------
@@ -262,9 +268,9 @@ def _explainable() -> Contestant:
     return Contestant("interpret", "EBM", ({},), fit)
 
 
-def others(graded: bool) -> list[Contestant]:
-    """Rankers of other packages."""
-    if not graded:
+def others(queries: bool) -> list[Contestant]:
+    """Rankers of other packages, for queries of graded labels or for two classes."""
+    if not queries:
         return [_histogram_classifier(), _explainable()]
     return [
         _lightgbm("lambdarank"),
