@@ -108,7 +108,9 @@ def _gradient(loss: str, graded: bool) -> Contestant:
     fixed = {"loss": loss, "learning_rate": RATE, "random_state": SEED, **_STOPPED}
     more = {"gain": "exp"} if graded and loss in ("exponential", "logistic") else {}
     settings = tuple({"max_leaves": n, **more} for n in LEAVES)
-    return Contestant("crucial", f"GradientRanker {loss}", settings, fitted_by(GradientRanker, fixed))
+    return Contestant(
+        "crucial", f"GradientRanker {loss}", settings, fitted_by(GradientRanker, fixed)
+    )
 
 
 def ours(queries: bool) -> list[Contestant]:

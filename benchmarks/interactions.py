@@ -21,7 +21,8 @@ import numpy as np
 
 from benchmarks.contestants import Contestant, fitted_by
 from benchmarks.datasets import SEED, Case, from_folder, make_case
-from benchmarks.quality import Cells, fill, line_of
+from benchmarks.quality_cells import Cells, fill
+from benchmarks.quality_tables import line_of
 from benchmarks.timing import table
 from crucial import GradientRanker, make_interactions
 
