@@ -24,6 +24,8 @@ KINDS = ("linear", "stumps", "pairs", "trees")
 _LARGEST_GRADE = 10.0
 #: ListMLE sorts every query in every step: beyond this many cells of X it takes too long.
 _LIST_CELLS = 400_000
+#: Fewer queries run in NumPy under "lambda", which takes longer than all other losses together.
+_QUERIES_FOR_LAMBDA = 100
 #: Fewer rows do not fill trees of 31 leaves.
 _ROWS_FOR_LARGE_TREES = 20_000
 
@@ -129,14 +131,25 @@ def _boosted(loss: str, shape: str, **more: Any) -> Candidate:
     """Return gradient boosting under a loss with trees of a shape."""
     text, kind, rounds, settings = _SHAPES[shape]
     name = ", ".join([loss, text, *(f"{key} {value}" for key, value in more.items())])
+    if loss in ("lambda", "xendcg"):  # (their curvature is that of few rows: no more is added)
+        settings = {**settings, "l2": 0.0}
     estimator = GradientRanker(rounds, loss=loss, **settings, **more)
     return Candidate(name, kind, loss, estimator, _LOSS_COST[loss])
+
+
+def _noisy() -> Candidate:
+    """Return larger trees, each grown on other rows and features: a family of its own."""
+    estimator = GradientRanker(
+        200, max_leaves=31, max_depth=6, l2=3.0, min_rows=1.0, subsample_rows=0.8, max_features=0.3
+    )
+    return Candidate("query_rmse, 31 leaves, sampled", "trees", "sampled", estimator, 2.0)
 
 
 def _with_queries(facts: Facts) -> list[Candidate]:
     """Return candidates for labels in queries, those that win most often first."""
     small = facts.n_rows * facts.n_features <= _LIST_CELLS
     many = facts.n_rows >= _ROWS_FOR_LARGE_TREES
+    queries = facts.n_queries or 0
     gains, large = facts.has_gains, facts.has_large_gains
     gain: dict[str, Any] = {"gain": "exp"} if facts.has_grades else {}
     wanted = [
@@ -147,27 +160,27 @@ def _with_queries(facts: Facts) -> list[Candidate]:
         (True, _linear(RankRLS())),
         (gains, _boosted("yeti", "small")),
         (True, _boosted("logistic", "stumps", **gain)),
+        (True, _noisy()),
         (large, _boosted("xendcg", "small")),
         (small, _linear(ListMLE(), 30.0)),
         (True, _boosted("exponential", "small", **gain)),
+        (True, _boosted("query_rmse", "middle")),
         (True, _boosted("logistic", "pairs", **gain)),
         (large, _boosted("xendcg", "stumps")),
         (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
-        (gains, _boosted("lambda", "small")),
+        (gains and queries > _QUERIES_FOR_LAMBDA, _boosted("lambda", "small")),
         (gains, _boosted("yeti", "stumps")),
+        (gains, _boosted("yeti", "middle")),
         (gains, _boosted("yeti", "pairs")),
-        (True, _boosted("exponential", "stumps", **gain)),
-        (many, _boosted("query_rmse", "middle")),
         (many, _boosted("exponential", "middle", **gain)),
         (many, _boosted("logistic", "middle", **gain)),
+        (True, _boosted("exponential", "stumps", **gain)),
         (large, _boosted("xendcg", "pairs")),
-        (gains, _boosted("lambda", "stumps")),
-        (True, _boosted("exponential", "pairs", **gain)),
         (many, _boosted("query_rmse", "large")),
         (many, _boosted("exponential", "large", **gain)),
-        (not many, _boosted("query_rmse", "middle")),
+        (True, _boosted("exponential", "pairs", **gain)),
         (large, _boosted("xendcg", "middle")),
-        (gains, _boosted("yeti", "middle")),
+        (gains, _boosted("lambda", "stumps")),
         (gains, _boosted("softmax", "small")),
         (gains, _boosted("lambda", "middle")),
         (gains, _boosted("lambda", "pairs")),

@@ -148,7 +148,9 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
         """
         data = self._input(X, y, qid, sample_weight)
         ids = data.groups.ids[data.groups.codes] if data.with_qid else None
-        rows = Rows(data.instances, data.known_labels, ids, data.weight).counted()
+        # Columns of text become numbers in every fit anew, by the labels it learns from.
+        instances = data.instances.origin or data.instances
+        rows = Rows(instances, data.known_labels, ids, data.weight).counted()
         name = default_measure(rows.y, data.with_qid) if self.measure is None else self.measure
         measure = get_measure(name)
         self.measure_ = measure.name
@@ -174,6 +176,6 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
             growth = len(rows.y) / len(validated.y)
             ranker = refitted(table.kept.candidate, self.n_jobs, table.rounds, growth)
         ranker.fit(rows.instances, rows.y, qid=rows.qid, sample_weight=rows.weight)
-        self.ranker_ = ranker
+        self.ranker_, self._encodings = ranker, ranker._encodings
         self._set_model(ranker.model_, data.with_qid)
         return self

@@ -60,7 +60,7 @@ class Rows:
         """Return a hash of the rows."""
         found = hashlib.blake2b(digest_size=16)
         found.update(Task("rows", self.instances.table, self.y, self.qid).digest().encode())
-        found.update(repr(self.instances.names).encode())
+        found.update(repr((self.instances.names, self.instances.levels)).encode())
         if self.weight is not None:
             found.update(np.ascontiguousarray(self.weight).view(np.uint8).data)
         return found.hexdigest()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import crucial
@@ -145,6 +146,15 @@ def test_rows_without_queries_are_chosen_by_auc():
     weight = np.where(np.arange(240) < 200, 1.0, 0.0)
     short = AutoRanker("quick").fit(X[:200], y[:200])
     assert AutoRanker("quick").fit(X, y, sample_weight=weight).choice_ == short.choice_
+
+
+def test_columns_of_text_are_features(tmp_path: Path):
+    frame = pd.DataFrame({"size": DATA.X[:, 0], "brand": np.array(list("abcdef"))[DATA.y]})
+    auto = AutoRanker("quick").fit(frame, DATA.y, qid=QUERIES)
+    assert auto.score(frame, DATA.y, qid=QUERIES) > 0.95
+    auto.save(tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json").predict(frame)
+    assert again.tobytes() == auto.predict(frame).tobytes()
 
 
 def test_too_few_data_are_not_searched():
