@@ -60,6 +60,7 @@ VARIANTS = [
     {"choice": "largest_drop", "step": "exact", "learning_rate": 1.0, "n_estimators": 50},
     {"choice": "steepest_positive", "positive_weights": "cumulative", "n_estimators": 50},
     {"weak": "feature", "n_estimators": 50},
+    {"weak": "tree", "min_rows": 2, "n_estimators": 20},
     {"step": "numeric", "max_bins": None, "default_rank": 0, "n_estimators": 50},
     {"subsample": 0.5, "balance": "queries", "record_risks": True, "n_estimators": 50},
 ]
@@ -81,6 +82,7 @@ def test_scikit_learns_checks_with_other_parameters(parameters: dict[str, Any]):
         {"choice": "largest_drop", "step": "exact"},
         {"weak": "feature", "step": "numeric"},
         {"weak": "feature", "step": "bound"},
+        {"weak": "tree", "min_rows": 3, "n_estimators": 20},
         {"gain": "linear", "balance": "queries"},
     ],
     ids=str,
@@ -93,7 +95,7 @@ def test_a_weight_of_two_is_a_row_twice(parameters: dict[str, Any]):
     y = random.integers(0, 3, 40)
     qid = random.integers(0, 4, 40)
     weight = random.integers(0, 4, 40)
-    ranker = RankBoost(n_estimators=60, **parameters)
+    ranker = RankBoost(**{"n_estimators": 60} | parameters)
     weighted = clone(ranker).fit(X, y, sample_weight=weight, qid=qid)
     repeated = clone(ranker).fit(X.repeat(weight, axis=0), y.repeat(weight), qid=qid.repeat(weight))
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-7)

@@ -46,6 +46,9 @@ class StumpsOrTrees(Trees, Stumps):
     weak: str | WeakLearner = parameter(
         one_of("stump", "tree"), f"Weak rankers: stumps, {TREES}.", default="stump"
     )
+    # (stumps are the default, so that no grid tries parameters of trees)
+    max_leaves: int = parameter(default=8, grid=())
+    l2: float = parameter(default=1.0, grid=())
     random_state: RandomState = parameter(
         text="Seeds subsample, n_bags, random thresholds, subsample_rows, max_features, "
         "validation_fraction and validation_folds.",

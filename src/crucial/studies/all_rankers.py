@@ -157,6 +157,8 @@ def _grid(ranker: Any, form: Form) -> dict[str, list[Any]]:
     for name in ("l1", "l2", "balance"):
         if name not in declared or (name == "balance" and not form.queries):
             continue
+        if name == "l2" and getattr(ranker, "weak", None) == "stump":
+            continue  # (it is about trees)
         values = list(declared[name].grid or ())
         if not values and name == "l2" and ranker.l2:
             values = [ranker.l2 * factor for factor in RIDGES]

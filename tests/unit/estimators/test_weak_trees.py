@@ -274,3 +274,22 @@ def test_values_too_small_for_the_grid_end_the_rounds() -> None:
     assert ranker.trace_.stopped == "no weak ranker helps"
     assert 30 < len(ranker.trace_) < 60
     assert all(any(one.values) for one in ranker.model_.rankers)
+
+
+@pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
+def test_tables_give_the_scores_of_the_trees_to_the_bit(kind: Any) -> None:
+    for interactions in (2, None):
+        model = fitted(kind, n_estimators=8, interactions=interactions).model_
+        sums = model.tree_sums
+        assert sums.exact
+        assert (sums._tables is not None) == (interactions == 2)
+        expected = sum(tree.scores(X) for tree in model.rankers)
+        assert model.predict(X).tobytes() == expected.tobytes()
+        assert sums._nodes.scores(X).tobytes() == expected.tobytes()
+
+
+def test_no_grid_tries_parameters_of_trees_with_stumps() -> None:
+    from crucial.lab.rankers import as_contenders
+
+    for one in as_contenders(["rankboost", "logistic", "pnorm-push", "adaboost"], "small"):
+        assert {"max_leaves", "l2"}.isdisjoint(one.grid)
