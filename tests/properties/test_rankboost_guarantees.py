@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from crucial import Groups, LabelFeedback, RankBoost
+from crucial import Groups, LabelFeedback, RankBoost, evaluate
 from crucial.errors import DataError, ParameterError
 from crucial.model.weak import Stump
 from naive.paths import PATHS, quiet, using
@@ -259,11 +259,17 @@ def noisy(seed, n=120, n_queries=12):
     return X, y, np.repeat(np.arange(n_queries), n // n_queries)
 
 
+def n_pairs(y):
+    return int((y[:, None] > y).sum())
+
+
 class TestEarlyStopping:
     def test_the_first_best_round_of_the_eval_set_is_used(self):
         X, y, qid = noisy(0)
         other_X, other_y, other_qid = noisy(1)
-        model = RankBoost(60, 1.0, early_stopping_rounds=10, eval_metric="ndcg@5")
+        model = RankBoost(
+            60, 1.0, early_stopping_rounds=10, eval_metric="ndcg@5", stopping_tolerance=0.0
+        )
         model.fit(X, y, qid=qid, eval_set=(other_X, other_y), eval_qid=other_qid)
         values = model.trace_.column("ndcg@5")
         assert model.best_round_ == int(np.argmax(values)) + 1
@@ -280,7 +286,9 @@ class TestEarlyStopping:
     def test_a_loss_is_made_small(self):
         X, y, qid = noisy(0)
         other_X, other_y, other_qid = noisy(1)
-        model = RankBoost(30, 1.0, early_stopping_rounds=5, eval_metric="r2")
+        model = RankBoost(
+            30, 1.0, early_stopping_rounds=5, eval_metric="r2", stopping_tolerance=0.0
+        )
         model.fit(X, y, qid=qid, eval_set=(other_X, other_y), eval_qid=other_qid)
         assert model.best_round_ == int(np.argmin(model.trace_.column("r2"))) + 1
 
@@ -294,11 +302,39 @@ class TestEarlyStopping:
     def test_an_eval_set_without_patience_still_says_which_round_is_best(self):
         X, y, qid = noisy(0)
         other_X, other_y, other_qid = noisy(1)
-        model = RankBoost(25, 1.0, eval_metric=["ndcg@5", "map"])
+        model = RankBoost(25, 1.0, eval_metric=["ndcg@5", "map"], stopping_tolerance=0.0)
         model.fit(X, y, qid=qid, eval_set=[(other_X, other_y)], eval_qid=other_qid)
         assert len(model.trace_) == 25
         assert model.best_round_ == int(np.argmax(model.trace_.column("ndcg@5"))) + 1
         assert len(model.trace_.column("map")) == 25
+
+    @pytest.mark.parametrize("measure", ["ndcg@5", "r2"])
+    def test_the_last_round_within_the_tolerance_is_used(self, measure):
+        X, y, qid = noisy(0)
+        other_X, other_y, other_qid = noisy(2)
+        model = RankBoost(60, 1.0, early_stopping_rounds=8, eval_metric=measure)
+        model.fit(X, y, qid=qid, eval_set=(other_X, other_y), eval_qid=other_qid)
+        sign = -1.0 if measure == "r2" else 1.0
+        best, kept, seen = -np.inf, 0, 0
+        for number, scores in enumerate(model.staged_predict(other_X), start=1):
+            judged = evaluate(other_y, scores, other_qid, [measure])
+            value, queries = sign * judged[measure], sign * judged.per_query[measure]
+            if value > best:
+                best, best_queries, kept = value, queries, number
+            else:
+                worse = (best_queries - queries)[~np.isnan(queries)]
+                weights = np.ones(len(worse))
+                if measure == "r2":  # a share of the pairs of all queries
+                    weights = np.array([n_pairs(other_y[other_qid == q]) for q in range(12)])
+                share = weights / weights.sum()
+                spread = (share**2 * (worse - share @ worse) ** 2).sum() * 12 / 11
+                kept = number if share @ worse < np.sqrt(spread) else kept
+            seen = number
+            if number - kept == 8:
+                break
+        assert model.best_round_ == kept
+        assert len(model.trace_) == seen
+        assert kept != int(np.argmax(sign * model.trace_.column(measure))) + 1
 
     @pytest.mark.parametrize("with_qid", [True, False])
     def test_a_fraction_is_set_aside_by_the_seed(self, with_qid):

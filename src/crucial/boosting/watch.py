@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.states import Output
+from crucial.measures.base import Prepared
 from crucial.model.weak import (
     Affine,
     Constant,
@@ -23,7 +25,7 @@ from crucial.model.weak import (
 )
 from crucial.types import Floats
 
-__all__ = ["Watch"]
+__all__ = ["Watch", "worse_by"]
 
 
 class Watch:
@@ -36,6 +38,10 @@ class Watch:
         The first one decides when to stop.
     patience : int or None
         Rounds without a new best value before stopping.
+    tolerance : float
+        Standard errors, over the queries, by which a round may be worse than the best so far and
+        still takes its place as ``best_round``. With few queries the first best round is a
+        matter of luck, and mostly too early.
     """
 
     def __init__(
@@ -44,9 +50,11 @@ class Watch:
         groups: Groups,
         measures: Sequence[tuple[str, Callable[[Floats], float], bool]],
         patience: int | None,
+        tolerance: float = 0.0,
     ) -> None:
         self.instances, self._groups, self._measures = instances, groups, measures
-        self._patience = patience
+        self._patience, self._tolerance = patience, tolerance
+        self._best_queries: Floats | None = None  # the measure on each, in the best round
         self.scores = np.zeros(instances.n_rows)
         self.best_round = 0
         self._best = -np.inf
@@ -114,12 +122,31 @@ class Watch:
         """Measure the current scores; record the round if it is the best so far."""
         self._seen += 1
         scores = self._combined()
-        values = {name: function(scores) for name, function, _ in self._measures}
-        name, _, more = self._measures[0]
-        value = values[name] if more else -values[name]
-        if value > self._best and self._may_be_best():  # the first of equal rounds stays
-            self._best, self.best_round = value, self._seen
+        name, first, more = self._measures[0]
+        queries = None
+        values: dict[str, float] = {}
+        if self._tolerance > 0.0 and isinstance(first, Prepared):
+            queries = first.per_query(scores)
+            values[name] = first.summary(queries)[0]
+        for other, function, _ in self._measures:
+            if other not in values:
+                values[other] = function(scores)
+        if self._may_be_best():
+            value = values[name] if more else -values[name]
+            if value > self._best:  # the first of equal rounds stays
+                self._best, self.best_round, self._best_queries = value, self._seen, queries
+            elif queries is not None and self._is_close(queries):
+                self.best_round = self._seen
         return values
+
+    def _is_close(self, queries: Floats) -> bool:
+        """Return whether a round is worse than the best by less than the tolerance."""
+        _, measure, more = self._measures[0]
+        assert self._best_queries is not None
+        assert isinstance(measure, Prepared)
+        worse = self._best_queries - queries if more else queries - self._best_queries
+        weights = None if measure.measure.aggregate == "mean" else measure.bound.weights
+        return worse_by(worse, weights) < self._tolerance
 
     def _may_be_best(self) -> bool:
         """Return whether the ensemble may end with the current round."""
@@ -135,3 +162,35 @@ class Watch:
     def done(self) -> bool:
         """Whether patience has run out."""
         return self._patience is not None and self._seen - self.best_round >= self._patience
+
+
+def worse_by(differences: Floats, weights: Floats | None = None) -> float:
+    """Return the mean of differences, query by query, in standard errors of it.
+
+    Parameters
+    ----------
+    differences : array over the queries
+        NaN where the measure has no value.
+    weights : array over the queries, optional
+
+    Returns
+    -------
+    float
+        Infinite where there is no error to compare with: all differences are the same, or
+        there is one query.
+
+    Examples
+    --------
+    >>> worse_by(np.array([0.1, 0.0, np.nan, 0.2])), worse_by(np.zeros(5))
+    (1.7320508075688772, inf)
+    """
+    known = ~np.isnan(differences)
+    differences = differences[known]
+    share = np.ones(len(differences)) if weights is None else weights[known]
+    n, total = len(differences), float(share.sum())
+    if n < 2 or not total > 0.0:
+        return math.inf
+    share = share / total
+    mean = float(share @ differences)
+    error = math.sqrt(float(share**2 @ (differences - mean) ** 2) * n / (n - 1))
+    return mean / error if error > 0.0 else math.inf

@@ -87,6 +87,12 @@ class BoostedRanker(Resampled):
         "function of your own.",
         default=None,
     )
+    stopping_tolerance: float = parameter(
+        text="A later round takes the place of the best one on the eval set as long as it is worse "
+        "by less than so many standard errors of the difference, query by query: with few queries "
+        "the first best round is a matter of luck, and mostly too early.",
+        default=1.0,
+    )
     on_perfect: str = parameter(
         one_of("smooth", "stop"),
         "What to do in a round whose weak ranker misorders nothing, so that its best weight is "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
@@ -74,7 +75,12 @@ class Evaluated(TableEstimator):
         patience : int or None
             Rounds without a new best value before stopping.
         """
-        return Watch(rows.instances, rows.groups, self._prepared(rows, self.eval_metric), patience)
+        measures = self._prepared(rows, self.eval_metric)
+        return Watch(rows.instances, rows.groups, measures, patience, self._tolerance())
+
+    def _tolerance(self) -> float:
+        """Return by how many standard errors the round kept may be worse than the best."""
+        return 0.0
 
     def _prepared(
         self, rows: EvalRows, metric: Measures | None
@@ -106,6 +112,13 @@ class EarlyStopping(Evaluated):
         "first best round.",
         default=None,
     )
+    stopping_tolerance: float = parameter(
+        between(0, math.inf),
+        "A later round takes the place of the best one as long as it is worse by less than so many "
+        "standard errors of the difference, query by query: with few queries in the eval set, "
+        "the first best round is a matter of luck.",
+        default=0.0,
+    )
     validation_fraction: float = parameter(
         between(0, 0.9, low_open=True),
         "Share of whole queries held out for early stopping where no eval set is given.",
@@ -130,6 +143,9 @@ class EarlyStopping(Evaluated):
         weight = np.ones(data.instances.n_rows) if data.weight is None else data.weight.copy()
         weight[held] = 0.0
         return self._watch(take_rows(data, held), patience), weight
+
+    def _tolerance(self) -> float:
+        return self.stopping_tolerance
 
     def _check_judge(self, data: RankingInput) -> None:
         """Refuse to set rows of several judges aside."""

@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["PRESETS"]
 
-_PAPER = {"learning_rate": 1.0, "early_stopping_rounds": None}
+_PAPER = {"learning_rate": 1.0, "early_stopping_rounds": None, "stopping_tolerance": 0.0}
 
 _EXPERIMENTS = {
     "choice": "steepest",

@@ -82,7 +82,8 @@ class RankBoost(WeakRankers, StumpRanker):
         Examples
         --------
         >>> RankBoost.preset("rb_c.eq13", n_estimators=200)
-        RankBoost(choice='steepest_positive', learning_rate=1.0, n_estimators=200)
+        RankBoost(choice='steepest_positive', learning_rate=1.0, n_estimators=200,
+              stopping_tolerance=0.0)
         """
         return cls(**{**lookup(PRESETS, name, "preset"), **changes})
 

@@ -103,7 +103,12 @@ def test_a_loss_of_ones_own():
 
 def test_an_eval_set_chooses_the_round():
     ranker = GradientRanker(
-        200, 0.3, loss="lambda", early_stopping_rounds=10, eval_metric="ndcg_exp@5"
+        200,
+        0.3,
+        loss="lambda",
+        early_stopping_rounds=10,
+        stopping_tolerance=0.0,
+        eval_metric="ndcg_exp@5",
     ).fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN], eval_set=(X[TEST], Y[TEST]), eval_qid=QID[TEST])
     values = ranker.trace_.column("ndcg_exp@5")
     assert len(values) < 200

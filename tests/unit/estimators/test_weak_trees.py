@@ -207,7 +207,8 @@ def test_order_of_rows_and_queries_and_rising_transforms_change_nothing(kind: An
 
 
 def test_an_eval_set_chooses_the_round_and_staged_scores_agree() -> None:
-    ranker = RankBoost(60, 0.5, weak="tree", early_stopping_rounds=5, eval_metric="ndcg@5")
+    how = {"early_stopping_rounds": 5, "stopping_tolerance": 0.0, "eval_metric": "ndcg@5"}
+    ranker = RankBoost(60, 0.5, weak="tree", **how)
     ranker.fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN], eval_set=(X[TEST], Y[TEST]), eval_qid=QID[TEST])
     values = ranker.trace_.column("ndcg@5")
     assert len(values) == ranker.best_round_ + 5 < 60

@@ -172,8 +172,10 @@ def _curve(result: Training) -> str | None:
         return None
     name, best_round = result.metrics[0], result.ranker.best_round_
     values = trace.column(name).tolist()
+    # (a later round within the tolerance of early stopping is kept instead of the best)
+    found = "best" if values[best_round - 1] in (min(values), max(values)) else "kept"
     return (
         f"{name} by round  {sparkline(values, _CURVE_WIDTH)}\n"
-        f"{values[0]:.4f} after round 1, best {values[best_round - 1]:.4f} after {best_round}, "
+        f"{values[0]:.4f} after round 1, {found} {values[best_round - 1]:.4f} after {best_round}, "
         f"{values[-1]:.4f} after {len(values)}"
     )
