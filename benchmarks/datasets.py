@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.sparse import problem as sparse_problem
 from crucial import (
     Groups,
     load_digits_search,
@@ -39,6 +40,7 @@ from crucial import (
 from crucial.lab.folds import Fold, make_folds
 
 SEED = 0
+HIGHEST_GRADE = 10.0  # where labels are real numbers like 346, 2^y - 1 is no gain
 FOLDS = 5
 
 
@@ -87,12 +89,10 @@ def make_case(
     folds = [
         fold for _ in range(repeats) for fold in make_folds(cv, y, groups, qid is not None, random)
     ]
-    binary = len(np.unique(y)) == 2
-    graded = bool((y == np.round(y)).all())
     if qid is None:
-        measures = ("auc", "map" if binary else "ndcg")
+        measures = ("auc", "map" if len(np.unique(y)) == 2 else "ndcg")
     else:
-        measures = ("ndcg@10", "map" if graded else "auc")
+        measures = ("ndcg_exp@10" if float(y.max()) <= HIGHEST_GRADE else "ndcg@10", "auc")
     return Case(name, X, y, qid, folds, measures, real)
 
 
@@ -110,6 +110,8 @@ def built_in() -> Iterator[Case]:
     yield make_case("letor", letor.X, letor.y, letor.qid, real=False)
     films = make_film_club(n_viewers=80, n_rated=200, seed=SEED)
     yield make_case("films", films.X, films.y, None, real=False, repeats=2)
+    X, y, qid = sparse_problem(3000, 50, 60)  # (a fifth of the features matter)
+    yield make_case("sparse", X, y, qid, real=False)
     bipartite = make_bipartite(n=1000, n_features=12, seed=SEED)
     yield make_case("bipartite", bipartite.X, bipartite.y, None, real=False)
 

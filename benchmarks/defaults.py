@@ -1,8 +1,10 @@
 """Why the defaults of RankBoost are what they are: one table a question.
 
-Run as ``python -m benchmarks.defaults [--data FOLDER]``. The folder, or the one that the
-environment variable CRUCIAL_DATA names, holds data sets in the forms that
-`benchmarks.datasets` describes; without it the built-in ones have to do.
+Run as ``python -m benchmarks.defaults [--data FOLDER ...]``. The folders, or the one that the
+environment variable CRUCIAL_DATA names, contain data sets in the forms that
+`benchmarks.datasets` describes; without them the built-in ones have to do. ``--cases`` and
+``--questions`` take parts of names; ``--cache FOLDER`` keeps every fit, so that a run that was
+killed goes on, and none is made twice.
 
 Every question changes one thing and leaves the rest as ``RankBoost()`` has it. All variants
 see the same folds. A mark beside a value, + or -, says that it is better or worse than the
@@ -12,10 +14,12 @@ default's by more than two standard errors of the difference, list by list.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
+import pickle
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,9 +28,11 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.utils.parallel import Parallel, delayed
 
-from benchmarks.datasets import FOLDS, Case, built_in, from_folder
+import crucial
+from benchmarks.datasets import FOLDS, HIGHEST_GRADE, Case, built_in, from_folder, keel
 from benchmarks.timing import THREADS, table
 from crucial import RankBoost, evaluate
+from crucial.data.files import atomic_write
 
 Parameters = dict[str, Any]
 Key = tuple[tuple[str, Any], ...]
@@ -72,7 +78,6 @@ class Question:
 DEFAULT: Parameters = RankBoost().get_params()
 ROUNDS = (100, 300, 1000)
 RATES = (0.03, 0.1, 0.3, 1.0)
-LARGEST_GAIN = 2**10  # where labels are real numbers like 346, 2^y - 1 is no gain
 
 
 def _has_queries(case: Case) -> bool:
@@ -80,13 +85,39 @@ def _has_queries(case: Case) -> bool:
 
 
 def _has_grades(case: Case) -> bool:
-    return case.levels > 2 and 2.0 ** float(np.max(case.y)) <= LARGEST_GAIN
+    return case.levels > 2 and float(np.max(case.y)) <= HIGHEST_GRADE
 
 
 QUESTIONS = [
     Question(
         "learning_rate x n_estimators",
         [{"learning_rate": rate, "n_estimators": n} for rate in RATES for n in ROUNDS],
+    ),
+    Question(
+        "choice and step by rate and rounds",
+        [
+            {**how, "learning_rate": rate, "n_estimators": n}
+            for how in (
+                {"choice": "steepest", "step": "bound"},
+                {"choice": "largest_drop", "step": "exact"},
+            )
+            for rate in (0.1, 0.3)
+            for n in (20, 50, 100, 300)
+        ],
+        folds=FOLDS,
+    ),
+    Question(
+        "Newton's choice and step: trees of two leaves",
+        [
+            {"weak": "stump"},
+            *(
+                {"weak": "tree", "max_leaves": 2, "learning_rate": rate, "gain": gain}
+                for rate in (0.1, 0.3)
+                for gain in (None, "exp")
+            ),
+        ],
+        where=_has_grades,
+        folds=FOLDS,
     ),
     Question(
         "choice and step, 100 rounds at rate 0.3 (the exact search takes longer)",
@@ -129,9 +160,13 @@ QUESTIONS = [
         "early stopping on a fifth of the training queries",
         [
             {"early_stopping_rounds": None},
-            {"early_stopping_rounds": 50},
+            *(
+                {"early_stopping_rounds": 50, "stopping_tolerance": tolerance}
+                for tolerance in (0.0, 0.5, 1.0)
+            ),
             {"early_stopping_rounds": 50, "n_estimators": 1000},
             {"early_stopping_rounds": 100, "n_estimators": 1000},
+            {"early_stopping_rounds": 50, "validation_folds": 5},
         ],
     ),
 ]
@@ -145,6 +180,22 @@ def _key(parameters: Parameters) -> Key:
 
 
 def _one_fit(
+    parameters: Parameters, rounds: list[int], case: Case, fold: int, cache: Path | None
+) -> tuple[dict[int, Values], float]:
+    """Return what `_measured_fit` does, from the cache where that has it."""
+    if cache is None:
+        return _measured_fit(parameters, rounds, case, fold)
+    data = (case.X.shape, float(np.nansum(case.X)), float(np.sum(case.y)), case.measures)
+    key = repr((crucial.__version__, case.name, data, _key(parameters), rounds, fold))
+    path = cache / f"{hashlib.sha256(key.encode()).hexdigest()}.pickle"
+    if not path.exists():
+        with atomic_write(path) as file:
+            pickle.dump(_measured_fit(parameters, rounds, case, fold), file)
+    found: tuple[dict[int, Values], float] = pickle.loads(path.read_bytes())
+    return found
+
+
+def _measured_fit(
     parameters: Parameters, rounds: list[int], case: Case, fold: int
 ) -> tuple[dict[int, Values], float]:
     """Measure one fit in one fold after each of these numbers of rounds."""
@@ -182,7 +233,7 @@ class Results:
         return sum(took for _, took in self.found[case.name, _key(variant)][:folds])
 
 
-def run(questions: list[Question], cases: list[Case]) -> Results:
+def run(questions: list[Question], cases: list[Case], cache: Path | None = None) -> Results:
     """Fit what the questions need, once each; fewer rounds come from the longest fit."""
     rounds: dict[tuple[str, Key], set[int]] = {}
     folds: dict[tuple[str, Key], int] = {}
@@ -202,7 +253,8 @@ def run(questions: list[Question], cases: list[Case]) -> Results:
         for (name, key), count in folds.items()
         for fold in range(count)
     ]
-    done = Parallel(n_jobs=THREADS, batch_size=1)(delayed(_one_fit)(*task) for task in tasks)
+    fits = (delayed(_one_fit)(*task, cache) for task in tasks)
+    done = Parallel(n_jobs=THREADS, batch_size=1)(fits)
     results = Results()
     for (variant, checkpoints, case, _), (found, took) in zip(tasks, done):
         for n in checkpoints:
@@ -266,6 +318,10 @@ def show(question: Question, cases: list[Case], results: Results) -> None:
     table(question.title, [*header, "rank", "diff%", "real%", "2nd%", "fit s"], cells)
 
 
+def _is_asked_for(name: str, parts: Sequence[str]) -> bool:
+    return not parts or any(part in name for part in parts)
+
+
 def describe(cases: list[Case]) -> None:
     """Print what the data sets are."""
     rows = []
@@ -287,33 +343,55 @@ def describe(cases: list[Case]) -> None:
     table("Data sets", [*header, "measure", "2nd"], rows)
 
 
-def main(data: str | None = None) -> None:
+def main(
+    data: Sequence[str] = (),
+    names: Sequence[str] = (),
+    titles: Sequence[str] = (),
+    cache: str | None = None,
+) -> None:
+    """Print the tables.
+
+    Parameters
+    ----------
+    data : folders of data sets
+    names, titles : parts of the names of data sets, and of questions; by default all
+    cache : folder of earlier fits, optional
+    """
     began = time.perf_counter()
-    folder = data or os.environ.get("CRUCIAL_DATA")
+    known = os.environ.get("CRUCIAL_DATA")
+    folders = [Path(one) for one in data or ([known] if known else [])]
     cases = list(built_in())
-    if folder:
-        found = list(from_folder(Path(folder)))
-        print(f"{len(found)} data sets from {folder}, {len(cases)} built-in ones")
+    if folders:
+        found = [case for one in folders for case in (*from_folder(one), *keel(one))]
+        print(f"{len(found)} data sets from folders, {len(cases)} built-in ones")
         cases += found
     else:
         print(
             "Built-in data sets only; for others give --data FOLDER or set CRUCIAL_DATA "
             "(benchmarks/datasets.py says what may be in it)."
         )
+    cases = [case for case in cases if _is_asked_for(case.name, names)]
+    questions = [one for one in QUESTIONS if _is_asked_for(one.title, titles)]
+    if cache is not None:
+        Path(cache).mkdir(parents=True, exist_ok=True)
     describe(cases)
-    results = run(QUESTIONS, cases)
+    results = run(questions, cases, None if cache is None else Path(cache))
     print(
         "\nIn every table: * is what RankBoost() does (or what the title says); +/- differs from "
         "it by two standard\nerrors; rank: mean rank; diff%: mean relative difference to *; "
         "real%: the same on real data; 2nd%: the same\nin the second measure; fit s: seconds of "
         "fitting on one thread."
     )
-    for question in QUESTIONS:
+    for question in questions:
         show(question, cases, results)
     print(f"\n{time.perf_counter() - began:.0f} s in all")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", metavar="FOLDER", help="folder of data sets")
-    main(parser.parse_args().data)
+    parser.add_argument("--data", nargs="*", default=(), metavar="FOLDER", help="of data sets")
+    parser.add_argument("--cases", nargs="*", default=(), metavar="NAME", help="data sets")
+    parser.add_argument("--questions", nargs="*", default=(), metavar="PART", help="of titles")
+    parser.add_argument("--cache", metavar="FOLDER", help="of fits that are not made again")
+    options = parser.parse_args()
+    main(options.data, options.cases, options.questions, options.cache)

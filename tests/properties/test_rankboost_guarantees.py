@@ -311,7 +311,7 @@ class TestEarlyStopping:
     @pytest.mark.parametrize("measure", ["ndcg@5", "r2"])
     def test_the_last_round_within_the_tolerance_is_used(self, measure):
         X, y, qid = noisy(0)
-        other_X, other_y, other_qid = noisy(2)
+        other_X, other_y, other_qid = noisy(5)
         model = RankBoost(60, 1.0, early_stopping_rounds=8, eval_metric=measure)
         model.fit(X, y, qid=qid, eval_set=(other_X, other_y), eval_qid=other_qid)
         sign = -1.0 if measure == "r2" else 1.0

@@ -96,9 +96,9 @@ class TableEstimator(BaseEstimator):
     # Shared keyword parameters come last in every signature, in this order.
     _shared_order: ClassVar[tuple[str, ...]] = (
         "default_rank", "balance", "gain", "on_perfect", "max_bins", "subsample",
-        "n_bags", "early_stopping_rounds", "stopping_tolerance", "eval_metric", "validation_fraction",
-        "validation_folds", "monotone_constraints", "weak", "contradictions", "record_risks", "random_state", "n_jobs",
-        "verbose", "warm_start",
+        "n_bags", "early_stopping_rounds", "stopping_tolerance", "eval_metric",
+        "validation_fraction", "validation_folds", "monotone_constraints", "weak",
+        "contradictions", "record_risks", "random_state", "n_jobs", "verbose", "warm_start",
     )  # fmt: skip
 
     #: Whether columns of text become categories.

@@ -109,7 +109,7 @@ class EarlyStopping(Evaluated):
     early_stopping_rounds: int | None = parameter(
         none_or(at_least(1)),
         "Stop after so many rounds without a better value on the eval set; predict uses the "
-        "first best round.",
+        "first best round, or a later one within ``stopping_tolerance``.",
         default=None,
     )
     stopping_tolerance: float = parameter(
