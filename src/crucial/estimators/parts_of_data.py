@@ -76,7 +76,8 @@ def choose_rounds(
     traces: list[Trace] = [Trace() for _ in range(n_folds)]
     for length in _lengths(rounds, patience):
         for k in range(n_folds):
-            watch = _watch_fold(watch_of, take_rows(data, np.flatnonzero(fold == k)), n_folds)
+            held = np.flatnonzero((fold == k) & (own > 0.0))
+            watch = _watch_fold(watch_of, take_rows(data, held), n_folds)
             weight = np.where(fold == k, 0.0, own)
             ahead = offset(progress, k * rounds)
             traces[k] = run(weight, seed, watch, length, ahead, list(traces[k])).trace

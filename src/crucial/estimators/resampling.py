@@ -232,7 +232,8 @@ class Resampled(
         def watched(origins: list[int], weights: list[Floats]) -> BagWatch:
             rows, unseen = eval_rows, None
             if rows is None:
-                left_out = np.array([weight == 0.0 for weight in weights])
+                counts = True if data.weight is None else data.weight > 0.0
+                left_out = np.array([(weight == 0.0) & counts for weight in weights])
                 places = np.flatnonzero(left_out.any(axis=0))
                 rows, unseen = take_rows(data, places), left_out[:, places]
             measures = self._prepared(rows, self.eval_metric)

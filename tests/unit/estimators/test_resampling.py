@@ -12,6 +12,8 @@ from crucial import (
     GradientRanker,
     Groups,
     LabelFeedback,
+    LogisticRanker,
+    PNormPush,
     RankBoost,
     evaluate,
     get_measure,
@@ -45,18 +47,21 @@ def bag_weights(with_qid=True, bags=BAGS):
 def runs_by_hand(kind, rounds, **more):
     """The model of each bag as a fit of its own."""
     return [
-        kind(rounds, random_state=seed, **more).fit(X, Y, qid=QID, sample_weight=weight)
+        kind(n_estimators=rounds, random_state=seed, **more).fit(
+            X, Y, qid=QID, sample_weight=weight
+        )
         for weight, seed in bag_weights()
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_mean_of_runs_is_one_model_and_so_are_its_first_rounds(kind):
-    more = {"subsample": 0.8}
-    if kind is GradientRanker:
+@pytest.mark.parametrize("weak", ["stump", "tree"])
+@pytest.mark.parametrize("kind", [*KINDS, LogisticRanker, PNormPush])
+def test_the_mean_of_runs_is_one_model_and_so_are_its_first_rounds(kind, weak):
+    more = {"subsample": 0.8, "weak": weak}
+    if weak == "tree":
         more |= {"subsample_rows": 0.7, "max_features": 0.5}
     runs = runs_by_hand(kind, 6, **more)
-    mean = kind(6, n_bags=BAGS, **more).fit(X, Y, qid=QID)
+    mean = kind(n_estimators=6, n_bags=BAGS, **more).fit(X, Y, qid=QID)
     assert len(mean.trace_) == 6 * BAGS
     for rounds in (1, 4, 6):
         expected = np.mean([one.truncate(rounds).predict(X) for one in runs], axis=0)
@@ -85,9 +90,15 @@ def test_sums_of_averaged_trees_are_exact_in_tables_and_trees():
     assert sums.scores(X).tobytes() == list(mean.staged_predict(X))[-1].tobytes()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_trace_is_that_of_the_mean_on_all_data(kind):
-    more = {"loss": "exponential"} if kind is GradientRanker else {"record_risks": True}
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        (GradientRanker, {"loss": "exponential"}),
+        (RankBoost, {"record_risks": True}),
+        (RankBoost, {"record_risks": True, "weak": "tree"}),
+    ],
+)
+def test_the_trace_is_that_of_the_mean_on_all_data(kind, more):
     mean = kind(5, n_bags=BAGS, **more).fit(X, Y, qid=QID)
     feedback = LabelFeedback(Y, GROUPS)
     for number, scores in enumerate(mean.staged_predict(X)):
@@ -116,6 +127,20 @@ def test_out_of_bag_queries_choose_the_rounds():
         values.append(NDCG(Y[rows], mean, QID[rows]))
     np.testing.assert_allclose(bagged.trace_.column("ndcg@10")[BAGS - 1 :: BAGS], values)
     assert best == BAGS * (int(np.argmax(values)) + 1)
+
+
+@pytest.mark.parametrize(
+    "how", [{"n_bags": 2, "early_stopping_rounds": 3}, {"validation_folds": 2}]
+)
+def test_rows_of_weight_0_do_not_choose_the_rounds(how):
+    weight, other = np.ones(N), Y.copy()
+    weight[::5] = 0.0
+    other[::5] = Y.max() - Y[::5]  # (labels that nobody should look at)
+    one, two = (RankBoost(10, **how).fit(X, y, qid=QID, sample_weight=weight) for y in (Y, other))
+    assert one.best_round_ == two.best_round_
+    assert one.predict(X).tobytes() == two.predict(X).tobytes()
+    columns = [ranker.trace_.column("alpha") for ranker in (one, two)]
+    np.testing.assert_array_equal(*columns)
 
 
 def test_an_eval_set_chooses_the_rounds_of_bags():
