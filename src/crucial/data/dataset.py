@@ -19,9 +19,9 @@ class Dataset:
 
     Attributes
     ----------
-    X : float array of shape (n_rows, n_features), or scipy CSR matrix
+    X : float array of shape (n_rows, n_features), scipy CSR matrix, or Instances
         Feature values; NaN where a feature abstains. CSR (absent = 0) only where the
-        reader documents it.
+        reader documents it; `Instances` where features are text or dates.
     y : float64 array or None
         Labels: the higher, the better.
     qid : array or None
@@ -74,5 +74,7 @@ class Dataset:
         """Return the rows with their feature names, checked, as rankers take them."""
         from crucial.data.instances import Instances
 
+        if isinstance(self.X, Instances):
+            return self.X
         table = Instances.from_input(self.X).table
         return Instances(table, tuple(self.feature_names) if self.feature_names else None)

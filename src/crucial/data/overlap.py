@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
+from crucial.data.instances import Instances
 
 __all__ = ["Overlap", "QuerySketch", "find_overlap"]
 
@@ -65,19 +66,30 @@ def _row_hashes(data: Dataset) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     labels = np.zeros(data.n_rows) if data.y is None else data.y
     out = _bits(labels) * factors[-1]
     filled = np.zeros(data.n_rows, bool)
-    if isinstance(data.X, np.ndarray):
+    X = _with_hashes(data.X) if isinstance(data.X, Instances) else data.X
+    if isinstance(X, np.ndarray):
         step = max(1, _BLOCK // data.n_features)
         for begin in range(0, data.n_rows, step):
-            block = _bits(data.X[begin : begin + step])
+            block = _bits(X[begin : begin + step])
             out[begin : begin + step] += (block * factors[:-1]).sum(axis=1, dtype=np.uint64)
             filled[begin : begin + step] = (block != 0).any(axis=1)
         return out, filled
-    table = data.X.tocsr()
+    table = X.tocsr()
     terms = _bits(table.data) * factors[table.indices]
     row_of = np.repeat(np.arange(data.n_rows), np.diff(table.indptr))
     np.add.at(out, row_of, terms)
     np.logical_or.at(filled, row_of, terms != 0)
     return out, filled
+
+
+def _with_hashes(instances: Instances) -> NDArray[np.float64]:
+    """Return rows in which equal texts are equal numbers, also in another file."""
+    table = np.array(instances.table, np.float64)
+    for feature, texts in (instances.levels or {}).items():
+        of_text = np.array([*(float(_hash(text)) for text in texts), np.nan])
+        codes = table[:, feature]
+        table[:, feature] = of_text[np.where(np.isnan(codes), -1, codes).astype(np.int64)]
+    return table
 
 
 def _bits(values: NDArray[Any]) -> NDArray[np.uint64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -318,9 +318,9 @@ def _with_column(instances: Instances, feature: int, column: NDArray[np.generic]
     if not instances.is_sparse:
         table = np.array(instances.table, dtype=np.result_type(instances.table, column), copy=True)
         table[:, feature] = column
-        return Instances(table, instances.names)
+        return replace(instances, table=table)
     from scipy.sparse import csc_array, hstack
 
     table, new = instances.table, csc_array(column.reshape(-1, 1))
     whole = hstack([table[:, :feature], new, table[:, feature + 1 :]], format="csc")
-    return Instances(whole, instances.names)
+    return replace(instances, table=whole)

@@ -36,7 +36,7 @@ def as_table(X: TableLike) -> Table:
 def take_rows(X: Table, rows: Ints) -> Table:
     """Return rows of an array, a sparse matrix, or a frame, which stays a frame."""
     if isinstance(X, Instances):
-        return Instances(take_rows(X.table, rows), X.names)
+        return X.take_rows(rows)
     if not (hasattr(X, "columns") or hasattr(X, "column_names")):
         return X[rows]
     import narwhals as nw
@@ -172,9 +172,10 @@ class Task:
         found = hashlib.blake2b(digest_size=16)
         table = self.X
         if hasattr(table, "columns") or hasattr(table, "column_names"):
-            checked = Instances.from_input(table)
-            found.update(repr(checked.names).encode())
-            table = checked.table
+            table = Instances.from_input(table, texts=True)
+        if isinstance(table, Instances):
+            found.update(repr((table.names, table.levels)).encode())
+            table = table.table
         sparse = hasattr(table, "indptr")
         arrays = [table.data, table.indices, table.indptr] if sparse else [table]
         qid = None if self.qid is None else np.asarray(self.qid).astype(str)

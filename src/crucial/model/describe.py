@@ -65,8 +65,8 @@ class FeatureSummary:
     share : float
         Share of the total absolute weight, in [0, 1].
     direction : str
-        "rising", "falling", "both ways", or "flat" where only presence counts; empty where
-        what the feature adds depends on others.
+        "rising", "falling", "both ways", "flat" where only presence counts, or "by category";
+        empty where what the feature adds depends on others.
     shape : Shape or None
         The sum of its stumps, if it has any.
     ramps : tuple of Ramp
@@ -187,13 +187,24 @@ def _features(
                 printable(name) if name is not None else f"feature {feature}",
                 weights[feature],
                 weights[feature] / total,
-                direction_of(*learned) if any(learned) else "",
+                _direction(model, feature, learned),
                 *learned,
                 _category_parts(model, feature, learned[0], learned[1]),
                 model.encodings.times.get(feature, ""),
             )
         )
     return len(weights), tuple(features)
+
+
+def _direction(
+    model: FrozenModel,
+    feature: int,
+    learned: tuple[Shape | None, tuple[Ramp, ...], tuple[Rung, ...]],
+) -> str:
+    """Return which way a feature goes, if it has a function of its own."""
+    if not any(learned):
+        return ""
+    return "by category" if feature in model.encodings.categories else direction_of(*learned)
 
 
 def _category_parts(

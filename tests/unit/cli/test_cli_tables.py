@@ -81,6 +81,7 @@ def test_all_unusable_columns_with_their_flags(tmp_path: Path, crucial, error_li
     path.write_text("label,qid,a,url,b c\n1,1,2,u,z\n0,1,3,9,4\n")
     line = error_line(crucial("train", path, "-o", tmp_path / "m.json"))
     assert "2 columns cannot be features: 'url' (line 2: 'u'), 'b c' (line 2: 'z')" in line
+    assert "--category url" in line
     assert "--ignore url --ignore 'b c'" in line
     path.write_text("a,grade,url\n1,2,u.org\n")
     line = error_line(crucial("train", path, "-o", tmp_path / "m.json"))
@@ -220,3 +221,74 @@ def test_a_column_of_row_numbers_is_noted(folder: Path) -> None:
     )
     assert "'order' (distinct, rising whole numbers)" in result.stderr
     assert "--ignore order" in result.stderr
+
+
+class TestCategories:
+    """Texts and dates in every format, from training to the reasons for a ranking."""
+
+    def rows(self, seed: int) -> list[list[str]]:
+        rng = np.random.default_rng(seed)
+        shops = rng.choice(["corner", "market", "online"], 120)
+        days = rng.integers(1, 28, 120)
+        x = rng.normal(size=120).round(3)
+        labels = (shops == "market") + (x + 0.1 * days > 1.5)
+        table = zip(np.repeat(np.arange(12), 10), labels, shops, days, x)
+        return [
+            [f"q{q}", str(int(label)), shop, f"2024-03-{day:02}", str(value)]
+            for q, label, shop, day, value in table
+        ]
+
+    NAMES = ("qid", "label", "shop", "since", "x")
+
+    def test_csv(self, tmp_path: Path, crucial, error_line) -> None:
+        for name, seed in (("train", 0), ("valid", 1), ("test", 2)):
+            lines = [",".join(row) for row in (self.NAMES, *self.rows(seed))]
+            (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+        model = tmp_path / "m.json"
+        words = ["--valid", tmp_path / "valid.csv", "--rounds", 40, "-o", model]
+        result = crucial("train", tmp_path / "train.csv", *words)
+        assert result.exit_code == 0, result.output
+        assert "categories, with how many there are: shop (3)" in result.output
+        assert "dates and times, as numbers: since (days since 1970-01-01)" in result.output
+        assert set(load_model(model).encodings.categories[0]) == {"corner", "market", "online"}
+        result = crucial("evaluate", model, tmp_path / "test.csv", "-m", "ndcg@10", "--json")
+        found = {one["measure"]: one for one in json.loads(result.stdout)["measures"]}
+        assert found["ndcg@10"]["value"] > 0.9
+        few = tmp_path / "few.csv"
+        few.write_text("\n".join([",".join(self.NAMES), "a,0,kiosk,2024-03-05,1", "a,1,7,,0"]))
+        assert crucial("rank", model, few, "-o", tmp_path / "s").exit_code == 0
+        expected = load_model(model).predict([[np.nan, 19787, 1], [np.nan, np.nan, 0]])
+        assert np.loadtxt(tmp_path / "s").tolist() == expected.tolist()
+        result = crucial("show", model)
+        assert "market" in result.output
+        assert "missing, or a new category" in result.output
+        assert (
+            crucial("report", model, tmp_path / "test.csv", "-o", tmp_path / "r.html").exit_code
+            == 0
+        )
+        few.write_text("\n".join([",".join(self.NAMES), "a,0,kiosk,2024-03-05,high", "a,1,7,,low"]))
+        line = error_line(crucial("rank", model, few, "-o", tmp_path / "s"))
+        assert "few.csv" in line
+        assert "'x'" in line
+
+    def test_parquet_gives_the_same_model(self, tmp_path: Path, crucial) -> None:
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as pq
+
+        rows = self.rows(0)
+        lines = [",".join(row) for row in (self.NAMES, *rows)]
+        (tmp_path / "x.csv").write_text("\n".join(lines))
+        columns = dict(zip(self.NAMES, map(list, zip(*rows))))
+        columns["label"] = [float(one) for one in columns["label"]]
+        columns["x"] = [float(one) for one in columns["x"]]
+        table = pa.table(columns)
+        since = table.column("since").cast(pa.date32())
+        table = table.set_column(3, "since", since)
+        pq.write_table(table, tmp_path / "x.parquet")
+        models = []
+        for name in ("x.csv", "x.parquet"):
+            words = ["train", tmp_path / name, "--rounds", 10, "-o", tmp_path / f"{name}.json"]
+            assert crucial(*words).exit_code == 0
+            models.append(load_model(tmp_path / f"{name}.json"))
+        assert models[0].rankers == models[1].rankers
+        assert models[0].encodings == models[1].encodings

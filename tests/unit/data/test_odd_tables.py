@@ -112,13 +112,15 @@ class TestUnusableColumns:
         with pytest.raises(FileError) as caught:
             read(self.TEXT)
         assert str(caught.value).endswith(
-            "x.csv: 3 columns cannot be features: 'url' (line 2: 'u.org'), 'b' (line 3: 'z'), "
-            "'note' (line 2: 'x'). Leave them out with ignore=['url', 'b', 'note']; one of them "
-            "may be the item, with item='url'."
+            "x.csv: 3 columns cannot be features: 'url' (every value differs: an id, or free "
+            "text), 'b' (line 3: 'z'), 'note' (line 2: 'x'). Leave them out with ignore=['url', "
+            "'b', 'note']; one of them may be the item, with item='url', or have categories, with "
+            "categories=['url']."
         )
 
     def test_many(self, read):
-        text = ",".join(f"c{i}" for i in range(40)) + "\n" + ",".join("x" for _ in range(40)) + "\n"
+        rows = (",".join(cell for _ in range(40)) for cell in ("x", "1"))
+        text = ",".join(f"c{i}" for i in range(40)) + "\n" + "\n".join(rows) + "\n"
         with pytest.raises(FileError, match=r"40 columns cannot .* 'c11' \(line 2: 'x'\) and 28 m"):
             read(text)
 
@@ -126,9 +128,9 @@ class TestUnusableColumns:
         pa = pytest.importorskip("pyarrow")
         import pyarrow.parquet as pq
 
-        pq.write_table(pa.table({"a": ["x"], "b": [1], "c": [[2]]}), tmp_path / "x")
+        pq.write_table(pa.table({"a": [{"x": 1}], "b": [1], "c": [[2]]}), tmp_path / "x")
         with pytest.raises(
-            FileError, match=r"2 columns .*: 'a' \(\w+\), 'c' \(list<.*=\['a', 'c'\]"
+            FileError, match=r"2 columns .*: 'a' \(struct<.*, 'c' \(list<.*=\['a', 'c'\]"
         ):
             read_table(tmp_path / "x")
 
@@ -158,7 +160,7 @@ class TestJsonLines:
         [
             (b'{"a": 1}\n{"a": \n', "line 2: every line must be one JSON object"),
             (b'{"a": 1}\n[1]\n', r"line 2: every line must be one JSON object. Got '\[1\]'"),
-            (b'{"label": 1, "a": [1]}\n', r"line 1, column 2: feature 'a' .* Got '\[1\]'"),
+            (b'{"label": 1, "a": [1]}\n', r"'a' \(\[1\]: lists and objects are no values"),
             (b'{"label": 1, "a": 1e999}\n', "line 1, column 2: feature 'a' .* Got 'Infinity'"),
             (b"{}\n", "there is no row with a key"),
             (b'{"label": 1, "a": 1}{"label": 1, "a": 2}\n', "line 1: every line must be one JSON"),
@@ -212,7 +214,7 @@ class TestExcel:
         assert read_table(path, header=False, label="1").X.tolist() == [[2], [3]]
 
     def test_bad(self, tmp_path):
-        rows = [["label", "a", "b"], [1, "x", datetime.datetime(2020, 1, 2)]]
+        rows = [["label", "a", "b"], [1, "x", datetime.datetime(2020, 1, 2)], [1, 2, 7]]
         with pytest.raises(FileError, match=r"2 columns cannot be features: 'a' \(line 2: 'x'\)"):
             read_table(self.write(tmp_path / "x.xlsx", rows))
         with pytest.raises(FileError, match="the sheet is empty"):
@@ -243,3 +245,81 @@ class TestExcel:
         monkeypatch.setattr(builtins, "__import__", fake)
         with pytest.raises(FileError, match=r"pip install crucial\[excel\]"):
             read_table(path)
+
+
+class TestCategoriesAndDates:
+    TEXT = (
+        "label,colour,day,a,clock\n1,red,2024-01-31,1,01:00\n0,?,31.1.2024 12:00,2,\n"
+        "1,grün,,3,00:00:30\n0,red,2024-02-01T00:00+01:00,4,?\n"
+    )
+
+    def test_text(self, read):
+        data = read(self.TEXT, qid=None)
+        rows = data.X
+        assert rows.levels == {0: ("grün", "red")}
+        assert rows.times == {1: "days since 1970-01-01", 3: "seconds"}
+        expected = [
+            [1, 19753, 1, 3600], [nan, 19753.5, 2, nan], [0, nan, 3, 30],
+            [1, 19753 + 23 / 24, 4, nan],
+        ]  # fmt: skip
+        np.testing.assert_allclose(rows.table, expected)
+        assert data.notes == [
+            "categories, with how many there are: colour (2)",
+            "dates and times, as numbers: day (days since 1970-01-01), clock (seconds)",
+        ]
+
+    def test_numbers_as_categories(self, read):
+        data = read("label,zip\n1,01234\n0,99\n1,99\n", qid=None, categories=["zip"])
+        assert data.X.levels == {0: ("01234", "99")}
+        with pytest.raises(FileError, match=r"no column 'zap' \(categories\)"):
+            read("label,zip\n1,2\n", categories=["zap"])
+
+    def test_cells_that_are_not_what_the_others_are(self, read):
+        rows = "".join("1,2024-01-31,red\n" for _ in range(1000))
+        with pytest.raises(FileError, match=r"line 1002, column 2: feature 'day' must be a date"):
+            read(f"label,day,c\n{rows}0,soon,red\n")
+        assert read(f"label,day,c\n{rows}0,,7\n").X.levels == {1: ("7", "red")}
+        with pytest.raises(FileError, match=r"line 3, column 2: feature 'c' .* Got 'red'"):
+            read("label,c\n1,7\n0,red\n")
+        with pytest.raises(FileError, match=r"'day' \(3/4/2024: day or month may be first"):
+            read("label,day\n1,3/4/2024\n0,3/4/2024\n")
+        with pytest.raises(FileError, match=r"a column cannot be a feature: 'name' \(every value"):
+            read("label,name\n1,ann\n0,bob\n")
+
+    def test_parquet(self, tmp_path):
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as pq
+
+        table = pa.table(
+            {
+                "label": [1, 0, 1],
+                "colour": ["red", None, "red"],
+                "shop": pa.array(["a", "b", "c"]).dictionary_encode(),
+                "day": [datetime.date(1970, 1, 3), None, datetime.date(1970, 1, 1)],
+                "a": [0.5, 1.5, nan],
+            }
+        )
+        pq.write_table(table, tmp_path / "x.parquet")
+        data = read_table(tmp_path / "x.parquet", qid=None)
+        assert data.X.levels == {0: ("red",), 1: ("a", "b", "c")}
+        expected = [[0, 0, 2, 0.5], [nan, 1, nan, 1.5], [0, 2, 0, nan]]
+        np.testing.assert_array_equal(data.X.table, expected)
+        assert data.X.declared == {1}
+
+    def test_round_trip(self, read, tmp_path):
+        from crucial.data.formats.tables import write_table
+
+        data = read("label,c,a\n1,red,1.5\n0,,2.5\n1,red,\n", qid=None)
+        write_table(tmp_path / "y.csv", data)
+        again = read_table(tmp_path / "y.csv", qid=None)
+        np.testing.assert_array_equal(again.X.table, data.X.table)
+        assert again.X.levels == data.X.levels
+
+    def test_other_files_have_the_categories_of_the_first(self, tmp_path):
+        from crucial.data.formats.alike import read_alike
+
+        (tmp_path / "a.csv").write_text("label,c\n1,red\n0,red\n")
+        (tmp_path / "b.csv").write_text("label,c\n1,7\n0,8\n")
+        first, second = read_alike([tmp_path / "a.csv", tmp_path / "b.csv"])
+        assert first.X.levels == {0: ("red",)}
+        assert second.X.levels == {0: ("7", "8")}

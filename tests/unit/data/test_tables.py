@@ -121,8 +121,8 @@ class TestText:
 
 BAD = [
     (
-        "label,a\n1,x\n",
-        2,
+        "label,a\n1,2\n1,x\n",
+        3,
         2,
         "feature 'a' must be a finite number, or empty for missing. Got 'x'. Leave the column out",
     ),
@@ -139,9 +139,9 @@ BAD = [
     ("label,qid,a\n1, ,2\n", 2, 2, "the query id 'qid' is empty"),
     ("label,a\n1,2\n0,1,3\n", 3, None, "expected 2 cells, as in the first line. Got 3"),
     ("label,a,b\n1,2\n", 2, None, "expected 3 cells, as in the first line. Got 2"),
-    ("label,a\n1,x\n0,1,3\n", 2, 2, "feature 'a'"),
+    ("label,a\n1,2\n1,x\n0,1,3\n", 3, 2, "feature 'a'"),
     ("label,a\n1,2\n0,x\0\n", 3, 4, "there is a NUL byte"),
-    ("label,a\n1,x\n0,\0\n", 2, 2, "feature 'a'"),
+    ("label,a\n1,2\n1,x\n0,\0\n", 3, 2, "feature 'a'"),
     (b"label,a\n1,2\n1,\xff\n", 3, 2, r"feature 'a' must be a finite number.* Got '\\xff'"),
     ('label,a\n1,"2\n', 2, None, "cannot be split into cells"),
     ('label,a\n1,"2"3\n', 2, None, "cannot be split into cells"),
@@ -252,7 +252,8 @@ class TestParquet:
     @pytest.mark.parametrize(
         ("columns", "match"),
         [
-            ({"a": ["x"]}, "feature 'a' must contain numbers. Got the type string. Leave it out"),
+            ({"a": [["x"]]}, r"a column cannot be a feature: 'a' \(list<.*Leave it out"),
+            ({"a": ["x", "y"]}, r"a column cannot be a feature: 'a' \(every value differs"),
             ({"a": [np.inf]}, r"feature 'a' must be finite. Got inf in row 0 \(from 0\)"),
             ({"a": [1], "label": [nan]}, "label 'label' must be finite. Got nan in row 0"),
             ({"a": [1], "label": ["x"]}, "label 'label' must contain numbers. Got the type string"),

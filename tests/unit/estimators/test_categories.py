@@ -279,6 +279,15 @@ class TestShown:
         assert "red" in lines
         assert "missing, or a new category" in lines
 
+    def test_permutation_importances(self):
+        from crucial.inspection import importances
+
+        frame, y, qid = make()
+        ranker = RankBoost(20).fit(frame, y, qid=qid)
+        found = importances(ranker, X=frame, y=y, qid=qid, kind="permutation")
+        assert found["colour"] > found["x"]
+        assert found.baseline == pytest.approx(ranker.score(frame, y, qid=qid, measure="ndcg@10"))
+
     def test_trees_name_categories(self):
         from crucial import GradientRanker
 

@@ -214,6 +214,11 @@ class RowOptions(JobsOptions):
     item: str | None = option("Table: column of item names.")
     weight: str | None = option("Table: column of row weights.")
     ignore: tuple[str, ...] = option("Table: a column that is not a feature; may be repeated.")
+    categories: tuple[str, ...] = option(
+        "Table: a feature that is a category, though it has numbers; may be repeated. [default: "
+        "columns without a number]",
+        "--category",
+    )
     header: bool | None = option(
         "Table: whether the first line names the columns; if not, columns are named by their "
         "numbers, from 1 (--label 1). [default: --header]",

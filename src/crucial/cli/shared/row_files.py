@@ -24,7 +24,7 @@ __all__ = ["RowFormat", "only_file", "read_for_model", "read_training", "refuse_
 _OPTIONS = {
     "svmlight": ("absent", "index_base", "group_sizes", "missing_features"),
     "table": (
-        "label", "qid", "item", "weight", "ignore",
+        "label", "qid", "item", "weight", "ignore", "categories",
         "header", "sep", "decimal", "missing", "encoding", "sheet", "missing_features",
     ),
 }  # fmt: skip
@@ -52,7 +52,7 @@ class RowFormat:
         The kind of file.
     absent, index_base, group_sizes
         As `read_svmlight` takes them.
-    label, qid, item, weight, ignore, header, sep, decimal, missing, encoding, sheet
+    label, qid, item, weight, ignore, categories, header, sep, decimal, missing, encoding, sheet
         As `read_table` takes them.
     missing_features : {"refuse", "allow"}
         As `read_table` takes it, for svmlight too.
@@ -69,6 +69,7 @@ class RowFormat:
     item: str | None = None
     weight: str | None = None
     ignore: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     header: bool = True
     sep: str | None = None
     decimal: str | None = None
@@ -94,8 +95,9 @@ class RowFormat:
         for name in explicit:
             if name not in _OPTIONS[form]:
                 other = next(kind for kind in _OPTIONS if kind != form)
+                flag = "category" if name == "categories" else name.replace("_", "-")
                 raise DataError(
-                    f"--{name.replace('_', '-')} is for {_FORMAT_NAMES[other]}, and {path} is "
+                    f"--{flag} is for {_FORMAT_NAMES[other]}, and {path} is "
                     f"read as {_FORMAT_NAMES[form]} (--input-format changes that)."
                 )
         return replace(found, **explicit)
@@ -245,6 +247,8 @@ def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool
         The rows have no labels though they are to be measured, or no query ids though scores
         are compared within queries.
     """
+    from crucial.model.payloads import row_model
+
     stored = model.training.get("data")
     how = RowFormat.of_options(path, options, stored if isinstance(stored, Mapping) else None)
     names = model.feature_names
@@ -255,7 +259,8 @@ def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool
     else:
         label = how.label if labels or names is None else None
         how = replace(how, label=label, weight=None)
-        data = _read(path, how, options.jobs, features=names)
+        own = [] if names is None else [names[j] for j in row_model(model).encodings.categories]
+        data = _read(path, replace(how, categories=tuple(own)), options.jobs, features=names)
     _note_assumptions(path, data)
     compared = labels or model.needs_query
     if compared and data.qid is None and model.training.get("with_qid") is True:

@@ -44,7 +44,7 @@ def one_line(text: str) -> str:
 
 
 # Parameters of the library whose options have other names.
-_OPTION_NAMES = {"format": "input-format", "by": "pairs-by"}
+_OPTION_NAMES = {"format": "input-format", "by": "pairs-by", "categories": "category"}
 
 
 def _as_option(argument: Argument) -> str:

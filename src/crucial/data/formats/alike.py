@@ -7,9 +7,16 @@ from typing import Any, Literal
 
 from crucial.data.dataset import Dataset
 from crucial.data.formats.reading import find_format, read_data
+from crucial.data.instances import Instances
 from crucial.types import PathLike
 
 __all__ = ["read_alike"]
+
+
+def _categories(first: Instances, options: dict[str, Any]) -> list[str]:
+    """Return the features that are categories in the first file, or are said to be."""
+    own = [first.names[j] for j in first.levels or () if first.names is not None]
+    return list(dict.fromkeys([*options.get("categories", ()), *own]))
 
 
 def read_alike(
@@ -55,7 +62,9 @@ def read_alike(
     others = range(1, len(paths))
     data = [read(0)]
     if form == "table":
-        return data + [read(number, features=data[0].feature_names) for number in others]
+        first = data[0].instances()
+        same = {"features": data[0].feature_names, "categories": _categories(first, options)}
+        return data + [read(number, **same) for number in others]
     data += [read(number) for number in others]
     base = min(one.index_base or 0 for one in data)
     width = max(one.n_features + (one.index_base or 0) for one in data) - base

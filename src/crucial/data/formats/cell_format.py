@@ -91,6 +91,11 @@ class CellFormat:
         """Return whether a cell without spaces around it is a missing value."""
         return cell in MISSING_WORDS or cell in self.missing or _is_nan(cell)
 
+    def known(self, cells: Sequence[str]) -> list[str | None]:
+        """Return cells without spaces around them, None for missing values."""
+        stripped = map(str.strip, cells)
+        return [None if self.is_missing(cell) else cell for cell in stripped]
+
     def number(self, cell: str) -> float | None:
         """Read a cell as a number: NaN if missing, None if it is none; true and false are 1 and 0.
 

@@ -33,6 +33,7 @@ class RoleNames:
     ignore: Sequence[str] = ()
     needs_label: bool = False
     missing_features: str = "refuse"
+    categories: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Roles:
     qid: int | None = None
     item: int | None = None
     weight: int | None = None
+    categories: frozenset[int] = frozenset()
 
 
 def _check_names(
@@ -82,6 +84,13 @@ def _no_label(path: PathLike, line: int | None, names: Sequence[str]) -> FileErr
     remedy = Message("Name the column of labels, such as with ", Argument("label", likely), ".")
     problem = f"there is no column 'label'; columns: {listed}."
     return FileError(path, problem, line, remedy=remedy, value="label")
+
+
+def _known_categories(wanted: RoleNames, names: Sequence[str]) -> list[str]:
+    """Return the columns that are categories; those of a model may be absent from a table."""
+    if wanted.missing_features == "allow":
+        return [name for name in wanted.categories if name in names]
+    return list(wanted.categories)
 
 
 def _present(
@@ -161,4 +170,7 @@ def assign_roles(
             ".",
         )
         raise FileError(path, "this column has no name.", line, unnamed + 1, remedy=remedy)
-    return Roles(features, notes, **places)
+    categories = frozenset(
+        place_of("categories", name) for name in _known_categories(wanted, names)
+    )
+    return Roles(features, notes, **places, categories=categories)

@@ -23,6 +23,7 @@ from crucial.data.formats.table_rows import (
     ColumnPlan,
     ParsedRows,
     Record,
+    has_dates,
     parse_records,
     to_dataset,
 )
@@ -64,9 +65,9 @@ def parse_compiled(plan: ColumnPlan, text: bytes, start: int, stop: int) -> Pars
         part.texts.append([plan.form.decode(text[a:b]) for a, b in places[:, k].tolist()])
     numbers[:] = plan.form.without_missing(numbers)
     # Invalid values are reported by the plain parser, which knows the lines.
-    extra = part.numbers[:, len(plan.roles.features) :]
-    bad = np.isinf(part.numbers).any() or np.isnan(extra).any()
-    if bad or (plan.roles.qid is not None and "" in part.texts[0]):
+    extra = part.numbers[:, plan.n_number_features :]
+    bad = bool(np.isinf(part.numbers).any() or np.isnan(extra).any())
+    if bad or not has_dates(plan, part) or (plan.roles.qid is not None and "" in part.texts[0]):
         return None
     return part
 

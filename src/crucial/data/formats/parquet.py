@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from crucial.data.dataset import Dataset
 from crucial.data.files import atomic_write
 from crucial.data.formats.columns import RoleNames, assign_roles
+from crucial.data.formats.feature_columns import set_features
 from crucial.data.formats.unusable import UnusableColumn, unusable_error
+from crucial.data.frame_columns import NumberColumn, frame_column, text_column
 from crucial.data.words import as_objects
-from crucial.errors import Argument, FileError, Message
+from crucial.errors import FileError
 from crucial.types import Floats, PathLike
 
 __all__ = ["read_parquet", "write_parquet"]
@@ -36,6 +38,21 @@ def _refused(path: PathLike) -> Iterator[None]:
         raise FileError(path, f"this parquet file cannot be read: {first}") from error
 
 
+def _is_feature(kind: Any) -> bool:
+    """Whether a column of this type can be a feature: numbers, text, dates, or all missing."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = ("boolean", "integer", "floating", "decimal", "null", "temporal")
+    texts = ("string", "large_string")
+    return any(getattr(pa.types, f"is_{test}")(kind) for test in (*tests, *texts)) or _is_view(kind)
+
+
+def _is_view(kind: Any) -> bool:
+    return str(kind) == "string_view"
+
+
 def _is_number(kind: Any) -> bool:
     """Whether values of a type are numbers, or true and false, or all missing."""
     import pyarrow as pa
@@ -44,6 +61,23 @@ def _is_number(kind: Any) -> bool:
         kind = kind.value_type
     tests = ("boolean", "integer", "floating", "decimal", "null")
     return any(getattr(pa.types, f"is_{test}")(kind) for test in tests)
+
+
+def _feature(path: PathLike, name: str, column: Any, category: bool) -> NumberColumn:
+    """Return a column as a feature."""
+    import pyarrow as pa
+
+    kind = column.type
+    if _is_number(kind) and not category:
+        return NumberColumn(_numbers(path, name, "feature", column))
+    if pa.types.is_temporal(kind) and not category:
+        import narwhals as nw
+
+        found = frame_column(nw.from_native(column, series_only=True))
+        assert found is not None
+        return found
+    texts: list[str | None] = column.cast(pa.string()).to_pylist()
+    return text_column(texts, category or pa.types.is_dictionary(kind))
 
 
 def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
@@ -57,9 +91,7 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
     elif not _is_number(kind):
-        problem = f"{what} {name!a} must contain numbers. Got the type {kind}."
-        remedy = Message("Leave it out with ", Argument("ignore", [name]), ".")
-        raise FileError(path, problem, remedy=remedy if what == "feature" else "")
+        raise FileError(path, f"{what} {name!a} must contain numbers. Got the type {kind}.")
     values: Floats = column.cast(pa.float64(), safe=False).to_numpy()
     bad = np.isinf(values) if what == "feature" else ~np.isfinite(values)
     if bad.any():
@@ -110,9 +142,9 @@ def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
             unusable = [
                 UnusableColumn(all_names[place], str(schema.field(place).type))
                 for place in roles.features
-                if not _is_number(schema.field(place).type)
+                if not _is_feature(schema.field(place).type)
             ]
-            if len(unusable) > 1:
+            if unusable:
                 raise unusable_error(path, unusable)
             chosen = [*roles.features, *(place for place in others if place is not None)]
             table = file.read(columns=[all_names[place] for place in chosen])
@@ -122,11 +154,16 @@ def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
     def numbers(place: int, what: str) -> Floats:
         return _numbers(path, all_names[place], what, table.column(all_names[place]))
 
-    X = np.empty((table.num_rows, len(roles.features)))
-    for slot, place in enumerate(roles.features):
-        X[:, slot] = numbers(place, "feature")
-    data = Dataset(X, notes=list(roles.notes))
+    columns = [
+        _feature(path, all_names[p], table.column(all_names[p]), p in roles.categories)
+        for p in roles.features
+    ]
+    data = Dataset(np.empty((0, 0)), notes=list(roles.notes))
     data.feature_names = [all_names[place] for place in roles.features]
+    if any(one.levels is not None or one.unit is not None for one in columns):
+        set_features(path, data, columns, set())
+    else:
+        data.X = np.column_stack([one.values for one in columns])
     if roles.label is not None:
         data.y = numbers(roles.label, "label")
     if roles.weight is not None:

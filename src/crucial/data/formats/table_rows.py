@@ -11,16 +11,33 @@ import numpy as np
 
 from crucial.data.dataset import Dataset
 from crucial.data.formats.cell_format import DECIMAL_NOTE, CellFormat, has_decimal_comma
+from crucial.data.formats.cell_kinds import Kind, column_kind, moments, unit_of
 from crucial.data.formats.columns import Roles
+from crucial.data.formats.feature_columns import DISTINCT, all_differ, set_features
 from crucial.data.formats.text_tables import NO_ROW
 from crucial.data.formats.unusable import UnusableColumn, cell_error, unusable_error
+from crucial.data.frame_columns import NumberColumn, text_column
 from crucial.data.words import as_ids, as_objects, shown
 from crucial.errors import FileError
 from crucial.types import Floats
 
-__all__ = ["SAMPLE", "ColumnPlan", "ParsedRows", "Record", "parse_records", "to_dataset"]
+__all__ = [
+    "SAMPLE",
+    "ColumnPlan",
+    "ParsedRows",
+    "Record",
+    "has_dates",
+    "parse_records",
+    "to_dataset",
+]
 
 _ROWS_AT_A_TIME = 4096
+
+# Kinds of columns that cannot be features, and why.
+_REFUSED: dict[str, str] = {
+    "ambiguous": "day or month may be first; write dates as 2024-01-31",
+    "nested": "lists and objects are no values",
+}
 
 SAMPLE = 1000
 """Rows that are looked at to find out how cells are written."""
@@ -38,17 +55,25 @@ class ColumnPlan:
     roles: Roles
     sep: str
     form: CellFormat = field(default_factory=CellFormat)
+    kinds: dict[int, Kind] = field(default_factory=dict)
+
+    @property
+    def n_number_features(self) -> int:
+        """Number of features that are numbers."""
+        return len(self.roles.features) - len(self.kinds)
 
     @property
     def number_columns(self) -> list[int]:
-        """Columns read as numbers: the features, then label and weight where there are."""
+        """Columns read as numbers: features, then label and weight where there are."""
         extra = (self.roles.label, self.roles.weight)
-        return self.roles.features + [place for place in extra if place is not None]
+        features = [place for place in self.roles.features if place not in self.kinds]
+        return features + [place for place in extra if place is not None]
 
     @property
     def text_columns(self) -> list[int]:
-        """Columns read as text: query id and item, where there are."""
-        return [place for place in (self.roles.qid, self.roles.item) if place is not None]
+        """Columns read as text: query id and item, where there are, and features of ``kinds``."""
+        own = [place for place in (self.roles.qid, self.roles.item) if place is not None]
+        return own + list(self.kinds)
 
     def for_rows(self, records: Sequence[Record]) -> ColumnPlan:
         """Return the plan with what the first rows show about how cells are written.
@@ -58,30 +83,72 @@ class ColumnPlan:
         FileError
             Several columns cannot be features; it names them all.
         """
-        found = self
-        if self.form.decimal is None:
-            cells = (cells[place] for _, cells in records for place in self.number_columns)
-            comma = has_decimal_comma(cells, self.sep)
-            notes = [*self.roles.notes, *([DECIMAL_NOTE] if comma else [])]
-            found = replace(
-                self,
-                roles=replace(self.roles, notes=notes),
-                form=replace(self.form, decimal="," if comma else "."),
-            )
-        unusable = list(
-            filter(None, (found._unusable(place, records) for place in self.roles.features))
-        )
-        if len(unusable) > 1:
-            raise unusable_error(self.path, unusable)
+        found = self._with_decimal(records)
+        found = replace(found, kinds=found._text_kinds(records))
+        unusable = [found._unusable(place, records) for place in self.roles.features]
+        bad = [one for one in unusable if one is not None]
+        if len(bad) > 1 or any(found.kinds.get(p) in _REFUSED for p in self.roles.features):
+            order = [self.names[place] for place in self.roles.features]
+            bad = sorted([*bad, *found._ids(records)], key=lambda one: order.index(one.name))
+            raise unusable_error(self.path, bad)
         return found
+
+    def _with_decimal(self, records: Sequence[Record]) -> ColumnPlan:
+        """Return the plan with the decimal sign that numbers have."""
+        if self.form.decimal is not None:
+            return self
+        cells = (cells[place] for _, cells in records for place in self.number_columns)
+        comma = has_decimal_comma(cells, self.sep)
+        notes = [*self.roles.notes, *([DECIMAL_NOTE] if comma else [])]
+        return replace(
+            self,
+            roles=replace(self.roles, notes=notes),
+            form=replace(self.form, decimal="," if comma else "."),
+        )
+
+    def known_cells(self, place: int, records: Sequence[Record]) -> list[str]:
+        """Return the cells of a column that are not missing."""
+        cells = (cells[place].strip() for _, cells in records)
+        return [cell for cell in cells if not self.form.is_missing(cell)]
+
+    def _text_kinds(self, records: Sequence[Record]) -> dict[int, Kind]:
+        """Return the features that are not numbers, with what they are."""
+        kinds: dict[int, Kind] = {}
+        for place in self.roles.features:
+            if place in self.roles.categories:
+                kinds[place] = "text"
+                continue
+            cells = self.known_cells(place, records)
+            if any(self.form.number(cell) is not None for cell in cells):
+                continue
+            kind = column_kind(cells)
+            if kind != "number":
+                kinds[place] = kind
+        return kinds
 
     def _unusable(self, place: int, records: Sequence[Record]) -> UnusableColumn | None:
         """Return why a column cannot be a feature, None if it can."""
+        kind = self.kinds.get(place, "number")
+        name = self.names[place]
+        if kind in _REFUSED:
+            return UnusableColumn(name, f"{self.known_cells(place, records)[0]}: {_REFUSED[kind]}")
+        if kind != "number":
+            return None
         _, bad = _numbers([cells[place] for _, cells in records], self.form, careful=True)
         if bad < 0:
             return None
         line, cells = records[bad]
-        return UnusableColumn(self.names[place], f"line {line}: {shown(cells[place])}")
+        return UnusableColumn(name, f"line {line}: {shown(cells[place])}")
+
+    def _ids(self, records: Sequence[Record]) -> list[UnusableColumn]:
+        """Return the columns of text in which every value differs from the others."""
+        return [
+            UnusableColumn(self.names[place], DISTINCT)
+            for place, kind in self.kinds.items()
+            if kind == "text"
+            and place not in self.roles.categories
+            and all_differ(self.known_cells(place, records))
+        ]
 
 
 @dataclass
@@ -132,6 +199,12 @@ def _parse_some(plan: ColumnPlan, records: list[Record], careful: bool) -> Parse
             bad = texts.index("")
             problem = f"the query id {names[place]!a} is empty; every row must have one."
             errors.append((bad, place, FileError(path, problem, records[bad][0], place + 1)))
+        if plan.kinds.get(place, "text") != "text":
+            _, bad = moments(plan.form.known(texts))
+            if bad >= 0:
+                what = f"feature {shown(names[place])} must be a date such as 2024-01-31, or empty"
+                problem = f"{what}. Got {shown(texts[bad])}."
+                errors.append((bad, place, FileError(path, problem, records[bad][0], place + 1)))
         part.texts.append(texts)
     if errors:
         raise min(errors, key=lambda found: found[:2])[2]
@@ -187,22 +260,47 @@ def parse_records(
             return parts
 
 
+def has_dates(plan: ColumnPlan, part: ParsedRows) -> bool:
+    """Return whether all cells of columns of dates are dates, or missing."""
+    own = part.texts[len(plan.text_columns) - len(plan.kinds) :]
+    dates = (texts for kind, texts in zip(plan.kinds.values(), own, strict=True) if kind != "text")
+    return all(moments(plan.form.known(texts))[1] < 0 for texts in dates)
+
+
 def to_dataset(plan: ColumnPlan, parts: list[ParsedRows]) -> Dataset:
     """Put the parts together."""
     if sum(len(part.numbers) for part in parts) == 0:
         raise FileError(plan.path, NO_ROW)
-    roles, width = plan.roles, len(plan.roles.features)
-    X = np.concatenate([part.numbers[:, :width] for part in parts])
-    data = Dataset(X, notes=list(roles.notes))
-    data.feature_names = [plan.names[place] for place in roles.features]
+    roles, width = plan.roles, plan.n_number_features
+    numbers = np.concatenate([part.numbers[:, :width] for part in parts])
     extra = np.concatenate([part.numbers[:, width:] for part in parts])
+    texts = [list(chain.from_iterable(column)) for column in zip(*(part.texts for part in parts))]
+    data = Dataset(numbers, notes=list(roles.notes))
+    data.feature_names = [plan.names[place] for place in roles.features]
     if roles.label is not None:
         data.y = extra[:, 0].copy()
     if roles.weight is not None:
         data.weight = extra[:, -1].copy()
-    texts = [list(chain.from_iterable(column)) for column in zip(*(part.texts for part in parts))]
     if roles.qid is not None:
         data.qid = as_ids(texts[0])
     if roles.item is not None:
-        data.item = as_objects(texts[-1])
+        data.item = as_objects(texts[len(plan.text_columns) - len(plan.kinds) - 1])
+    if plan.kinds:
+        own = texts[len(plan.text_columns) - len(plan.kinds) :]
+        columns = {
+            place: _feature_column(plan, place, cells)
+            for place, cells in zip(plan.kinds, own, strict=True)
+        }
+        rest = iter(numbers.T)
+        whole = [columns[p] if p in columns else NumberColumn(next(rest)) for p in roles.features]
+        declared = {slot for slot, p in enumerate(roles.features) if p in roles.categories}
+        set_features(plan.path, data, whole, declared)
     return data
+
+
+def _feature_column(plan: ColumnPlan, place: int, cells: list[str]) -> NumberColumn:
+    """Return a feature whose cells are dates, or texts that are categories."""
+    known = plan.form.known(cells)
+    if plan.kinds[place] == "text":
+        return text_column(known, place in plan.roles.categories)
+    return NumberColumn(moments(known)[0], unit=unit_of(plan.kinds[place]))

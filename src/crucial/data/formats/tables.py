@@ -16,6 +16,7 @@ from crucial.data.formats.cell_format import LATIN, CellFormat
 from crucial.data.formats.cells import EncodingError, cell_line, separator_of
 from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.csv_lines import read_csv
+from crucial.data.instances import Instances
 from crucial.data.words import BOM, as_objects
 from crucial.errors import DataError, FileError
 from crucial.parameters import check, one_of, refuse
@@ -46,6 +47,7 @@ def read_table(
     sheet: str | None = None,
     needs_label: bool = False,
     missing_features: str = "refuse",
+    categories: Sequence[str] = (),
     n_jobs: int | None = None,
 ) -> Dataset:
     """Read a table whose columns have names.
@@ -62,7 +64,9 @@ def read_table(
     ===============  ======================================================================
 
     An empty cell, ``NA``, ``N/A``, ``?``, ``nan`` or ``null`` is a missing value; ``true`` and
-    ``false`` are 1 and 0. The columns that cannot be features are all named in one error.
+    ``false`` are 1 and 0. A column without any number is text, whose values are categories, or
+    dates (2024-01-31, 31.1.2024, with or without a time), which become days since 1970; the
+    notes say so. The columns that cannot be features are all named in one error.
 
     Parameters
     ----------
@@ -98,13 +102,16 @@ def read_table(
     missing_features : {"refuse", "allow"}
         Whether a table that lacks some of ``features`` is refused, or read with missing values
         in their place.
+    categories : sequence of str
+        Features to read as categories, whatever their cells are.
     n_jobs : int, optional
         Threads for text files above 1 MiB; all cores by default.
 
     Returns
     -------
     Dataset
-        ``X`` is dense float64; ``qid`` is int64 if all ids are whole numbers, else str.
+        ``X`` is dense float64, or `Instances` if a feature is text or dates, which every ranker
+        takes; ``qid`` is int64 if all ids are whole numbers, else str.
 
     Raises
     ------
@@ -127,12 +134,16 @@ def read_table(
     """
     form = CellFormat(header, sep, decimal, frozenset(missing), encoding or "utf-8")
     form.check("read_table")
-    for name, value in (("features", features), ("ignore", ignore), ("missing", missing)):
+    for name, value in (
+        ("features", features), ("ignore", ignore), ("missing", missing), ("categories", categories)
+    ):  # fmt: skip
         if isinstance(value, str):
             what = "cells" if name == "missing" else "column names"
             raise refuse("read_table", name, f"a list of {what}", value)
     check("read_table", "missing_features", missing_features, one_of("refuse", "allow"))
-    roles = RoleNames(label, qid, item, weight, features, ignore, needs_label, missing_features)
+    roles = RoleNames(
+        label, qid, item, weight, features, ignore, needs_label, missing_features, categories
+    )
     data = _read(path, _kind(path), sheet, form, roles, n_jobs, fall_back=encoding is None)
     return data if features is None else _with_features(data, list(features))
 
@@ -142,11 +153,22 @@ def _with_features(data: Dataset, features: list[str]) -> Dataset:
     names = data.feature_names or []
     if names == features:
         return data
+    place = [features.index(name) for name in names]
+    own = data.instances()
     X = np.full((data.n_rows, len(features)), np.nan)
-    X[:, [features.index(name) for name in names]] = data.X
+    X[:, place] = own.table
     absent = len(features) - len(names)
     data.notes.append(f"{absent} of the {len(features)} features never occur, and abstain")
-    data.X, data.feature_names = X, features
+    data.feature_names = features
+    data.X = X
+    if own.levels or own.times:
+        data.X = Instances(
+            X,
+            tuple(features),
+            {place[j]: texts for j, texts in (own.levels or {}).items()} or None,
+            {place[j]: unit for j, unit in (own.times or {}).items()} or None,
+            frozenset(place[j] for j in own.declared),
+        )
     return data
 
 
@@ -225,11 +247,21 @@ def _columns(data: Dataset) -> dict[str, NDArray[Any]]:
     if clash or len(names) != data.n_features:
         reason = f"{sorted(clash)[0]!a} names two columns" if clash else "their number is wrong"
         raise DataError(f"the table cannot be written: use other feature names; {reason}.")
+    if isinstance(data.X, Instances):
+        return columns | {name: _cells(data.X, j) for j, name in enumerate(names)}
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
     if np.isinf(X).any():
         row, column = np.argwhere(np.isinf(X))[0].tolist()
         raise DataError(f"X is infinite in row {row}, column {column}; it must be finite.")
     return columns | {name: X[:, column] for column, name in enumerate(names)}
+
+
+def _cells(instances: Instances, feature: int) -> NDArray[Any]:
+    """Return the cells of a column, texts as they were."""
+    column: NDArray[Any] = instances.table[:, feature]
+    if feature not in (instances.levels or {}):
+        return column
+    return as_objects([instances.text(row, feature) or "" for row in range(instances.n_rows)])
 
 
 def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> None:

@@ -37,7 +37,8 @@ def cell_error(
     if what == "feature":
         rule = "a finite number, or empty for missing"
         remedy = Message("Leave the column out with ", Argument("ignore", [name]),
-                         ", or make it the item with ", Argument("item", name), ".")  # fmt: skip
+                         ", make it the item with ", Argument("item", name),
+                         ", or categories with ", Argument("categories", [name]), ".")  # fmt: skip
     problem = f"{what} {shown(name)} must be {rule}. Got {shown(cell)}."
     return FileError(path, problem, line, column, remedy=remedy, value=cell)
 
@@ -45,7 +46,7 @@ def cell_error(
 def unusable_error(
     path: PathLike, columns: Sequence[UnusableColumn], line: int | None = None
 ) -> FileError:
-    """Return one error for several columns, with what to pass to leave each of them out.
+    """Return one error for columns, with what to pass to leave each of them out.
 
     Examples
     --------
@@ -56,12 +57,16 @@ def unusable_error(
     named = columns[:_MOST_NAMED]
     listed = ", ".join(f"{shown(one.name)} ({one.reason})" for one in named)
     more = f" and {len(columns) - len(named)} more" if len(columns) > len(named) else ""
+    several = len(columns) > 1
     remedy = Message(
-        "Leave them out with ",
+        f"Leave {'them' if several else 'it'} out with ",
         Argument("ignore", [one.name for one in columns]),
-        "; one of them may be the item, with ",
+        f"; {'one of them' if several else 'it'} may be the item, with ",
         Argument("item", columns[0].name),
+        ", or have categories, with ",
+        Argument("categories", [columns[0].name]),
         ".",
     )
-    problem = f"{len(columns)} columns cannot be features: {listed}{more}."
+    count = f"{len(columns)} columns" if several else "a column"
+    problem = f"{count} cannot be {'features' if several else 'a feature'}: {listed}{more}."
     return FileError(path, problem, line, remedy=remedy, value=[one.name for one in columns])
