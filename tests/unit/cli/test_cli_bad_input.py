@@ -43,7 +43,7 @@ TABLES = {
     "label empty": ("label,qid,a\n,1,1\n0,1,2\n", "line 2, column 1"),
     "text feature": (
         "label,qid,a\n1,1,x\n0,1,2\n",
-        "--ignore a, or make it the item with --item a",
+        "--ignore a, make it the item with --item a",
     ),
     "ragged": ("label,qid,a\n1,1,1\n0,1\n", "line 3"),
     "no head": ("1,2,3\n0,1,2\n", "must name the columns"),
