@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from crucial.boosting.steps import NumericStep, UnitStep
@@ -138,6 +139,14 @@ class GradientRanker(GradientTrees, MonotoneRanker):
         between(0, 1, low_open=True), '"yeti": factor on the weight of the next position.',
         default=0.99,
     )  # fmt: skip
+    l2: float | None = parameter(
+        none_or(between(0, math.inf)),
+        "Makes the values of leaves smaller, small leaves most: curvature that every leaf has "
+        'beside that of its rows, in average rows. None: 0 for "lambda" and "xendcg", whose '
+        "curvature lies in few rows, and 1 for the other losses.",
+        default=None,
+        grid=(0.0, 1.0, 10.0),
+    )
     random_state: RandomState = parameter(
         text="Seeds subsample, subsample_rows, max_features, n_bags, validation_fraction, "
         'validation_folds and the noise of "xendcg" and "yeti".',
@@ -158,6 +167,11 @@ class GradientRanker(GradientTrees, MonotoneRanker):
             step = NumericStep(*self._perfect(feedback))
         learner = self._tree_learner(seed, 2 if self.weak == "stump" else None)
         return self._objective(seed), learner, step
+
+    def _leaf_l2(self) -> float:
+        if self.l2 is not None:
+            return self.l2
+        return 0.0 if self.loss in ("lambda", "xendcg") else 1.0
 
     def _objective(self, seed: int) -> Objective:
         """Return the loss that the parameters describe."""

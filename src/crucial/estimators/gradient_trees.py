@@ -37,7 +37,7 @@ class Trees(Seeded):
     min_rows: float = parameter(
         between(0, math.inf), "Least weight of the rows of a leaf.", default=20.0
     )
-    l2: float = parameter(
+    l2: float | None = parameter(
         between(0, math.inf),
         "Makes the values of leaves smaller, small leaves most: curvature that every leaf has "
         "beside that of its rows, in average rows.",
@@ -75,10 +75,15 @@ class Trees(Seeded):
             self.max_leaves if max_leaves is None else max_leaves,
             self.max_depth,
             self.min_rows,
-            self.l2,
+            self._leaf_l2(),
             self.interactions,
             self.max_pairs,
         )
+
+    def _leaf_l2(self) -> float:
+        """Return the curvature that every leaf has beside that of its rows."""
+        assert self.l2 is not None
+        return self.l2
 
     def _sampling(self, seed: int) -> Sampling:
         """Return what a tree sees of the data."""

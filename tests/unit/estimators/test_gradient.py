@@ -84,6 +84,15 @@ def test_squares_of_one_leaf_each_are_solved_in_one_round():
     np.testing.assert_allclose(scores - scores.mean(), y - y.mean(), atol=1e-9)
 
 
+@pytest.mark.parametrize(("loss", "l2"), [("lambda", 0.0), ("xendcg", 0.0), ("yeti", 1.0)])
+def test_the_ridge_of_leaves_suits_the_loss(loss, l2):
+    default, same, other = (
+        fitted(n_estimators=3, loss=loss, l2=value).predict(X) for value in (None, l2, 1.0 - l2)
+    )
+    np.testing.assert_array_equal(default, same)
+    assert not np.array_equal(default, other)
+
+
 def test_a_loss_of_ones_own():
     calls = []
 

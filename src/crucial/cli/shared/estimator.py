@@ -139,7 +139,7 @@ class EstimatorOptions(JobsOptions):
     )
     l2: float | None = option(
         "Trees: curvature added to every leaf, in average rows, which makes values smaller. For "
-        "linear rankers, the ridge. [default: 1]",
+        "linear rankers, the ridge. [default: 1; gradient with lambda or xendcg: 0]",
         low=0,
         metavar="X",
     )
