@@ -80,6 +80,8 @@ class BagWatch(Watch):
     unseen : bool array of shape (n_runs, n_rows), optional
         The rows that each run has not learned from: only these get its scores, so that the
         measure is that of the mean of the runs that a row is new to. By default all rows.
+    tolerance : float
+        As in `Watch`.
     """
 
     def __init__(
@@ -90,11 +92,11 @@ class BagWatch(Watch):
         patience: int | None,
         origins: Sequence[int],
         unseen: Bools | None = None,
+        tolerance: float = 0.0,
     ) -> None:
         self._n_runs = max(origins, default=0) + 1
-        super().__init__(
-            instances, groups, measures, None if patience is None else patience * self._n_runs
-        )
+        rounds = None if patience is None else patience * self._n_runs
+        super().__init__(instances, groups, measures, rounds, tolerance)
         self._origins = origins
         self._shares: Floats | None = None
         if unseen is not None:

@@ -52,8 +52,8 @@ class Resampled(
         "Average so many runs of n_estimators rounds, each on 63% of the queries (of the rows, "
         "where there are no queries), into one model. The runs take turns: its first "
         "``m * n_bags`` rounds are the mean of m rounds of each. early_stopping_rounds, counted "
-        "per run, then looks at each query through the runs that have not seen it, unless there "
-        "is an eval set.",
+        "per run, then looks at each query through the runs that have not seen it, without "
+        "stopping_tolerance, unless there is an eval set.",
         default=1,
         grid=(1, 10),
     )
@@ -62,7 +62,8 @@ class Resampled(
         "Choose the number of rounds by so many folds of whole queries (of the rows, where there "
         "are none): one run per fold, then one on all data with as many rounds as are best on "
         "the mean of the held-out parts. early_stopping_rounds ends the runs when that mean has "
-        "not improved for so many rounds; without, each has n_estimators.",
+        "not improved for so many rounds; without, each has n_estimators. The first best round "
+        "counts, without stopping_tolerance.",
         default=None,
     )
 
@@ -230,14 +231,18 @@ class Resampled(
         bags = BagRuns(data, feedback.rows, seed, runs)
 
         def watched(origins: list[int], weights: list[Floats]) -> BagWatch:
-            rows, unseen = eval_rows, None
+            rows, unseen, tolerance = eval_rows, None, self._tolerance()
             if rows is None:
+                # Nearly all queries are left out of some bag: their best round is no luck.
+                tolerance = 0.0
                 counts = True if data.weight is None else data.weight > 0.0
                 left_out = np.array([(weight == 0.0) & counts for weight in weights])
                 places = np.flatnonzero(left_out.any(axis=0))
                 rows, unseen = take_rows(data, places), left_out[:, places]
             measures = self._prepared(rows, self.eval_metric)
-            return BagWatch(rows.instances, rows.groups, measures, patience, origins, unseen)
+            return BagWatch(
+                rows.instances, rows.groups, measures, patience, origins, unseen, tolerance
+            )
 
         def mean(turns: list[Round], watch: Watch | None) -> Ensemble:
             ranker = copy(self)

@@ -145,9 +145,14 @@ def test_rows_of_weight_0_do_not_choose_the_rounds(how):
 
 def test_an_eval_set_chooses_the_rounds_of_bags():
     held = QID >= 9
-    mean = RankBoost(12, n_bags=BAGS).fit(
-        X[~held], Y[~held], qid=QID[~held], eval_set=(X[held], Y[held]), eval_qid=QID[held]
+    eval_set = {"eval_set": (X[held], Y[held]), "eval_qid": QID[held]}
+    mean, later = (
+        RankBoost(12, n_bags=BAGS, stopping_tolerance=tolerance).fit(
+            X[~held], Y[~held], qid=QID[~held], **eval_set
+        )
+        for tolerance in (0.0, 100.0)
     )
+    assert later.best_round_ == 12 * BAGS
     values = [NDCG(Y[held], s, QID[held]) for s in mean.staged_predict(X[held])]
     np.testing.assert_allclose(mean.trace_.column("ndcg@10"), values)
     assert mean.best_round_ == BAGS * (int(np.argmax(values[BAGS - 1 :: BAGS])) + 1)
