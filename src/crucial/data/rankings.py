@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -110,6 +111,10 @@ class Rankings:
         >>> list(zip(high.tolist(), low.tolist(), voters.tolist()))
         [(0, 1, 3.0), (1, 0, 1.0)]
         """
+        return self._wins
+
+    @cached_property
+    def _wins(self) -> tuple[Ints, Ints, Floats]:
         table = self.above()
         high, low = np.nonzero(table)
         return high, low, table[high, low]
@@ -140,7 +145,12 @@ class Rankings:
 
     @staticmethod
     def _add_each(matrix: Floats, flat: Ints, level: Ints, count: Floats) -> None:
-        """Add rankings one by one, each as one block of the matrix."""
+        """Add rankings one by one; with most of the items, in the order of the items."""
         below = level[:, None] < level[None, :]
         for order, weight in zip(flat, count.tolist()):
-            matrix[order[:, None], order[None, :]] += weight * below
+            if 5 * len(order) < 3 * len(matrix):
+                matrix[order[:, None], order[None, :]] += weight * below
+                continue
+            place = np.full(len(matrix), np.nan)
+            place[order] = level
+            matrix += weight * (place[:, None] < place[None, :])

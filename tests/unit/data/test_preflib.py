@@ -48,6 +48,20 @@ def test_the_four_kinds(tmp_path, kind, body, orders, counts):
     assert read_preflib(packed).orders == orders
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("x.cat", "a .cat file of PrefLib is categorical data"),
+        ("x.wmd.gz", "a .wmd file of PrefLib is a weighted matching graph"),
+        ("x.dat", "a .dat file of PrefLib is data in a form of their own"),
+    ],
+)
+def test_other_files_say_what_they_are(tmp_path, name, said):
+    with pytest.raises(FileError, match=said):
+        (tmp_path / name).write_text("1,2\n")
+        read_preflib(tmp_path / name)
+
+
 def test_the_old_format(tmp_path):
     path = tmp_path / "x.toc"
     path.write_text(OLD)
@@ -72,7 +86,8 @@ def test_the_old_format(tmp_path):
         ("toi", "4: {}\n", "line 10: this order ranks nothing"),
         ("soi", "0: 1\n", "counts must be finite, at least 0, and not all 0"),
         ("soi", "", "there is no ranking"),
-        ("cat", "1: 1\n", "its data type is 'cat'; soc, soi, toc and toi are read"),
+        ("xyz", "1: 1\n", "its data type is 'xyz'; soc, soi, toc and toi are read"),
+        ("cat", "1: 1\n", "a .cat file of PrefLib is categorical"),
     ],
 )
 def test_bad_orders(tmp_path, kind, body, said):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.apps.preferences.greedy import greedy_order
+from crucial.apps.preferences.nested import rankings_of_one_form
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Order, Rankings
 from crucial.errors import DataError
@@ -202,12 +203,14 @@ def mallows_theta(rankings: Rankings, centre: Ints) -> float | None:
     place[centre] = np.arange(len(centre))
     left_counts = np.zeros(len(centre) + 1)
     distance = 0.0
-    for order, count in zip(rankings.orders, rankings.count.tolist()):
-        places = place[[item for group in order for item in group]]
-        chosen = len(order) - 1 if len(order[-1]) > 1 else len(order)
+    for form in rankings_of_one_form(rankings, least=1):
+        count = rankings.count[form.numbers]
+        places = place[form.items]
+        size = places.shape[1]
+        chosen = size if form.group[-1] == size - 1 else int(form.group[-1])
+        left_counts[size - np.arange(chosen)] += count.sum()
         for k in range(chosen):
-            left_counts[len(places) - k] += count
-            distance += count * int((places[k + 1 :] < places[k]).sum())
+            distance += float(count @ (places[:, k + 1 :] < places[:, k : k + 1]).sum(axis=1))
     m = np.flatnonzero(left_counts)
     m = m[m > 1]
     counts = left_counts[m]

@@ -11,6 +11,7 @@ from crucial.types import Floats, Ints
 __all__ = ["Likelihood", "maximise", "maximise_at"]
 
 _MOST_STEPS = 100
+_FACTORED = 1000  # rows of a dense system that is solved by factors
 #: Dense, or sparse for many items.
 Matrix: TypeAlias = Any
 
@@ -59,8 +60,8 @@ def held(model: Likelihood, curve: Matrix) -> Matrix:
 
 
 def solved(matrix: Matrix, right: Floats) -> Floats:
-    """Solve a positive definite system: by factors, or by conjugate gradients if sparse."""
-    if isinstance(matrix, np.ndarray):
+    """Solve a positive definite system: by factors, or by conjugate gradients if it is large."""
+    if isinstance(matrix, np.ndarray) and (len(matrix) <= _FACTORED or right.ndim > 1):
         from scipy.linalg import solve
 
         return np.asarray(solve(matrix, right, assume_a="sym"), np.float64)

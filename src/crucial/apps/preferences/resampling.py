@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from crucial.apps.preferences.nested import RankingLikelihood
 from crucial.apps.preferences.newton import Likelihood, maximise
 from crucial.apps.preferences.paired import PairedCells, PairedLikelihood
-from crucial.apps.preferences.strengths import Choices, centred, choice_likelihood
+from crucial.apps.preferences.strengths import centred
 from crucial.apps.preferences.uncertainty import Uncertainty, inverse_curvature
 from crucial.measures.intervals import percentile_interval
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["bootstrap_uncertainty", "resampled_choices", "resampled_pairs", "runs_of_ties"]
+__all__ = ["bootstrap_uncertainty", "resampled_pairs", "resampled_rankings", "runs_of_ties"]
 
 _ENOUGH = 1e-6  # (far below what resampling changes)
 _AT_ONCE = 4_000_000  # numbers in an array of resamplings that are fitted together
@@ -204,30 +205,24 @@ class _Batch:
         return np.asarray(np.linalg.solve(matrix, slope[:, :, None])[:, :, 0])
 
 
-def resampled_choices(
-    choices: Choices,
+def resampled_rankings(
+    model: RankingLikelihood,
     best: Floats,
-    part: Ints,
     *,
-    prior: float,
-    copies: Floats,
     n_bootstrap: int,
     seed: int,
     progress: Callable[[int], None] | None = None,
 ) -> Floats:
-    """Draw rankings with replacement, and fit again.
-
-    Observation k stands for ``copies[k]`` equal ones, each of which can be drawn.
-    """
+    """Draw voters with replacement, and fit again."""
     rng = np.random.default_rng(seed)
-    n = len(choices.weight)
-    draws = np.empty((n_bootstrap, choices.n_items))
+    copies = model.rankings.count
+    draws = np.empty((n_bootstrap, model.n))
     total = copies.sum()
     for k in range(n_bootstrap):
         drawn = rng.multinomial(max(1, round(total)), copies / total)
-        times = np.divide(drawn, copies, out=np.zeros(n), where=copies > 0)
-        model = choice_likelihood(choices, choices.weights(times), prior, part)
-        draws[k] = centred(maximise(model, best, _ENOUGH), part)
+        count = drawn * (total / max(1, round(total)))
+        again = RankingLikelihood(model.rankings, model.prior, model.part, model.forms, count)
+        draws[k] = centred(maximise(again, best, _ENOUGH), model.part)
         if progress is not None:
             progress(k + 1)
     return draws
@@ -290,9 +285,9 @@ def runs_of_ties(order: Ints, above: Bools) -> list[tuple[int, ...]]:
     [(0, 1), (1, 2)]
     """
     runs: list[tuple[int, ...]] = []
-    reached = 0
+    last = reached = 0
     for first in range(len(order)):
-        last = first + 1
+        last = max(last, first + 1)  # (what is left of a run is one too)
         while last < len(order) and not above[order[first:last], order[last]].any():
             last += 1
         if last > reached:

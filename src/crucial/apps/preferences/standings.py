@@ -12,21 +12,17 @@ from crucial.apps.preferences.board import SCALES, Effect, Leaderboard, Standing
 from crucial.apps.preferences.board_notes import board_notes
 from crucial.apps.preferences.graph import always_winning, circles, parts_of
 from crucial.apps.preferences.judges import judge_agreement, judge_ranking
+from crucial.apps.preferences.nested import RankingLikelihood
 from crucial.apps.preferences.newton import Likelihood, maximise
 from crucial.apps.preferences.paired import PairedLikelihood, cells_of
 from crucial.apps.preferences.position import PositionBias, position_bias
 from crucial.apps.preferences.resampling import (
     bootstrap_uncertainty,
-    resampled_choices,
     resampled_pairs,
+    resampled_rankings,
     runs_of_ties,
 )
-from crucial.apps.preferences.strengths import (
-    ChoiceLikelihood,
-    centred,
-    choice_likelihood,
-    choices_of_rankings,
-)
+from crucial.apps.preferences.strengths import centred
 from crucial.apps.preferences.uncertainty import (
     Uncertainty,
     inverse_curvature,
@@ -49,6 +45,7 @@ __all__ = ["INTERVALS", "Leaderboard", "Standing", "leaderboard", "leaderboards"
 #: How intervals of strengths can be found.
 INTERVALS = ("auto", "profile", "wald", "sandwich", "percentile", "bca", "none")
 _PROFILED = 64  # items up to which "auto" is the profile: with more, Wald's intervals are alike
+_PROFILED_RANKINGS = 1000  # (the same for rankings, whose likelihood takes longer)
 _INVERTED = 4000  # items up to which the curvature is inverted
 _FEW = 5.0  # comparisons below which an item is provisional
 _MOST_CATEGORIES = 100
@@ -121,7 +118,7 @@ def leaderboard(
     check("leaderboard", "ties", ties, one_of("davidson", "split"))
     check("leaderboard", "scale", scale, one_of(*SCALES))
     check("leaderboard", "random_state", random_state, at_least(0))
-    method = _method(intervals, n_bootstrap, resample_by, len(data.items))
+    method = _method(intervals, n_bootstrap, resample_by, data)
     if prior == 0 and method in ("percentile", "bca"):
         raise DataError(
             "resampling needs a prior above 0: a resampled item may never lose. Give a prior, "
@@ -154,7 +151,7 @@ def leaderboard(
         circles(data) if isinstance(data, Comparisons) else None,
         agreement,
         shares,
-        _misordered(data, model, best),
+        _misordered(data, best),
         tuple(board_notes(data, model.part, runs, standings, known, prior, scale, tie_share)),
         scale,
         "none" if known is None else known.method,
@@ -191,8 +188,9 @@ def leaderboards(data: Comparisons, **options: Any) -> dict[str, Leaderboard]:
     return boards
 
 
-def _method(intervals: str, n_bootstrap: int | None, by: str, n_items: int) -> str:
+def _method(intervals: str, n_bootstrap: int | None, by: str, data: Comparisons | Rankings) -> str:
     """Return which intervals "auto" means."""
+    n_items = len(data.items)
     if n_bootstrap == 0 and intervals in ("auto", "none", "percentile", "bca"):
         return "none"
     if intervals != "auto":
@@ -203,7 +201,8 @@ def _method(intervals: str, n_bootstrap: int | None, by: str, n_items: int) -> s
         return "bca"
     if by != "observation":
         return "sandwich"
-    return "profile" if n_items <= _PROFILED else "wald"
+    many = isinstance(data, Rankings) and len(data.orders) > _PROFILED_RANKINGS
+    return "profile" if n_items <= _PROFILED and not many else "wald"
 
 
 def _position(data: Comparisons | Rankings, best: Floats, level: float) -> PositionBias | None:
@@ -223,7 +222,7 @@ def _groups(data: Comparisons | Rankings, by: str) -> Ints | None:
 
 def _likelihood(
     data: Comparisons | Rankings, prior: float, split: bool, covariates: Sequence[str]
-) -> PairedLikelihood | ChoiceLikelihood:
+) -> PairedLikelihood | RankingLikelihood:
     """Return the likelihood of the data; without a prior it must have a maximum."""
     if isinstance(data, Comparisons):
         cells = cells_of(data, _covariates(data, covariates))
@@ -234,8 +233,11 @@ def _likelihood(
     else:
         if covariates:
             raise DataError("rankings have no covariates; they belong to comparisons.")
-        choices = choices_of_rankings(data)
-        high, low = choices.edges()
+        high, low, _ = data.wins()
+        if not len(high):
+            raise DataError(
+                "no ranking puts an item above another; there is nothing to learn from."
+            )
     part = parts_of(len(data.items), high, low)
     if prior == 0 and always_winning(len(data.items), high, low, part):
         raise DataError(
@@ -244,7 +246,7 @@ def _likelihood(
         )
     if isinstance(data, Comparisons):
         return PairedLikelihood(cells, counts, prior, part, split)
-    return choice_likelihood(choices, choices.weights(), prior, part)
+    return RankingLikelihood(data, prior, part)
 
 
 def _covariates(data: Comparisons, names: Sequence[str]) -> Floats | None:
@@ -264,7 +266,7 @@ def _covariates(data: Comparisons, names: Sequence[str]) -> Floats | None:
 
 def _known(
     data: Comparisons | Rankings,
-    model: PairedLikelihood | ChoiceLikelihood,
+    model: PairedLikelihood | RankingLikelihood,
     p: Floats,
     best: Floats,
     method: str,
@@ -290,10 +292,8 @@ def _known(
                 model, p, groups=groups, n_bootstrap=count, seed=seed, progress=moved
             )
         else:
-            assert isinstance(data, Rankings)
-            draws = resampled_choices(
-                model.choices, p, model.part, prior=model.prior, copies=data.count,
-                n_bootstrap=count, seed=seed, progress=moved,
+            draws = resampled_rankings(
+                model, p, n_bootstrap=count, seed=seed, progress=moved
             )  # fmt: skip
     return bootstrap_uncertainty(method, draws, model, p, best, level, groups)
 
@@ -390,16 +390,10 @@ def _tallies(data: Comparisons) -> Floats:
     )
 
 
-def _misordered(
-    data: Comparisons | Rankings, model: PairedLikelihood | ChoiceLikelihood, best: Floats
-) -> float:
+def _misordered(data: Comparisons | Rankings, best: Floats) -> float:
     """Return the share of the weight of decisions that contradict the strengths."""
     if isinstance(data, Comparisons):
         high, low, each, _ = data.directed()
     else:
-        assert isinstance(model, ChoiceLikelihood)
-        choices = model.choices
-        sizes = np.diff(choices.starts)
-        high, low = np.repeat(choices.chosen, sizes), choices.members
-        each = np.repeat(choices.weights(), sizes) * (high != low)
+        high, low, each = data.wins()
     return float((each * (best[high] < best[low])).sum() / each.sum())

@@ -67,11 +67,15 @@ def quantile(tail: float, freedom: float = math.inf) -> float:
 
 def inverse_curvature(model: Likelihood, p: Floats) -> Floats:
     """Return the inverse of the negative curvature at the parameters."""
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_factor
+    from scipy.linalg.lapack import dpotri
 
     matrix = held(model, model.derivatives(p)[1])
     dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-    return np.asarray(cho_solve(cho_factor(dense, overwrite_a=True), np.eye(len(dense))))
+    factor, _ = cho_factor(dense, lower=True, overwrite_a=True)
+    half, _ = dpotri(factor, lower=1, overwrite_c=1)  # (the lower half; less work than solving)
+    lower = np.tril(half)
+    return np.asarray(lower + np.tril(lower, -1).T)
 
 
 def _around(strengths: Floats, covariance: Floats, level: float, freedom: float) -> Uncertainty:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["PairsOptions", "pairs_command"]
 
 _COLUMNS = ("winner", "loser", "tie", "weight", "judge", "context")
-_PREFLIB = (".soc", ".soi", ".toc", ".toi")
+_PREFLIB = (".soc", ".soi", ".toc", ".toi", ".cat", ".wmd")  # (the last two are refused)
 
 
 @dataclass(frozen=True)

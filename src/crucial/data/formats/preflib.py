@@ -1,4 +1,4 @@
-"""PrefLib's files of rankings: .soc, .soi, .toc, .toi."""
+"""PrefLib's files of rankings: .soc, .soi, .toc, .toi; its other files are named and refused."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from crucial.types import PathLike
 __all__ = ["read_preflib"]
 
 _ORDER = re.compile(r"(?:[0-9]+|\{[0-9, \t]*\})(?:\s*,\s*(?:[0-9]+|\{[0-9, \t]*\}))*\s*,?")
+_KINDS = ("soc", "soi", "toc", "toi")
+_OTHER_KINDS = {
+    "cat": "categorical data: every voter puts items into categories, which is no ranking of single "
+    "items",
+    "wmd": "a weighted matching graph, as of kidney exchanges, not rankings",
+    "dat": "data in a form of their own, described beside the file, not rankings",
+}
 _GROUP = re.compile(r"\{([0-9, \t]*)\}|([0-9]+)")
 
 
@@ -45,6 +52,7 @@ def read_preflib(path: PathLike) -> Rankings:
     first = next(lines, None)
     if first is None:
         raise FileError(path, "the file is empty; expected orders in PrefLib's format.")
+    _check_readable(path, str(path).lower().removesuffix(".gz").rpartition(".")[2], named=True)
     both = _chain(first, lines)
     heading = _new_heading if first[1].lstrip().startswith(b"#") else _old_heading
     names, kind, body, colon = heading(path, both)
@@ -58,6 +66,18 @@ def read_preflib(path: PathLike) -> Rankings:
         counts.append(count)
     with in_file(path):
         return Rankings.from_places(tuple(names), orders, counts)
+
+
+def _check_readable(path: PathLike, kind: str, *, named: bool = False) -> None:
+    """Refuse files of PrefLib that are not rankings, and say what they are."""
+    if kind in _OTHER_KINDS:
+        raise FileError(
+            path,
+            f"a .{kind} file of PrefLib is {_OTHER_KINDS[kind]}; .soc, .soi, .toc and .toi are "
+            "read.",
+        )
+    if kind and not named and kind not in _KINDS:
+        raise FileError(path, f"its data type is {shown(kind)}; soc, soi, toc and toi are read.")
 
 
 def _chain(
@@ -89,8 +109,7 @@ def _new_heading(path: PathLike, lines: Iterator[tuple[int, str]]) -> _Heading:
             names[_whole(path, number, key[2], "the number of an alternative")] = value
     if total is None:
         raise FileError(path, "the heading does not say '# NUMBER ALTERNATIVES: ...'.")
-    if kind and kind not in ("soc", "soi", "toc", "toi"):
-        raise FileError(path, f"its data type is {shown(kind)}; soc, soi, toc and toi are read.")
+    _check_readable(path, kind)
     if sorted(names) != list(range(1, len(names) + 1)) or len(names) != total:
         raise FileError(path, f"the heading must name alternatives 1 to {total}, each once. "
                         f"Got {len(names)} names.")  # fmt: skip

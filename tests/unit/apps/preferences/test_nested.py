@@ -1,0 +1,81 @@
+"""The likelihood of rankings by running sums, against the one that lists every choice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from crucial.apps.preferences import leaderboard
+from crucial.apps.preferences.nested import RankingLikelihood
+from crucial.apps.preferences.strengths import choice_likelihood, choices_of_rankings
+from crucial.data.rankings import Rankings
+from crucial.errors import DataError
+
+
+def votes(seed: int, n: int = 6, count: int = 9) -> Rankings:
+    """Partial rankings with ties, some of one form."""
+    rng = np.random.default_rng(seed)
+    orders = []
+    for _ in range(count):
+        chosen = rng.permutation(n)[: rng.integers(2, n + 1)]
+        cut = np.sort(rng.choice(np.arange(1, len(chosen)), rng.integers(1, len(chosen)), False))
+        orders.append([[f"i{k}" for k in group] for group in np.split(chosen, cut)])
+    return Rankings.from_orders([*orders, orders[0]], rng.uniform(0.5, 3.0, count + 1).tolist())
+
+
+@pytest.mark.parametrize("small", [120, 0])
+@pytest.mark.parametrize("seed", range(6))
+def test_running_sums_are_the_sums_over_choices(monkeypatch, small, seed):
+    monkeypatch.setattr("crucial.apps.preferences.nested._SMALL", small)
+    made = votes(seed)
+    choices = choices_of_rankings(made)
+    part = np.zeros(len(made.items), int)
+    slow = choice_likelihood(choices, choices.weights(), 0.3, part)
+    quick = RankingLikelihood(made, 0.3, part)
+    s = np.random.default_rng(seed).normal(size=len(made.items))
+    assert quick.value(s) == pytest.approx(slow.value(s))
+    for one, other in zip(quick.derivatives(s), slow.derivatives(s)):
+        assert one == pytest.approx(other, abs=1e-9)
+    groups = np.arange(len(made.orders)) % 3
+    for of in (None, groups):
+        assert quick.scores(s, of).toarray() == pytest.approx(slow.scores(s, of).toarray())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_of_rankings_are_counted_one_by_one(seed):
+    made = votes(seed, n=7, count=12)
+    n = len(made.items)
+    wanted = np.zeros((n, n))
+    for order, count in zip(made.orders, made.count):
+        for k, group in enumerate(order):
+            for other in order[k + 1 :]:
+                for a in group:
+                    for b in other:
+                        wanted[a, b] += count
+    assert made.above() == pytest.approx(wanted)
+    matrix = np.zeros((n, n))
+    for order, count in zip(made.orders, made.count):
+        flat = np.array([[k for group in order for k in group]])
+        level = np.repeat(np.arange(len(order)), [len(group) for group in order])
+        made._add_each(matrix, flat, level, np.array([count]))
+    assert matrix == pytest.approx(wanted)
+
+
+def test_many_rankings_have_intervals():
+    rng = np.random.default_rng(0)
+    s = np.linspace(1, -1, 5)
+    orders = [[f"i{k}" for k in np.argsort(-(s + rng.gumbel(size=5)))] for _ in range(1100)]
+    board = leaderboard(Rankings.from_orders(orders))
+    assert board.intervals == "wald"
+    assert [one.item for one in board.standings] == ["i0", "i1", "i2", "i3", "i4"]
+    for one, truth in zip(board.standings, s):
+        assert one.low - 0.1 < truth < one.high + 0.1
+    drawn = leaderboard(Rankings.from_orders(orders[:200]), n_bootstrap=40, intervals="percentile")
+    near = leaderboard(Rankings.from_orders(orders[:200]), intervals="sandwich")
+    for one, other in zip(drawn.standings, near.standings):
+        assert one.high - one.low == pytest.approx(other.high - other.low, rel=0.5)
+
+
+def test_rankings_without_an_order():
+    with pytest.raises(DataError, match="no ranking puts an item above another"):
+        leaderboard(Rankings.from_orders([[{"a", "b"}], ["c"]]))
