@@ -57,8 +57,8 @@ def test_the_four_kinds(tmp_path, kind, body, orders, counts):
     ],
 )
 def test_other_files_say_what_they_are(tmp_path, name, said):
+    (tmp_path / name).write_text("1,2\n")
     with pytest.raises(FileError, match=said):
-        (tmp_path / name).write_text("1,2\n")
         read_preflib(tmp_path / name)
 
 

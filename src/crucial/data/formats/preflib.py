@@ -16,8 +16,7 @@ __all__ = ["read_preflib"]
 _ORDER = re.compile(r"(?:[0-9]+|\{[0-9, \t]*\})(?:\s*,\s*(?:[0-9]+|\{[0-9, \t]*\}))*\s*,?")
 _KINDS = ("soc", "soi", "toc", "toi")
 _OTHER_KINDS = {
-    "cat": "categorical data: every voter puts items into categories, which is no ranking of single "
-    "items",
+    "cat": "categorical data: every voter puts items into categories, which ranks no single items",
     "wmd": "a weighted matching graph, as of kidney exchanges, not rankings",
     "dat": "data in a form of their own, described beside the file, not rankings",
 }
