@@ -39,6 +39,11 @@ class MonotoneRanker(BoostedRanker):
 class StumpRanker(StumpsOrTrees, MonotoneRanker):
     """Base of estimators that boost stumps or trees, whose weights may be constrained."""
 
+    learning_rate: float = parameter(
+        text="Factor on every weight, in (0, 1]. The papers use 1; for trees begin with 0.1.",
+        default=0.3,
+        kw_only=False,
+    )
     positive_weights: str | None = parameter(
         one_of(None, "cumulative"),
         '"cumulative": the summed weight of every stump stays positive, for features known to '
