@@ -139,7 +139,8 @@ class EstimatorOptions(JobsOptions):
     )
     l2: float | None = option(
         "Trees: curvature added to every leaf, in average rows, which makes values smaller. For "
-        "linear rankers, the ridge. [default: 1; gradient with lambda or xendcg: 0]",
+        "linear rankers, the ridge. gradient has none by default with lambda and xendcg. "
+        "[default: 1]",
         low=0,
         metavar="X",
     )

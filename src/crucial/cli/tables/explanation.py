@@ -1,0 +1,61 @@
+"""Why one item ranks above another, as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+
+from crucial.cli.shared.terminal import console, counted, label_column, number_column, table
+from crucial.inspection.explanations import PairExplanation
+
+__all__ = ["explanation_json", "print_explanation"]
+
+
+def print_explanation(found: PairExplanation, titles: tuple[str, str], top: int) -> None:
+    """Print both scores, and what each feature adds for the first item minus the second."""
+    screen, margin = console(), found.margin
+    side = "above" if margin > 0 else "below" if margin < 0 else "level with"
+    by = f" by {abs(margin):.6g}" if margin else ""
+    (a, b), scores = titles, (found.score_a, found.score_b)
+    head = f"{a} (score {scores[0]:.6g}) ranks {side} {b} (score {scores[1]:.6g}){by}"
+    screen.print(head, style="bold")
+    shown = table(label_column("feature", 40), *(number_column(name) for name in ("adds", a, b)))
+    parts = zip(found.names, found.added, found.values_a, found.values_b, strict=True)
+    differ = [one for one in parts if one[1]]
+    for name, added, x, y in differ[:top]:
+        shown.add_row(name, f"{added:+.4g}", _value(x), _value(y))
+    rest = sum(one[1] for one in differ[top:])
+    if len(differ) > top:
+        shown.add_row(counted(len(differ) - top, "other feature"), f"{rest:+.4g}", "", "")
+    screen.print(shown)
+    same = len(found.names) - len(differ)
+    if same:
+        makes = "makes" if same == 1 else "make"
+        screen.print(f"{counted(same, 'feature')} {makes} no difference", style="dim")
+
+
+def _value(value: float) -> str:
+    return "missing" if math.isnan(value) else f"{value:.6g}"
+
+
+def explanation_json(found: PairExplanation, titles: tuple[str, str]) -> str:
+    """Return the explanation as JSON; a missing value is null."""
+    values = [
+        [None if np.isnan(v) else float(v) for v in part]
+        for part in (found.values_a, found.values_b)
+    ]
+    features = [
+        {"feature": feature, "name": name, "adds": float(added), "a": x, "b": y}
+        for feature, name, added, x, y in zip(
+            found.features, found.names, found.added, *values, strict=True
+        )
+    ]
+    result = {
+        "a": {"item": titles[0], "row": found.a + 1, "score": found.score_a},
+        "b": {"item": titles[1], "row": found.b + 1, "score": found.score_b},
+        "margin": found.margin,
+        "features": features,
+    }
+    return json.dumps(result, indent=1, allow_nan=False)
