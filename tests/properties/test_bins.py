@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crucial import Bins, Instances
 from crucial.data import bins as bins_module
 from crucial.data import instances as instances_module
-from crucial.data.quantiles import between
+from crucial.data.quantiles import between, cut_points
 from crucial.errors import DataError, DataTypeError
 from naive.paths import PATHS, using
 from naive.sweep import holds_for
@@ -352,3 +352,15 @@ def test_the_same_bins_for_any_number_of_threads(path):
             assert bins.codes.tobytes() == first.codes.tobytes()
             for one, two in zip(bins.thresholds, first.thresholds):
                 assert one.tobytes() == two.tobytes()
+
+
+@holds_for(st.integers(3, 400), st.integers(2, 60), quick=40, full=2_000)
+def test_distinct_values_are_cut_as_values_of_weight_1_are(n, max_bins):
+    """Distinct values have a shorter way, which looks for no heavy value."""
+    values = np.sqrt(np.arange(n))
+    cuts = cut_points(values, None, max_bins)
+    weighed = cut_points(values, np.arange(1.0, n + 1), max_bins)
+    np.testing.assert_array_equal(cuts, weighed)
+    assert len(cuts) == min(n, max_bins) - 1
+    sizes = np.diff(np.searchsorted(values, np.concatenate(([-1.0], cuts, [np.inf]))))
+    assert sizes.max() - sizes.min() <= 1

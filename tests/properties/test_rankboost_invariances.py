@@ -249,7 +249,7 @@ class Forgetful(Counting):
 
     def propose(self, potentials):
         self.search.drift[:] = np.inf
-        self.drops.forget()
+        self.forget()
         return super().propose(potentials)
 
 

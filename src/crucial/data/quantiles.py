@@ -29,6 +29,12 @@ def between(low: Reals, high: Reals) -> Floats:
     return np.where((middle >= low) & (middle < high), middle, low)
 
 
+def _positions(counts: Reals) -> Ints:
+    """Return where the number of values reaches each of these counts."""
+    reached: Ints = np.ceil(counts * (1 - _SLACK)).astype(np.int64) - 1
+    return reached
+
+
 class _Ranked:
     """Sorted values and the mass (count or weight) up to each of them."""
 
@@ -45,11 +51,10 @@ class _Ranked:
 
     def at(self, mass: Reals) -> Reals:
         """Return the value at which the cumulative mass reaches each of these masses."""
-        reach = mass * (1 - _SLACK)
         if self.mass is None:
-            position = np.ceil(reach).astype(np.int64) - 1
+            position = _positions(mass)
         else:
-            position = np.searchsorted(self.mass, reach, "left")
+            position = np.searchsorted(self.mass, mass * (1 - _SLACK), "left")
         found: Reals = self.values.take(position, mode="clip")
         return found
 
@@ -70,9 +75,14 @@ def cut_points(values: Reals, mass: Floats | None, max_bins: int | None) -> Floa
     if len(values) < 2 or values[0] == values[-1]:
         return np.zeros(0)
     steps = values[1:] != values[:-1]
-    if max_bins is None or np.count_nonzero(steps) < max_bins:
+    distinct = np.count_nonzero(steps) + 1
+    if max_bins is None or distinct <= max_bins:
         last = np.flatnonzero(steps)
         return between(values[last], values[last + 1])
+    if mass is None and distinct == len(values):
+        # None can have a bin's share: the same cuts without looking for such values.
+        after = _positions(len(values) / max_bins * np.arange(1, max_bins)) + 1
+        return between(values[after - 1], values[after])
     del steps
     last_values = _coarse_cuts(_Ranked(values, mass), max_bins)
     after = np.searchsorted(values, last_values, "right")

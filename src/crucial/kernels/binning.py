@@ -10,6 +10,9 @@ from crucial.types import Codes, Floats, Reals
 
 __all__ = ["Columns"]
 
+# Sorting by bits goes through tables of 2,048 counts, which costs more than sorting so few.
+_FEW_VALUES = 2000
+
 
 class Columns:
     """Works on one column after the other, in memory that is used again.
@@ -53,7 +56,9 @@ class Columns:
 
         count = copy_ranked(values, self._ranked)
         ranked = self._ranked[:count]
-        if count >= 0:
+        if 0 <= count <= _FEW_VALUES:
+            ranked.sort()
+        elif count >= 0:
             bits = np.dtype(np.uint32 if ranked.dtype.itemsize == 4 else np.uint64)
             sign = bits.type(1) << bits.type(8 * bits.itemsize - 1)
             shifts = np.arange(0, 8 * bits.itemsize, 11).astype(bits)

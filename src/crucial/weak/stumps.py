@@ -71,7 +71,9 @@ class StumpLearner(WeakLearner):
         self._direction: Floats | None = None
         if constraints.monotone is not None:
             self._direction = constraints.monotone[self.bins.features].astype(np.float64)
-        self.drops = DropSearch(self.search, training.threads, self.smoothing)
+        self.drops: DropSearch | None = None  # (as large as all slopes, several times)
+        if self.choice == "largest_drop":
+            self.drops = DropSearch(self.search, training.threads, self.smoothing)
         return self.bins
 
     # -- candidates ---------------------------------------------------------------
@@ -87,8 +89,7 @@ class StumpLearner(WeakLearner):
     def _offer(self, position: int, default: int) -> Candidate:
         """Return the stump at a position, with its slope (and weights, if scanned)."""
         slope = float(self.search.slope[default, position])
-        scanned = self.choice == "largest_drop"
-        weights = self.drops.weights(position, default) if scanned else None
+        weights = None if self.drops is None else self.drops.weights(position, default)
         return self.candidate(position, default, slope, weights)
 
     def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
@@ -132,8 +133,8 @@ class StumpLearner(WeakLearner):
         if not len(self.bins.features):
             return None
         self.search.renew(potentials)
-        if self.choice == "largest_drop":
-            return self._largest_drop(potentials)
+        if self.drops is not None:
+            return self._largest_drop(potentials, self.drops)
         if self._constraints.any:
             self.search.scan_all()
             slope = self.search.slope
@@ -144,14 +145,14 @@ class StumpLearner(WeakLearner):
         close = np.flatnonzero((self.search.drift == 0) & (self.search.peak >= worst_tied(best)))
         return self._best(close.tolist())
 
-    def _largest_drop(self, potentials: Potentials) -> Candidate | None:
+    def _largest_drop(self, potentials: Potentials, drops: DropSearch) -> Candidate | None:
         """Return the stump with the smallest Z below 1."""
-        scanned = self.drops.scan_contenders(potentials, self._constraints.any)
+        scanned = drops.scan_contenders(potentials, self._constraints.any)
         first = self.search.first
         criterion = np.zeros_like(self.search.slope)
         for f in scanned:
             cells = np.s_[:, first[f] : first[f + 1]]
-            z = self.drops.z[cells]
+            z = drops.z[cells]
             # Larger is better for the tie rule, and what is equal in Z is equal here.
             criterion[cells] = np.where(z < 1.0 - SNAP, 1.0 / (z + _FLOOR), 0.0)
         if self._constraints.any:
@@ -163,6 +164,8 @@ class StumpLearner(WeakLearner):
         self._weight[candidate.slot] = self._weight.get(candidate.slot, 0.0) + alpha
         position = candidate.slot // 2
         self._jump[position] = self._jump.get(position, 0.0) + alpha
+        if self.drops is None:
+            return
         if math.isinf(alpha):
             self.drops.forget()
         elif candidate.weights is not None:
@@ -170,7 +173,8 @@ class StumpLearner(WeakLearner):
 
     def forget(self) -> None:
         """Drop the bounds on W+ and W-: the pairs in use have changed."""
-        self.drops.forget()
+        if self.drops is not None:
+            self.drops.forget()
 
     # -- constraints --------------------------------------------------------------
 
