@@ -160,6 +160,22 @@ class Instances:
         origin = None if self.origin is None else self.origin.take_rows(rows)
         return replace(self, table=table, origin=origin)
 
+    def join(self, others: Sequence[Instances]) -> Instances:
+        """Return these rows and others of the same columns; equal texts have the same place."""
+        every = [self, *others]
+        levels = {}
+        tables = [np.array(one.table, np.float64) for one in every]
+        for feature in self.levels or ():
+            known = [(one.levels or {}).get(feature, ()) for one in every]
+            texts = tuple(sorted({text for own in known for text in own}))
+            place = {text: number for number, text in enumerate(texts)}
+            for table, own in zip(tables, known):
+                of_text = np.array([*(place[text] for text in own), np.nan])
+                codes = table[:, feature]
+                table[:, feature] = of_text[np.where(np.isnan(codes), -1, codes).astype(np.int64)]
+            levels[feature] = texts
+        return replace(self, table=np.concatenate(tables), levels=levels or None)
+
     def checked(
         self, values: NDArray[Any], feature: int, rows: NDArray[np.integer] | None
     ) -> Reals:

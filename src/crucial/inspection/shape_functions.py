@@ -36,7 +36,7 @@ class FeatureShape:
     share_of_weight : float
         The same as a share of the whole ranker, in [0, 1].
     direction : str
-        "rising", "falling", "both ways", or "flat" where only presence counts.
+        "rising", "falling", "both ways", "flat" where only presence counts, or "by category".
     thresholds : array of shape (k,)
         Where the function steps, ascending.
     values : array of shape (k + 1,)
@@ -243,7 +243,9 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
                 feature_name(model.feature_names, one.feature),
                 one.weight,
                 one.share,
-                direction_of(shape, one.ramps, one.rungs) if pairs else one.direction,
+                one.direction
+                if not pairs or one.direction == "by category"
+                else direction_of(shape, one.ramps, one.rungs),
                 shape.thresholds,
                 shape.values,
                 shape.missing + sum(ramp.missing for ramp in one.ramps),

@@ -15,6 +15,7 @@ from scipy.sparse import vstack
 from crucial.data.dataset import Dataset
 from crucial.data.files import open_bytes
 from crucial.data.formats.alike import read_alike
+from crucial.data.instances import Instances
 from crucial.errors import FileError
 from crucial.lab.tasks import Part, Parts, Split
 from crucial.types import PathLike
@@ -225,7 +226,11 @@ def _joined(parts: list[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
     tables = [part.X for part in parts]
-    X = vstack(tables, "csr") if hasattr(tables[0], "tocsr") else np.concatenate(tables)
+    X: Any
+    if isinstance(tables[0], Instances):
+        X = tables[0].join(tables[1:])
+    else:
+        X = vstack(tables, "csr") if hasattr(tables[0], "tocsr") else np.concatenate(tables)
     qid = None
     if parts[0].qid is not None:
         ids = [part.qid for part in parts if part.qid is not None]

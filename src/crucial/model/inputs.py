@@ -90,6 +90,11 @@ def _check_names(found: tuple[str, ...], expected: tuple[str, ...]) -> None:
             "Feature names must be in the same order as they were in fit.\n"
             f"Column {place} is {found[place]!r}, expected {expected[place]!r}."
         )
+    if missing:
+        lines.append(
+            f"{len(missing)} of the {len(expected)} features never occur. "
+            "X.reindex(columns=...) with the names of fit makes them abstain."
+        )
     raise DataError("\n".join(lines) + "\n")
 
 

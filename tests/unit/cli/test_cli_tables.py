@@ -262,10 +262,11 @@ class TestCategories:
         result = crucial("show", model)
         assert "market" in result.output
         assert "missing, or a new category" in result.output
-        assert (
-            crucial("report", model, tmp_path / "test.csv", "-o", tmp_path / "r.html").exit_code
-            == 0
-        )
+        page = tmp_path / "r.html"
+        assert crucial("report", model, tmp_path / "test.csv", "-o", page).exit_code == 0
+        text = page.read_text()
+        assert '"categories":["market"' in text.replace(" ", "")
+        assert '"x":["market","2024-03-' in text.replace(" ", "")
         few.write_text("\n".join([",".join(self.NAMES), "a,0,kiosk,2024-03-05,high", "a,1,7,,low"]))
         line = error_line(crucial("rank", model, few, "-o", tmp_path / "s"))
         assert "few.csv" in line
@@ -292,3 +293,29 @@ class TestCategories:
             models.append(load_model(tmp_path / f"{name}.json"))
         assert models[0].rankers == models[1].rankers
         assert models[0].encodings == models[1].encodings
+
+    def test_other_verbs(self, tmp_path: Path, crucial) -> None:
+        rows = self.rows(0)
+        lines = [",".join(row) for row in (self.NAMES, *rows)]
+        (tmp_path / "x.csv").write_text("\n".join(lines))
+        words = ["--rankers", "rankboost,random", "--protocol", "plain", "--folds", 2]
+        result = crucial("experiment", tmp_path / "x.csv", *words, "-m", "ndcg@10")
+        assert result.exit_code == 0, result.output
+        for fold in ("Fold1", "Fold2"):
+            (tmp_path / "folds" / fold).mkdir(parents=True)
+            for number, name in enumerate(("train", "vali", "test")):
+                part = [row for row in rows if int(row[0][1:]) % 3 == number]
+                text = "\n".join(",".join(row) for row in (self.NAMES, *part))
+                (tmp_path / "folds" / fold / f"{name}.csv").write_text(text)
+        result = crucial("experiment", tmp_path / "folds", "--rankers", "rankboost", "-m", "ndcg")
+        assert result.exit_code == 0, result.output
+        items = [f"i{k},{row[2]},{row[4]}" for k, row in enumerate(rows[:20])]
+        (tmp_path / "items.csv").write_text("\n".join(["item,shop,x", *items]))
+        pairs = [f"i{a},i{b}" for a in range(20) for b in range(20) if rows[a][1] > rows[b][1]]
+        (tmp_path / "pairs.csv").write_text("\n".join(["winner,loser", *pairs]))
+        words = ["--bootstrap", 0, "--features", tmp_path / "items.csv", "--model", tmp_path / "p"]
+        result = crucial("pairs", tmp_path / "pairs.csv", *words)
+        assert result.exit_code == 0, result.output
+        assert set(load_model(tmp_path / "p").encodings.categories[0]) <= {
+            "corner", "market", "online",
+        }  # fmt: skip

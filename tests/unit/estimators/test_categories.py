@@ -17,7 +17,7 @@ from crucial import RankBoost, load_model
 from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import DataTypeError, ParameterError
+from crucial.errors import DataError, DataTypeError, ParameterError
 from crucial.estimators.registry import RANKERS
 from crucial.feedback.category_values import SHRINKAGE, label_standing, learn_encodings
 from crucial.inspection import contributions, shapes, why
@@ -159,6 +159,21 @@ class TestRankers:
             ranker.predict(more).tolist()  # fmt: skip
         assert [s.shape for s in ranker.staged_predict(more)][-1] == (240,)
 
+    def test_the_automatic_ranker(self):
+        from crucial import AutoRanker
+
+        frame, y, qid = make(120, queries=12)
+        ranker = AutoRanker(2.0).fit(frame, y, qid=qid)
+        assert set(ranker.model_.encodings.categories[0]) == set(EFFECT)
+        assert ranker.score(frame, y, qid=qid) > 0.9
+
+    def test_joined_rows(self):
+        first = Instances.from_input(pd.DataFrame({"c": ["b", None], "x": [1, 2]}), texts=True)
+        second = Instances.from_input(pd.DataFrame({"c": ["a", "b"], "x": [3, 4]}), texts=True)
+        both = first.join([second])
+        assert both.levels == {0: ("a", "b")}
+        assert [both.text(row, 0) for row in range(4)] == ["b", None, "a", "b"]
+
     def test_warm_start_continues(self):
         frame, y, qid = make()
         ranker = RankBoost(5, warm_start=True).fit(frame, y, qid=qid)
@@ -225,6 +240,12 @@ class TestBadInput:
         dates = frame.assign(x=pd.to_datetime("2020-01-01"))
         with pytest.raises(DataTypeError, match="Input X has dates in 'x', where the model was"):
             ranker.predict(dates)
+
+    def test_other_columns_are_counted(self):
+        frame, y, qid = make()
+        ranker = RankBoost(5).fit(frame, y, qid=qid)
+        with pytest.raises(DataError, match="1 of the 2 features never occur"):
+            ranker.predict(frame[["x"]])
 
     def test_arrays_of_text_are_no_categories(self):
         with pytest.raises(DataTypeError, match="row 0, column 0 is 'a'"):

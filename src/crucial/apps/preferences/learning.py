@@ -138,7 +138,7 @@ def learn_preferences(
 
     check("learn_preferences", "n_estimators", n_estimators, at_least(1))
     check("learn_preferences", "folds", folds, at_least(2))
-    table = Instances.from_input(X)
+    table = Instances.from_input(X, texts=True)
     row_of = _rows_of(comparisons, item, table.n_rows)
     high, low, weight, source = comparisons.directed()
     pairs = np.column_stack((row_of[high], row_of[low]))

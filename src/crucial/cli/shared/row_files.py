@@ -87,6 +87,8 @@ class RowFormat:
         from crucial.data.formats.reading import find_format
 
         explicit = options.explicit()
+        if explicit.get("sep") in ("\\t", "tab"):  # (as a shell passes it)
+            explicit["sep"] = "\t"
         form = explicit.pop("input_format", "auto")
         form = find_format(path) if form == "auto" else form
         found = cls(form)

@@ -25,6 +25,7 @@ const named = (text) => el('bdi', { title: text }, text);
 
 function number(value, digits = 4) {
   if (value === null || value === undefined) return 'none';
+  if (typeof value === 'string') return value; // a category, or a date
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString('en');
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2);

@@ -6,8 +6,9 @@ function shapeChart(shape) {
   const text = (i) => {
     if (i === 0) return `missing: adds ${signed(shape.missing)}, ${percent(shape.missing_share, 1)} of rows`;
     const c = i - 1;
-    const where =
-      edges.length === 0
+    const where = shape.categories
+      ? shape.categories[c]
+      : edges.length === 0
         ? 'any value'
         : c === 0
           ? `up to ${number(edges[0])}`
@@ -16,12 +17,14 @@ function shapeChart(shape) {
             : `above ${number(edges[c - 1])} up to ${number(edges[c])}`;
     return `${where}: adds ${shape.even ? 'about ' : ''}${signed(values[c])}, ${percent(share[c], 1)} of rows`;
   };
-  const range = edges.length
-    ? `steps from ${number(edges[0])} to ${number(edges[edges.length - 1])}`
-    : 'the same for every value';
+  const range = shape.categories
+    ? counted(values.length, 'category', 'categories')
+    : edges.length
+      ? `steps from ${number(edges[0])} to ${number(edges[edges.length - 1])}`
+      : 'the same for every value';
   const hint =
     `${range}${shape.even ? ', rising evenly' : ''}; missing ${signed(shape.missing)}` +
-    (shape.thinned ? `; drawn at ${values.length} of ${shape.thinned} steps` : '');
+    (shape.thinned ? `; drawn at ${values.length} of ${shape.thinned} ${shape.categories ? 'categories' : 'steps'}` : '');
   const readings = reader(cells, hint, text);
   chart(host, 120, (width, height) => {
     const left = 40,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from crucial.inspection.pair_shapes import PairShape
@@ -81,6 +83,8 @@ def tree_facts(subject: Subject) -> PageData | None:
 
 def _drawn(one: FeatureShape, subject: Subject, most: int) -> PageData:
     """Return the edges of cells, what is added in each, and the share of rows."""
+    if one.categories:
+        return _drawn_categories(one, subject, most)
     edges, values, share = one.thresholds, one.values, one.share
     if one.ramps:
         parts = [np.linspace(ramp.low, ramp.high, _RAMP_PARTS + 1) for ramp in one.ramps]
@@ -107,6 +111,28 @@ def _drawn(one: FeatureShape, subject: Subject, most: int) -> PageData:
         "missing_share": one.share_missing,
         "even": bool(one.ramps),
         "thinned": len(one.values) if len(values) < len(one.values) else 0,
+    }
+
+
+def _drawn_categories(one: FeatureShape, subject: Subject, most: int) -> PageData:
+    """Return what each category adds, and its share of rows, largest first; of many, the ends."""
+    parts = list(one.by_category().items())
+    kept = parts if len(parts) <= most else [*parts[: most // 2], *parts[-(most // 2) :]]
+    source = subject.instances.origin or subject.instances
+    texts = [source.text(row, one.feature) for row in range(source.n_rows)]
+    counts = Counter(texts)
+    return {
+        "name": subject.feature_title(one.feature),
+        "weight": one.share_of_weight,
+        "direction": one.direction,
+        "edges": [],
+        "categories": [text for text, _ in kept],
+        "values": [_short(part) for _, part in kept],
+        "share": [round(counts[text] / len(texts), 5) for text, _ in kept],
+        "missing": _short(one.missing),
+        "missing_share": one.share_missing,
+        "even": False,
+        "thinned": len(parts) if len(kept) < len(parts) else 0,
     }
 
 

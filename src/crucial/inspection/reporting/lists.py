@@ -13,6 +13,7 @@ from crucial.inspection.reporting.png import data_uri
 from crucial.inspection.reporting.reasons import JointReasons
 from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.measures.evaluation import Evaluation
+from crucial.model.encoding_text import cell_text
 from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["ranked_lists"]
@@ -33,7 +34,7 @@ class _Item(TypedDict):
     label: float
     score: float
     picture: int | None
-    x: list[float | None]
+    x: list[float | str | None]
     c: list[int]
 
 
@@ -150,14 +151,14 @@ class _Parts:
     levels : list of list of float
         The distinct values that each feature adds.
     values : list of list
-        Values of the features, by item; None where one is missing.
+        Values of the features, by item: categories and dates as text; None where one is missing.
     levels_of : list of list of int
         Number of the level of each feature, by item.
     """
 
     names: list[str]
     levels: list[list[float]]
-    values: list[list[float | None]]
+    values: list[list[float | str | None]]
     levels_of: list[list[int]]
 
 
@@ -174,17 +175,33 @@ def _parts_of(subject: Subject, rows: Ints) -> _Parts:
     kept, others = sorted(heavy[:_FEATURES]), sorted(heavy[_FEATURES:])
     names = [subject.feature_title(int(parts.features[s])) for s in kept]
     columns = [parts.added[:, s] for s in kept]
-    shown = parts.columns[:, kept]
     if others:
         names.append(f"{len(others)} other features")
         columns.append(parts.added[:, others].sum(axis=1))
-        shown = np.column_stack([shown, np.full(len(rows), np.nan)])
     levels, at = [], np.zeros((len(rows), len(columns)), np.int64)
     for slot, column in enumerate(columns):
         distinct, at[:, slot] = np.unique(column, return_inverse=True)
         levels.append(distinct.tolist())
-    values = [[None if v != v else float(f"{v:.6g}") for v in row] for row in shown.tolist()]
+    own = [int(parts.features[s]) for s in kept]
+    values = _texts(subject, rows, own)
+    if others:
+        values = [[*row, None] for row in values]
     return _Parts(names, levels, values, at.tolist())
+
+
+def _texts(subject: Subject, rows: Ints, features: list[int]) -> list[list[float | str | None]]:
+    """Return values of features by row: numbers, the names of categories, dates as text."""
+    assert subject.model is not None
+    part, encodings = subject.instances.take_rows(rows), subject.model.encodings
+    columns: list[list[float | str | None]] = []
+    for feature in features:
+        numbers = part.column(feature).astype(np.float64).tolist()
+        if feature in encodings.categories or feature in encodings.times:
+            texts = [cell_text(encodings, part, row, feature) for row in range(len(rows))]
+            columns.append([None if text == "missing" else text for text in texts])
+        else:
+            columns.append([None if v != v else float(f"{v:.6g}") for v in numbers])
+    return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in rows]
 
 
 def _joint(subject: Subject, rows: Ints, sizes: list[int]) -> JointReasons | None:
@@ -196,12 +213,7 @@ def _joint(subject: Subject, rows: Ints, sizes: list[int]) -> JointReasons | Non
 
 def _values_of(subject: Subject, rows: Ints, joint: JointReasons) -> _Parts:
     """Return the values of the features that are named as reasons; nothing is added alone."""
-    shown = subject.instances.take_rows(rows)
-    columns = [shown.column(feature).astype(np.float64).tolist() for feature in joint.features]
-    values = [
-        [None if v != v else float(f"{v:.6g}") for v in row]
-        for row in (zip(*columns, strict=True) if columns else ([] for _ in rows))
-    ]
+    values = _texts(subject, rows, list(joint.features))
     nothing: list[list[Any]] = [[] for _ in rows]
     names = [subject.feature_title(feature) for feature in joint.features]
     return _Parts(names, [], values, nothing)
