@@ -27,6 +27,7 @@ from crucial.weak.trees import TreeLearner
 SIZE, ROUNDS, TURNS, RATE = 100, 6, 3, 0.1
 PEERS = {"lambda": "lambdarank", "xendcg": "rank_xendcg", "exponential": "lambdarank"}
 CLOCKS = {THREADS: time.perf_counter, 1: time.process_time}
+KINDS = {THREADS: "wall", 1: "CPU"}
 
 Rounds = Callable[[], list[float]]
 
@@ -106,8 +107,9 @@ def compare(n_rows: int) -> None:
                 mine, theirs = least[name, threads], least[peer, threads]
                 row += [1000 * mine, 1000 * theirs, theirs / mine]
             rows.append(row)
-    header = ["loss", "leaves", f"wall ms, {THREADS} threads", "LightGBM", "ratio"]
-    header += ["CPU ms, 1 thread", "LightGBM", "ratio"]
+    header = ["loss", "leaves"]
+    for threads in CLOCKS:
+        header += [f"{KINDS[threads]} ms, {threads} threads", "LightGBM", "ratio"]
     table(f"a round of trees, {n_rows:,} x 136", header, rows)
 
 

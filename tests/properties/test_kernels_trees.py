@@ -45,6 +45,8 @@ def grown(kernels: ModuleType, seed: int) -> dict[str, Any]:
     kernels.add_rows(by_block, by_row, blocks, every, sums, 0, n, True, *room, root)
     sums = sums[rows]
     kernels.add_rows(by_block, by_row, blocks, rows, sums, begin, end, False, *room, hist)
+    few = np.zeros_like(hist)  # (rows far apart, which are fetched in another way)
+    kernels.add_rows(by_block, by_row, blocks, rows, sums, 1, 1 + n // 6, False, *room, few)
     weight = random.integers(1, 3, n).astype(float)
     counts = np.bincount(codes[0, rows[begin:end]], weight[rows[begin:end]], 256)
     bounds = (-np.inf, np.inf) if seed % 2 else (-0.5, 0.75)
@@ -60,7 +62,7 @@ def grown(kernels: ModuleType, seed: int) -> dict[str, Any]:
     kernels.scan(hist, hist, False, features[:1], *facts, limits, counts, 0.0, *room, verified)
     found = {
         "by block": by_block, "by row": by_row, "words": words, "root": root, "hist": hist,
-        "rest": rest, "peaks": peaks, "large peaks": large_peaks, "verified": verified,
+        "few": few, "rest": rest, "peaks": peaks, "large peaks": large_peaks, "verified": verified,
     }  # fmt: skip
     for f in range(p):
         if peaks[f] > 0:

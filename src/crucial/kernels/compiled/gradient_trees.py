@@ -19,6 +19,7 @@ from crucial.kernels.plain.gradient_trees import CHUNK, WIDE
 __all__ = ["add_rows", "pack", "partition", "quantise", "scan", "settle"]
 
 _HALF = 256  # gains of one side
+_DENSE = 5  # a leaf is dense if it has more than one row in so many
 _LOW = 0xFFFFFFFF
 
 
@@ -54,7 +55,8 @@ def add_rows(by_block, by_row, blocks, rows, sums, begin, end, whole, near, h, o
     ----------
     by_block : uint64 array of shape (n_blocks, n_rows)
     by_row : uint64 array of shape (n_rows, n_blocks)
-        The same words. Rows of a leaf are far apart: all words of a row come from one place.
+        The same words. Where the rows of a leaf are far apart, all words of a row come from one
+        place; where they are close, those of a block come faster one after the other.
     whole : bool
         Whether the leaf is all rows in their order, so that words come one after the other.
     near : uint64 array of shape (n_blocks, NEAR)
@@ -63,21 +65,23 @@ def add_rows(by_block, by_row, blocks, rows, sums, begin, end, whole, near, h, o
         Is overwritten.
     """
     byte = np.uint64(255)
-    chunk = max(end - begin, 1) if whole else CHUNK
+    dense = not whole and _DENSE * (end - begin) > by_block.shape[1]
+    direct = whole or dense
+    chunk = max(end - begin, 1) if direct else CHUNK
     for start in range(begin, end, chunk):
         m = np.uint64(min(chunk, end - start))
         first_row = np.uint64(start)
-        if not whole:
+        if not direct:
             for j in range(m):
                 i = np.uint64(rows[first_row + j])
                 for t in range(len(blocks)):
                     near[np.uint64(t), j] = by_row[i, np.uint64(blocks[t])]
         for t in range(len(blocks)):
-            words = by_block[blocks[t]] if whole else near[t]
+            words = by_block[blocks[t]] if direct else near[t]
             for c in range(8 * WIDE):
                 h[c] = 0
             for j in range(m):
-                w = words[j]
+                w = words[np.uint64(rows[first_row + j]) if dense else j]
                 value = sums[first_row + j]
                 for k in range(8):
                     h[np.uint64(WIDE * k) + ((w >> np.uint64(8 * k)) & byte)] += value
