@@ -112,3 +112,12 @@ def test_an_intercept_is_shown(tmp_path, crucial) -> None:
     assert json.loads(crucial("show", tmp_path / "model.json", "--json").stdout)["intercept"] == (
         -0.75
     )
+
+
+def test_folds_and_limits_of_trees_are_shown(tmp_path: Path, crucial) -> None:
+    data = package.make_interactions(8, 10, n_pairs=1, n_noise=1)
+    ranker = package.GradientRanker(3, interactions=2, max_pairs=0, validation_folds=2, min_rows=2)
+    ranker.fit(data.X, data.y, qid=data.qid).save(tmp_path / "m.json")
+    text = " ".join(crucial("show", tmp_path / "m.json").stdout.split())
+    for said in ("max_pairs=0", "validation_folds=2", "folds folds=2, measure=ndcg@10, value=0."):
+        assert said in text, said
