@@ -229,6 +229,8 @@ class Resampled(
         if earlier:
             runs = getattr(self, "_bag_runs", runs)
         bags = BagRuns(data, feedback.rows, seed, runs)
+        one = copy(self)
+        one._threshold_seed = seed
 
         def watched(origins: list[int], weights: list[Floats]) -> BagWatch:
             rows, unseen, tolerance = eval_rows, None, self._tolerance()
@@ -245,15 +247,14 @@ class Resampled(
             )
 
         def mean(turns: list[Round], watch: Watch | None) -> Ensemble:
-            ranker = copy(self)
+            ranker = copy(one)
             ranker.subsample = 1.0
             return ranker._boost(training, feedback, watch, seed, len(turns), None, turns)
 
         if eval_rows is None and patience is not None:
             self._check_judge(data)
         watch_of = watched if eval_rows is not None or patience is not None else None
-        one = copy(self)
-        one._shared_pairs = self._chosen_pairs(training, feedback, seed)
+        one._shared_pairs = one._chosen_pairs(training, feedback, seed)
         if one._shared_pairs is not None:
             self.feature_pairs_ = one._shared_pairs
         run = one._part(data, query_weight, training)

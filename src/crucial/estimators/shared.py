@@ -43,6 +43,9 @@ class Seeded:
         none_or(either(at_least(0), _RANDOM_STATE)), "Seeds all random draws.", default=0
     )
 
+    #: Seed of thresholds that several runs share; None where each draws its own.
+    _threshold_seed: int | None = None
+
     def _seed(self) -> int:
         """Return one integer for everything random in a fit."""
         if isinstance(self.random_state, int | np.integer):
@@ -104,7 +107,7 @@ class Stumps(Binned, Seeded):
                 "warm_start continues with the thresholds of the last fit: thresholds='random' "
                 f"then needs an integer as random_state. Got {self.random_state!r}."
             )
-        return self._seed()
+        return self._seed() if self._threshold_seed is None else self._threshold_seed
 
 
 def _plain_rank(value: str | float) -> str | int:

@@ -109,9 +109,14 @@ class FeatureLearner(WeakLearner):
         """Add to the weight of the feature."""
         self._weight[candidate.slot] = self._weight.get(candidate.slot, 0.0) + alpha
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
-        """Return the candidate that a ranker of an earlier call was."""
+    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
+        """Return the candidate that a ranker of an earlier call was.
+
+        None for a feature that was scaled on other rows, as in a bag of them.
+        """
         assert isinstance(ranker, ScaledFeature)
+        if ranker not in self._rankers:
+            return None
         return self._candidate(self._rankers.index(ranker), slope)
 
 

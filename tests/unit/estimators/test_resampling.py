@@ -30,6 +30,7 @@ N, BAGS, QUERIES = 240, 3, 12
 X = RANDOM.integers(0, 6, size=(N, 4)) * 1.0  # (few values: a part of the rows has them all)
 QID = np.repeat(np.arange(QUERIES), 20)
 Y = np.digitize((X[:, 0] - 2) * (X[:, 1] - 2) + X[:, 2] + RANDOM.normal(size=N), [1, 4, 7]) * 1.0
+NOISY = X + 0.01 * RANDOM.normal(size=X.shape)  # (all values differ)
 GROUPS = Groups.from_qid(QID, N)
 NDCG = get_measure("ndcg@10")
 KINDS = [GradientRanker, RankBoost]
@@ -250,3 +251,24 @@ def test_data_that_cannot_be_divided_are_refused():
         RankBoost(3, validation_folds=5).fit(X, (np.arange(N) < 2) * 1)
     with pytest.raises(ParameterError, match="aicc and validation_folds both choose"):
         ComponentwiseBoost(3, loss="l2", aicc=True, validation_folds=2).fit(X, Y, qid=QID)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"weak": "feature", "step": "numeric"},
+        {"thresholds": "random", "max_bins": 4},
+        {"positive_weights": "cumulative"},
+        {"weak": "tree", "thresholds": "random", "max_bins": 4},
+        {"max_bins": None},
+    ],
+)
+def test_every_weak_ranker_can_be_averaged(how):
+    mean = RankBoost(5, n_bags=BAGS, **how).fit(NOISY, Y, qid=QID)
+    assert mean.trace_[-1].loss == pytest.approx(LabelFeedback(Y, GROUPS).loss(mean.predict(NOISY)))
+    assert len(mean.trace_) == 5 * BAGS
+    if how.get("thresholds") == "random":
+        shapes = mean.model_.shapes()
+        assert all(len(shape.thresholds) <= 3 for shape in shapes.values())
+    if "positive_weights" in how:
+        assert all((np.diff(s.values) >= 0).all() for s in mean.model_.shapes().values())
