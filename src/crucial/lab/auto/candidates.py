@@ -24,8 +24,9 @@ KINDS = ("linear", "stumps", "pairs", "trees")
 _LARGEST_GRADE = 10.0
 #: ListMLE sorts every query in every step: beyond this many cells of X it takes too long.
 _LIST_CELLS = 400_000
-#: Fewer queries run in NumPy under "lambda", which takes longer than all other losses together.
-_QUERIES_FOR_LAMBDA = 100
+#: Smaller data (rows, and queries that count as 300 rows each) run in NumPy under "lambda", which
+#: then takes longer than all other losses together.
+_LAMBDA_ROWS, _LAMBDA_QUERY = 40_000, 300
 #: Fewer rows do not fill trees of 31 leaves.
 _ROWS_FOR_LARGE_TREES = 20_000
 
@@ -149,7 +150,7 @@ def _with_queries(facts: Facts) -> list[Candidate]:
     """Return candidates for labels in queries, those that win most often first."""
     small = facts.n_rows * facts.n_features <= _LIST_CELLS
     many = facts.n_rows >= _ROWS_FOR_LARGE_TREES
-    queries = facts.n_queries or 0
+    compiled = facts.n_rows + _LAMBDA_QUERY * (facts.n_queries or 0) > _LAMBDA_ROWS
     gains, large = facts.has_gains, facts.has_large_gains
     gain: dict[str, Any] = {"gain": "exp"} if facts.has_grades else {}
     wanted = [
@@ -161,6 +162,7 @@ def _with_queries(facts: Facts) -> list[Candidate]:
         (gains, _boosted("yeti", "small")),
         (True, _boosted("logistic", "stumps", **gain)),
         (True, _noisy()),
+        (gains and compiled, _boosted("lambda", "small")),
         (large, _boosted("xendcg", "small")),
         (small, _linear(ListMLE(), 30.0)),
         (True, _boosted("exponential", "small", **gain)),
@@ -168,7 +170,6 @@ def _with_queries(facts: Facts) -> list[Candidate]:
         (True, _boosted("logistic", "pairs", **gain)),
         (large, _boosted("xendcg", "stumps")),
         (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
-        (gains and queries > _QUERIES_FOR_LAMBDA, _boosted("lambda", "small")),
         (gains, _boosted("yeti", "stumps")),
         (gains, _boosted("yeti", "middle")),
         (gains, _boosted("yeti", "pairs")),

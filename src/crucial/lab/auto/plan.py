@@ -71,7 +71,7 @@ _MILLION = 1_000_000
 _PLANS = {
     "quick": Plan(4, (Stage(8, 1, 2, _MILLION // 2), Stage(3, 1, 4, _MILLION, 2)), 5),
     "normal": Plan(5, (Stage(20, 1, 2, _MILLION), Stage(4, 1, 5, 2 * _MILLION, 4)), 7),
-    "thorough": Plan(5, (Stage(40, 1, 3, 4 * _MILLION), Stage(10, 2, 5, 16 * _MILLION, 6)), 9),
+    "thorough": Plan(5, (Stage(40, 1, 3, 4 * _MILLION), Stage(10, 2, 5, 16 * _MILLION, 6)), 7),
 }
 #: Seconds up to which the plan of a name is taken.
 _UP_TO = (("quick", 60.0), ("normal", 600.0), ("thorough", float("inf")))

@@ -113,8 +113,9 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
     )
     noise: float = parameter(
         between(0, 10),
-        "Standard errors of the paired difference that a simpler ranker may be behind the best.",
-        default=0.5,
+        "Standard errors of the paired difference that a simpler ranker may be behind the best. "
+        "Larger values keep simpler rankers.",
+        default=0.25,
     )
     store: PathLike | None = parameter(
         none_or(_PATH),

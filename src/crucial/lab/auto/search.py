@@ -34,7 +34,8 @@ _SEARCH_SHARE = 0.8
 
 #: Standard errors that a ranker may be behind the best and still be part of an average, and that
 #: a single ranker must be ahead of its average to replace it. The best of many owes part of its
-#: lead to chance. Settled on the CatBoost, LightGBM and MSLR samples, by folds not chosen on.
+#: lead to chance. Settled on samples of CatBoost, LightGBM, MSLR, MQ2007 and ClueWeb09, on folds
+#: that were not chosen by.
 _CLEARLY = 3.0
 _SINGLE = 2.0
 
