@@ -82,9 +82,9 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
     --------
     >>> from crucial import AutoRanker, make_letor
     >>> data = make_letor(n_queries=30, docs_per_query=10, n_features=5)
-    >>> ranker = AutoRanker("quick").fit(data.X, data.y, qid=data.qid)
+    >>> ranker = AutoRanker(0.1).fit(data.X, data.y, qid=data.qid)  # (a tenth of a second)
     >>> print(ranker.choice_)
-    Kept ...
+    Kept query_rmse, stumps with ... rounds (a sum of functions of one feature each): ndcg@10 ...
     """
 
     budget: Budget = parameter(
