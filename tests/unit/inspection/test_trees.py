@@ -10,6 +10,7 @@ import pytest
 
 from crucial import GradientRanker, RankBoost, inspection
 from crucial.errors import NotRankedError
+from crucial.inspection.descriptions import describe_with_pairs
 
 RANDOM = np.random.default_rng(0)
 N = 180
@@ -44,6 +45,23 @@ def test_functions_and_parts_where_there_are_any(fitted: tuple[Any, int | None])
         parts = inspection.contributions(ranker, X[row], X)
         total = parts.added.sum() + parts.pair_added.sum() + parts.intercept
         assert total == pytest.approx(scores[row], abs=1e-7)
+
+
+def test_the_description_has_the_functions_of_features(fitted: tuple[Any, int | None]) -> None:
+    ranker, interactions = fitted
+    learned = describe_with_pairs(ranker.model_)
+    if interactions is None:
+        joint = {f for tree in ranker.model_.rankers for f in tree.features}
+        assert all(one.shape is None for one in learned.features if one.feature in joint)
+        return
+    functions = inspection.shapes(ranker)
+    for one in learned.features:
+        same = functions[f"feature {one.feature}"]
+        assert one.shape is not None
+        assert one.direction == same.direction
+        for value in (-3.0, 0.0, 0.7, 3.0):
+            step = int(one.shape.thresholds.searchsorted(value))
+            assert one.shape.values[step] == pytest.approx(same(value), abs=1e-9)
 
 
 def test_importances(fitted: tuple[Any, int | None]) -> None:

@@ -34,17 +34,18 @@ def show_command(options: ShowOptions) -> None:
 
     Each drawing shows what a feature adds to the score, from its lowest values on the left to its
     highest on the right; every step has the same width. "no opinion" is what a missing value adds.
-    Only differences between scores count.
+    Only differences between scores count. In trees of two features, what one feature explains of a
+    pair is part of its drawing; features of larger trees have their share of the gains alone.
     """
     from crucial.cli.tables.model import model_json, print_model
     from crucial.errors import NotRankedError, ParameterError
     from crucial.inspection.bounds import training_bound
-    from crucial.model.describe import describe
+    from crucial.inspection.descriptions import describe_with_pairs
     from crucial.model.file import load_model
     from crucial.model.payloads import row_model
 
     model = row_model(load_model(options.model))
-    learned = describe(model, top=options.features)
+    learned = describe_with_pairs(model, options.features)
     try:
         bound = training_bound(model)
     except (NotRankedError, ParameterError):  # (the second: models of this kind have no bound)
