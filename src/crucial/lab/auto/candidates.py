@@ -27,6 +27,8 @@ _LIST_CELLS = 400_000
 #: Smaller data (rows, and queries that count as 300 rows each) run in NumPy under "lambda", which
 #: then takes longer than all other losses together.
 _LAMBDA_ROWS, _LAMBDA_QUERY = 40_000, 300
+#: Without queries, logistic pairs of more rows take too long: all are compared.
+_ROWS_FOR_LOGISTIC = 2_000
 #: Fewer rows do not fill trees of 31 leaves.
 _ROWS_FOR_LARGE_TREES = 20_000
 
@@ -192,17 +194,23 @@ def _with_queries(facts: Facts) -> list[Candidate]:
 def _without_queries(facts: Facts) -> list[Candidate]:
     """Return candidates for rows that are all compared, those that win most often first."""
     many = facts.n_rows >= _ROWS_FOR_LARGE_TREES
+    few = facts.n_rows <= _ROWS_FOR_LOGISTIC
     wanted = [
-        (True, _boosted("exponential", "stumps")),
+        (few, _boosted("logistic", "stumps")),
+        (few, _boosted("logistic", "small")),
         (True, _boosted("exponential", "middle")),
         (True, _boosted("query_rmse", "middle")),
         (True, _linear(RankRLS())),
-        (True, _boosted("exponential", "pairs")),
+        (few, _boosted("logistic", "pairs")),
+        (not few, _boosted("exponential", "pairs")),
+        (not few, _boosted("exponential", "stumps")),
+        (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
         (True, _boosted("query_rmse", "stumps")),
         (True, _boosted("query_rmse", "pairs")),
-        (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
         (many, _boosted("exponential", "large")),
         (many, _boosted("query_rmse", "large")),
+        (few, _boosted("exponential", "stumps")),
+        (few, _boosted("exponential", "pairs")),
         (True, _boosted("exponential", "small")),
         (True, _boosted("query_rmse", "small")),
     ]
@@ -229,7 +237,7 @@ def candidates_for(facts: Facts, interactions: int | None, count: int) -> list[C
     --------
     >>> facts = Facts(1000, 10, None, 2, 0.0, 1.0)
     >>> [one.name for one in candidates_for(facts, 1, 3)]
-    ['exponential, stumps', 'RankRLS', 'query_rmse, stumps']
+    ['logistic, stumps', 'RankRLS', 'RankBoost']
     """
     source = _without_queries(facts) if facts.n_queries is None else _with_queries(facts)
     allowed = {1: KINDS[:2], 2: KINDS[:3], None: KINDS}[interactions]

@@ -29,8 +29,13 @@ from crucial.types import PathLike
 
 __all__ = ["Search"]
 
-#: Share of the seconds that the search may take; the rest is for the last fit.
-_SEARCH_SHARE = 0.8
+#: Shares of the seconds after which candidates, and averages of them, are not tried any more; the
+#: rest is for the last fit.
+_CANDIDATES_END, _AVERAGES_END = 0.55, 0.8
+
+#: Time of an average, relative to that of trying its members: they are fitted again, with fewer
+#: rounds.
+_AVERAGE_WORK = 0.4
 
 #: Standard errors that a ranker may be behind the best and still be part of an average, and that
 #: a single ranker must be ahead of its average to replace it. The best of many owes part of its
@@ -102,11 +107,17 @@ class Search:
         ]
         with self._opened(store, folds), progress_bar("choosing", 1000, wanted=progress) as show:
             self._show = show
-            self._total = sum(
-                _work(self.candidates[: stage.candidates], part, len(held))
-                for stage, part, held in zip(self.plan.stages, parts, folds, strict=True)
-            )
+            self._total = self._all_work(parts, folds)
             return self._halve(parts, folds)
+
+    def _all_work(self, parts: Sequence[Rows], folds: Sequence[Sequence[Fold]]) -> float:
+        """Estimate the time of everything, in any unit."""
+        total, last = 0.0, 0.0
+        for stage, part, held in zip(self.plan.stages, parts, folds, strict=True):
+            count = stage.candidates + 2 * stage.per_kind
+            last = _work(self.candidates[:count], part, len(held))
+            total += last
+        return total + (_AVERAGE_WORK * last if self.average else 0.0)
 
     @contextmanager
     def _opened(self, store: PathLike | None, folds: Sequence[Sequence[Fold]]) -> Iterator[None]:
@@ -145,7 +156,7 @@ class Search:
         alive = self.candidates
         count = len(self.plan.stages)
         for stage in range(count):
-            until = self._until((stage + 1) / count)
+            until = self._until(_CANDIDATES_END * (stage + 1) / count)
             tried = (self._try(one, parts[stage], folds[stage], stage, until) for one in alive)
             now = [one for one in tried if one is not None]
             finished.update((one.name, one) for one in now)
@@ -154,9 +165,11 @@ class Search:
                 break
             if stage + 1 < count:
                 names = _survivors(ready, self.plan.stages[stage + 1])
-                alive = [one for one in self.candidates if one.name in names]
+                best_first = sorted(ready, key=lambda one: -one.value)
+                alive = [one.candidate for one in best_first if one.name in names]
                 continue
             if self.average:
+                until = self._until(_AVERAGES_END)
                 averages = self._averages(ready, parts[stage], folds[stage], stage, until)
                 finished.update((one.name, one) for one in averages)
         if all(one.failed for one in finished.values()):
@@ -167,7 +180,7 @@ class Search:
         """Return when a stage has to end, by the clock; None without one."""
         if self.plan.seconds is None:
             return None
-        return self._began + share * _SEARCH_SHARE * self.plan.seconds
+        return self._began + share * self.plan.seconds
 
     def _try(
         self,
@@ -265,7 +278,7 @@ class Search:
                 return None
             estimator = fresh(trial.candidate, self.n_jobs, trial.rounds)
             self._add(compute_scores(key, estimator, rows, fold, self.n_jobs))
-            self._advance(0.0, f"average: {trial.name}")
+        self._advance(_AVERAGE_WORK * _work([trial.candidate], rows, 1), f"average: {trial.name}")
         return self._cells[key]
 
 
