@@ -196,31 +196,20 @@ class TestOverlap:
         assert "queries of" not in result.output
 
 
-def test_a_column_of_row_numbers_is_noted(folder: Path) -> None:
-    import subprocess
-    import sys
+def test_a_column_of_row_numbers_is_noted(folder: Path, monkeypatch, capsys) -> None:
+    from crucial.cli import main
 
     lines = (folder / "train.csv").read_text().splitlines()
     numbered = [f"{lines[0]},order", *(f"{line},{3 * i}" for i, line in enumerate(lines[1:]))]
     (folder / "train.csv").write_text("\n".join(numbered))
     words = ["--label", "grade", "--qid", "query", "--item", "url", "--rounds", "3"]
-    result = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "crucial",
-            "train",
-            folder / "train.csv",
-            *words,
-            "-o",
-            folder / "m",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "'order' (distinct, rising whole numbers)" in result.stderr
-    assert "--ignore order" in result.stderr
+    files = [str(folder / "train.csv"), "-o", str(folder / "m.json")]
+    monkeypatch.setattr("sys.argv", ["crucial", "train", *files, *words])
+    with pytest.raises(SystemExit):
+        main()
+    notes = capsys.readouterr().err
+    assert "'order' (distinct, rising whole numbers)" in notes
+    assert "--ignore order" in notes
 
 
 class TestCategories:

@@ -57,6 +57,10 @@ class TestDecimalComma:
             read("label;a\n0;1\n", decimal=";")
 
 
+def test_bars_between_cells(read):
+    assert read("label|a b|c\n1|2|3\n", qid=None).feature_names == ["a b", "c"]
+
+
 def test_words_for_missing_values(read):
     X = read("a,b\n?,N/A\n-,-9\n1,2\n", missing=["-", "-9"]).X
     np.testing.assert_array_equal(X, [[nan, nan], [nan, nan], [1, 2]])
@@ -78,6 +82,14 @@ class TestEncodings:
 
     def test_bytes_that_windows_does_not_have(self, read):
         assert read(b"qid,label,a\n\x81\xe9,1,2\n").qid.tolist() == ["\x81é"]
+
+    def test_utf_16_as_spreadsheets_write_it(self, read, tmp_path):
+        data = read(self.TEXT.replace(",", "\t").encode("utf-16"), name="x.txt")
+        assert data.qid.tolist() == ["München", "K€ln"]
+        assert data.notes == ["the text was read as UTF-16"]
+        assert find_format(tmp_path / "x.txt") == "table"
+        with pytest.raises(FileError, match="this is not UTF-16 text"):
+            read(self.TEXT.encode("utf-16")[:-1])
 
     def test_an_encoding_that_was_passed_is_used(self, read):
         assert read(self.TEXT.encode("iso8859-15"), encoding="iso8859-15").qid[1] == "K€ln"
@@ -170,6 +182,18 @@ class TestJsonLines:
         (tmp_path / "x.jsonl").write_bytes(text)
         with pytest.raises(FileError, match=match):
             read_table(tmp_path / "x.jsonl")
+
+    def test_a_list_of_objects(self, tmp_path):
+        path = tmp_path / "x.json"
+        path.write_text('[{"label": 1, "a": 2},\n {"label": 0, "a": 3}]')
+        assert find_format(path) == "table"
+        assert read_table(path, qid=None).X.tolist() == [[2], [3]]
+        path.write_text('[{"label": 1, "a": 2}, 3]')
+        with pytest.raises(FileError, match=r"entry 2 must be a JSON object\. Got '3'"):
+            read_table(path)
+        path.write_text('[{"label": 1, "a": 2}')
+        with pytest.raises(FileError, match="this is not one list of JSON objects"):
+            read_table(path)
 
     def test_a_header_is_never_missing(self, tmp_path):
         (tmp_path / "x.jsonl").write_bytes(self.LINES)

@@ -163,7 +163,7 @@ class TestRankers:
         from crucial import AutoRanker
 
         frame, y, qid = make(120, queries=12)
-        ranker = AutoRanker(2.0).fit(frame, y, qid=qid)
+        ranker = AutoRanker(0.5).fit(frame, y, qid=qid)
         assert set(ranker.model_.encodings.categories[0]) == set(EFFECT)
         assert ranker.score(frame, y, qid=qid) > 0.9
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from crucial.data.files import ByteSource
+from crucial.data.files import ByteSource, TextSource
 from crucial.data.words import BOM, nul_error
 from crucial.errors import FileError
 from crucial.kernels import sizes
@@ -16,13 +16,13 @@ BLOCK = 16 << 20
 """Bytes read at a time from larger ones."""
 
 
-def read_start(source: ByteSource) -> tuple[bytes, bool]:
+def read_start(source: ByteSource | TextSource) -> tuple[bytes, bool]:
     """Read the start of a text, without byte order mark; True if that is all and it is small."""
     start = source.read(sizes.TEXT_PLAIN + 1)
     return start.removeprefix(BOM), len(start) <= sizes.TEXT_PLAIN
 
 
-def text_blocks(source: ByteSource, text: bytes) -> Iterator[bytes]:
+def text_blocks(source: ByteSource | TextSource, text: bytes) -> Iterator[bytes]:
     """Give whole lines, some at a time; at a NUL byte those before it, then its error.
 
     ``text`` is what was read already. The last line gets an end if it has none.

@@ -55,10 +55,10 @@ def first_line(lines: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
 
 
 def separator_of(path: PathLike, line: bytes) -> str:
-    """Return the separator of cells: tab by the file's name, else the most frequent of , tab ;."""
+    """Return the separator of cells: by the file's name, else the most frequent one."""
     if str(path).lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return "\t"
-    return max(",\t;", key=lambda sep: line.count(sep.encode()))
+    return max(",\t;|", key=lambda sep: line.count(sep.encode()))
 
 
 class EncodingError(FileError):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import ByteSource
+from crucial.data.files import ByteSource, TextSource
 from crucial.data.formats.blocks import cut_lines, next_block, read_start, text_blocks
 from crucial.data.formats.cell_format import CellFormat
 from crucial.data.formats.cells import CellReader, separator_of
@@ -142,7 +142,7 @@ def _for_lines(plan: ColumnPlan, text: bytes, lines_before: int) -> ColumnPlan:
 
 
 def read_csv(
-    source: ByteSource, form: CellFormat, wanted: RoleNames, n_jobs: int | None
+    source: ByteSource | TextSource, form: CellFormat, wanted: RoleNames, n_jobs: int | None
 ) -> Dataset:
     """Read a table of numbers from CSV text."""
     path = source.path

@@ -1,4 +1,4 @@
-"""JSON lines: one object per line, whose keys name the columns."""
+"""JSON lines: one object per line, whose keys name the columns; or one list of such objects."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 
 from crucial.data.dataset import Dataset
+from crucial.data.files import open_bytes
 from crucial.data.formats.cell_format import CellFormat
 from crucial.data.formats.cells import filled_lines
 from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.record_tables import read_records
 from crucial.data.formats.table_rows import Record
-from crucial.data.words import shown
+from crucial.data.words import BOM, shown
 from crucial.errors import FileError
 from crucial.parameters import refuse
 from crucial.types import PathLike
@@ -20,7 +21,12 @@ __all__ = ["read_json_lines"]
 
 
 def _objects(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the number and the object of every line that is not blank."""
+    """Yield the number and the object of every line that is not blank, or of a list of objects."""
+    with open_bytes(path) as source:
+        is_list = source.peek(64).removeprefix(BOM).lstrip().startswith(b"[")
+    if is_list:
+        yield from _listed(path)
+        return
     for number, raw in filled_lines(path):
         try:
             found = json.loads(raw)
@@ -32,6 +38,22 @@ def _objects(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
             problem = f"every line must be one JSON object. Got {shown(raw.strip())}."
             raise FileError(path, problem, number)
         yield number, found
+
+
+def _listed(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the objects of a file that is one list of them, numbered from 1."""
+    with open_bytes(path) as source:
+        raw = source.read().removeprefix(BOM)
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        problem = f"this is not one list of JSON objects: {error}."
+        raise FileError(path, problem) from error
+    for number, one in enumerate(found, 1):
+        if not isinstance(one, dict):
+            problem = f"entry {number} must be a JSON object. Got {shown(json.dumps(one))}."
+            raise FileError(path, problem)
+        yield number, one
 
 
 def _cell(value: object) -> str:

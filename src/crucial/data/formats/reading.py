@@ -18,7 +18,7 @@ from crucial.types import PathLike
 
 __all__ = ["find_format", "read_data"]
 
-_TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".xls", *EXCEL, *JSON)
+_TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".xls", ".json", *EXCEL, *JSON)
 _SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 _ROW = re.compile(rb"^[ \t]*[^\s#:,;]+(?:[ \t]+(?:qid|[0-9]+):[^\s]+)", re.MULTILINE)
 _LOOK = 1 << 16  # bytes of the start that are looked at
@@ -45,7 +45,7 @@ def find_format(path: PathLike) -> Literal["svmlight", "table"]:
         return "svmlight"
     with open_bytes(path) as source:
         start = source.read(_LOOK).removeprefix(BOM)
-    if start.startswith(b"PAR1") or start.lstrip().startswith(b"{"):
+    if start.startswith((b"PAR1", b"\xff\xfe", b"\xfe\xff")) or start.lstrip().startswith(b"{"):
         return "table"
     lines = (
         line for line in start.split(b"\n") if line.strip() and not line.strip().startswith(b"#")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import atomic_write, open_bytes
+from crucial.data.files import ByteSource, TextSource, atomic_write, open_bytes
 from crucial.data.formats.cell_format import LATIN, CellFormat
 from crucial.data.formats.cells import EncodingError, cell_line, separator_of
 from crucial.data.formats.columns import RoleNames
@@ -58,7 +59,8 @@ def read_table(
     parquet          its content; needs ``pip install crucial[parquet]``
     Excel            a name that ends in ``.xlsx`` or ``.xlsm``; needs
                      ``pip install crucial[excel]``
-    JSON lines       a ``{`` at its start: one object per line, whose keys name the columns
+    JSON lines       a ``{`` at its start: one object per line, whose keys name the columns;
+                     or one list of such objects, in a file whose name ends in ``.json``
     CSV and TSV      all else: the first line names the columns, cells may be quoted with
                      ``"``, spaces around a cell are dropped
     ===============  ======================================================================
@@ -85,16 +87,16 @@ def read_table(
         by their numbers, from 1: ``label="1"``.
     sep : str, optional
         Of CSV: one character between cells. By default a tab if the name ends in ``.tsv`` or
-        ``.tab`` (before ``.gz``); else whichever of comma, tab and semicolon is most frequent
-        in the first line.
+        ``.tab`` (before ``.gz``); else whichever of comma, tab, semicolon and bar is most
+        frequent in the first line.
     decimal : {".", ","}, optional
         The decimal sign. By default a comma if numbers of the first 1,000 rows have one and
         none has a point; the notes say so.
     missing : sequence of str
         Further cells that are missing values, such as ``-`` or ``-999``.
     encoding : str, optional
-        Of CSV. By default UTF-8, and Latin-1 (Windows-1252) where the file is not UTF-8; the
-        notes say so.
+        Of CSV. By default UTF-8, or UTF-16 by the mark at its start, and Latin-1 (Windows-1252)
+        where the file is neither; the notes say so.
     sheet : str, optional
         Of Excel: the sheet to read; the first by default.
     needs_label : bool
@@ -213,7 +215,8 @@ def _kind(path: PathLike) -> Literal["parquet", "excel", "json", "text"]:
         raise FileError(path, "this is not a parquet file: it does not begin with PAR1.")
     if start.startswith(_OLD_EXCEL):
         raise FileError(path, "this is an old Excel file (.xls); save it as .xlsx or CSV.")
-    if name.removesuffix(".gz").endswith(JSON) or start.startswith(b"{"):
+    listed = start.startswith(b"[") and name.removesuffix(".gz").endswith(".json")
+    if name.removesuffix(".gz").endswith(JSON) or start.startswith(b"{") or listed:
         return "json"
     return "text"
 
@@ -224,6 +227,8 @@ def _read_text(
     """Read CSV, as Latin-1 if it is not UTF-8 and may be another encoding."""
     try:
         with open_bytes(path) as source:
+            if fall_back and source.peek(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return _read_utf16(source, form, roles, n_jobs)
             return read_csv(source, form, roles, n_jobs)
     except EncodingError:
         if not (fall_back and os.path.isfile(path)):
@@ -231,6 +236,19 @@ def _read_text(
     with open_bytes(path) as source:
         data = read_csv(source, replace(form, encoding=LATIN), roles, n_jobs)
     data.notes.append("the text is not UTF-8 and was read as Latin-1 (Windows-1252)")
+    return data
+
+
+def _read_utf16(
+    source: ByteSource, form: CellFormat, roles: RoleNames, n_jobs: int | None
+) -> Dataset:
+    """Read text that begins with the mark of UTF-16, as spreadsheets write it."""
+    try:
+        text = source.read().decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise FileError(source.path, f"this is not UTF-16 text, as it begins ({error}).") from error
+    data = read_csv(TextSource(source.path, text.encode()), form, roles, n_jobs)
+    data.notes.append("the text was read as UTF-16")
     return data
 
 
