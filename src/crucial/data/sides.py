@@ -11,7 +11,7 @@ import numpy as np
 
 from crucial.data.comparisons import Comparisons, places_of
 from crucial.data.words import shown
-from crucial.errors import DataError
+from crucial.errors import Argument, DataError, Message
 from crucial.types import Bools, Ints
 
 __all__ = ["NamedColumns", "comparisons_of_table"]
@@ -61,7 +61,7 @@ class NamedColumns(Protocol):
         """Return the cells of a column as finite numbers."""
         ...
 
-    def error(self, row: int, place: int, problem: str) -> DataError:
+    def error(self, row: int, place: int, problem: str, remedy: str = "") -> DataError:
         """Return the error about a cell."""
         ...
 
@@ -96,9 +96,10 @@ class FrameColumns:
             raise self.error(row, place, f"the {what} must be {rule}. Got {values[row]}.")
         return [float(value) for value in values]
 
-    def error(self, row: int, place: int, problem: str) -> DataError:
+    def error(self, row: int, place: int, problem: str, remedy: str = "") -> DataError:
         """Return the error about a cell."""
-        return DataError(f"row {row} (from 0), column {shown(self.names[place])}: {problem}")
+        where = f"row {row} (from 0), column {shown(self.names[place])}"
+        return DataError(f"{where}: {problem}", remedy=remedy)
 
 
 def comparisons_of_table(
@@ -221,8 +222,8 @@ def _find_sides(table: NamedColumns, winner: str) -> tuple[int, int] | None:
     if len(best) > 1 and not named and not usual:
         listed = "; ".join(f"{table.names[a]} and {table.names[b]}" for _, a, b in best[:5])
         raise DataError(
-            f"several pairs of columns may be the two sides ({listed}); name them as left and "
-            "right."
+            f"several pairs of columns may be the two sides ({listed}).",
+            remedy=Message("Name them with ", Argument("left"), " and ", Argument("right"), "."),
         )
     return best[0][1], best[0][2]
 
@@ -255,8 +256,16 @@ def _winners(table: NamedColumns, asked: Mapping[str, str], ties: Bools | None) 
             row,
             high_at,
             f"the column {shown(table.names[high_at])} says {shown(word)}, which is no item: it "
-            "never occurs as a loser. If the winners name a side, give the columns of both sides "
-            "as left and right instead of a loser.",
+            "never occurs as a loser.",
+            remedy=Message(
+                "If the winners name a side, name the columns of both sides with ",
+                Argument("left"),
+                " and ",
+                Argument("right"),
+                " instead of ",
+                Argument("loser"),
+                ".",
+            ),
         )
     return _Decided(items, high, low, ties, None, [])
 

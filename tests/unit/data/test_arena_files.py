@@ -9,7 +9,7 @@ import pytest
 
 from crucial.data.comparisons import Comparisons
 from crucial.data.formats.column_tables import read_column_table
-from crucial.data.formats.comparisons import read_comparisons
+from crucial.data.formats.comparisons import read_comparisons, write_comparisons
 from crucial.data.formats.text_tables import read_text_table
 from crucial.errors import DataError, FileError
 
@@ -68,6 +68,20 @@ def test_json_lines_and_arrays_say_the_same(tmp_path):
         read_comparisons(written(tmp_path, '{"winner": "a", "loser": "b"}\n{"w\n', "x.jsonl"))
     with pytest.raises(FileError, match=r"line 2.*expected an object"):
         read_comparisons(written(tmp_path, '{"winner": "a", "loser": "b"}\n7\n', "x.jsonl"))
+
+
+def test_who_was_shown_first_is_written_and_read(tmp_path):
+    asked = {"covariates": ["length_diff"], "category": "turn"}
+    made = read_comparisons(written(tmp_path, ARENA), **asked)
+    write_comparisons(tmp_path / "again.csv", made)
+    again = read_comparisons(
+        tmp_path / "again.csv", covariates=["length_diff"], category="category"
+    )
+    assert rows(again)[:2] == rows(made)[:2]
+    assert sorted(rows(again)[2][:2]) == sorted(rows(made)[2][:2])
+    assert again.first.tolist() == made.first.tolist()
+    assert again.covariates.tolist() == made.covariates.tolist()
+    assert (again.judges, again.categories) == (made.judges, made.categories)
 
 
 LEFT_RIGHT = [

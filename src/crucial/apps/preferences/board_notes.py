@@ -43,9 +43,7 @@ def board_notes(
         notes.append(f"tied for first{where}: {names}")
     elif groups and standings[0].rank_high == 1 and len(standings) > 1:
         notes.append(f"surely first{where}: {standings[0].item}")
-    inside = [one for one in standings if one.part == 1]
-    settled = [one for one in inside if not one.provisional]
-    leaders = (settled if len(settled) > 1 else inside)[:2]
+    leaders = [one for one in standings if one.part == 1 and not one.provisional][:2]
     if len(leaders) > 1:
         notes.append(odds(leaders[0], leaders[1], scale))
     if scale == "elo":
@@ -108,7 +106,7 @@ def _connected(data: Comparisons | Rankings, part: Ints) -> list[str]:
     if cuts > 0:
         where = "1 place" if cuts == 1 else f"{cuts} places"
         notes.append(
-            f"in {where} those above only ever won against those below: the order is clear, how "
-            "far they are apart is the prior's word"
+            f"in {where} those above only ever won against those below: how far they are apart is "
+            "the prior's word"
         )
     return notes

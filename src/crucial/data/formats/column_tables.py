@@ -58,10 +58,10 @@ class ColumnTable(TextTable):
             known[cell] = value
         return [known[cell] for cell in cells]
 
-    def error(self, row: int, place: int, problem: str) -> FileError:
+    def error(self, row: int, place: int, problem: str, remedy: str = "") -> FileError:
         """Return the error about a cell."""
         cell = self.columns[place][row].strip()
-        return FileError(self.path, problem, self.lines[row], place + 1, value=cell)
+        return FileError(self.path, problem, self.lines[row], place + 1, value=cell, remedy=remedy)
 
 
 def read_column_table(path: PathLike, *, sep: str | None = None) -> ColumnTable:

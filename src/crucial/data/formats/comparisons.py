@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from crucial.data.comparisons import Comparisons
 from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import cell_line
@@ -103,7 +105,11 @@ def _may_be_pairs(table: ColumnTable, sep: str | None) -> bool:
 
 
 def write_comparisons(path: PathLike, comparisons: Comparisons) -> None:
-    """Write a CSV that `read_comparisons` reads back the same; whole or not at all."""
+    """Write a CSV that `read_comparisons` reads back the same; whole or not at all.
+
+    Columns are winner, loser and tie; or, if it is known which item was shown first, model_a,
+    model_b and winner. Categories and covariates are read back where they are named.
+    """
     with atomic_write(path) as file:
         file.write(comparisons_csv(comparisons).encode())
 
@@ -111,16 +117,29 @@ def write_comparisons(path: PathLike, comparisons: Comparisons) -> None:
 def comparisons_csv(comparisons: Comparisons) -> str:
     """The text of such a CSV."""
     table = comparisons
-    columns: dict[str, list[object]] = {
-        "winner": [table.items[k] for k in table.winner],
-        "loser": [table.items[k] for k in table.loser],
-        "tie": table.tie.astype(int).tolist(),
-        "weight": table.weight.tolist(),
-    }
-    if table.judge is not None:
-        columns["judge"] = [table.judges[k] for k in table.judge]
-    if table.category is not None:
-        columns["category"] = [table.categories[k] for k in table.category]
-    if table.context is not None:
-        columns["context"] = [table.contexts[k] for k in table.context]
+    high = [table.items[k] for k in table.winner]
+    low = [table.items[k] for k in table.loser]
+    columns: dict[str, list[object]]
+    turn = np.ones(len(table))
+    if table.first is None:
+        columns = {"winner": [*high], "loser": [*low], "tie": table.tie.astype(int).tolist()}
+    else:
+        sides = list(zip(high, low, table.first.tolist(), table.tie.tolist()))
+        columns = {
+            "model_a": [a if first else b for a, b, first, _ in sides],
+            "model_b": [b if first else a for a, b, first, _ in sides],
+            "winner": [
+                "tie" if tie else "model_a" if first else "model_b" for _, _, first, tie in sides
+            ],
+        }
+        turn = np.where(table.first, 1.0, -1.0)
+    columns["weight"] = table.weight.tolist()
+    names = {"judge": table.judges, "context": table.contexts, "category": table.categories}
+    for role, known in names.items():
+        codes = getattr(table, role)
+        if codes is not None:
+            columns[role] = [known[k] for k in codes]
+    for k, name in enumerate(table.covariate_names):
+        if table.covariates is not None:
+            columns[name] = (table.covariates[:, k] * turn).tolist()
     return "".join(map(cell_line, [list(columns), *zip(*columns.values())]))
