@@ -125,7 +125,6 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
     offered = np.zeros(slope.shape, bool)
     offered[0, first[:-1] + 1] = True
     drift = np.array([data.draw(st.sampled_from([0.0, 0.01, 0.3, np.inf])) for _ in stumps])
-    more = data.draw(st.sampled_from([0.0, 0.01, 0.3]))
     z = []
     for f, stump in enumerate(stumps):
         at = first[f] + 1
@@ -133,8 +132,7 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
         now_right, now_wrong = new[stump == 1].sum(), new[stump == -1].sum()
         off = data.draw(st.floats(-1, 1)) * min(drift[f], 1.0)
         slope[0, at] = now_right - now_wrong + off
-        roots = [math.sqrt(weight + more) for weight in (now_right, now_wrong)]
-        z.append(1.0 - (roots[0] - roots[1]) ** 2)
+        z.append(new[stump == 0].sum() + 2 * math.sqrt(now_right * now_wrong))
     scale = 1.0 / np.sum(d * factor)
     change = scale * np.array([factor.min(), factor.max(), 1.0, 0.0, 0.0])
     change[3] = scale * np.sum(d * np.maximum(1.0 - factor, 0.0))
@@ -143,7 +141,7 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
     reaches = []
     for bounds in (plain.drop_bounds, compiled.drop_bounds):
         reach = np.full(len(stumps), np.nan)
-        arrays = (slope, offered, drift, wrong, right, change, more, first)
+        arrays = (slope, offered, drift, wrong, right, change, first)
         bounds(*arrays, np.arange(len(stumps)), reach)
         reaches.append(reach)
     np.testing.assert_allclose(*reaches, rtol=1e-12)
@@ -152,13 +150,13 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
     reach = np.full(len(stumps), np.nan)
     still = np.zeros(len(stumps))
     none = np.repeat([[1.0], [1.0], [1.0], [0.0], [0.0]], len(stumps), axis=1)
-    arrays = (right - wrong, offered, still, wrong, right, none, 0.0, first)
+    arrays = (right - wrong, offered, still, wrong, right, none, first)
     compiled.drop_bounds(*arrays, np.arange(len(stumps)), reach)
     at = first[:-1] + 1
     exact = 1 - right[0, at] - wrong[0, at] + 2 * np.sqrt(right[0, at] * wrong[0, at])
     np.testing.assert_allclose(reach, exact, atol=2e-6)
     offered[:] = False
-    arrays = (slope, offered, still, wrong, right, change, more, first)
+    arrays = (slope, offered, still, wrong, right, change, first)
     compiled.drop_bounds(*arrays, np.arange(len(stumps)), reach)
     assert np.isinf(reach).all()
 
@@ -273,12 +271,9 @@ weights = st.floats(0, 1) | st.sampled_from([0.0, 1e-15, 1e-13, 1.0])
 
 
 @holds_for(
-    st.lists(st.tuples(weights, weights, st.booleans()), min_size=1, max_size=9),
-    st.sampled_from([0.0, 0.1]),
-    quick=30,
-    full=500,
+    st.lists(st.tuples(weights, weights, st.booleans()), min_size=1, max_size=9), quick=30, full=500
 )
-def test_drops_agree_with_their_twin_and_the_formula(stumps, more):
+def test_drops_agree_with_their_twin_and_the_formula(stumps):
     """Z of every stump on offer, from W- and r alone; what is not on offer stays as it was."""
     snap = 1e-13
     right, wrong = (np.array([s[i] for s in stumps]) / 2 for i in (0, 1))
@@ -286,12 +281,11 @@ def test_drops_agree_with_their_twin_and_the_formula(stumps, more):
     made = []
     for drops in (plain.drops, compiled.drops):
         w, v, z = wrong.copy(), np.zeros_like(right), np.full(len(stumps), np.inf)
-        made.append((drops(right - wrong, offered, snap, more, w, v, z), w, v, z))
+        made.append((drops(right - wrong, offered, snap, w, v, z), w, v, z))
     for one, other in zip(*made, strict=True):
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
     lowest, w, v, z = made[0]
-    exact = 1 - (np.sqrt(right + more) - np.sqrt(wrong + more)) ** 2
-    exact = np.where(offered, exact, np.inf)
+    exact = np.where(offered, 1 - right - wrong + 2 * np.sqrt(right * wrong), np.inf)
     np.testing.assert_allclose(z, exact, atol=1e-6)
     np.testing.assert_allclose(w, wrong, atol=2e-13)
     np.testing.assert_allclose(v, right, atol=2e-13)

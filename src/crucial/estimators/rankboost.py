@@ -83,7 +83,7 @@ class RankBoost(WeakRankers, StumpRanker):
         --------
         >>> RankBoost.preset("rb_c.eq13", n_estimators=200)
         RankBoost(choice='steepest_positive', learning_rate=1.0, n_estimators=200,
-              stopping_tolerance=0.0)
+                  step='bound', stopping_tolerance=0.0)
         """
         return cls(**{**lookup(PRESETS, name, "preset"), **changes})
 

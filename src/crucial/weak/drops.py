@@ -48,8 +48,6 @@ class DropSearch:
     ----------
     slopes : SlopeSearch
     threads : int
-    smoothing : float
-        Added to W+ and W- in Z.
 
     Attributes
     ----------
@@ -59,8 +57,8 @@ class DropSearch:
         Infinite where it was not needed.
     """
 
-    def __init__(self, slopes: SlopeSearch, threads: int, smoothing: float = 0.0) -> None:
-        self._slopes, self._threads, self._smoothing = slopes, threads, smoothing
+    def __init__(self, slopes: SlopeSearch, threads: int) -> None:
+        self._slopes, self._threads = slopes, threads
         self.wrong = np.zeros_like(slopes.slope)
         self.right = np.zeros_like(slopes.slope)
         self.z = np.full_like(slopes.slope, np.inf)
@@ -136,7 +134,7 @@ class DropSearch:
         slopes = self._slopes
         stumps = (slopes.slope, slopes.offered, slopes.drift, self.wrong, self.right)
         out = (slopes.first, features, self._reach)
-        slopes.sums.drop_bounds(*stumps, self._change, self._smoothing, *out)
+        slopes.sums.drop_bounds(*stumps, self._change, *out)
 
     def _promising(self) -> list[int]:
         """Return features that usually have the best Z: scanning them first saves other scans."""
@@ -151,8 +149,7 @@ class DropSearch:
             a, b = int(slopes.first[f]), int(slopes.first[f + 1])
             r = slopes.slope[:, a:b]
             wrong = np.maximum(self.wrong[:, a:b], np.maximum(-r, 0.0))
-            more = self._smoothing
-            z = 1.0 - r - 2.0 * (wrong + more) + 2.0 * np.sqrt((wrong + r + more) * (wrong + more))
+            z = 1.0 - r - 2.0 * wrong + 2.0 * np.sqrt((wrong + r) * wrong)
             likely.append(np.where(slopes.offered[:, a:b], z, np.inf).min())
         best = np.argsort(likely, kind="stable")[:_FIRST_SCANS]
         return [int(look[i]) for i in best if self._reach[look[i]] < np.inf]
@@ -176,7 +173,7 @@ class DropSearch:
                 continue
             exponential_pairs(potentials).wrong_weights(codes, b - a - 1, default, wrong)
             out = (wrong, self.right[stumps], self.z[stumps])
-            inputs = (slopes.slope[stumps], offered, SNAP, self._smoothing)
+            inputs = (slopes.slope[stumps], offered, SNAP)
             lowest = min(lowest, slopes.sums.drops(*inputs, *out))
         self._lowest[feature] = lowest
         return lowest

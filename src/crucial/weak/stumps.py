@@ -42,8 +42,6 @@ class StumpLearner(WeakLearner):
         Bins per feature; None for one per distinct value.
     drawn_by : int or None
         Seed to draw thresholds at random; None for quantiles.
-    smoothing : float
-        Added to W+ and W- in Z.
     """
 
     def __init__(
@@ -52,10 +50,9 @@ class StumpLearner(WeakLearner):
         default_rank: str | int = "learned",
         max_bins: int | None = 255,
         drawn_by: int | None = None,
-        smoothing: float = 0.0,
     ) -> None:
         self.choice, self.default_rank = choice, default_rank
-        self.max_bins, self.drawn_by, self.smoothing = max_bins, drawn_by, smoothing
+        self.max_bins, self.drawn_by = max_bins, drawn_by
         if choice == "largest_drop":
             self.needs = ("prepare_scan", "wrong_weights")
 
@@ -73,7 +70,7 @@ class StumpLearner(WeakLearner):
             self._direction = constraints.monotone[self.bins.features].astype(np.float64)
         self.drops: DropSearch | None = None  # (as large as all slopes, several times)
         if self.choice == "largest_drop":
-            self.drops = DropSearch(self.search, training.threads, self.smoothing)
+            self.drops = DropSearch(self.search, training.threads)
         return self.bins
 
     # -- candidates ---------------------------------------------------------------

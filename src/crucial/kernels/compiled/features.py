@@ -10,7 +10,7 @@ __all__ = ["distance", "drop_bounds", "drops", "histogram8", "histogram_wide", "
 
 
 @kernel
-def drop_bounds(slope, offered, drift, wrong, right, change, more, first, features, reach):
+def drop_bounds(slope, offered, drift, wrong, right, change, first, features, reach):
     """Write a lower bound of the Z that the stumps of each feature can reach."""
     for f in features:
         if drift[f] == np.inf:
@@ -36,14 +36,14 @@ def drop_bounds(slope, offered, drift, wrong, right, change, more, first, featur
                 for r, other in ((up, w), (down, v)):
                     drop = 0.0
                     if r > 0.0:
-                        s = max(apart, 2.0 * other + r) + 2.0 * more
+                        s = max(apart, 2.0 * other + r)
                         drop = r * r / (s + np.sqrt((s - r) * (s + r)))
                     largest = max(largest, drop)
         reach[f] = 1.0 - largest
 
 
 @kernel
-def drops(slope, offered, snap, more, wrong, right, z):
+def drops(slope, offered, snap, wrong, right, z):
     """Write Z of the stumps of a feature from their slopes and W-; return the lowest."""
     lowest = np.inf
     for k in range(len(wrong)):
@@ -55,8 +55,7 @@ def drops(slope, offered, snap, more, wrong, right, z):
         wrong[k] = w
         right[k] = v
         if offered[k]:
-            root = 2.0 * np.sqrt((v + more) * (w + more))
-            z[k] = max(1.0 - (v + more) - (w + more) + root, 0.0)
+            z[k] = max(1.0 - v - w + 2.0 * np.sqrt(v * w), 0.0)
             lowest = min(lowest, z[k])
     return lowest
 

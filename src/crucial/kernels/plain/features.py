@@ -108,7 +108,6 @@ def drop_bounds(
     wrong: Floats,
     right: Floats,
     change: Floats,
-    more: float,
     first: Ints,
     features: Ints,
     reach: Floats,
@@ -129,8 +128,6 @@ def drop_bounds(
         Of any weight W since the scan, a sum over some pairs: it is now at least
         ``change[0] W`` and ``change[2] W - change[3]``, and at most ``change[1] W`` and
         ``change[2] W + change[4]``.
-    more : float
-        Added to W+ and to W-.
     reach : array of shape (n_features,)  # OUT
         Infinite where the feature has no stump on offer.
     """
@@ -153,7 +150,7 @@ def drop_bounds(
         largest = np.zeros_like(w)
         for other, gain in ((w, up), (v, down)):
             r = np.maximum(gain, 0.0)
-            s = np.maximum(apart, 2.0 * other + r) + 2.0 * more
+            s = np.maximum(apart, 2.0 * other + r)
             drop = np.divide(
                 r * r, s + np.sqrt((s - r) * (s + r)), out=np.zeros_like(r), where=r > 0
             )
@@ -165,7 +162,6 @@ def drops(
     slope: Floats,
     offered: Bools,
     snap: float,
-    more: float,
     wrong: Floats,
     right: Floats,
     z: Floats,
@@ -177,8 +173,6 @@ def drops(
     slope, offered : arrays over the stumps
     snap : float
         Weights below are 0.
-    more : float
-        Added to W+ and to W- in Z.
     wrong : array over the stumps
         W-  # IN and OUT
     right, z : arrays over the stumps
@@ -189,6 +183,5 @@ def drops(
     none_right = right < snap
     right[none_right] = 0.0
     wrong[none_right] = np.maximum(-slope[none_right], 0.0)
-    v, w = right + more, wrong + more
-    z[offered] = np.maximum(1.0 - v - w + 2.0 * np.sqrt(v * w), 0.0)[offered]
+    z[offered] = np.maximum(1.0 - right - wrong + 2.0 * np.sqrt(right * wrong), 0.0)[offered]
     return float(z[offered].min(initial=np.inf))
