@@ -78,7 +78,7 @@ def e2_trace(
         raise NotRankedError(
             f"E2 needs a fitted boosting estimator or an AdditiveRanker. Got {type(ranker)}."
         )
-    instances = Instances.from_input(X)
+    instances = model.encodings.encode(Instances.from_input(X, texts=True))
     groups = Groups.from_qid(qid, instances.n_rows)
     feedback: Feedback
     if pairs is not None and y is None:

@@ -6,6 +6,7 @@ import datetime
 import json
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -309,14 +310,27 @@ class TestShown:
         assert found["colour"] > found["x"]
         assert found.baseline == pytest.approx(ranker.score(frame, y, qid=qid, measure="ndcg@10"))
 
+    def test_e2_reads_categories_as_the_model_does(self):
+        from crucial.inspection.e2_trace import e2_trace
+
+        frame, y, qid = make(60, queries=6)
+        ranker = RankBoost.preset("rb_c", n_estimators=3).fit(frame, y, qid=qid)
+        numbers = ranker.model_.encodings.encode(Instances.from_input(frame, texts=True)).table
+        same = e2_trace(replace(ranker.ensemble_, training={}), numbers, y, qid=qid)
+        assert e2_trace(ranker, frame, y, qid=qid).tolist() == same.tolist()
+
     def test_trees_name_categories(self):
         from crucial import GradientRanker
+        from crucial.model.tree_text import boosted_lines
 
         frame, y, qid = make()
-        frame["w"] = np.random.default_rng(0).normal(size=240)
-        ranker = GradientRanker(n_estimators=3, max_leaves=8).fit(frame, y, qid=qid)
-        lines = "\n".join(ranker.model_.explain(20))
-        assert "colour is " in lines or "with" in lines
+        model = GradientRanker(n_estimators=3, max_leaves=8).fit(frame, y, qid=qid).model_
+        tree = next(one for one in model.tree_sums.trees if 0 in one.features)
+        lines = boosted_lines(tree, model.feature_names, 20, model.encodings)
+        named = [line for line in lines if "colour" in line]
+        assert named
+        assert all("colour is " in line for line in named)
+        assert any("red" in line for line in named)
 
 
 def test_golden_file():
