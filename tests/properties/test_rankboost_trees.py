@@ -14,8 +14,6 @@ from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for
 from naive.tables import Table, tables
 
-pytestmark = pytest.mark.kernels
-
 ways = st.fixed_dictionaries(
     {
         "step": st.sampled_from([None, "bound", "numeric"]),
