@@ -54,7 +54,7 @@ _MOST_CATEGORIES = 100
 def leaderboard(
     data: Comparisons | Rankings,
     *,
-    prior: float = 0.5,
+    prior: float = 0.7,
     intervals: str = "auto",
     n_bootstrap: int | None = None,
     level: float = 0.95,
@@ -70,9 +70,10 @@ def leaderboard(
     ----------
     data : Comparisons or Rankings
         In rankings, for ties see `choices_of_rankings`.
-    prior : float, default=0.5
+    prior : float, default=0.7
         So many drawn comparisons with an average item are added for every item, which keeps the
-        strength of an item that never lost finite. 0 is maximum likelihood.
+        strength of an item that never lost finite. 0 is maximum likelihood. The default was chosen
+        by how often intervals contain the strengths of simulated boards.
     intervals : {"auto", "profile", "wald", "sandwich", "percentile", "bca", "none"}
         How intervals are found: by the profile of the likelihood, its curvature (Wald), the
         sandwich, which holds if the model does not, or bootstrap. "auto": the profile up to 64
@@ -107,7 +108,7 @@ def leaderboard(
     >>> winner, loser = zip(*won, ("wine", "milk"))
     >>> board = leaderboard(Comparisons.from_columns(winner, loser))
     >>> [(one.rank, one.item, round(one.strength, 1)) for one in board.standings]
-    [(1, 'tea', 1.6), (2, 'milk', 0.2), (3, 'wine', -1.7)]
+    [(1, 'tea', 1.5), (2, 'milk', 0.2), (3, 'wine', -1.7)]
     """
     check("leaderboard", "prior", prior, between(0.0, math.inf))
     check("leaderboard", "intervals", intervals, one_of(*INTERVALS))

@@ -60,7 +60,7 @@ class PairsOptions(JobsOptions):
     ties: Literal["davidson", "split"] = option(
         "Fit how often items tie, or count a tie as half a win each way.", default="davidson"
     )
-    prior: float = option("Ties with an average item that every item is given.", low=0, default=0.5)
+    prior: float = option("Ties with an average item that every item is given.", low=0, default=0.7)
     intervals: Literal["auto", "profile", "wald", "sandwich", "percentile", "bca", "none"] = option(
         "How intervals are found. [default: auto: profile up to 64 items, else wald]"
     )

@@ -116,7 +116,7 @@ def test_all_intervals_are_near_each_other(intervals):
 
 def test_profile_ends_have_the_likelihood_ratio_they_must_have():
     made = battles(rows=60, n=4, tied=0.0)
-    board = leaderboard(made, intervals="profile")
+    board = leaderboard(made, intervals="profile", prior=0.5)
     items = list(made.items)
     for item, end in ((board.standings[0].item, "high"), (board.standings[-1].item, "low")):
         target, k = getattr(board[item], end), items.index(item)
@@ -139,7 +139,7 @@ def test_one_comparison_makes_nothing_sure():
         assert all((one.rank_low, one.rank_high) == (1, 2) for one in board.standings)
         assert all(one.provisional for one in board.standings)
     assert any(
-        note.startswith("a weak prior: every item is also given 0.5") for note in board.notes
+        note.startswith("a weak prior: every item is also given 0.7") for note in board.notes
     )
     many = leaderboard(
         Comparisons.from_columns(["new", *["a", "b"] * 20], ["a", *["b", "a"] * 20]), level=0.5

@@ -51,6 +51,18 @@ def test_default_intervals_cover_what_they_say(sd, nu):
     assert ranks >= 0.95
 
 
+@pytest.mark.slow
+def test_other_intervals_beside_them():
+    found = {
+        name: covered(60, 2, sd=2.0, nu=0.0, intervals=name, n_bootstrap=300)[0]
+        for name in ("wald", "sandwich", "percentile", "bca")
+    }
+    assert found["sandwich"] < found["wald"]
+    assert found["percentile"] < found["wald"]
+    assert 0.93 <= found["wald"] <= 0.98
+    assert found["bca"] >= 0.88
+
+
 def test_default_intervals_cover_in_a_short_run():
     strengths, ranks = covered(12, 3, sd=1.0, nu=0.5)
     assert 0.90 <= strengths <= 0.99
