@@ -106,7 +106,9 @@ class Candidate:
 
     @property
     def rounds(self) -> int | None:
-        """Number of rounds; None for a ranker that has none."""
+        """Number of rounds; None for a ranker that has none, or bags that choose their own."""
+        if getattr(self.estimator, "n_bags", 1) > 1:
+            return None
         found: int | None = getattr(self.estimator, "n_estimators", None)
         return found
 
@@ -140,6 +142,14 @@ def _boosted(loss: str, shape: str, **more: Any) -> Candidate:
     return Candidate(name, kind, loss, estimator, _LOSS_COST[loss])
 
 
+def _bagged(loss: str, shape: str) -> Candidate:
+    """Return the average of ten runs, each on other queries, with rounds chosen by the others."""
+    text, kind, _, settings = _SHAPES[shape]
+    estimator = GradientRanker(200, loss=loss, n_bags=10, early_stopping_rounds=30, **settings)
+    cost = 1200 * _LOSS_COST[loss]  # (rounds of all bags, as it counts as a ranker without any)
+    return Candidate(f"{loss}, {text}, 10 bags", kind, "bags", estimator, cost)
+
+
 def _noisy() -> Candidate:
     """Return larger trees, each grown on other rows and features: a family of its own."""
     estimator = GradientRanker(
@@ -161,8 +171,10 @@ def _with_queries(facts: Facts) -> list[Candidate]:
         (True, _boosted("logistic", "small", **gain)),
         (True, _boosted("query_rmse", "pairs")),
         (True, _linear(RankRLS())),
+        (True, _bagged("query_rmse", "middle")),
         (gains, _boosted("yeti", "small")),
         (True, _boosted("logistic", "stumps", **gain)),
+        (True, _bagged("query_rmse", "stumps")),
         (True, _noisy()),
         (gains and compiled, _boosted("lambda", "small")),
         (large, _boosted("xendcg", "small")),
@@ -201,6 +213,7 @@ def _without_queries(facts: Facts) -> list[Candidate]:
         (True, _boosted("exponential", "middle")),
         (True, _boosted("query_rmse", "middle")),
         (True, _linear(RankRLS())),
+        (few, _bagged("logistic", "small")),
         (few, _boosted("logistic", "pairs")),
         (not few, _boosted("exponential", "pairs")),
         (not few, _boosted("exponential", "stumps")),

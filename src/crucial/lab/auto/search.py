@@ -24,6 +24,7 @@ from crucial.lab.rankers import Contender
 from crucial.lab.records import Cell, Key, Settings, key_of
 from crucial.lab.store import FORMAT, ResultFolder
 from crucial.measures.base import Measure
+from crucial.measures.custom import CustomMeasure
 from crucial.progress import Show, progress_bar
 from crucial.types import PathLike
 
@@ -87,6 +88,9 @@ class Search:
         estimator = clone(candidate.estimator)
         if "random_state" in estimator.get_params(deep=False):
             estimator.set_params(random_state=self.seed)
+        if getattr(estimator, "early_stopping_rounds", None) is not None:
+            own = isinstance(self.measure, CustomMeasure)
+            estimator.set_params(eval_metric=self.measure if own else self.measure.name)
         return replace(candidate, estimator=estimator)
 
     def run(self, store: PathLike | None, progress: bool) -> list[Trial]:

@@ -31,7 +31,7 @@ def _short(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> N
     def small(facts: Facts, interactions: int | None, count: int) -> list[Any]:
         found = candidates_for(facts, interactions, count)
         for one in found:
-            if one.rounds is not None:
+            if hasattr(one.estimator, "n_estimators"):
                 one.estimator.set_params(n_estimators=6)
         return found
 
@@ -218,6 +218,18 @@ def test_candidates_suit_the_data():
     )
     for limit, kinds in ((1, KINDS[:2]), (2, KINDS[:3])):
         assert {one.kind for one in candidates_for(graded, limit, 99)} == set(kinds)
+
+
+def test_bags_choose_their_rounds_themselves(monkeypatch: pytest.MonkeyPatch):
+    bags = [one for one in candidates_for(Facts(400, 4, 30, 4, 0.0, 3.0), None, 99)
+            if one.family == "bags"]  # fmt: skip
+    assert [one.rounds for one in bags] == [None, None]
+    for one in bags:
+        one.estimator.set_params(n_estimators=5, n_bags=2)
+    monkeypatch.setattr("crucial.lab.auto.ranker.candidates_for", lambda *all: bags)
+    table = fitted(average=False).table_
+    assert {one.rounds for one in table.trials} == {None}
+    assert table.kept.candidate.estimator.eval_metric == "ndcg@10"
 
 
 def test_a_budget_is_work_and_not_time():
