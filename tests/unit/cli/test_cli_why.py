@@ -87,3 +87,16 @@ def test_a_ranker_without_parts_is_refused(folder: Path, crucial, error_line) ->
     assert crucial("train", folder / "train.txt", *words).exit_code == 0
     done = crucial("why", folder / "net.json", folder / "test.txt", "d3", "d5")
     assert "kind='permutation'" in error_line(done)
+
+
+def test_categories_are_named(tmp_path: Path, crucial) -> None:
+    rows = [f"q{n // 10},{'de' if n % 3 else 'en'},{n % 7},{int(n % 3 > 0)}" for n in range(80)]
+    (tmp_path / "d.csv").write_text("\n".join(["qid,lang,x,label", *rows]) + "\n")
+    done = crucial("train", tmp_path / "d.csv", "-o", tmp_path / "m.json", "--rounds", 5)
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(
+        crucial("why", tmp_path / "m.json", tmp_path / "d.csv", 2, 1, "--json").stdout
+    )
+    by_name = {one["name"]: one for one in found["features"]}
+    assert (by_name["lang"]["a"], by_name["lang"]["b"]) == ("de", "en")
+    assert "de" in crucial("why", tmp_path / "m.json", tmp_path / "d.csv", 2, 1).stdout

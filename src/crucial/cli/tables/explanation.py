@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 
-import numpy as np
-
 from crucial.cli.shared.terminal import console, counted, label_column, number_column, table
 from crucial.inspection.explanations import PairExplanation
 
@@ -22,10 +20,10 @@ def print_explanation(found: PairExplanation, titles: tuple[str, str], top: int)
     head = f"{a} (score {scores[0]:.6g}) ranks {side} {b} (score {scores[1]:.6g}){by}"
     screen.print(head, style="bold")
     shown = table(label_column("feature", 40), *(number_column(name) for name in ("adds", a, b)))
-    parts = zip(found.names, found.added, found.values_a, found.values_b, strict=True)
+    parts = zip(found.names, found.added, found.texts_a, found.texts_b, strict=True)
     differ = [one for one in parts if one[1]]
     for name, added, x, y in differ[:top]:
-        shown.add_row(name, f"{added:+.4g}", _value(x), _value(y))
+        shown.add_row(name, f"{added:+.4g}", x, y)
     rest = sum(one[1] for one in differ[top:])
     if len(differ) > top:
         shown.add_row(counted(len(differ) - top, "other feature"), f"{rest:+.4g}", "", "")
@@ -36,15 +34,12 @@ def print_explanation(found: PairExplanation, titles: tuple[str, str], top: int)
         screen.print(f"{counted(same, 'feature')} {makes} no difference", style="dim")
 
 
-def _value(value: float) -> str:
-    return "missing" if math.isnan(value) else f"{value:.6g}"
-
-
 def explanation_json(found: PairExplanation, titles: tuple[str, str]) -> str:
-    """Return the explanation as JSON; a missing value is null."""
+    """Return the explanation as JSON; a missing value is null, categories and dates are text."""
+    both = (found.values_a, found.texts_a), (found.values_b, found.texts_b)
     values = [
-        [None if np.isnan(v) else float(v) for v in part]
-        for part in (found.values_a, found.values_b)
+        [_plain(float(v), text) for v, text in zip(part, texts, strict=True)]
+        for part, texts in both
     ]
     features = [
         {"feature": feature, "name": name, "adds": float(added), "a": x, "b": y}
@@ -59,3 +54,10 @@ def explanation_json(found: PairExplanation, titles: tuple[str, str]) -> str:
         "features": features,
     }
     return json.dumps(result, indent=1, allow_nan=False)
+
+
+def _plain(value: float, text: str) -> float | str | None:
+    """Return a value of a feature: its number, or its text where it stands for something else."""
+    if math.isnan(value):
+        return None
+    return value if text == f"{value:.6g}" else text
