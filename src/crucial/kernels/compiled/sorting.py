@@ -27,16 +27,19 @@ def order_falling(values, begin, size, key, row, spare_key, spare_row):
             row[p] = begin + p
         _sort_falling(key, row, spare_key, spare_row, size)
         return
-    first, last = np.uint64(begin), np.uint64(begin + size)
-    for i in range(first, last):
-        own = values[i]
-        above = 0
-        for j in range(first, i):
-            above += values[j] >= own
-        for j in range(i, last):
-            above += values[j] > own
-        key[above] = own
-        row[above] = i
+    first, m = np.uint64(begin), np.uint64(size)
+    for i in range(m):
+        own = values[first + i]
+        below = 0
+        for j in range(i):
+            less = np.int64(values[first + j] < own)
+            spare_row[j] += less
+            below += less
+        spare_row[i] = np.int64(i) - below
+    for i in range(m):
+        to = np.uint64(spare_row[i])
+        key[to] = values[first + i]
+        row[to] = first + i
 
 
 @kernel
