@@ -30,7 +30,7 @@ def order_falling(values, begin, size, key, row, spare_key, spare_row):
     first, m = np.uint64(begin), np.uint64(size)
     for i in range(m):
         own = values[first + i]
-        below = 0
+        below = np.int64(0)
         for j in range(i):
             less = np.int64(values[first + j] < own)
             spare_row[j] += less
