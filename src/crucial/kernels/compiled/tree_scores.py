@@ -12,7 +12,7 @@ _ROWS = 256  # rows whose cells stay in the first two caches
 _LINEAR = 64  # thresholds that are all compared, several rows at a time
 _SHARED = 4  # levels of a tree that all rows walk together, whether at a leaf already or not
 
-_ONE, _LOW = np.uint64(1), np.uint64(0xFFFF)
+_ONE, _LOW, _WRAP = np.uint64(1), np.uint64(0xFFFF), np.uint64(0x10000)
 _TO_BASE, _BASE = np.uint64(8), np.uint64(0xFFFF00)  # (256 times the slot)
 _TO_LOST, _TO_LEFT, _LEFT, _TO_LEAF = map(np.uint64, (32, 33, 0x3FFFFFFF, 63))
 
@@ -52,7 +52,7 @@ def _write_cells(data, row_stride, column_stride, first, m, features, thresholds
 def _next(node, cells, i):
     """Return the node that a row goes to."""
     cell = np.uint64(cells[((node >> _TO_BASE) & _BASE) + i])
-    right = ((cell - ((node >> _TO_LOST) & _ONE)) & _LOW) > (node & _LOW)
+    right = ((_WRAP + cell - ((node >> _TO_LOST) & _ONE)) & _LOW) > (node & _LOW)
     return ((node >> _TO_LEFT) & _LEFT) + np.uint64(right)
 
 
