@@ -29,7 +29,7 @@ ALL = [
     "defaults",
 ]
 #: Run if named only, since they take hours; these take options.
-LONG = ["quality", "interactions"]
+LONG = ["quality", "interactions", "gradient_defaults"]
 
 
 def main(arguments: list[str]) -> None:

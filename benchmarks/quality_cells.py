@@ -48,10 +48,11 @@ def parts_of(case: Case, fold: int) -> tuple[Part, Part, Part]:
     count = len(case.folds)
     test, valid = case.folds[fold].test, case.folds[(fold - 1) % count].test
     train = np.setdiff1d(case.folds[fold].train, valid)
-    return _part(case, train), _part(case, valid), _part(case, test)
+    return part_of(case, train), part_of(case, valid), part_of(case, test)
 
 
-def _part(case: Case, rows: Floats) -> Part:
+def part_of(case: Case, rows: Floats) -> Part:
+    """Return some rows, query after query."""
     if case.qid is None:
         return Part(case.X[rows], case.y[rows], None)
     qid = np.asarray(case.qid)[rows]

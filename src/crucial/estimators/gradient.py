@@ -45,7 +45,8 @@ class GradientRanker(GradientTrees, MonotoneRanker):
     Every leaf has the value of a Newton step. The losses differ in what they look at:
 
     - ``"query_rmse"``: squared error up to a shift per query.
-    - ``"xendcg"``: cross entropy with noisy gains, a bound on nDCG (Bruch 2021).
+    - ``"xendcg"``: cross entropy with noisy gains, a bound on nDCG (Bruch 2021). For grades: where
+      labels differ by less than 1, the noise drowns them.
     - ``"lambda"``: pairs weighted by the change in nDCG, average precision or reciprocal rank
       when both rows swap: LambdaMART (Burges 2010).
     - ``"softmax"``: cross entropy of the chances to be first: ListNet (Cao et al. 2007).
