@@ -92,11 +92,23 @@ def _list_mle(train: Part, valid: Part, measure: str, setting: Setting) -> Calla
 
 
 def _auto(train: Part, valid: Part, measure: str, setting: Setting) -> Callable[..., Floats]:
+    return _on_both(AutoRanker(measure=measure, **setting), train, valid)
+
+
+def _bags(train: Part, valid: Part, measure: str, setting: Setting) -> Callable[..., Floats]:
+    # (the rows that a bag leaves out choose the number of rounds)
+    ranker = GradientRanker(200, RATE, eval_metric=measure, early_stopping_rounds=30, **setting)
+    return _on_both(ranker, train, valid)
+
+
+def _on_both(ranker: Any, train: Part, valid: Part) -> Callable[..., Floats]:
+    """Fit a ranker that validates by itself."""
     X, y = np.concatenate([train.X, valid.X]), np.concatenate([train.y, valid.y])
-    qid = None if train.qid is None else np.concatenate([train.qid, valid.qid])
+    both = (train.qid, valid.qid)
+    qid = None if train.qid is None else np.concatenate(both)
+    ranker.set_params(random_state=SEED, n_jobs=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranker = AutoRanker(measure=measure, random_state=SEED, n_jobs=1, **setting)
         ranker.fit(X, y, qid=qid)
     return lambda rows: np.asarray(ranker.predict(rows))
 
@@ -113,10 +125,18 @@ def _gradient(loss: str, graded: bool) -> Contestant:
     )
 
 
+#: Ten bags of GradientRanker, without and with queries.
+_BAGGED = (
+    {"loss": "logistic", "max_leaves": 4, "n_bags": 10},
+    {"loss": "query_rmse", "max_leaves": 8, "n_bags": 10},
+)
+
+
 def ours(queries: bool) -> list[Contestant]:
     """Rankers of this library, for queries of graded labels or for two classes."""
     found = [
         Contestant("crucial", "AutoRanker", ({},), _auto),
+        Contestant("crucial", "bagged GradientRanker", (_BAGGED[queries],), _bags),
         Contestant("crucial", "RankBoost", ({},), fitted_by(RankBoost, {"random_state": SEED})),
     ]
     losses = ["exponential", "logistic", "query_rmse"]
