@@ -36,6 +36,11 @@ class Part:
     def groups(self) -> Groups:
         return Groups.from_qid(self.qid, len(self.y))
 
+    @property
+    def none(self) -> Part:
+        """No rows at all."""
+        return Part(self.X[:0], self.y[:0], None if self.qid is None else self.qid[:0])
+
 
 @dataclass(frozen=True)
 class Contestant:
@@ -101,6 +106,12 @@ def _bags(train: Part, valid: Part, measure: str, setting: Setting) -> Callable[
     return _on_both(ranker, train, valid)
 
 
+def _bags_of_training(
+    train: Part, valid: Part, measure: str, setting: Setting
+) -> Callable[..., Floats]:
+    return _bags(train, train.none, measure, setting)
+
+
 def _on_both(ranker: Any, train: Part, valid: Part) -> Callable[..., Floats]:
     """Fit a ranker that validates by itself."""
     X, y = np.concatenate([train.X, valid.X]), np.concatenate([train.y, valid.y])
@@ -125,6 +136,7 @@ def _gradient(loss: str, graded: bool) -> Contestant:
     )
 
 
+_BAGS = "bagged GradientRanker"
 #: Ten bags of GradientRanker, without and with queries.
 _BAGGED = (
     {"loss": "logistic", "max_leaves": 4, "n_bags": 10},
@@ -136,7 +148,8 @@ def ours(queries: bool) -> list[Contestant]:
     """Rankers of this library, for queries of graded labels or for two classes."""
     found = [
         Contestant("crucial", "AutoRanker", ({},), _auto),
-        Contestant("crucial", "bagged GradientRanker", (_BAGGED[queries],), _bags),
+        Contestant("crucial", _BAGS, (_BAGGED[queries],), _bags),
+        Contestant("crucial", f"{_BAGS}, training part", (_BAGGED[queries],), _bags_of_training),
         Contestant("crucial", "RankBoost", ({},), fitted_by(RankBoost, {"random_state": SEED})),
     ]
     losses = ["exponential", "logistic", "query_rmse"]
@@ -223,25 +236,51 @@ def _xgboost(objective: str) -> Contestant:
     return Contestant("XGBoost", objective, tuple({"max_depth": n} for n in DEPTHS), fit)
 
 
-def _catboost(loss: str) -> Contestant:
+def _catboost(loss: str, refitted: bool = False) -> Contestant:
+    """CatBoost's trees; refitted, they then learn as many rounds from training and validation."""
+
     def fit(train: Part, valid: Part, measure: str, setting: Setting) -> Callable[..., Floats]:
         import catboost
 
-        settings = {
-            "loss_function": loss, "learning_rate": RATE, "iterations": ROUNDS,
-            "od_type": "Iter", "od_wait": PATIENCE, "use_best_model": True,
-            "eval_metric": _CATBOOST_MEASURES[measure], "random_seed": SEED, "thread_count": 1,
-            "verbose": False, "allow_writing_files": False, **setting,
+        fixed = {
+            "loss_function": loss, "learning_rate": RATE, "random_seed": SEED, "thread_count": 1,
+            "verbose": False, "allow_writing_files": False,
         }  # fmt: skip
-        data, watched = (
-            catboost.Pool(one.X, one.y, group_id=None if one.qid is None else one.groups.codes)
-            for one in (train, valid)
-        )
-        booster = catboost.CatBoost(settings)
-        booster.fit(data, eval_set=watched)
+        depths = [setting] if setting else [{"depth": n} for n in DEPTHS]
+        value, best = measured(valid, measure), (-np.inf, None, {})
+        for depth in depths:
+            booster = catboost.CatBoost(
+                {
+                    **fixed, **depth, "iterations": ROUNDS, "od_type": "Iter", "od_wait": PATIENCE,
+                    "use_best_model": True, "eval_metric": _CATBOOST_MEASURES[measure],
+                }
+            )  # fmt: skip
+            booster.fit(_pool(train), eval_set=_pool(valid))
+            found = value(np.asarray(booster.predict(valid.X), np.float64))
+            if found > best[0]:
+                best = (found, booster, depth)
+        _, booster, depth = best
+        if refitted:
+            rounds = max(1, booster.tree_count_)
+            booster = catboost.CatBoost({**fixed, **depth, "iterations": rounds})
+            booster.fit(_pool(train, valid))
         return lambda X: np.asarray(booster.predict(X, prediction_type="RawFormulaVal"))
 
+    if refitted:
+        return Contestant("CatBoost", f"{loss}, refitted", ({},), fit)
     return Contestant("CatBoost", loss, tuple({"depth": n} for n in DEPTHS), fit)
+
+
+def _pool(*parts: Part) -> Any:
+    """Return the rows of some parts as CatBoost takes them; no two share a query."""
+    import catboost
+
+    X, y = (np.concatenate([getattr(one, name) for one in parts]) for name in ("X", "y"))
+    if parts[0].qid is None:
+        return catboost.Pool(X, y)
+    starts = np.cumsum([0, *(one.groups.n_groups for one in parts)])
+    codes = [one.groups.codes + start for one, start in zip(parts, starts)]
+    return catboost.Pool(X, y, group_id=np.concatenate(codes))
 
 
 _CATBOOST_MEASURES = {"ndcg_exp@10": "NDCG:top=10;type=Exp", "auc": "AUC"}
@@ -301,4 +340,5 @@ def others(queries: bool) -> list[Contestant]:
         _xgboost("rank:pairwise"),
         _catboost("QueryRMSE"),
         _catboost("YetiRank"),
+        _catboost("QueryRMSE", refitted=True),
     ]

@@ -39,12 +39,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--cells", metavar="FOLDER", default="quality-cells", help="where fits are")
     parser.add_argument("--sets", metavar="NAME", nargs="+", help="only these data sets")
     parser.add_argument("--folds", metavar="N", type=int, default=FOLDS, help="only the first N")
+    parser.add_argument(
+        "--ours", metavar="NAME", nargs="+", help="of this library's rankers, only these"
+    )
     options = parser.parse_args(arguments)
     folders = [Path(one) for one in options.data]
     cells = Cells(Path(options.cells))
     for queries, cases in zip((True, False), cases_of(folders)):
         cases = [case for case in cases if options.sets is None or case.name in options.sets]
-        mine, peers = ours(queries), others(queries)
+        mine = [one for one in ours(queries) if options.ours is None or one.name in options.ours]
+        peers = others(queries)
         for case in cases:
             fill(cells, case, [*peers, *mine], options.folds)
         tables = [lines_of(cells, case, mine, peers, options.folds) for case in cases]

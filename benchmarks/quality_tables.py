@@ -145,7 +145,8 @@ def lines_of(cells: Cells, case: Case, mine: list[Contestant], peers: list[Conte
     lines = [
         line_of(cells, case, one.title, [one], folds, one not in boosted) for one in [*peers, *mine]
     ]
-    lines.append(line_of(cells, case, f"{OURS} GradientRanker, any loss", boosted, folds))
+    if len(boosted) > 1:
+        lines.append(line_of(cells, case, f"{OURS} GradientRanker, any loss", boosted, folds))
     return lines
 
 
