@@ -105,7 +105,7 @@ def test_refusals():
     booster = AdaBoostRanker(5).fit(X, Y)
     with pytest.raises(DataError, match="needs labels of two values, and y has 3"):
         class_margins(booster, X, [0, 1, 2, 0, 1, 2, 0, 1])
-    with pytest.raises(NotRankedError, match="need votes and stumps"):
+    with pytest.raises(NotRankedError, match="need votes, stumps or trees"):
         class_margins(RankBoost(3, weak="feature", step="numeric").fit(X, Y), X, Y)
     with pytest.raises(ParameterError, match="step='smooth' needs subsample=1"):
         AdaBoostRanker(5, step="smooth", subsample=0.5).fit(X, Y)
