@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TypeVar
@@ -34,11 +35,40 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
 
 
 def run_all(threads: int, tasks: Sequence[Callable[[], T]]) -> list[T]:
-    """Run the tasks, at most ``threads`` at a time, and return their results in order."""
+    """Run the tasks, at most ``threads`` at a time, and return their results in order.
+
+    The calling thread takes tasks as well: for short ones, waking another thread takes longer
+    than the work.
+    """
     if threads == 1 or len(tasks) <= 1:
         return [task() for task in tasks]
-    futures = [_pool(threads, os.getpid()).submit(task) for task in tasks]
-    return [future.result() for future in futures]
+    waiting = deque(enumerate(tasks))  # (whose next task only one thread gets)
+    results: dict[int, T] = {}
+
+    def drain() -> None:
+        while True:
+            try:
+                number, task = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                results[number] = task()
+            except BaseException:
+                waiting.clear()
+                raise
+
+    helpers = min(threads, len(tasks)) - 1
+    pool = _pool(threads - 1, os.getpid())
+    futures = [pool.submit(drain) for _ in range(helpers)]
+    try:
+        drain()
+    finally:
+        # A thread that has not begun by now is not waited for: it may wait for this one.
+        begun = [future for future in futures if not future.cancel()]
+        wait(begun)
+    for future in begun:
+        future.result()
+    return [results[number] for number in range(len(tasks))]
 
 
 def over_ranges(bounds: Sequence[int], threads: int, call: Callable[[int, int], T]) -> list[T]:

@@ -1,5 +1,7 @@
 """Ranges that threads share out."""
 
+import threading
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +15,31 @@ def test_results_come_in_order(threads):
     assert run_all(threads, [lambda i=i: i * i for i in range(9)]) == [i * i for i in range(9)]
     assert over_ranges([0, 3, 4, 9], threads, lambda a, b: (a, b)) == [(0, 3), (3, 4), (4, 9)]
     assert over_ranges([0], threads, lambda a, b: (a, b)) == []
+
+
+def test_tasks_may_have_tasks_of_their_own():
+    def outer(n):
+        return sum(run_all(2, [partial(int, n)] * 5))
+
+    assert run_all(2, [partial(outer, n) for n in range(8)]) == [5 * n for n in range(8)]
+
+
+def test_the_first_failure_ends_the_work():
+    done = []
+
+    def work(n):
+        if n == 0:
+            raise IndexError("the first")
+        done.append(n)
+
+    with pytest.raises(IndexError, match="the first"):
+        run_all(2, [partial(work, n) for n in range(100_000)])
+    assert len(done) < 99_999
+
+
+def test_two_tasks_run_at_the_same_time():
+    both = threading.Barrier(2, timeout=60)
+    assert sorted(run_all(2, [both.wait, both.wait])) == [0, 1]
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 20])
