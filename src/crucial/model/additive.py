@@ -258,7 +258,8 @@ class AdditiveRanker(RoundsModel):
             return []
         most = max(len(set(tree.features)) for tree in larger)
         one = len(larger) == 1
-        head = f"1 tree combines {most}" if one else f"{len(larger):,} trees combine 3 to {most}"
+        span = "3" if most == 3 else f"3 to {most}"
+        head = f"1 tree combines {most}" if one else f"{len(larger):,} trees combine {span}"
         text = f"{head} features" + (":" if one else "; the first of them:")
         lines = boosted_lines(larger[0], self.feature_names, top, self.encodings)
         return [text, *(f"  {line}" for line in lines)]

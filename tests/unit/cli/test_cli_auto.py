@@ -16,7 +16,7 @@ def test_the_table_and_the_choice_are_shown(folder: Path, crucial) -> None:
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     said = " ".join(done.stdout.split())
-    for text in ("query_rmse, stumps", "kept, best", "Kept query_rmse, stumps with", "ndcg@5",
+    for text in ("> query_rmse, stumps", "Kept query_rmse, stumps with", "ndcg@5",
                  "held-out queries", "(6 queries)", "wrote"):  # fmt: skip
         assert text in said, text
     assert "--auto chooses by folds of" in done.stderr

@@ -13,11 +13,16 @@ __all__ = ["print_choice"]
 def print_choice(screen: Console, choice: TriedRankers | str) -> None:
     """Print every ranker that was tried, and why one was kept."""
     if isinstance(choice, TriedRankers):
-        ranker, kind, *numbers, outcome = choice.heads
+        # (a name says the kind; the outcome is a mark, as the numbers need the room)
+        ranker, _, *numbers, _ = choice.heads
         columns = [number_column(one, no_wrap=True) for one in numbers]
-        shown = table(label_column(ranker, 30), kind, *columns, outcome)
-        for row in choice.cells():
-            shown.add_row(*(one_line(cell) for cell in row))
+        shown = table(label_column(ranker, 34), *columns)
+        for trial, (name, _, *cells, _) in zip(choice.trials, choice.cells(), strict=True):
+            mark = "> " if trial is choice.kept else "  "
+            shown.add_row(mark + one_line(name), *(one_line(cell) for cell in cells))
         screen.print(shown)
+        for trial in choice.trials:
+            if trial.error is not None:
+                screen.print(f"{one_line(trial.name)} failed: {one_line(trial.error)}")
         choice = choice.choice
     screen.print(f"\n{one_line(choice)}\n")

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from msgspec.structs import replace
 from sklearn.base import clone
 
 from crucial.data.groups import Groups
 from crucial.estimators.base import Ranker
 from crucial.feedback.labels import LabelFeedback
 from crucial.model.additive import AdditiveRanker
+from crucial.model.tree import Tree
 from crucial.parameters import anything, parameter, with_parameters
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -61,6 +63,19 @@ def _short(value: float) -> float:
     return math.ldexp(round(mantissa * 2**_BITS), exponent - _BITS)
 
 
+def _sharing(rankers: Sequence[Any]) -> list[Any]:
+    """Return weak rankers whose trees gain 1 together: the gains of losses have no common unit."""
+    total = sum(sum(one.gains) for one in rankers if isinstance(one, Tree))
+    if not total:
+        return list(rankers)
+    return [
+        replace(one, gains=tuple(gain / total for gain in one.gains))
+        if isinstance(one, Tree)
+        else one
+        for one in rankers
+    ]
+
+
 @with_parameters
 class AverageRanker(Ranker[AdditiveRanker]):
     """The average of several rankers that are sums of weak rankers: one such sum itself.
@@ -101,7 +116,7 @@ class AverageRanker(Ranker[AdditiveRanker]):
         weights: list[float] = []
         for model, factor in zip(models, scale_factors(spreads), strict=True):
             if factor:
-                rankers += model.rankers
+                rankers += _sharing(model.rankers)
                 weights += [factor * weight for weight in model.weights]
         feedback = LabelFeedback(data.known_labels, data.groups, weight=data.weight)
         figures = {"averaged": [dict(model.training) for model in models]}

@@ -191,6 +191,16 @@ def test_an_average_is_one_sum_of_weak_rankers():
     assert average.model_.n_rounds == sum(one.model_.n_rounds for one in average.rankers_)
 
 
+def test_the_trees_of_every_member_of_an_average_gain_the_same():
+    from crucial.lab.auto.blend import AverageRanker
+
+    losses = ("query_rmse", "logistic")
+    members = [crucial.GradientRanker(4, loss=loss, max_leaves=4) for loss in losses]
+    rankers = AverageRanker(rankers=members).fit(DATA.X, DATA.y, qid=QUERIES).model_.rankers
+    totals = [sum(sum(tree.gains) for tree in rankers[begin : begin + 4]) for begin in (0, 4)]
+    np.testing.assert_allclose(totals, 1.0)
+
+
 @pytest.mark.parametrize(
     ("parameters", "problem"),
     [
