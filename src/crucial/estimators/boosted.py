@@ -329,6 +329,10 @@ class BoostedRanker(Resampled):
         """Return how many rounds ``model_`` has: as the eval set decides, or all."""
         return len(trace) if watch is None else watch.best_round
 
+    def _remedy(self, instances: Instances) -> str:
+        """Return what would help where no round could be made, or nothing."""
+        return ""
+
     def _warn_of_waste(self, ensemble: Ensemble, instances: Instances) -> None:
         """Warn of features without use, and of an empty ensemble."""
         if ensemble.bins is not None:
@@ -336,7 +340,8 @@ class BoostedRanker(Resampled):
             warn_ignored(ensemble.bins.constant, "are constant", instances)
         if not ensemble.rankers:
             warn_caller(
-                f"no round could be made ({ensemble.trace.stopped}); all scores are 0.",
+                f"no round could be made ({ensemble.trace.stopped}); all scores are 0."
+                + self._remedy(instances),
                 NoProgressWarning,
             )
 

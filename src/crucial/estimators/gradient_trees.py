@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from crucial.data.instances import Instances
 from crucial.errors import ParameterError
 from crucial.estimators.shared import Binned, Seeded
 from crucial.parameters import (
@@ -78,6 +79,15 @@ class Trees(Seeded):
             self._leaf_l2(),
             self.interactions,
             self.max_pairs,
+        )
+
+    def _remedy(self, instances: Instances) -> str:
+        """Return what would help where no tree could be grown."""
+        if 2 * self.min_rows <= instances.n_rows:
+            return ""
+        return (
+            f" {instances.n_rows:,} rows do not fill two leaves of min_rows={self.min_rows:g}: set "
+            "min_rows lower."
         )
 
     def _leaf_l2(self) -> float:

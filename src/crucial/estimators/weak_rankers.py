@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from crucial.data.instances import Instances
 from crucial.errors import ParameterError
 from crucial.estimators.gradient_trees import Trees
 from crucial.estimators.shared import ANY_NUMBER, RandomState, Stumps
@@ -80,6 +81,9 @@ class StumpsOrTrees(Trees, Stumps):
         if self.default_rank != "learned":
             rule = "'learned' with weak='tree', where an abstention takes a branch of its own"
             raise refuse(owner, "default_rank", rule, self.default_rank)
+
+    def _remedy(self, instances: Instances) -> str:
+        return super()._remedy(instances) if self.weak == "tree" else ""
 
     def _takes(self, name: str) -> bool:
         """Return whether a parameter of trees applies to other weak rankers too."""
