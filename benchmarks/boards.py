@@ -78,8 +78,10 @@ def a_million() -> None:
         path = Path(folder) / "battles.csv"
         lines = (f"m{x},m{y},{words[w]}\n" for x, y, w in zip(a.tolist(), b.tolist(), won.tolist()))
         path.write_text("model_a,model_b,winner\n" + "".join(lines))
-        told = in_new_process("benchmarks.boards", str(path), OMP_NUM_THREADS="1")
-    table("crucial pairs, 1,000,000 comparisons of 100 items", ["", "seconds"], [["", float(told)]])
+        printed = in_new_process("benchmarks.boards", str(path), OMP_NUM_THREADS="1")
+    table(
+        "crucial pairs, 1,000,000 comparisons of 100 items", ["", "seconds"], [["", float(printed)]]
+    )
 
 
 def main() -> None:

@@ -50,12 +50,13 @@ def contestants() -> list[Contestant]:
 
 def synthetic() -> Iterator[Case]:
     """Products and exclusive ors within queries, with effects of single features and without."""
-    for name, how in (
-        ("products and xor", {}),
-        ("the same, no single effects", {"main": 0.0, "n_noise": 30}),
-        ("much noise", {"noise": 2.0}),
-    ):
-        made = make_interactions(n_queries=160, seed=SEED, **how)  # type: ignore[arg-type]
+    kinds: dict[str, dict[str, Any]] = {
+        "products and xor": {},
+        "the same, no single effects": {"main": 0.0, "n_noise": 30},
+        "much noise": {"noise": 2.0},
+    }
+    for name, how in kinds.items():
+        made = make_interactions(n_queries=160, seed=SEED, **how)
         yield make_case(name, made.X, made.y, made.qid, real=False)
 
 

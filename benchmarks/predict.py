@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +63,8 @@ def main() -> dict[str, float]:
         X = rng.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
         X[rng.random(X.shape) < 0.05] = np.nan
         ours, theirs = _interleaved(
-            lambda X=X: model.predict(X, n_jobs=THREADS),  # type: ignore[misc]
-            lambda X=X: peer(X),  # type: ignore[misc]
+            partial(model.predict, X, n_jobs=THREADS),
+            partial(peer, X),
             repeats,
         )
         print(
@@ -99,7 +100,7 @@ def trees() -> dict[str, float]:
             N_ROUNDS, loss="lambda", max_leaves=31, interactions=interactions, n_jobs=THREADS
         ).fit(X, y, qid=qid)
         ours, theirs = _interleaved(
-            lambda ranker=ranker: ranker.predict(rows),  # type: ignore[misc]
+            partial(ranker.predict, rows),
             lambda: booster.predict(rows, num_threads=THREADS),
             5,
         )

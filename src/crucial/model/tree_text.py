@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from crucial.data.encodings import Encodings
 from crucial.model.encoding_text import question_text
@@ -44,19 +44,43 @@ def _nested(
     tree: TreeTable, names: tuple[str, ...] | None, top: int, encodings: Encodings
 ) -> list[str]:
     """Draw nodes of one test each inside each other."""
+    return _inside_each_other(
+        tree.no, tree.yes, top,
+        lambda node: _question(tree, node, names, encodings),
+        lambda leaf: f"score {tree.scores[leaf]:.4g}",
+    )  # fmt: skip
+
+
+def _inside_each_other(
+    no: Sequence[int],
+    yes: Sequence[int],
+    top: int,
+    question: Callable[[int], str],
+    answer: Callable[[int], str],
+) -> list[str]:
+    """Draw a tree from its root, the answers below their question.
+
+    Parameters
+    ----------
+    no, yes : sequences of int, one entry per node
+        Where an answer leads: to a node, or to ``~leaf``.
+    top : int
+        Nodes from this number on are not shown.
+    question, answer : functions of the number of a node, and of a leaf
+    """
     lines: list[str] = []
     waiting = [(0, 0, "")]
     while waiting:
         target, depth, before = waiting.pop()
         start = "  " * depth + before
         if target < 0:
-            lines.append(f"{start}score {tree.scores[~target]:.4g}")
+            lines.append(start + answer(~target))
         elif target >= top:
             lines.append(f"{start}not shown")
         else:
-            lines.append(f"{start}{_question(tree, target, names, encodings)}")
-            waiting.append((tree.no[target], depth + 1, "no: "))
-            waiting.append((tree.yes[target], depth + 1, "yes: "))
+            lines.append(start + question(target))
+            waiting.append((no[target], depth + 1, "no: "))
+            waiting.append((yes[target], depth + 1, "yes: "))
     return lines
 
 
@@ -121,20 +145,11 @@ def boosted_lines(
       yes: adds 0.25
       no: adds -0.5
     """
-    lines: list[str] = []
-    waiting = [(0, 0, "")]
-    while waiting:
-        target, depth, before = waiting.pop()
-        start = "  " * depth + before
-        if target < 0:
-            lines.append(f"{start}adds {tree.values[~target]:.4g}")
-        elif target >= top:
-            lines.append(f"{start}not shown")
-        else:
-            lines.append(f"{start}{_boosted_question(tree, target, names, encodings)}")
-            waiting.append((tree.left[target], depth + 1, "no: "))
-            waiting.append((tree.right[target], depth + 1, "yes: "))
-    return lines
+    return _inside_each_other(
+        tree.left, tree.right, top,
+        lambda node: _boosted_question(tree, node, names, encodings),
+        lambda leaf: f"adds {tree.values[leaf]:.4g}",
+    )  # fmt: skip
 
 
 def _boosted_question(

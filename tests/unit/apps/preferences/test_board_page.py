@@ -46,9 +46,9 @@ def test_a_page_has_everything_and_fetches_nothing():
     assert "default-src 'none'" in text.replace("&#x27;", "'")
     assert not re.search(r"(src|href)=[\"']?(https?:)?//", text)
     assert "<title>A &amp; B</title>" in text
-    told = data_of(text)
-    assert [one["name"] for one in told["boards"]] == ["All", "<b>prose</b>", "code"]
-    first = told["boards"][0]
+    shown = data_of(text)
+    assert [one["name"] for one in shown["boards"]] == ["All", "<b>prose</b>", "code"]
+    first = shown["boards"][0]
     assert [one["name"] for one in first["items"]] == [one.item for one in board.standings]
     assert [one["provisional"] for one in first["items"]] == [
         one.provisional for one in board.standings
@@ -60,16 +60,16 @@ def test_a_page_has_everything_and_fetches_nothing():
     tied = ((data.winner == a) & (data.loser == b) & data.tie).sum()
     assert cells[place["a"], place["b"]] == (won, tied)
     assert cells[place["b"], place["a"]][1] == tied
-    assert {one["name"] for one in told["judges"]} == {"j0", "j1"}
-    assert told["position"]["n"] == int((~data.tie).sum())
+    assert {one["name"] for one in shown["judges"]} == {"j0", "j1"}
+    assert shown["position"]["n"] == int((~data.tie).sum())
 
 
 def test_rankings_have_a_page_too(tmp_path):
     votes = Rankings.from_orders([["a", "b", "c"], ["b", "a", "c"]], [5, 2])
     page = board_page(leaderboard(votes), votes)
     page.save(tmp_path / "x.html")
-    told = data_of((tmp_path / "x.html").read_text())
-    assert told["subtitle"] == "7 rankings of 3 items"
-    assert [0, 1, 5.0, 0.0] in told["boards"][0]["wins"]
-    assert told["boards"][0]["items"][0]["tally"] is None
+    shown = data_of((tmp_path / "x.html").read_text())
+    assert shown["subtitle"] == "7 rankings of 3 items"
+    assert [0, 1, 5.0, 0.0] in shown["boards"][0]["wins"]
+    assert shown["boards"][0]["items"][0]["tally"] is None
     assert repr(page) == "BoardPage('Leaderboard')"
