@@ -1,13 +1,12 @@
-"""Base classes of the estimators: checked input, predict, rank, score, save."""
+"""Base of the rankers: checked input, predict, rank, score, save."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +16,8 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
 from crucial.estimators.places import membership, positions
-from crucial.estimators.warn import warn_caller, warn_suspicious
+from crucial.estimators.table_estimator import TableEstimator
+from crucial.estimators.warn import warn_suspicious
 from crucial.feedback.base import Feedback
 from crucial.feedback.category_values import label_standing, learn_encodings, pair_standing
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
@@ -25,26 +25,15 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.model.base import FrozenModel
-from crucial.model.inputs import check_columns
 from crucial.parameters import (
     at_least,
     check,
-    check_parameters,
-    none_or,
-    nonzero,
     one_of,
-    parameter,
-    parameters_of,
-    plain,
     with_parameters,
 )
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike, VectorLike
 
-__all__ = [
-    "Ranker",
-    "RankingInput",
-    "TableEstimator",
-]
+__all__ = ["Ranker", "RankingInput"]
 
 
 Model = TypeVar("Model", bound=FrozenModel)
@@ -83,106 +72,11 @@ class RankingInput:
         return self.labels
 
 
-@with_parameters
-class TableEstimator(BaseEstimator):
-    """Base of estimators that learn from a table whose cells may be missing.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-    feature_names_in_ : array of str, where X had names
-    """
-
-    # Shared keyword parameters come last in every signature, in this order.
-    _shared_order: ClassVar[tuple[str, ...]] = (
-        "default_rank", "balance", "gain", "on_perfect", "max_bins", "subsample",
-        "n_bags", "early_stopping_rounds", "stopping_tolerance", "eval_metric",
-        "validation_fraction", "validation_folds", "monotone_constraints", "weak",
-        "contradictions", "record_risks", "random_state", "n_jobs", "verbose", "warm_start",
-    )  # fmt: skip
-
-    #: Whether columns of text become categories.
-    _takes_texts: ClassVar[bool] = False
-
-    n_jobs: int | None = parameter(
-        none_or(nonzero),
-        "Threads; None for all cores. The result is the same for any number.",
-        default=None,
-        shapes_model=False,
-    )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        return tags
-
-    def _check_parameters(self) -> None:
-        """Check every parameter by its rule, then those that must go together."""
-        check_parameters(self)
-        self._check_combinations()
-
-    def _check_combinations(self) -> None:
-        """Refuse parameters that do not go together."""
-
-    def _parameters_of_model(self) -> dict[str, object]:
-        """Return the parameters that shape the model, as JSON can write them."""
-        running = {p.name for p in parameters_of(self).values() if not p.shapes_model}
-        return {
-            name: _as_json(plain(value))
-            for name, value in self.get_params().items()
-            if name not in running
-        }
-
-    def _learn_columns(self, instances: Instances) -> None:
-        """Remember number and names of the features that a fit sees."""
-        self.n_features_in_ = instances.n_features
-        if instances.names is not None:
-            self.feature_names_in_ = np.array(instances.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _table(self, X: TableLike) -> Instances:
-        """Return rows to predict, for a model that checks their columns itself."""
-        instances = Instances.from_input(X, texts=self._takes_texts)
-        owner, named = type(self).__name__, hasattr(self, "feature_names_in_")
-        if named and instances.names is None:
-            warn_caller(
-                f"X does not have valid feature names, but {owner} was fitted with feature names"
-            )
-        elif not named and instances.names is not None:
-            warn_caller(f"X has feature names, but {owner} was fitted without feature names")
-        return instances
-
-    def _encoded(self, instances: Instances) -> Instances:
-        """Return rows whose columns of text are numbers, as those of the last fit."""
-        encodings: Encodings | None = vars(self).get("_encodings")
-        return instances if encodings is None else encodings.encode(instances)
-
-    def _checked_table(self, X: TableLike) -> Instances:
-        """Return rows whose columns are those of fit, where there is no model to check them."""
-        instances = self._table(X)
-        names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-        check_columns(instances, self.n_features_in_, names, type(self).__name__)
-        return instances
-
-
 def _judge_standing(labels: Floats, groups: Groups, weight: Floats | None) -> tuple[Floats, Floats]:
     """Return standing and weight of the rows by one judge's labels; NaN where there is none."""
     judged = ~np.isnan(labels)
     mass = np.where(judged, 1.0 if weight is None else weight, 0.0)
     return label_standing(np.where(judged, labels, 0.0), groups, mass)
-
-
-def _as_json(value: object) -> object:
-    """Return a value that JSON can write: objects by their name, never by their address."""
-    if isinstance(value, str | int | float | bool | type(None)):
-        return value
-    if isinstance(own := getattr(value, "__qualname__", None), str):  # a function, or a class
-        return own
-    nameless = type(value).__repr__ is object.__repr__
-    return type(value).__qualname__ if nameless else repr(value)
 
 
 @with_parameters

@@ -13,7 +13,8 @@ from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.estimators.base import RankingInput, TableEstimator
+from crucial.estimators.base import RankingInput
+from crucial.estimators.table_estimator import TableEstimator
 from crucial.feedback.labels import check_labels
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import Measures, get_measures

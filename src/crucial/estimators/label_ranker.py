@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
-from crucial.estimators.base import TableEstimator
 from crucial.estimators.shared import Binned
+from crucial.estimators.table_estimator import TableEstimator
 from crucial.estimators.targets import read_targets
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.labels import check_weights

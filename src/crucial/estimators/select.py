@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.estimators.base import TableEstimator
+from crucial.estimators.table_estimator import TableEstimator
 from crucial.feedback.labels import check_labels
 from crucial.kernels.threads import count_threads
 from crucial.measures.agreement import order_agreement

@@ -11,7 +11,7 @@ import numpy as np
 from crucial.boosting.trace import Round, Trace
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
-from crucial.estimators.base import TableEstimator
+from crucial.estimators.table_estimator import TableEstimator
 from crucial.feedback.base import Feedback
 from crucial.parameters import flag, parameter, parameters_of, plain, with_parameters
 
