@@ -43,3 +43,10 @@ def test_what_does_not_go_together_is_refused_in_one_line(
     done = crucial("train", folder / "train.txt", "-o", folder / "m.json", *words)
     assert problem in error_line(done)
     assert not (folder / "m.json").exists()
+
+
+def test_a_store_that_is_a_file_is_refused(folder: Path, crucial, error_line) -> None:
+    data = folder / "train.txt"
+    done = crucial("train", data, "--auto", "--store", data, "-o", folder / "m.json")
+    assert "store must be a folder" in error_line(done)
+    assert not (folder / "m.json").exists()

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import Any, Self
 
+from crucial.errors import ParameterError
 from crucial.estimators.base import Ranker
 from crucial.estimators.rankboost import RankBoost
 from crucial.estimators.shared import Seeded, Verbose
@@ -124,6 +125,13 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
         default=None,
         shapes_model=False,
     )
+
+    def _check_combinations(self) -> None:
+        if self.store is not None and os.path.isfile(self.store):
+            raise ParameterError(
+                f"AutoRanker: store must be a folder, or a new name for one, and {self.store} is "
+                "a file. Choose another name."
+            )
 
     def fit(
         self,
