@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +16,22 @@ from crucial.errors import Argument, DataError, FileError, Message
 from crucial.parameters import check, one_of
 from crucial.types import Floats, FrameLike, Ids, Ints, PathLike
 
-__all__ = ["NO_RATING", "Ratings", "checked_ratings"]
+__all__ = ["MAX_RATING", "NO_RATING", "Ratings", "checked_ratings", "rating_problem"]
 
 NO_RATING = "there is no rating."
+
+#: The largest absolute rating: beyond it neighbouring whole numbers are the same float, and sums of
+#: squares may overflow.
+MAX_RATING = 2.0**53
+
+
+def rating_problem(value: float) -> str | None:
+    """Return what is wrong with a rating: that it is not finite, or too large; None if nothing."""
+    if not math.isfinite(value):
+        return f"a rating must be a finite number. Got {value}."
+    if abs(value) > MAX_RATING:
+        return f"a rating must be between -2^53 and 2^53 (about 9e15). Got {value:g}."
+    return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +43,7 @@ class Ratings:
     user, item : arrays of ids
         Whole numbers or text.
     rating : float64 array
-        Finite; more is better.
+        Finite, at most 2^53 in absolute value; more is better.
 
     Examples
     --------
@@ -156,26 +170,31 @@ def _ids(column: Sequence[object]) -> Ids:
 
 
 def checked_ratings(
-    ratings: Ratings, path: PathLike | None, lines: Ints | None, rule: str
+    ratings: Ratings,
+    path: PathLike | None,
+    lines: Ints | None,
+    rule: str,
+    column: int | None = None,
 ) -> Ratings:
-    """Refuse ratings that cannot be learned from; ``lines`` are those of a file."""
+    """Refuse ratings that cannot be learned from; ``lines`` and ``column`` are those of a file."""
     check("read_ratings", "duplicates", rule, one_of("refuse", "last"))
     sizes = {len(ratings.user), len(ratings.item), len(ratings.rating)}
     if len(sizes) > 1:
         raise DataError("user, item and rating must be of one length.")
 
-    def problem(row: int, text: str, remedy: str) -> DataError:
+    def problem(row: int, text: str, remedy: str, cell: int | None = None) -> DataError:
         if path is None or lines is None:
             return DataError(f"row {row} (from 0): {text}", remedy=remedy)
-        return FileError(path, text, int(lines[row]), remedy=remedy)
+        return FileError(path, text, int(lines[row]), cell, remedy=remedy)
 
     if len(ratings) == 0:
         raise DataError(NO_RATING) if path is None else FileError(path, NO_RATING)
-    bad = np.flatnonzero(~np.isfinite(ratings.rating))
+    bad = np.flatnonzero(~(np.abs(ratings.rating) <= MAX_RATING))  # (NaN is not)
     if len(bad):
-        value = ratings.rating[bad[0]]
-        raise problem(int(bad[0]), f"a rating must be a finite number. Got {value}.",
-                      "Leave the line out where there is no rating.")  # fmt: skip
+        text = rating_problem(float(ratings.rating[bad[0]]))
+        assert text is not None
+        remedy = "Leave the line out where there is no rating."
+        raise problem(int(bad[0]), text, remedy, column)
     key = ratings.user_code * len(ratings.items) + ratings.item_code
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order][1:] == key[order][:-1])

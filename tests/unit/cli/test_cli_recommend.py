@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -129,3 +132,36 @@ def test_duplicates(crucial, tmp_path, error_line):
     assert "--duplicates last" in said
     words = ("--user", 2, "--duplicates", "last", "--min-raters", 0)
     assert crucial("recommend", path, *words).exit_code == 0
+
+
+@pytest.mark.parametrize("words", [("bad.csv", "--user", "1"), ("good.csv", "--user", "9"),
+                                   ("good.csv", "--mine", "bad.csv")])  # fmt: skip
+def test_bad_files_are_refused_before_anything_heavy_is_imported(tmp_path, words):
+    """Importing scikit-learn takes longer than reading: an error needs neither it nor kernels."""
+    (tmp_path / "bad.csv").write_text("user,item,rating\n1,a,x\n")
+    (tmp_path / "good.csv").write_text("user,item,rating\n1,a,2\n1,b,3\n2,a,1\n")
+    code = (
+        "import sys\nfrom crucial.cli.app import app\n"
+        f"try:\n    app(['recommend', *{list(words)!r}])\n"
+        "finally:\n    print([m for m in ('sklearn', 'numba', 'scipy') if m in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == "[]\n"
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("huge", ["1e300", "-1e17"])
+def test_huge_ratings_are_refused_at_their_cell(crucial, tmp_path, error_line, huge):
+    path, mine = tmp_path / "huge.csv", tmp_path / "mine.csv"
+    path.write_text(f"user,item,rating\n1,a,2\n1,b,{huge}\n2,a,1\n2,b,3\n2,c,1\n")
+    assert "huge.csv, line 3, column 3: a rating must be between" in error_line(
+        crucial("recommend", path, "--user", 1)
+    )
+    path.write_text("user,item,rating\n1,a,2\n1,b,1\n2,a,1\n2,b,3\n2,c,1\n")
+    mine.write_text(f"a,1\nb,{huge}\n")
+    assert "mine.csv, line 2, column 2: a rating must be between" in error_line(
+        crucial("recommend", path, "--mine", mine)
+    )

@@ -30,8 +30,9 @@ from crucial.errors import DataError, FileError, ParameterError
         "\n7,3,4\r\n\r\n 7 , 5,1\n9,3,2.5",
         "rating;film;viewer\n4;3;7\n1;5;7\n2.5;3;9\n",
         '\ufeffa,b,c\n"7",3,4\n7,"5",1\n9,3,2.5\n',
+        "user;item;rating\n7;3;4,0\n7;5;1\n9;3;2,5\n",
     ],
-    ids=["u.data", "inter", "csv", "dat", "spaces", "named", "unknown names"],
+    ids=["u.data", "inter", "csv", "dat", "spaces", "named", "unknown names", "comma"],
 )
 def test_forms(tmp_path, text):
     path = tmp_path / "ratings"
@@ -66,10 +67,12 @@ def test_names_and_chosen_columns(tmp_path):
         ("", r"ratings: is empty"),
         ("user,item,rating\n", r"ratings: there is no rating"),
         ("1\t2\t3\n1\t2\n", r"line 2: expected user, item and rating. Got '1\\t2'"),
-        ("1,2,3\n1,3,four\n", r"line 2: expected user, item and rating. Got '1\\t3\\tfour'"),
-        ("1,2,3\n\n,3,4\n", r"line 3: expected user, item and rating"),
-        ("1,2,3\n1,3,nan\n", r"line 2: a rating must be a finite number. Got nan"),
-        ("1,2,3\n1,3,1e999\n", r"line 2: a rating must be a finite number. Got inf"),
+        ("1,2,3\n1,3,four\n", r"line 2, column 3: a rating must be a number. Got 'four'"),
+        ("1,2,3\n\n,3,4\n", r"line 3, column 1: the id of the user is empty"),
+        ("1,2,3\n1,,4\n", r"line 2, column 2: the id of the item is empty"),
+        ("when,rating,user,item\n1,1e300,2,3\n", r"line 2, column 2: a rating must be between -2"),
+        ("1,2,3\n1,3,nan\n", r"line 2, column 3: a rating must be a finite number. Got nan"),
+        ("1,2,3\n1,3,1e999\n", r"line 2, column 3: a rating must be a finite number. Got inf"),
         ("1,2,3\n2,2,4\n1,2,5\n", r"line 3: user '1' rated item '2' in line 1 already"),
         ("1,2,3\n1,\0,3\n", r"line 2, column 3: there is a NUL byte"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
@@ -14,22 +13,20 @@ from crucial.model.text import printable
 if TYPE_CHECKING:
     from crucial.apps.recommend import Recommender
 
-__all__ = ["own_ratings"]
+__all__ = ["ask_ratings"]
 
 
-def own_ratings(recommender: Recommender, path: str | None, questions: int) -> dict[str, float]:
-    """Return the ratings in a file, and ask for more, which are added to it.
+def ask_ratings(
+    recommender: Recommender, own: dict[str, float], path: str | None, questions: int
+) -> dict[str, float]:
+    """Ask for ratings beyond one's own, add them to the file, and return all.
 
     Questions end with the number of answers wanted, with ``q``, with the end of the input, or
     when there is nothing left to ask. The file is written after every answer.
     """
-    from crucial.data.formats.ratings import read_own_ratings, write_own_ratings
+    from crucial.data.formats.ratings import write_own_ratings
 
-    own: dict[str, float] = {}
-    if path is not None and (os.path.exists(path) or not questions):
-        own = read_own_ratings(path)
-    if not questions:
-        return own
+    own = dict(own)
     ratings = recommender.ratings
     low, high = float(ratings.rating.min()), float(ratings.rating.max())
     click.echo(

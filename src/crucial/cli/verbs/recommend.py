@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +15,7 @@ from crucial.progress import progress_bar
 
 if TYPE_CHECKING:
     from crucial.apps.recommend import Recommender
+    from crucial.data.ratings import Ratings
 
 __all__ = ["RecommendOptions", "recommend_command"]
 
@@ -97,24 +99,35 @@ def recommend_command(options: RecommendOptions) -> None:
       regression, regression-normalised least squares on the other users' ratings
       popularity, mean                  the same list for everybody
     """
-    from crucial.cli.tables.recommendations import HEADER, print_recommendations, tsv_lines
-
     _check(options)
     for target in (options.output, options.model):
         if target is not None:
             check_target(target, options.ratings, options.titles, options.mine)
     if options.rate and options.mine is not None:
         check_target(options.mine, options.ratings, options.titles)
-    recommender = _recommender(options)
+    ratings, titles, own = _read(options)
+    # (scikit-learn and the kernels are imported only now: a bad file is refused at once)
+    from crucial.apps.recommend import Recommender
+    from crucial.cli.tables.recommendations import HEADER, print_recommendations, tsv_lines
+
+    recommender = Recommender(
+        ratings,
+        options.method,
+        rounds=options.rounds,
+        max_viewers=options.max_viewers,
+        min_raters=options.min_raters,
+        titles=titles,
+    )
     if options.everybody:
         _recommend_all(recommender, options.output or "-", options)
         return
     if options.user is not None:
         found = recommender.recommend(options.user, options.top)
     else:
-        from crucial.cli.shared.rating_prompt import own_ratings
+        if options.rate:
+            from crucial.cli.shared.rating_prompt import ask_ratings
 
-        own = own_ratings(recommender, options.mine, options.questions if options.rate else 0)
+            own = ask_ratings(recommender, own, options.mine, options.questions)
         found = recommender.recommend_new(own, options.top)
     if options.output is not None:
         write_text(options.output, HEADER + "".join(tsv_lines(found)))
@@ -152,20 +165,19 @@ def _check(options: RecommendOptions) -> None:
         )
 
 
-def _recommender(options: RecommendOptions) -> Recommender:
-    from crucial.apps.recommend import Recommender
-    from crucial.data.formats.ratings import read_ratings, read_titles
+def _read(options: RecommendOptions) -> tuple[Ratings, dict[str, str], dict[str, float]]:
+    """Read and check the files: all ratings, titles by item, and one's own ratings."""
+    from crucial.data.formats.ratings import read_own_ratings, read_ratings, read_titles
 
+    own: dict[str, float] = {}
+    if options.mine is not None and (not options.rate or os.path.exists(options.mine)):
+        own = read_own_ratings(options.mine)
+    titles = {} if options.titles is None else read_titles(options.titles)
     columns = None if options.columns is None else options.columns.split(",")
-    titles = None if options.titles is None else read_titles(options.titles)
-    return Recommender(
-        read_ratings(options.ratings, columns=columns, duplicates=options.duplicates),
-        options.method,
-        rounds=options.rounds,
-        max_viewers=options.max_viewers,
-        min_raters=options.min_raters,
-        titles=titles,
-    )
+    ratings = read_ratings(options.ratings, columns=columns, duplicates=options.duplicates)
+    if options.user is not None:
+        ratings.place_of_user(options.user)
+    return ratings, titles, own
 
 
 def _recommend_all(recommender: Recommender, output: str, options: RecommendOptions) -> None:

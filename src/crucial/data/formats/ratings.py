@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Literal
@@ -16,7 +17,7 @@ from crucial.data.formats.cells import (
     missing_column,
     text_lines,
 )
-from crucial.data.ratings import NO_RATING, Ratings, checked_ratings
+from crucial.data.ratings import NO_RATING, Ratings, checked_ratings, rating_problem
 from crucial.data.words import as_ids, shown, to_number
 from crucial.errors import FileError
 from crucial.types import Ids, PathLike
@@ -29,6 +30,8 @@ _USUAL_NAMES = {
     "item": ("item", "itemid", "movie", "movieid", "film", "filmid", "product", "book"),
     "rating": ("rating", "score", "stars", "value"),
 }
+
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
 def _plain_name(name: str) -> str:
@@ -96,10 +99,13 @@ class _Codes(dict[str, int]):
 
 
 class _Numbers(dict[str, float]):
-    """The numbers of texts, each read once."""
+    """The numbers of texts, each read once; 4,5 is 4.5 (in a cell, so the separator is another)."""
 
     def __missing__(self, text: str) -> float:
-        value = to_number(text.strip())
+        plain = text.strip()
+        value = to_number(plain)
+        if value is None and _DECIMAL_COMMA.fullmatch(plain):
+            value = to_number(plain.replace(",", "."))
         if value is None:
             raise ValueError("not a number")
         self[text] = value
@@ -162,15 +168,26 @@ def read_ratings(
             user, item = users[cells[at_user]], items[cells[at_item]]
             value = values[cells[at_rating]]
         except (IndexError, ValueError):
-            got = shown("\t".join(cells), 60)
-            problem = f"expected user, item and rating. Got {got}."
-            raise FileError(path, problem, number) from None
+            raise _bad_line(path, number, cells, (at_user, at_item, at_rating)) from None
         user_codes.append(user)
         item_codes.append(item)
         ratings.append(value)
         lines.append(number)
     table = Ratings(users.of(user_codes), items.of(item_codes), np.array(ratings, np.float64))
-    return checked_ratings(table, path, np.array(lines, np.int64), duplicates)
+    return checked_ratings(table, path, np.array(lines, np.int64), duplicates, at_rating + 1)
+
+
+def _bad_line(path: PathLike, line: int, cells: list[str], places: tuple[int, ...]) -> FileError:
+    """Return the error of a line: it has too few cells, an empty id, or no number as its rating."""
+    if len(cells) <= max(places):
+        got = shown("\t".join(cells), 60)
+        return FileError(path, f"expected user, item and rating. Got {got}.", line)
+    for what, place in zip(("user", "item"), places):
+        if not cells[place].strip():
+            return FileError(path, f"the id of the {what} is empty.", line, place + 1)
+    at, got = places[2], shown(cells[places[2]], 60)
+    remedy = None if line > 1 else "Name the columns in the first line: user, item, rating."
+    return FileError(path, f"a rating must be a number. Got {got}.", line, at + 1, remedy=remedy)
 
 
 def read_titles(path: PathLike) -> dict[str, str]:
@@ -217,9 +234,12 @@ def read_own_ratings(path: PathLike) -> dict[str, float]:
         value = to_number(cells[1].strip()) if len(cells) > 1 else None
         if first and value is None and _plain_name(cells[0]) in _USUAL_NAMES["item"]:
             continue
-        if value is None or not np.isfinite(value) or not cells[0].strip():
+        if value is None or not cells[0].strip():
             got = shown("\t".join(cells), 60)
             raise FileError(path, f"expected an item and a finite rating. Got {got}.", line)
+        problem = rating_problem(value)
+        if problem is not None:
+            raise FileError(path, problem, line, 2)
         own[cells[0].strip()] = value
     return own
 
