@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from crucial.cli.demo.systems import MEASURES, System, differences
-from crucial.cli.shared.terminal import label_column, number_column, table
+from crucial.cli.shared.terminal import label_column, number_column, picture_column, table
 from crucial.cli.tables.blocks import bar, half_blocks
 from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.data.problems.digits import SearchProblem
@@ -50,7 +50,7 @@ def print_learned(screen: Console, model: AdditiveRanker) -> None:
     shown = table(
         label_column("engine"),
         number_column("share"),
-        label_column("of weight"),
+        picture_column("of weight"),
         number_column("not returned"),
         *(number_column(f"place {place}") for place in _PLACES),
     )

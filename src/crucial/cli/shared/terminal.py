@@ -10,6 +10,7 @@ import click
 
 from crucial.errors import Argument, Message
 from crucial.model.text import printable
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +26,7 @@ __all__ = [
     "note",
     "number_column",
     "one_line",
+    "picture_column",
     "table",
 ]
 
@@ -63,19 +65,6 @@ def _with_options(text: str) -> str:
     return text.spelled(_as_option) if isinstance(text, Message) else text
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number and its noun, in the plural where it takes one.
-
-    Examples
-    --------
-    >>> counted(1, "query"), counted(1200, "query"), counted(0, "row")
-    ('1 query', '1,200 queries', '0 rows')
-    """
-    if number != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun}"
-
-
 def note(text: str) -> None:
     """Print a note on standard error, in one line."""
     click.echo(f"crucial: note: {one_line(_with_options(text))}", err=True)
@@ -108,31 +97,39 @@ def console(stream: IO[str] | None = None) -> Console:
 
 
 def table(*columns: Column | str) -> Table:
-    """Return an empty table with a line under its heading."""
+    """Return an empty table with a line under its heading, whose numbers are never cut."""
     from rich import box
-    from rich.table import Table
 
-    return Table(
+    from crucial.cli.shared.whole_table import WholeTable
+
+    return WholeTable(
         *columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold"
     )
 
 
 def label_column(header: str, max_width: int | None = None) -> Column:
-    """Return a column of names, which are cut short where they are too long."""
+    """Return a column of names, which wrap where they are too long."""
     from rich.table import Column
 
-    return Column(header, no_wrap=True, max_width=max_width)
+    return Column(header, max_width=max_width)
 
 
-def number_column(header: str, *, no_wrap: bool = False, min_width: int | None = None) -> Column:
-    """Return a column of numbers, which stand at the right."""
+def picture_column(header: str) -> Column:
+    """Return a column of pictures made of characters, which must not wrap."""
     from rich.table import Column
 
-    return Column(header, justify="right", no_wrap=no_wrap, min_width=min_width)
+    return Column(header, no_wrap=True)
+
+
+def number_column(header: str) -> Column:
+    """Return a column of numbers, which stand at the right and keep their width."""
+    from rich.table import Column
+
+    return Column(header, justify="right")
 
 
 def grid() -> Table:
     """Return an empty table of names and values, without lines."""
     from rich.table import Column, Table
 
-    return Table.grid(Column(style="dim", no_wrap=True), Column(), padding=(0, 2))
+    return Table.grid(Column(style="dim"), Column(overflow="fold"), padding=(0, 2))

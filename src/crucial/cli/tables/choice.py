@@ -15,7 +15,7 @@ def print_choice(screen: Console, choice: TriedRankers | str) -> None:
     if isinstance(choice, TriedRankers):
         # (a name says the kind; the outcome is a mark, as the numbers need the room)
         ranker, _, *numbers, _ = choice.heads
-        columns = [number_column(one, no_wrap=True) for one in numbers]
+        columns = [number_column(one) for one in numbers]
         shown = table(label_column(ranker, 34), *columns)
         for trial, (name, _, *cells, _) in zip(choice.trials, choice.cells(), strict=True):
             mark = "> " if trial is choice.kept else "  "

@@ -48,11 +48,7 @@ def _table_of(found: Comparison, measure: str, values: bool) -> Table:
     """Return the table of one measure."""
     span = f"{found.level:.0%} interval"
     heads = [*(("value", span) if values else ()), "difference", span, "p", "p Holm"]
-    # (names may be cut short, numbers may not)
-    columns = [
-        number_column(head, no_wrap=True, min_width=min(len(head), 6))
-        for head in (*heads, "won/tied/lost")
-    ]
+    columns = (number_column(head) for head in (*heads, "won/tied/lost"))
     shown = table(label_column(measure, 30), *columns)
     for one in found.differences:
         if one.measure != measure:

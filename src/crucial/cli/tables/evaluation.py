@@ -48,7 +48,7 @@ def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: in
     has_unjudged = any(one.unjudged is not None for one in found.results.values())
     shown = table(label_column("measure"), number_column("value"))
     if found.level is not None:
-        shown.add_column(f"{found.level:.0%} interval", justify="right", no_wrap=True)
+        shown.add_column(f"{found.level:.0%} interval", justify="right")
     shown.add_column("queries", justify="right")
     shown.add_column(f"counted {found.empty}" if filled else "left out", justify="right")
     if has_unjudged:

@@ -34,7 +34,7 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
         mine = _best_first(
             [one for one in rows if one["measure"] == measure], about["higher_is_better"]
         )
-        columns = (number_column(head, no_wrap=True) for head in _COLUMNS)
+        columns = (number_column(head) for head in _COLUMNS)
         shown = table(label_column(measure, 26), *columns)
         for one in mine:
             shown.add_row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from crucial.cli.shared.terminal import label_column, number_column, table
+from crucial.cli.shared.terminal import label_column, number_column, picture_column, table
 from crucial.model.describe import Description
 from crucial.model.shape import sparkline
 
@@ -19,7 +19,7 @@ def feature_table(learned: Description) -> Table:
     shown = table(
         label_column("feature", 30),
         number_column("share of weight"),
-        "low → high value",
+        picture_column("low → high value"),
         number_column("adds"),
         *([number_column("no opinion")] if abstains else []),
     )

@@ -6,7 +6,14 @@ from rich.console import Console
 
 from crucial.apps.fusion.comparison_result import FusionComparison
 from crucial.apps.fusion.ranker import FusionRanker
-from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
+from crucial.cli.shared.terminal import (
+    counted,
+    label_column,
+    number_column,
+    one_line,
+    picture_column,
+    table,
+)
 from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.model.shape import sparkline
 
@@ -21,7 +28,7 @@ def print_comparison(screen: Console, found: FusionComparison) -> None:
     shown = table(
         label_column("system", 24),
         *(number_column(name) for name in found.measures),
-        label_column(f"{first} against best run"),
+        number_column(f"{first} against best run"),
         number_column("unjudged@10"),
     )
     for one in found.systems:
@@ -55,8 +62,8 @@ def _print_loners(screen: Console, found: FusionComparison) -> None:
     )
     shown = table(
         label_column("run"),
-        number_column("alone", no_wrap=True),
-        number_column("relevant", no_wrap=True),
+        number_column("alone"),
+        number_column("relevant"),
         number_column("in the first ten"),
     )
     for name, counts in alone.by_run.items():
@@ -77,7 +84,7 @@ def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     shown = table(
         label_column("run", 30),
         number_column("share of weight"),
-        label_column("last → first place"),
+        picture_column("last → first place"),
         *(number_column(place) for place in ("first", "10th", "last")),
     )
     weights = fusion.weights()

@@ -14,7 +14,14 @@ from crucial.apps.preferences.board import Leaderboard, Standing
 from crucial.apps.preferences.learning import PreferenceRanker
 from crucial.apps.preferences.mallows import Consensus
 from crucial.apps.preferences.position import p_text
-from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
+from crucial.cli.shared.terminal import (
+    counted,
+    label_column,
+    number_column,
+    one_line,
+    picture_column,
+    table,
+)
 from crucial.cli.tables.features import feature_table
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
@@ -108,10 +115,10 @@ def _standings_table(
     shown = table(
         *(
             label_column(head, min(names, 40)) if k == 1
-            else number_column(head, no_wrap=True, min_width=widths[k])
+            else number_column(head)
             for k, head in enumerate(heads)
         ),
-        *([label_column("")] if drawn else []),
+        *([picture_column("")] if drawn else []),
     )  # fmt: skip
     for cells, picture in rows:
         shown.add_row(*cells, *([picture] if drawn else []))
@@ -148,7 +155,7 @@ def print_categories(
     screen.print("\nby category", style="bold")
     shown = table(
         label_column("category", 28),
-        number_column("comparisons", no_wrap=True, min_width=11),
+        number_column("comparisons"),
         label_column("first"),
     )
     for name, one in boards.items():
@@ -160,7 +167,6 @@ def print_categories(
             for item in best
         )
         shown.add_row(one_line(name) or "(empty)", f"{count:,.0f}", text)
-    shown.columns[2].no_wrap = False
     screen.print(shown)
 
 
@@ -191,10 +197,10 @@ def _print_judges(screen: Console, board: Leaderboard) -> None:
     bias = board.position if board.position and len(board.position.judges) > 1 else None
     shown = table(
         label_column("judge", 24),
-        number_column("comparisons", no_wrap=True, min_width=11),
-        number_column("as the others", no_wrap=True, min_width=13),
-        number_column("reliability", no_wrap=True, min_width=20),
-        *([number_column("first shown won", no_wrap=True, min_width=25)] if bias else []),
+        number_column("comparisons"),
+        number_column("as the others"),
+        number_column("reliability"),
+        *([number_column("first shown won")] if bias else []),
     )
     order = sorted(range(len(found.judges)), key=lambda k: -found.n[k])
     for k in order[:_MOST_JUDGES]:

@@ -66,7 +66,7 @@ def print_model(path: str, learned: Description, bound: Bound | None) -> None:
         else:
             screen.print(f"{_label(one)}  {one.share:.1%}: {learned.importance_of}")
     for line in learned.lines:
-        screen.print(line, overflow="ellipsis", no_wrap=True)
+        screen.print(line, overflow="fold")
     hidden = learned.n_used - len(learned.features)
     if hidden:
         screen.print(f"\n{hidden} lighter features are not shown (--features N)", style="dim")
@@ -113,7 +113,7 @@ def _draw(screen: Console, one: FeatureSummary, what: str) -> None:
     """Draw what one feature adds to the score; its share is one of the weight or the gains."""
     screen.print()
     head = f"{_label(one)}  {one.share:.1%} of the {what}, {one.direction}"
-    screen.print(head, style="bold", overflow="ellipsis", no_wrap=True)
+    screen.print(head, style="bold", overflow="fold")
     if one.shape is not None and len(one.shape.values) == 1:
         screen.print(
             f"  any value adds {one.shape.values[0]:.4g}, no opinion {one.shape.missing:.4g}"

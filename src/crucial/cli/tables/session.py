@@ -23,9 +23,7 @@ def print_session(session: PreferenceSession) -> None:
     screen.print(f"\n{counted(session.n_answers, 'answer')}", style="bold")
     if not session.n_answers:
         return
-    shown = table(
-        number_column("rank", no_wrap=True), label_column("item", 40), number_column("strength")
-    )
+    shown = table(number_column("rank"), label_column("item", 40), number_column("strength"))
     for one in session.ranking()[:_MOST_ITEMS]:
         still = f" ({one.rank_low}-{one.rank_high})" if one.rank_low < one.rank_high else ""
         shown.add_row(f"{one.rank}{still}", one_line(one.name), f"{one.strength:+.2f}")
