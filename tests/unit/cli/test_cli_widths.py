@@ -60,7 +60,7 @@ VERBS = (
     "evaluate model.json test.txt -m ndcg@10 -m map -m auc --intervals --worst 3",
     f"compare qrels.txt base.run {LONG}.run -m ndcg@10 -m map",
     "experiment train.txt --rankers random,best-feature --folds 3",
-    f"fuse base.run {LONG}.run --qrels qrels.txt -o fused.json --holdout 0.3 --features reciprocal --folds 2 --rounds 5",
+    f"fuse base.run {LONG}.run --qrels qrels.txt -o f.json --holdout 0.3 --folds 2 --rounds 5",
     "pairs pairs.csv",
     "recommend ratings.csv --user 0 --top 4 --reasons 2 --min-raters 1",
     "show model.json",
