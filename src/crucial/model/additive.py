@@ -317,6 +317,14 @@ class AdditiveRanker(RoundsModel):
             out[feature] = shape if feature not in out else out[feature] + shape
         return dict(sorted(out.items()))
 
+    def step_tables(self) -> list[tuple[int, Floats, Floats]]:
+        """Return feature, thresholds and values of what the stumps of every feature add up to.
+
+        The first threshold is minus infinity, and the first value belongs to abstentions.
+        """
+        features = enumerate(self._steps.features.tolist())
+        return [(feature, *self._steps.shape_of(slot)) for slot, feature in features]
+
     @cached_property
     def _tree_steps(self) -> dict[int, tuple[Floats, Floats]]:
         """Thresholds and values of what trees of one feature add up to."""

@@ -17,6 +17,7 @@ from crucial.types import Floats, PathLike, TableLike
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
+    from crucial.model.export.export import Export
 
 __all__ = ["FrozenModel", "check_width"]
 
@@ -140,3 +141,18 @@ class FrozenModel:
         from crucial.model.file import save_model
 
         save_model(self, path)
+
+    def export(self, path: PathLike, target: str, **settings: Any) -> Export:
+        """Write the model in another engine's format; see `crucial.model.export.export_model`.
+
+        Parameters
+        ----------
+        path : str or path
+        target : str
+            Such as "xgboost", "sql" or "onnx"; ``crucial export --list`` describes all.
+        **settings
+            Such as ``data``, ``features``, ``shift``.
+        """
+        from crucial.model.export.export import export_model
+
+        return export_model(self, path, target, **settings)

@@ -245,6 +245,15 @@ class RowOptions(JobsOptions):
         "tables, and are as --absent says in svmlight. [default: refuse]"
     )
 
+    @classmethod
+    def as_trained(cls) -> RowOptions:
+        """Return options of which none is given: files are read as those of training were."""
+        several = ("ignore", "categories", "missing")
+        none: dict[str, Any] = {
+            one.name: () if one.name in several else None for one in fields(RowOptions)
+        }
+        return cls(**none)
+
     def explicit(self) -> dict[str, Any]:
         """Return the options about rows that were given on the command line, by name."""
         names = [one.name for one in fields(RowOptions) if one.name != "jobs"]

@@ -1,0 +1,137 @@
+"""``crucial export``: a model in another engine's format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from crucial.cli.shared.options import File, RowOptions, argument, option, verb
+from crucial.cli.shared.terminal import console, label_column, table
+from crucial.errors import ParameterError
+
+if TYPE_CHECKING:
+    from crucial.model.base import FrozenModel
+
+__all__ = ["ExportOptions", "export_command"]
+
+_DIALECTS = Literal["ansi", "postgres", "sqlite", "duckdb", "bigquery", "snowflake"]
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """The options of ``crucial export``."""
+
+    model: File | None = argument(required=False)
+    to: str | None = option("The target; --list describes all.", metavar="TARGET")
+    output: File | None = option("The file to write.", "-o")
+    list: bool = option("List the targets, and what each can hold.")
+    data: File | None = option(
+        "Rows to hold the export to, those of training best, read as at training: thresholds are "
+        "chosen so that their values stay on their sides in the engine's numbers."
+    )
+    features: File | None = option(
+        'JSON file of names in the engine: {"name in the model": "name there", ...}.'
+    )
+    shift: bool = option("Add a constant, so that no score is negative.")
+    missing: Literal["abstain", "zero"] = option(
+        "What the engine makes of a missing value; 'zero' accepts that it counts as 0.",
+        default="abstain",
+    )
+    probability: bool = option("Give probabilities in place of scores, where the model has any.")
+    encoded: bool = option("The engine gets columns of text and dates as the model's numbers.")
+    allow_ties: bool = option(
+        "Go on where the engine cannot tell values apart that the model does."
+    )
+    dialect: _DIALECTS = option("Dialect of SQL.", default="ansi")
+    name: str | None = option("Name of the model or function in the engine.")
+    verify: bool | None = option(
+        "Score rows by what was written before the file is moved into place.",
+        "--verify/--no-verify",
+        default=True,
+    )
+
+
+@verb("export", ExportOptions)
+def export_command(options: ExportOptions) -> None:
+    """Write MODEL in the format of another engine, so that it scores the same there.
+
+    \b
+    Examples:
+      crucial export --list
+      crucial export model.json --to xgboost -o model.xgb.json --data train.txt
+      crucial export model.json --to elasticsearch-ltr -o ltr.json --features names.json
+      crucial export model.json --to sql --dialect postgres -o score.sql
+
+    A missing value stays "no opinion", and values fall on the same side of every threshold in the
+    engine's type of numbers; what cannot be kept is refused. Before the file is moved into place it
+    is read back and scored, by the engine if it is installed, otherwise by a twin of its
+    evaluation.
+    """
+    if options.list:
+        _print_targets()
+        return
+    if options.model is None or options.to is None or options.output is None:
+        raise click.UsageError(
+            "name the model, the target and the file: crucial export MODEL --to TARGET -o FILE"
+        )
+    from crucial.model.export.targets import target_named
+    from crucial.model.file import load_model
+    from crucial.model.payloads import row_model
+
+    target_named(options.to)
+    model = row_model(load_model(options.model))
+    settings: dict[str, Any] = {
+        "features": _names(options.features),
+        "shift": options.shift,
+        "missing": options.missing,
+        "probability": options.probability,
+        "encoded": options.encoded,
+        "allow_ties": options.allow_ties,
+        "dialect": options.dialect,
+        "name": options.name,
+        "data": _rows(options, model),
+    }
+    done = model.export(options.output, options.to, verify=bool(options.verify), **settings)
+    click.echo(str(done))
+
+
+def _rows(options: ExportOptions, model: FrozenModel) -> Any:
+    from crucial.cli.shared.row_files import read_for_model
+
+    if options.data is None:
+        return None
+    return read_for_model(options.data, model, RowOptions.as_trained(), labels=False).instances()
+
+
+def _names(path: str | None) -> dict[str, str]:
+    """Read the names of features in the engine."""
+    if path is None:
+        return {}
+    import msgspec
+
+    from crucial.data.files import open_bytes
+
+    with open_bytes(path) as file:
+        content = file.read()
+    try:
+        return msgspec.json.decode(content, type=dict[str, str])
+    except (msgspec.DecodeError, ValueError) as error:
+        raise ParameterError(
+            f"{path}: names of features are a JSON object from the model's names to those in the "
+            f"engine: {error}.",
+            parameter="features",
+        ) from error
+
+
+def _print_targets() -> None:
+    from crucial.model.export.targets import TARGETS, target_named
+
+    shown = table(label_column("target"), "what it is", "numbers", "holds", "missing values")
+    for name in TARGETS:
+        target = target_named(name)
+        missing = "as no opinion" if target.knows_missing else "count as 0: refused unless told"
+        holds = ["steps", *sorted(target.holds)]
+        shown.add_row(name, target.title, target.numbers, ", ".join(holds), missing)
+    console().print(shown)

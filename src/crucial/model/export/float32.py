@@ -1,0 +1,151 @@
+"""Thresholds for engines whose numbers are float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crucial.errors import NotRankedError
+from crucial.model.export.form import ScoreForm
+from crucial.types import Floats
+
+__all__ = ["Float32Cuts", "float32_cuts", "in_float32"]
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Float32Cuts:
+    """The thresholds of one feature as float32 numbers.
+
+    Attributes
+    ----------
+    cuts : float64 array
+        One per threshold, ascending, each a float32 number: greater float32 values go right.
+    lost : list of (float, float)
+        Neighbouring values that the thresholds tell apart and float32 does not.
+    """
+
+    cuts: Floats
+    lost: list[tuple[float, float]]
+
+
+def _rounded_down(values: Floats) -> Floats:
+    near = values.astype(np.float32)
+    down = np.where(near > values, np.nextafter(near, np.float32(-np.inf)), near)
+    return down.astype(np.float64)
+
+
+def float32_cuts(thresholds: Floats, values: Floats | None = None) -> Float32Cuts:
+    """Return thresholds that float32 values fall on the same side of.
+
+    Without ``values``, each is the largest float32 number that is not above the threshold: every
+    value that is a float32 number stays on its side. A value that is none may be rounded across
+    the threshold; with ``values`` the threshold is moved between the two neighbours, where float32
+    has a number there.
+
+    Parameters
+    ----------
+    thresholds : ascending float64 array
+    values : ascending float64 array, optional
+        All values that must stay on their side.
+
+    Examples
+    --------
+    >>> found = float32_cuts(np.array([0.15, 0.2]))
+    >>> bool(np.float32(0.15) > np.float32(found.cuts[0])), found.lost
+    (True, [])
+    >>> float32_cuts(np.array([1.0, 1.0 + 1e-12])).lost
+    [(1.0, 1.000000000001)]
+    """
+    cuts = _rounded_down(thresholds)
+    lost: list[tuple[float, float]] = []
+    if values is not None and len(values):
+        place = np.searchsorted(values, thresholds, "right")
+        inside = (place > 0) & (place < len(values))
+        below, above = values[np.maximum(place - 1, 0)], values[np.minimum(place, len(values) - 1)]
+        low, high = (one.astype(np.float32).astype(np.float64) for one in (below, above))
+        wrong = inside & ((cuts < low) | (cuts >= high))
+        cuts = np.where(wrong & (low < high), low, cuts)
+        same = inside & (low == high)
+        lost += list(zip(below[same].tolist(), above[same].tolist(), strict=True))
+    for left in np.flatnonzero(np.diff(cuts) <= 0.0).tolist():
+        lost.append((float(thresholds[left]), float(thresholds[left + 1])))
+    return Float32Cuts(cuts, lost)
+
+
+def in_float32(
+    form: ScoreForm,
+    values_of: Callable[[int], Floats] | None,
+    allow_ties: bool,
+    target: str,
+    cuts_of: Callable[[Floats, Floats | None], Float32Cuts] = float32_cuts,
+) -> ScoreForm:
+    """Return the form with thresholds that are float32 numbers.
+
+    Parameters
+    ----------
+    form : ScoreForm
+    values_of : callable, optional
+        Returns the ascending values of a feature that must stay on their sides.
+    allow_ties : bool
+        Go on where float32 cannot tell values apart.
+    target : str
+        For messages.
+    cuts_of : callable
+        The rule; `float32_cuts` for engines that compare float32 numbers as they are.
+
+    Raises
+    ------
+    NotRankedError
+        float32 cannot tell values apart that the model tells apart; it names the feature and the
+        values.
+    """
+    found: dict[int, dict[float, float]] = {}
+    for feature, thresholds in form.cuts().items():
+        name = form.names[feature]
+        if len(thresholds) and np.abs(thresholds).max() >= _LARGEST:
+            worst = float(thresholds[np.abs(thresholds).argmax()])
+            raise NotRankedError(
+                f"{target} computes with float32, and the threshold {worst!r} of feature {name!r} "
+                "is beyond its range: scale the feature down and train again, or export to a "
+                "target of doubles, such as lightgbm or sql."
+            )
+        own = cuts_of(thresholds, None if values_of is None else values_of(feature))
+        if own.lost and not allow_ties:
+            a, b = own.lost[0]
+            raise NotRankedError(
+                f"{target} computes with float32, where {a!r} and {b!r} of feature {name!r} are "
+                f"the same number and the model tells them apart ({len(own.lost)} such "
+                f"place{'' if len(own.lost) == 1 else 's'} in this feature). Scale or shift the "
+                "feature and train again, export to a target of doubles such as lightgbm or sql, "
+                "or allow ties."
+            )
+        found[feature] = dict(zip(thresholds.tolist(), own.cuts.tolist(), strict=True))
+    return replace(
+        form,
+        steps=tuple(
+            replace(step, thresholds=_moved(found[step.feature], step.thresholds))
+            for step in form.steps
+        ),
+        trees=tuple(
+            replace(
+                tree,
+                thresholds=np.array(
+                    [
+                        found[feature].get(threshold, np.nan)
+                        for feature, threshold in zip(
+                            tree.features.tolist(), tree.thresholds.tolist(), strict=True
+                        )
+                    ]
+                ),
+            )
+            for tree in form.trees
+        ),
+    )
+
+
+def _moved(to: dict[float, float], thresholds: Floats) -> Floats:
+    return np.array([to[threshold] for threshold in thresholds.tolist()])

@@ -1,0 +1,72 @@
+"""What an export target is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from crucial.model.export.float32 import Float32Cuts, float32_cuts
+from crucial.model.export.form import ScoreForm
+from crucial.model.export.settings import ExportSettings
+from crucial.types import Floats
+
+__all__ = ["Score", "Target"]
+
+#: Scores of rows by what was written: the file's content, rows of numbers, the names of the
+#: features in the engine, the settings.
+Score: TypeAlias = Callable[[bytes, Floats, tuple[str, ...], ExportSettings], Floats]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A format that models can be exported to.
+
+    Attributes
+    ----------
+    name : str
+        As on the command line.
+    title : str
+        What it is and who reads it, in a few words.
+    numbers : {"float32", "float64"}
+        The type in which the engine compares and adds.
+    write : callable
+        Returns the content of the file. Thresholds of the form are numbers of the engine's type,
+        its names those of the engine.
+    twin : callable
+        Scores rows by the content of the file and the engine's rules.
+    engine : callable
+        Scores rows by the engine itself; raises ImportError where it is not installed.
+    engine_name : str
+        The package or command that is the engine; "" if none can be had.
+    holds : set of {"trees", "pieces", "probability", "text", "dates"}
+        The parts of a form that it can hold; steps are trees.
+    takes : set of str
+        The settings beyond "features", "data" and "allow_ties" that it takes.
+    knows_missing : bool
+        Whether the engine tells a missing value from 0.
+    check_name : callable, optional
+        Returns why the format cannot hold a name; "" if it can.
+    cuts : callable
+        How thresholds become float32 numbers of the engine.
+    """
+
+    name: str
+    title: str
+    numbers: Literal["float32", "float64"]
+    write: Callable[[ScoreForm, ExportSettings], bytes]
+    twin: Score
+    engine: Callable[[bytes, Floats, tuple[str, ...], ExportSettings], tuple[Floats, str]] | None
+    engine_name: str = ""
+    holds: frozenset[str] = frozenset({"trees"})
+    takes: frozenset[str] = frozenset({"shift"})
+    knows_missing: bool = True
+    check_name: Callable[[str], str] | None = None
+    cuts: Callable[[Floats, Floats | None], Float32Cuts] = float32_cuts
+
+    @property
+    def dtype(self) -> type[np.floating]:
+        """The type in which the engine compares and adds."""
+        return np.float32 if self.numbers == "float32" else np.float64

@@ -1,0 +1,28 @@
+"""The export targets, one module each, imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from crucial.model.export.target import Target
+from crucial.parameters import lookup
+
+__all__ = ["TARGETS", "target_named"]
+
+#: The targets, and the module of each, which has it as ``TARGET``.
+TARGETS = {
+    "xgboost": "xgboost_json",
+}
+
+
+def target_named(name: str) -> Target:
+    """Return a target; an unknown name is refused with the closest known one.
+
+    Examples
+    --------
+    >>> target_named("xgboost").numbers
+    'float32'
+    """
+    module = lookup(TARGETS, name, "target")
+    found: Target = import_module(f"{__name__}.{module}").TARGET
+    return found

@@ -1,0 +1,194 @@
+"""XGBoost's model JSON, the schema of ``save_model``: xgboost itself and treelite read it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.form import FormTree, ScoreForm
+from crucial.model.export.settings import ExportSettings
+from crucial.model.export.target import Target
+from crucial.types import Floats
+
+__all__ = ["TARGET", "float32_leaves", "plain_trees"]
+
+_ANY = float(np.finfo(np.float32).max)  # every value is below it, and a missing one is not
+_VERSION = [2, 1, 0]
+_REFUSED = {"[": "a bracket", "]": "a bracket", "<": "a less-than sign"}
+
+
+def plain_trees(form: ScoreForm) -> list[FormTree]:
+    """Return the form as trees alone: a tree that is one leaf adds what every row gets.
+
+    What the sum is divided by is part of the leaves.
+    """
+    trees = [
+        FormTree(
+            t.features, t.thresholds, t.missing_right, t.left, t.right, t.values / form.divisor
+        )
+        for t in form.all_trees()
+    ]
+    constant = form.intercept / form.divisor + form.offset
+    if constant or not trees:
+        empty = np.zeros(0, np.int64)
+        alone = np.array([constant])
+        trees.append(FormTree(empty, np.zeros(0), np.zeros(0, bool), empty, empty, alone))
+    return trees
+
+
+def float32_leaves(tree: FormTree) -> list[float]:
+    """Return the values of the leaves as float32 numbers."""
+    return [float(value) for value in tree.values.astype(np.float32)]
+
+
+def _check_name(name: str) -> str:
+    found = next((word for sign, word in _REFUSED.items() if sign in name), "")
+    return f"it contains {found}" if found else ""
+
+
+def _above(threshold: float) -> float:
+    """Return the float32 number above one: what is at most one is less than the other."""
+    return float(np.nextafter(np.float32(threshold), np.float32(np.inf)))
+
+
+def _tree_json(tree: FormTree, number: int, n_features: int) -> dict[str, Any]:
+    """Return one tree; nodes keep their order, leaves follow them."""
+    n, leaves = len(tree.features), float32_leaves(tree)
+    size = n + len(leaves)
+
+    def place(child: int) -> int:
+        return child if child >= 0 else n + ~child
+
+    left = [place(child) for child in tree.left.tolist()] + [-1] * len(leaves)
+    right = [place(child) for child in tree.right.tolist()] + [-1] * len(leaves)
+    parents = [2147483647] * size
+    for node in range(n):
+        parents[left[node]] = parents[right[node]] = node
+    tests = [_ANY if math.isnan(t) else _above(t) for t in tree.thresholds.tolist()]
+    return {
+        "base_weights": [0.0] * n + leaves,
+        "categories": [],
+        "categories_nodes": [],
+        "categories_segments": [],
+        "categories_sizes": [],
+        "default_left": [int(not right) for right in tree.missing_right.tolist()]
+        + [0] * len(leaves),
+        "id": number,
+        "left_children": left,
+        "loss_changes": [0.0] * size,
+        "parents": parents,
+        "right_children": right,
+        "split_conditions": tests + leaves,
+        "split_indices": tree.features.tolist() + [0] * len(leaves),
+        "split_type": [0] * size,
+        "sum_hessian": [0.0] * size,
+        "tree_param": {
+            "num_deleted": "0",
+            "num_feature": str(n_features),
+            "num_nodes": str(size),
+            "size_leaf_vector": "1",
+        },
+    }
+
+
+def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
+    trees = plain_trees(form)
+    logistic = settings.probability
+    if logistic:  # (the engine's link is 1 / (1 + exp(-score)))
+        assert form.slope is not None
+        trees = [
+            FormTree(
+                t.features, t.thresholds, t.missing_right, t.left, t.right, form.slope * t.values
+            )
+            for t in trees
+        ]
+    objective = "binary:logistic" if logistic else "rank:pairwise"
+    parameters = (
+        {"reg_loss_param": {"scale_pos_weight": "1"}} if logistic else {"lambdarank_param": {}}
+    )
+    whole = {
+        "learner": {
+            "attributes": {},
+            "feature_names": list(form.names),
+            "feature_types": ["float"] * form.n_features,
+            "gradient_booster": {
+                "model": {
+                    "cats": {"enc": [], "feature_segments": [], "sorted_idx": []},
+                    "gbtree_model_param": {
+                        "num_parallel_tree": "1",
+                        "num_trees": str(len(trees)),
+                    },
+                    "iteration_indptr": list(range(len(trees) + 1)),
+                    "tree_info": [0] * len(trees),
+                    "trees": [
+                        _tree_json(tree, number, form.n_features)
+                        for number, tree in enumerate(trees)
+                    ],
+                },
+                "name": "gbtree",
+            },
+            "learner_model_param": {
+                "base_score": "[5E-1]" if logistic else "[0E0]",
+                "boost_from_average": "0",
+                "num_class": "0",
+                "num_feature": str(form.n_features),
+                "num_target": "1",
+            },
+            "objective": {"name": objective, **parameters},
+        },
+        "version": _VERSION,
+    }
+    return msgspec.json.encode(whole)
+
+
+def _twin(content: bytes, X: Floats, names: tuple[str, ...], settings: ExportSettings) -> Floats:
+    """Score rows as xgboost does: float32 throughout, less than the threshold goes left."""
+    learner = json.loads(content)["learner"]
+    trees = []
+    for tree in learner["gradient_booster"]["model"]["trees"]:
+        left = np.array(tree["left_children"], np.int64)
+        inner = left >= 0
+        conditions = np.array(tree["split_conditions"])
+        trees.append(
+            EngineTree(
+                np.where(inner, np.array(tree["split_indices"], np.int64), -1),
+                conditions,
+                np.array(tree["default_left"], bool),
+                left,
+                np.array(tree["right_children"], np.int64),
+                conditions,
+            )
+        )
+    margins = Forest(trees, "<", np.float32, np.float32).scores(X)
+    if learner["objective"]["name"] == "binary:logistic":
+        return 1.0 / (1.0 + np.exp(-margins))
+    return margins
+
+
+def _engine(
+    content: bytes, X: Floats, names: tuple[str, ...], settings: ExportSettings
+) -> tuple[Floats, str]:
+    import xgboost
+
+    booster = xgboost.Booster({"nthread": 1})
+    booster.load_model(bytearray(content))
+    rows = xgboost.DMatrix(X, feature_names=list(names))
+    return booster.predict(rows).astype(np.float64), f"xgboost {xgboost.__version__}"
+
+
+TARGET = Target(
+    name="xgboost",
+    title="model JSON of XGBoost, which treelite and other scorers read too",
+    numbers="float32",
+    write=_write,
+    twin=_twin,
+    engine=_engine,
+    engine_name="xgboost",
+    takes=frozenset({"shift", "probability"}),
+    check_name=_check_name,
+)

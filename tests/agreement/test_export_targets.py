@@ -1,0 +1,55 @@
+"""Every target scores random models of every kind as they score themselves, or refuses them."""
+
+import pytest
+from naive.random_models import KINDS, random_model
+
+from crucial.errors import NotRankedError, ParameterError
+from crucial.model.export.forms import score_form
+from crucial.model.export.targets import TARGETS, target_named
+
+NAMES = ("price", "length", "clicks", "age")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_scores_as_the_model_or_refuses(name, kind, tmp_path):
+    target = target_named(name)
+    for seed in range(4):
+        model = random_model(kind, seed, n_rounds=12, names=NAMES, float32=True)
+        path = tmp_path / f"{seed}"
+        settings = {} if target.knows_missing else {"missing": "zero"}
+        if score_form(model).pieces and "pieces" not in target.holds:
+            with pytest.raises(NotRankedError, match="straight pieces"):
+                model.export(path, name, **settings)
+            assert not path.exists()
+            continue
+        done = model.export(path, name, **settings)
+        assert path.read_bytes()
+        assert done.verification.n_rows >= 200
+        assert done.verification.same_scores or target.numbers == "float32"
+
+
+@pytest.mark.parametrize("name", [n for n in TARGETS if "shift" in target_named(n).takes])
+def test_shifted_scores_are_not_negative(name, tmp_path):
+    model = random_model("stumps", 3, names=NAMES, float32=True)
+    settings = {} if target_named(name).knows_missing else {"missing": "zero"}
+    done = model.export(tmp_path / "x", name, shift=True, **settings)
+    assert done.verification.lowest >= 0.0
+
+
+def test_what_no_target_can_do_is_refused_in_one_line(tmp_path):
+    model = random_model("stumps", 0, names=NAMES)
+    for settings, match in (
+        ({"features": {"prise": "x"}}, "features names 'prise', which is no feature"),
+        ({"features": {"price": "length"}}, "two features are called 'length'"),
+        ({"missing": "none"}, "missing"),
+        ({"shft": True}, "unknown setting of an export 'shft'; did you mean 'shift'"),
+        ({"data": [[0.0, 1.0]]}, "2 features"),
+    ):
+        with pytest.raises((ParameterError, ValueError), match=match):
+            model.export(tmp_path / "x", "xgboost", **settings)
+    with pytest.raises(NotRankedError, match="no probabilities"):
+        model.export(tmp_path / "x", "xgboost", probability=True)
+    with pytest.raises(ParameterError, match="unknown target 'xgbost'; did you mean 'xgboost'"):
+        model.export(tmp_path / "x", "xgbost")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,79 @@
+"""The form of a model scores as the model does, to the bit; float32 cuts keep values apart."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive.random_models import KINDS, random_model, random_rows
+
+from crucial.model.export.float32 import float32_cuts
+from crucial.model.export.forms import score_form
+from crucial.model.export.verify import verified
+
+numbers = st.floats(-1e30, 1e30, allow_subnormal=False) | st.sampled_from([0.0, 0.1, 0.2, 1.0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.integers(0, 10**6))
+def test_the_form_scores_as_the_model(kind, seed):
+    model = random_model(kind, seed)
+    X = random_rows(model, seed)
+    form = score_form(model)
+    assert form.scores(X).tolist() == model.predict(X).tolist()
+    assert form.lowest() <= form.scores(X).min() + 1e-12
+
+
+@given(st.integers(0, 10**6))
+def test_a_step_function_is_a_search_tree_of_logarithmic_depth(seed):
+    model = random_model("stumps", seed, n_rounds=40)
+    X = random_rows(model, seed)
+    for step in score_form(model).steps:
+        tree = step.tree()
+        assert tree.scores(X).tolist() == step.scores(X).tolist()
+        depth = np.zeros(len(tree.features), int)
+        for node, (left, right) in enumerate(zip(tree.left, tree.right)):
+            for child in (left, right):
+                if child >= 0:
+                    depth[child] = depth[node] + 1
+        assert depth.max(initial=0) <= 1 + np.log2(len(step.thresholds) + 1)
+
+
+@given(st.lists(numbers, min_size=1, max_size=8, unique=True), st.lists(numbers, max_size=20))
+def test_float32_values_stay_on_their_side(thresholds, values):
+    ordered = np.sort(np.array(thresholds))
+    found = float32_cuts(ordered)
+    x = np.array(values, np.float32)
+    sides = np.searchsorted(ordered, x.astype(np.float64))
+    assert np.searchsorted(found.cuts, x.astype(np.float64)).tolist() == sides.tolist()
+    assert np.array_equal(found.cuts, found.cuts.astype(np.float32))
+
+
+@given(st.lists(numbers, min_size=2, max_size=20, unique=True), st.data())
+def test_given_values_stay_on_their_side_or_are_named(values, data):
+    values = np.sort(np.array(values))
+    places = data.draw(st.sets(st.integers(0, len(values) - 2), min_size=1))
+    thresholds = np.array([values[at] / 2 + values[at + 1] / 2 for at in sorted(places)])
+    thresholds = np.unique(thresholds)
+    found = float32_cuts(thresholds, values)
+    rounded = values.astype(np.float32).astype(np.float64)
+    kept = np.searchsorted(found.cuts, rounded).tolist()
+    if not found.lost:
+        assert kept == np.searchsorted(thresholds, values).tolist()
+    else:
+        a, b = found.lost[0]
+        assert np.float32(a) == np.float32(b) or kept != np.searchsorted(thresholds, values).tolist()
+
+
+def test_an_export_that_scores_differently_is_refused():
+    from crucial.errors import NotRankedError
+    from crucial.model.export.settings import ExportSettings
+    from crucial.model.export.target import Target
+
+    model = random_model("stumps", 1)
+    form = score_form(model)
+    X = random_rows(model, 1)
+    wrong = Target(
+        "wrong", "", "float64", lambda *_: b"", lambda c, X, n, s: model.predict(X) + 1e-9, None
+    )
+    with pytest.raises(NotRankedError, match="differ on 200 of 200 rows"):
+        verified(wrong, b"", form, ExportSettings(), X, model.predict(X))
