@@ -55,7 +55,7 @@ class ExportOptions:
 
 @verb("export", ExportOptions)
 def export_command(options: ExportOptions) -> None:
-    """Write MODEL in the format of another engine, to score the same there.
+    """Write MODEL in the format of another engine.
 
     \b
     Examples:
