@@ -1,11 +1,11 @@
 """Every target scores random models of every kind as they score themselves, or refuses them."""
 
 import pytest
-from naive.random_models import KINDS, random_model
 
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.export.forms import score_form
 from crucial.model.export.targets import TARGETS, target_named
+from naive.random_models import KINDS, random_model
 
 NAMES = ("price", "length", "clicks", "age")
 

@@ -73,14 +73,13 @@ def _affine(random, float32):
 
 def _tree(random, float32):
     n = int(random.integers(1, 7))
-    left, right, open_sides, leaf = [None] * n, [None] * n, [(0, 0), (0, 1)], 0
+    left, right, open_sides = [None] * n, [None] * n, [(0, 0), (0, 1)]
     for node in range(1, n):
         at, side = open_sides.pop(random.integers(len(open_sides)))
         (right if side else left)[at] = node
         open_sides += [(node, 0), (node, 1)]
-    for at, side in open_sides:
+    for leaf, (at, side) in enumerate(open_sides):
         (right if side else left)[at] = ~leaf
-        leaf += 1
     thresholds = [None if random.random() < 0.15 else _threshold(random, float32) for _ in range(n)]
     return Tree(
         tuple(random.integers(N_FEATURES, size=n).tolist()),

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive.random_models import KINDS, random_model, random_rows
 
 from crucial.model.export.float32 import float32_cuts
 from crucial.model.export.forms import score_form
 from crucial.model.export.verify import verified
+from naive.random_models import KINDS, random_model, random_rows
 
 numbers = st.floats(-1e30, 1e30, allow_subnormal=False) | st.sampled_from([0.0, 0.1, 0.2, 1.0])
 
@@ -61,7 +61,9 @@ def test_given_values_stay_on_their_side_or_are_named(values, data):
         assert kept == np.searchsorted(thresholds, values).tolist()
     else:
         a, b = found.lost[0]
-        assert np.float32(a) == np.float32(b) or kept != np.searchsorted(thresholds, values).tolist()
+        assert (
+            np.float32(a) == np.float32(b) or kept != np.searchsorted(thresholds, values).tolist()
+        )
 
 
 def test_an_export_that_scores_differently_is_refused():
