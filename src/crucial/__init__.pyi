@@ -5,6 +5,8 @@ from crucial.data.formats.pairs import read_pairs as read_pairs
 from crucial.data.formats.pairs import write_pairs as write_pairs
 from crucial.data.formats.ratings import read_ratings as read_ratings
 from crucial.data.formats.reading import read_data as read_data
+from crucial.data.formats.run_inputs import as_qrels as as_qrels
+from crucial.data.formats.run_inputs import as_run as as_run
 from crucial.data.formats.svmlight import read_svmlight as read_svmlight
 from crucial.data.formats.svmlight import write_svmlight as write_svmlight
 from crucial.data.formats.tables import read_table as read_table

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
+from crucial.data.formats.run_inputs import as_qrels, as_run
+from crucial.data.runs import Run
 from crucial.errors import DataError, ParameterError, about
 from crucial.inspection.results import Frame
 from crucial.lab.blocks import Blocks
@@ -15,7 +18,7 @@ from crucial.lab.tidy import Row, frame_of
 from crucial.measures.evaluation import Evaluation
 from crucial.measures.names import Measures
 from crucial.measures.paired import SAME, holm, paired_test, win_tie_loss
-from crucial.measures.runs import QrelsLike, RunLike, evaluate_run
+from crucial.measures.runs import evaluate_run
 from crucial.model.text import printable
 from crucial.parameters import at_least, between, check, lookup
 from crucial.types import Floats
@@ -245,8 +248,8 @@ def _movers(table: Blocks, base: str, system: str, count: int) -> list[Mover]:
 
 
 def compare_runs(
-    qrels: QrelsLike,
-    runs: Mapping[str, RunLike] | Iterable[RunLike],
+    qrels: object,
+    runs: Mapping[str, object] | Iterable[object],
     measures: Measures = ("ndcg@10",),
     *,
     baseline: str | None = None,
@@ -264,10 +267,10 @@ def compare_runs(
 
     Parameters
     ----------
-    qrels : object with qid, doc and relevance
-        As `crucial.read_qrels` returns it.
+    qrels : Qrels, path, frame or mapping
+        Any form that `crucial.as_qrels` accepts.
     runs : mapping from name to run, or list of runs
-        Runs as `crucial.read_run` returns them; in a list their tags are their names.
+        Each in a form that `crucial.as_run` accepts; in a list their tags are their names.
     measures, ties, empty, unjudged, missing
         As in `crucial.evaluate_run`.
     baseline : str, optional
@@ -299,6 +302,7 @@ def compare_runs(
     (0.3333, 2, 1, 0, 0.5)
     """
     named = _named_runs(runs)
+    judged = as_qrels(qrels)
     if len(named) < 2:
         raise ParameterError(f"runs: a comparison needs two or more. Got {len(named)}.")
     if baseline is not None:
@@ -307,7 +311,7 @@ def compare_runs(
     for name, run in named.items():
         with about(f"run {name!r}"):
             found[name] = evaluate_run(
-                qrels, run, measures, ties=ties, empty=empty, unjudged=unjudged, missing=missing
+                judged, run, measures, ties=ties, empty=empty, unjudged=unjudged, missing=missing
             )
     first = next(iter(found.values()))
     notes = []
@@ -329,14 +333,17 @@ def compare_runs(
     )
 
 
-def _named_runs(runs: Mapping[str, RunLike] | Iterable[RunLike]) -> dict[str, RunLike]:
+def _named_runs(runs: Mapping[str, object] | Iterable[object]) -> dict[str, Run]:
     """Return runs by name; in a list, by tag or number."""
     if isinstance(runs, Mapping):
-        return {str(name): run for name, run in runs.items()}
-    named: dict[str, RunLike] = {}
-    for number, run in enumerate(runs, start=1):
-        tag = getattr(run, "tag", None)
-        name = tag if isinstance(tag, str) else str(tag[0]) if tag is not None else f"run {number}"
+        return {str(name): as_run(run, str(name)) for name, run in runs.items()}
+    if isinstance(runs, str | os.PathLike) or hasattr(runs, "columns"):
+        raise ParameterError("runs: expected a list of runs, or a mapping from names to them.")
+    named: dict[str, Run] = {}
+    for number, one in enumerate(runs, start=1):
+        run = as_run(one, f"run {number}")
+        tag = run.tag if isinstance(run.tag, str) else str(run.tag[0])
+        name = tag or f"run {number}"
         if name in named:
             raise ParameterError(f"two runs have the tag {name!r}; give a mapping with names.")
         named[name] = run

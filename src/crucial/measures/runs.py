@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.formats.run_inputs import as_qrels, as_run
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataWarning
 from crucial.measures.evaluation import Evaluation, measure_ranking
@@ -44,6 +45,20 @@ class QrelsLike(_Documents, Protocol):
     @property
     def relevance(self) -> VectorLike:
         """Relevance of each row."""
+
+
+def _is_columns(table: object) -> bool:
+    return not hasattr(table, "columns") and hasattr(table, "qid") and hasattr(table, "doc")
+
+
+def _as_qrels(table: Any) -> QrelsLike:
+    """Return a table with columns as attributes; `_columns` checks these."""
+    return table if _is_columns(table) else as_qrels(table)
+
+
+def _as_run(table: Any) -> RunLike:
+    """Return a table with columns as attributes; `_columns` checks these."""
+    return table if _is_columns(table) else as_run(table)
 
 
 def _words(values: VectorLike) -> list[str]:
@@ -166,8 +181,8 @@ def _only(judged: Judged, scores: Floats, keep: Bools) -> tuple[Judged, Floats]:
 
 
 def evaluate_run(
-    qrels: QrelsLike,
-    run: RunLike,
+    qrels: object,
+    run: object,
     measures: Measures = ("ndcg@10",),
     *,
     ties: str = "expected",
@@ -186,10 +201,12 @@ def evaluate_run(
 
     Parameters
     ----------
-    qrels : object with qid, doc and relevance
-        Parallel columns, as `crucial.data.runs.Qrels`.
-    run : object with qid, doc and score
-        Parallel columns, as `crucial.data.runs.Run`. The order comes from the scores.
+    qrels : Qrels, path, frame or mapping
+        Any form that `crucial.as_qrels` accepts: ``{query: {doc: relevance}}``, the path of a
+        file, a data frame, an object with the columns qid, doc and relevance.
+    run : Run, path, frame or mapping
+        Any form that `crucial.as_run` accepts: ``{query: {doc: score}}`` and the like. The order
+        comes from the scores.
     measures, ties, empty, intervals, resamples, random_state
         As in `evaluate`; ``ties="trec"`` uses the names of the documents.
     unjudged : {"not_relevant", "drop"}
@@ -211,10 +228,12 @@ def evaluate_run(
     >>> found = evaluate_run(qrels, run, ["map", "recall@10"])
     >>> found["map"], found["recall@10"], found.results["map"].unjudged
     (0.25, 0.5, 0.5)
+    >>> evaluate_run({"1": {"a": 1, "b": 2}}, {"1": {"x": 2.0, "a": 1.0}}, "map")["map"]
+    0.25
     """
     check("evaluate_run", "unjudged", unjudged, one_of("not_relevant", "drop"))
     check("evaluate_run", "missing", missing, one_of("count", "skip"))
-    judged, scores, n_missing, n_unjudged = judge_run(qrels, run)
+    judged, scores, n_missing, n_unjudged = judge_run(_as_qrels(qrels), _as_run(run))
     keep = np.ones(len(scores), bool)
     if missing == "skip" and judged.retrieved is not None:
         keep &= judged.per_query(judged.retrieved)[judged.codes] > 0

@@ -1,141 +1,30 @@
-"""Accept runs and judgements as files, frames or objects, and give every run a name."""
+"""Read the runs to fuse, name them, and number their queries and documents."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from crucial.data.formats.other_runs import file_stem
 from crucial.data.formats.run_blocks import CodedRun, Words, read_coded_runs
-from crucial.data.formats.trec import read_qrels, read_run
-from crucial.data.runs import Qrels, Run
+from crucial.data.formats.run_inputs import as_run
+from crucial.data.runs import Run
 from crucial.data.words import as_objects
-from crucial.errors import DataError, DataTypeError
-from crucial.types import Floats, Ids, Ints, Objects, PathLike
+from crucial.errors import DataError, DataTypeError, DataWarning
+from crucial.types import Ids, Ints, Objects, PathLike
 
-if TYPE_CHECKING:
-    import narwhals as nw
+__all__ = ["CodedRuns", "Runs", "coded_runs", "tag_of"]
 
-__all__ = ["CodedRuns", "Runs", "as_qrels", "as_run", "coded_runs", "file_stem", "tag_of"]
-
-#: Runs by name, or in a list: paths, frames, or objects with the attributes qid, doc and score.
+#: Runs by name, or in a list; each in a form that `crucial.as_run` accepts.
 Runs: TypeAlias = Mapping[str, object] | Sequence[object]
 
 #: Total size in bytes from which run files are read by compiled code.
 _LARGE = 8_000_000
-
-#: Names of columns in frames, ours first, then those that other tools use.
-_QID = ("qid", "q_id", "query_id", "query", "topic")
-_DOC = ("doc", "docno", "doc_id", "docid", "document")
-_SCORE = ("score",)
-_RELEVANCE = ("relevance", "rel", "label")
-
-
-def file_stem(path: PathLike) -> str:
-    """Return the name of a run by its file: ``runs/bm25.run.gz`` is ``bm25``.
-
-    Examples
-    --------
-    >>> file_stem("runs/bm25.v2.run.gz"), file_stem(".run")
-    ('bm25.v2', '.run')
-    """
-    name = os.path.basename(os.fspath(path))
-    for ending in (".gz", ".run", ".txt", ".res", ".trec"):
-        if name.lower().endswith(ending) and len(name) > len(ending):
-            name = name[: -len(ending)]
-    return name
-
-
-def _as_frame(table: Any) -> nw.DataFrame[Any]:
-    """Wrap a frame of any library; anything else comes back unchanged."""
-    if hasattr(table, "collect"):
-        raise DataTypeError(f"a run is a {type(table).__name__}; call its collect() first.")
-    import narwhals as nw
-
-    frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True, pass_through=True)
-    return frame
-
-
-def _column(frame: nw.DataFrame[Any], names: Sequence[str], what: str) -> ArrayLike:
-    """Return the first column with one of the names."""
-    for name in names:
-        if name in frame.columns:
-            return frame[name].to_numpy()
-    raise DataError(
-        f"{what}: a frame must have a column {names[0]!r}"
-        + (f" (or {', '.join(map(repr, names[1:]))})" if names[1:] else "")
-        + f". Got the columns {', '.join(map(repr, frame.columns[:8]))}."
-    )
-
-
-def _ids(values: ArrayLike) -> Objects:
-    """Return ids as text: the number 7 and the text 7 are the same query."""
-    ids = np.asarray(values).tolist()
-    return as_objects(ids if all(type(one) is str for one in ids) else list(map(str, ids)))
-
-
-def as_run(table: object, name: str) -> Run:
-    """Return a checked run; a path is read, columns are taken from frames and objects."""
-    if isinstance(table, str | os.PathLike):
-        return read_run(table)
-    what = f"run {name!r}"
-    if (
-        hasattr(table, "qid")
-        and hasattr(table, "doc")
-        and hasattr(table, "score")
-        and not hasattr(table, "columns")
-    ):
-        qid, doc, score = table.qid, table.doc, table.score
-        tag = getattr(table, "tag", name)
-    else:
-        frame = _as_frame(table)
-        if not hasattr(frame, "columns"):
-            raise DataTypeError(
-                f"{what} must be a path, a frame, or have the columns qid, doc and score "
-                f"as attributes. Got {type(table).__name__}."
-            )
-        qid, doc = _column(frame, _QID, what), _column(frame, _DOC, what)
-        score, tag = _column(frame, _SCORE, what), name
-    run = Run(_ids(qid), _ids(doc), _scores(score, what), tag)
-    if not len(run.qid) == len(run.doc) == len(run.score):
-        raise DataError(
-            f"{what}: the columns must be of one length. Got {len(run.qid)} qid, "
-            f"{len(run.doc)} doc, {len(run.score)} score."
-        )
-    if not len(run.qid):
-        raise DataError(f"{what} is empty.")
-    return run
-
-
-def _scores(values: ArrayLike, what: str) -> Floats:
-    """Return scores as finite floats, or raise an error that names the row."""
-    try:
-        numbers = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataTypeError(f"{what}: scores must be numbers: {error}.") from error
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if len(wrong):
-        raise DataError(
-            f"{what}: scores must be finite. Got {numbers[wrong[0]]} in row {wrong[0]}."
-        )
-    return numbers
-
-
-def as_qrels(table: object) -> Qrels:
-    """Return checked judgements; a path is read, columns are taken from frames and objects."""
-    if isinstance(table, str | os.PathLike):
-        return read_qrels(table)
-    if hasattr(table, "columns"):
-        frame = _as_frame(table)
-        qid, doc = _column(frame, _QID, "qrels"), _column(frame, _DOC, "qrels")
-        relevance = _column(frame, _RELEVANCE, "qrels")
-    else:
-        qid, doc, relevance = (getattr(table, name) for name in ("qid", "doc", "relevance"))
-    return Qrels(_ids(qid), _ids(doc), np.asarray(relevance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +76,14 @@ def coded_runs(runs: Runs) -> CodedRuns:
         run = as_run(source, name)
         query, doc = _numbers(run.qid, queries), _numbers(run.doc, docs)
         coded.append(CodedRun(query, doc, run.score, tag_of(run)))
+    if not queries:
+        raise DataError("every run is empty: there is nothing to fuse.")
     names = keys or _distinct_names(sources, coded)
+    empty = [repr(name) for name, run in zip(names, coded) if not len(run.qid)]
+    if empty:
+        warnings.warn(
+            f"a run without documents abstains: {', '.join(empty)}.", DataWarning, stacklevel=4
+        )
     return CodedRuns(tuple(names), coded, as_objects(list(queries)), as_objects(list(docs)))
 
 

@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from crucial.apps.fusion.inputs import Runs, as_qrels
+from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.pool import Listing, Pool
+from crucial.data.formats.run_inputs import as_qrels
 from crucial.data.groups import Groups
 from crucial.data.words import shown
 from crucial.errors import DataError

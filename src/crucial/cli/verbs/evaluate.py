@@ -153,8 +153,9 @@ def _run(options: EvaluateOptions) -> Run:
     from crucial.data.formats.trec import read_run
 
     with open_bytes(options.model) as source:
-        is_model = source.read(64).lstrip().startswith(b"{")
-    if is_model:
+        start = source.read(512).lstrip()
+    # (JSON is a model, or a run {query: {doc: score}}; every model names its format)
+    if start.startswith(b"{") and b'"format"' in start:
         fusion = FusionRanker.load(options.model)
         if not options.data:
             raise click.UsageError("Missing argument 'DATA': the runs to fuse.")

@@ -12,6 +12,12 @@ import numpy as np
 
 from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import text_lines
+from crucial.data.formats.other_runs import (
+    form_of,
+    read_beir_qrels,
+    read_json_qrels,
+    read_json_run,
+)
 from crucial.data.runs import Qrels, Run
 from crucial.data.words import as_objects, decode, finite_number, shown
 from crucial.errors import DataError, DataWarning, FileError
@@ -63,7 +69,7 @@ def read_run(path: PathLike) -> Run:
 
     As trec_eval does, the second field and the rank are not looked at: the order of a run
     is that of its scores. If scores rise down every list, a `DataWarning` says so: they may be
-    distances.
+    distances. A file of JSON, ``{query: {doc: score}}`` as ranx and BEIR write it, is read too.
 
     Raises
     ------
@@ -82,6 +88,8 @@ def read_run(path: PathLike) -> Run:
     >>> run.qid.tolist(), run.doc.tolist(), run.score.tolist()
     (['7', '7'], ['d1', 'd2'], [9.5, 3.0])
     """
+    if form_of(path) == "json":
+        return read_json_run(path)
     qids: list[str] = []
     docs: list[str] = []
     scores: list[float] = []
@@ -126,12 +134,18 @@ def warn_reversed(path: PathLike, query: Ints, score: Floats) -> None:
 def read_qrels(path: PathLike) -> Qrels:
     """Read judgements: lines ``qid 0 doc relevance``, spaces or tabs between, plain or gzip.
 
+    Files of BEIR (tabs between, with the header ``query-id corpus-id score``) and of JSON
+    (``{query: {doc: relevance}}``) are read too.
+
     Raises
     ------
     FileError
         Naming the line: another number of fields, a relevance that is not a whole
         number, a document twice in a query (both lines are named), an empty file.
     """
+    form = form_of(path)
+    if form != "trec":
+        return read_beir_qrels(path) if form == "beir" else read_json_qrels(path)
     qids: list[str] = []
     docs: list[str] = []
     grades: list[int] = []

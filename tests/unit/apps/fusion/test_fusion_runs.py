@@ -146,7 +146,7 @@ class TestTables:
             ({"score": ["x", "y"]}, DataTypeError, "run 'one': scores must be numbers"),
             ({"doc": ["a"]}, DataError, "run 'one': the columns must be of one length. Got 2 qid"),
             ({"doc": ["a", "a"]}, DataError, "run 'one': document 'a' occurs twice in query '1'"),
-            ({"qid": [], "doc": [], "score": []}, DataError, "run 'one' is empty"),
+            ({"qid": [], "doc": [], "score": []}, DataError, "every run is empty"),
         ],
     )
     def test_what_is_wrong_is_named(self, change, error, match):
@@ -167,7 +167,7 @@ class TestTables:
     def test_nothing_to_fuse(self):
         with pytest.raises(DataError, match="there is no run to fuse"):
             Pool.of([])
-        with pytest.raises(DataTypeError, match="run 'run 1' must be a path, a frame, or have"):
+        with pytest.raises(DataTypeError, match="run 'run 1' must be a path, a frame"):
             Pool.of([7])
 
 
