@@ -11,6 +11,7 @@ from crucial.kernels.compiled import noise as fast_noise
 from crucial.kernels.compiled import query_losses as fast_queries
 from crucial.kernels.compiled import sorting
 from crucial.kernels.compiled import yeti as fast_yeti
+from crucial.kernels.lambdas import LambdaSums
 from crucial.kernels.plain import lambdas as plain_lambdas
 from crucial.kernels.plain import noise as plain_noise
 from crucial.kernels.plain import query_losses as plain_queries
@@ -210,3 +211,16 @@ def test_rows_by_falling_value_and_their_own_order(size, values):
     sorting.order_falling(drawn, 3, size, key, row, np.empty(size), np.empty(size, np.int64))
     assert row.tolist() == (3 + np.argsort(-drawn[3:], kind="stable")).tolist()
     assert key.tolist() == drawn[row].tolist()
+
+
+@pytest.mark.parametrize(("queries", "wanted"), [(10, True), (40, False)])
+def test_numpy_takes_few_queries_only(monkeypatch, queries, wanted):
+    # (a query costs NumPy as much as 1,200 rows, however few it has)
+    taken = []
+    monkeypatch.setattr(plain_lambdas, "lambda_sums", lambda *_: taken.append(True))
+    rows = 10 * queries
+    starts, ones = np.arange(0, rows + 1, 10), np.ones(queries)
+    how = (plain_lambdas.NDCG, 10, 10, 1.0, True)
+    sums = LambdaSums(starts, np.zeros(rows), None, ones, np.ones(10), how, 1)
+    sums.sums(np.zeros(rows), ones, np.empty(rows), np.empty(rows), np.empty(queries))
+    assert bool(taken) is wanted

@@ -29,6 +29,7 @@ from crucial.parameters import (
     none_or,
     one_of,
     parameter,
+    parameters_of,
     with_parameters,
 )
 from crucial.weak.base import StepRule
@@ -84,7 +85,9 @@ class GradientRanker(GradientTrees, MonotoneRanker):
         either(one_of(*_LOSSES), function), "What to minimise, see above.", default="query_rmse"
     )
     weak: str = parameter(
-        one_of("tree", "stump"), "Trees, or stumps: trees of two leaves.", default="tree"
+        one_of("tree", "stump"),
+        "Trees, or stumps: trees of two leaves, with max_leaves at its default or 2.",
+        default="tree",
     )
     learning_rate: float = parameter(
         text="Factor on the values of every tree, in (0, 1].",
@@ -156,6 +159,12 @@ class GradientRanker(GradientTrees, MonotoneRanker):
     on_perfect: str = fixed(default="smooth")
 
     def _check_combinations(self) -> None:
+        default = parameters_of(self)["max_leaves"].default
+        if self.weak == "stump" and self.max_leaves not in (2, default):
+            raise ParameterError(
+                f"GradientRanker: weak='stump' has trees of 2 leaves, and max_leaves is "
+                f"{self.max_leaves}. Set weak='tree', or leave max_leaves at {default}."
+            )
         if self.step == "line" and self.loss != "exponential":
             raise ParameterError(
                 "step='line' needs loss='exponential'; use step='newton' with other losses."

@@ -32,6 +32,8 @@ def test_the_table_and_the_choice_are_shown(folder: Path, crucial) -> None:
         (("--auto", "--preset", "rb_c"), "--auto chooses the ranker, and --preset is rb_c"),
         (("--auto", "--rounds", 5), "--rounds: auto has no parameter 'n_estimators'"),
         (("--auto", "--budget", "fast"), "'fast' is not quick, normal, thorough or a number"),
+        (("--auto", "--n-bags", 10), "--n-bags: auto has no parameter 'n_bags'"),
+        (("--auto", "--pairs", "p.tsv"), "auto learns from labels only; use --ranker rankboost"),
         (("--auto", "--trace", "t.tsv"), "--trace: auto has no rounds to trace"),
         (("--budget", "quick"), "--budget needs --auto"),
         (("--store", "cells"), "--store needs --auto"),

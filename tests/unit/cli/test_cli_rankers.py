@@ -168,6 +168,16 @@ def test_values_of_settings(text: str, value: object) -> None:
         ),
         (["--ranker", "infinite-push", "--trace", "t.tsv"], "infinite-push has no rounds"),
         (["--ranker", "infinite-push", "--pairs", "p.tsv"], "learns from labels only"),
+        (["--ranker", "diffrank", "--pairs", "p.tsv"], "diffrank learns from labels only"),
+        (["--n-bags", "0"], "0 is not in the range x>=1"),
+        (
+            ["--ranker", "infinite-push", "--n-bags", "3"],
+            "--n-bags: infinite-push has no parameter 'n_bags'",
+        ),
+        (
+            ["--ranker", "gradient", "--weak", "stump", "--max-leaves", "4"],
+            "weak='stump' has trees of 2 leaves, and max_leaves is 4. Set weak='tree'",
+        ),
         (["--ranker", "pnorm-push", "--p", "0.5"], "'p' parameter of PNormPush must be a number"),
         (["--ranker", "pnorm-push", "--p", "1e9"], "use InfinitePush"),
         (["--ranker", "pnorm-push", "--p", "x"], "'x' is not a valid float"),

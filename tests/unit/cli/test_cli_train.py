@@ -57,11 +57,12 @@ def test_options_reach_the_estimator(folder: Path, crucial) -> None:
     done = crucial(
         "train", folder / "train.txt", "-o", folder / "m.json", "--rounds", 5, "--positive",
         "--default-rank", 0, "--max-bins", "all", "--subsample", 0.7, "--seed", 9, "--jobs", 1,
+        "--n-bags", 3,
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     parameters = package.load_model(folder / "m.json").training["parameters"]
     expected = {"n_estimators": 5, "positive_weights": "cumulative", "default_rank": 0,
-                "max_bins": None, "subsample": 0.7, "random_state": 9}  # fmt: skip
+                "max_bins": None, "subsample": 0.7, "random_state": 9, "n_bags": 3}  # fmt: skip
     assert {name: parameters[name] for name in expected} == expected
 
 

@@ -191,6 +191,7 @@ def test_lambda_raises_its_measure(measure):
         ({"subsample_rows": 0.0}, "'subsample_rows'"),
         ({"max_features": 1.5}, "'max_features'"),
         ({"max_bins": 256}, "'max_bins'"),
+        ({"weak": "stump", "max_leaves": 4}, "trees of 2 leaves, and max_leaves is 4. Set weak="),
     ],
 )
 def test_wrong_parameters_are_refused(bad, message):

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import click
 
@@ -152,6 +152,11 @@ class EstimatorOptions(JobsOptions):
         "Share of the queries that each round learns from. [default: 1]",
         low=0, high=1, low_open=True, metavar="SHARE",
     )  # fmt: skip
+    n_bags: int | None = option(
+        "Average N runs, each on other 63% of the queries, into one model: steadier where there is "
+        "little data, and N times the work. [default: 1]",
+        low=1,
+    )
     settings: tuple[str, ...] = option(
         "Any other parameter of the ranker, by its name in Python; may be repeated.",
         "--set",
@@ -244,11 +249,14 @@ def _check_auto(options: EstimatorOptions) -> None:
 
 
 def has_method(ranker: object, method: str, argument: str | None = None) -> bool:
-    """Return whether a ranker has a method, and the method an argument."""
+    """Return whether a ranker has a method that does not just refuse, and it an argument."""
     found = getattr(ranker, method, None)
-    if found is None or argument is None:
-        return found is not None
-    return argument in inspect.signature(found).parameters
+    if found is None:
+        return False
+    signature = inspect.signature(found)
+    if signature.return_annotation in (NoReturn, "NoReturn"):
+        return False
+    return argument is None or argument in signature.parameters
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

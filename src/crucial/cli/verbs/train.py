@@ -137,7 +137,9 @@ def _check_abilities(ranker: object, options: TrainOptions) -> None:
     """Refuse, before anything is read, what this ranker cannot do."""
     name = options.ranker_name
     if options.pairs is not None and not has_method(ranker, "fit_pairs"):
-        raise click.UsageError(f"--pairs: {name} learns from labels only.")
+        raise click.UsageError(
+            f"--pairs: {name} learns from labels only; use --ranker rankboost for pairs."
+        )
     if options.trace is not None and not has_method(ranker, "fit", "eval_set"):
         raise click.UsageError(f"--trace: {name} has no rounds to trace.")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
-from crucial.errors import ParameterError
+from crucial.errors import NotRankedError, ParameterError
 from crucial.estimators.base import Ranker
 from crucial.estimators.rankboost import RankBoost
 from crucial.estimators.shared import Seeded, Verbose
@@ -188,3 +188,10 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
         self.ranker_, self._encodings = ranker, ranker._encodings
         self._set_model(ranker.model_, data.with_qid)
         return self
+
+    def fit_pairs(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: what is held out to choose by are queries of labels."""
+        raise NotRankedError(
+            "AutoRanker cannot learn from pairs: it chooses by held-out queries, or rows, with "
+            "labels. Use fit(X, y, qid=...), or RankBoost().fit_pairs for pairs."
+        )

@@ -12,7 +12,7 @@ import pytest
 
 import crucial
 from crucial import AutoRanker, RankBoost, load_model, make_letor
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.lab.auto import search as search_module
 from crucial.lab.auto.candidates import KINDS, Facts, candidates_for
 from crucial.lab.auto.plan import Plan, Stage, plan_for
@@ -214,6 +214,11 @@ def test_the_trees_of_every_member_of_an_average_gain_the_same():
 def test_bad_parameters_are_refused(parameters: dict[str, Any], problem: str):
     with pytest.raises(ParameterError, match=problem):
         AutoRanker(**parameters).fit(DATA.X, DATA.y, qid=QUERIES)
+
+
+def test_pairs_are_refused_with_a_remedy():
+    with pytest.raises(NotRankedError, match=r"by held-out queries.*RankBoost\(\)\.fit_pairs"):
+        AutoRanker().fit_pairs(np.zeros((2, 1)), [(0, 1)])
 
 
 def test_candidates_suit_the_data():
