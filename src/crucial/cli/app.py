@@ -19,7 +19,7 @@ __all__ = ["VERBS", "app"]
 #: The verbs, in the order in which they are used.
 VERBS = (
     "train", "rank", "evaluate", "fuse", "pairs", "prefer", "recommend", "compare", "experiment",
-    "show", "why", "report", "export", "demo", "measures", "rankers", "presets",
+    "show", "why", "report", "scorecard", "export", "demo", "measures", "rankers", "presets",
 )  # fmt: skip
 
 #: The modules of verbs that do not have one of their own name in ``verbs``.

@@ -18,6 +18,8 @@
     How confidently pairs are ordered.
 ``training_bound``, ``margin_bound``, ``covering_bound``, ``vc_bound``, ``finite_class_bound``
     The papers' guarantees.
+``scorecard``
+    Integer points per bin of each feature, scaled to odds; reason codes; a page to print.
 ``report``
     All of it on one page of HTML.
 

@@ -19,6 +19,7 @@ from crucial.inspection.ranking_curves import lift_curve as lift_curve
 from crucial.inspection.ranking_curves import profit_curve as profit_curve
 from crucial.inspection.ranking_curves import roc_curve as roc_curve
 from crucial.inspection.report_page import report as report
+from crucial.inspection.scorecards.making import scorecard as scorecard
 from crucial.inspection.shape_functions import shapes as shapes
 from crucial.inspection.surface import roc_surface as roc_surface
 from crucial.inspection.tree_roc import tree_roc as tree_roc

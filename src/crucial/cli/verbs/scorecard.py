@@ -1,0 +1,129 @@
+"""``crucial scorecard``: points per bin, from a model and labelled rows."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+import click
+
+from crucial.cli.shared.files import check_target, write_text
+from crucial.cli.shared.options import File, RowOptions, argument, option, verb
+from crucial.cli.shared.row_files import read_for_model
+from crucial.cli.shared.terminal import note
+from crucial.errors import FileError, in_file
+
+__all__ = ["ScorecardOptions", "scorecard_command"]
+
+_ENDINGS = (".html", ".htm", ".csv", ".sql", ".json")
+
+
+@dataclass(frozen=True)
+class ScorecardOptions(RowOptions):
+    """The options of ``crucial scorecard``."""
+
+    model: File = argument()
+    data: File = argument()
+    output: File | None = option(
+        "File to write: a page to print (.html), the table (.csv), a query (.sql) or everything "
+        "(.json). [default: print the card]",
+        "-o",
+    )
+    points_to_double_odds: float = option(
+        "Points that double the odds.", low=0, low_open=True, default=20.0
+    )
+    base_points: float = option("Points that stand for the base odds.", default=600.0)
+    base_odds: float = option("Good rows to 1 bad row.", low=0, low_open=True, default=50.0)
+    low_is_good: bool = option("The lower label is good, as where 1 marks a default.")
+    good_from: float | None = option(
+        "Labels from this value on count as the higher one, where there are more than two."
+    )
+    max_bins: int = option("Most bins of a feature.", low=2, default=6)
+    all_bins: bool = option("Keep all steps of the model in place of few bins.")
+    min_share: float = option("Least share of the rows in a bin.", low=0, high=0.5, default=0.05)
+    max_features: int | None = option("Keep the features whose points vary most.", low=1)
+    anchor: Literal["lowest", "neutral", "spread"] = option(
+        "Where points begin: the lowest bin of a feature, or its mean, has 0 points; or rows start "
+        "with 0 points.",
+        default="lowest",
+    )
+    scores: File | None = option("CSV to write: the points of the rows of DATA, with reason codes.")
+    reasons: int = option("Most reason codes per row.", low=1, default=4)
+    against: Literal["best", "neutral"] = option(
+        "What reasons are points lost against: the best bin, or the mean of the rows.",
+        default="best",
+    )
+    title: str | None = option("Heading of the card. [default: the model's name]", metavar="TEXT")
+
+
+@verb("scorecard", ScorecardOptions)
+def scorecard_command(options: ScorecardOptions) -> None:
+    """Make a scorecard of MODEL: integer points per bin, calibrated to odds on DATA.
+
+    \b
+    Examples:
+      crucial scorecard model.json test.csv
+      crucial scorecard model.json test.csv -o card.html
+      crucial scorecard model.json test.csv --low-is-good --max-features 12 -o card.html
+      crucial scorecard model.json test.csv --scores points.csv --reasons 3
+
+    DATA should be rows that MODEL was not trained on, with labels of two values; on training rows
+    the odds are too good. MODEL must be a sum of functions of one feature, trained without queries.
+    The card states what bins and rounding cost, as areas under the ROC curve.
+    """
+    from crucial.cli.tables.scorecard import csv_text, scorecard_file
+    from crucial.inspection.scorecards.making import card_model, scorecard
+    from crucial.model.file import load_model
+    from crucial.model.payloads import row_model
+
+    output = options.output
+    _check_targets(options)
+    model = row_model(load_model(options.model))
+    with in_file(options.model):
+        card_model(model)
+    data = read_for_model(options.data, model, options, labels=True)
+    assert data.y is not None
+    if data.qid is not None:
+        note(f"{options.data}: the query ids are not used; the card compares all rows")
+    rows = data.instances()
+    with in_file(options.data):
+        card = scorecard(
+            model,
+            rows,
+            data.y,
+            points_to_double_odds=options.points_to_double_odds,
+            base_points=options.base_points,
+            base_odds=options.base_odds,
+            low_is_good=options.low_is_good,
+            good_from=options.good_from,
+            max_bins=None if options.all_bins else options.max_bins,
+            min_share=options.min_share,
+            max_features=options.max_features,
+            anchor=options.anchor,
+            title=options.title or os.path.basename(options.model),
+        )
+    if output is None:
+        click.echo(str(card))
+    else:
+        write_text(output, scorecard_file(card, os.path.splitext(output)[1].lower()))
+        click.echo(f"{card.summary}\nWrote {output}.")
+    if options.scores is not None:
+        found = card.reasons(rows, options.reasons, options.against).columns()
+        names = list(range(1, data.n_rows + 1)) if data.item is None else data.item.tolist()
+        head = {"row" if data.item is None else "item": names}
+        write_text(options.scores, csv_text(head | found))
+        click.echo(f"Wrote {options.scores}.")
+
+
+def _check_targets(options: ScorecardOptions) -> None:
+    """Check the files to write before anything is read."""
+    sources = options.model, options.data, options.group_sizes
+    if options.output is not None:
+        if not options.output.lower().endswith(_ENDINGS):
+            raise FileError(options.output, f"the name must end in one of {', '.join(_ENDINGS)}.")
+        check_target(options.output, *sources)
+    if options.scores is not None:
+        if options.scores == "-":
+            raise FileError(options.scores, "points are written to a file; name it.")
+        check_target(options.scores, *sources, options.output)

@@ -1,0 +1,1 @@
+"""Scorecards: points per bin of each feature, scaled to odds."""

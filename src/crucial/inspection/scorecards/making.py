@@ -1,0 +1,394 @@
+"""Make a scorecard of an additive ranker: bins, odds, points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from crucial.errors import Argument, DataError, Message, NotRankedError
+from crucial.feedback.labels import check_labels
+from crucial.inspection.curve_parts import read_rows
+from crucial.inspection.parts import additive_model
+from crucial.inspection.ranking_curves import roc_curve
+from crucial.inspection.scorecards.calibration import Calibration, fit_calibration
+from crucial.inspection.scorecards.card import (
+    CardBin,
+    CardFeature,
+    Scale,
+    ScoreBand,
+    Scorecard,
+)
+from crucial.inspection.scorecards.cells import BinnedFeature, bin_feature, sums_by
+from crucial.inspection.shape_functions import shapes
+from crucial.measures.judged import as_numbers
+from crucial.model.additive import AdditiveRanker
+from crucial.model.inputs import checked_rows
+from crucial.parameters import above, at_least, between, check, flag, none_or, one_of
+from crucial.types import Floats, Ints, TableLike, VectorLike
+
+__all__ = ["ANCHORS", "card_model", "scorecard"]
+
+#: Where the points of each feature begin.
+ANCHORS = ("lowest", "neutral", "spread")
+_BANDS = 10
+_FEW = 50  # goods, or bads, below which the odds are hardly known
+
+
+def scorecard(
+    ranker: object,
+    X: TableLike,
+    y: VectorLike,
+    *,
+    sample_weight: VectorLike | None = None,
+    points_to_double_odds: float = 20.0,
+    base_points: float = 600.0,
+    base_odds: float = 50.0,
+    low_is_good: bool = False,
+    good_from: float | None = None,
+    max_bins: int | None = 6,
+    min_share: float = 0.05,
+    max_features: int | None = None,
+    anchor: str = "lowest",
+    title: str = "Scorecard",
+) -> Scorecard:
+    """Turn an additive ranker into a scorecard: integer points per bin of each feature.
+
+    What each feature adds is cut into few bins, the sum is calibrated to odds by a logistic fit
+    on the rows, and the log odds are scaled to points (Siddiqi 2006, chapter 6):
+    ``points = base_points + points_to_double_odds * log2(odds / base_odds)``. The card states what
+    bins and rounding cost, as areas under the ROC curve.
+
+    Parameters
+    ----------
+    ranker : fitted estimator or AdditiveRanker
+        A sum of functions of one feature, trained without queries: `RankBoost`, `PNormPush`,
+        `LogisticRanker` and the other boosted stumps; linear rankers, whose lines become steps.
+    X, y : rows and labels
+        To calibrate and count on; best rows that the ranker was not trained on, as its odds are
+        too good on others. Labels have two values, or see ``good_from``.
+    sample_weight : array-like of shape (n_rows,), optional
+        A row of weight 2 counts as two rows.
+    points_to_double_odds : float
+        Points that double the odds.
+    base_points, base_odds : float
+        Points that stand for odds of ``base_odds`` good rows to 1 bad row.
+    low_is_good : bool
+        Whether the lower label is the good one, as where 1 marks a default: points then rise
+        against the ranker's score.
+    good_from : float, optional
+        Labels from this value on count as the higher one.
+    max_bins : int or None
+        Most bins of a feature, besides the one for missing values. None keeps all steps.
+    min_share : float
+        Least share of the rows in a bin, in [0, 0.5]; missing values and categories that no row
+        has are exempt.
+    max_features : int, optional
+        Keep the features whose points vary most.
+    anchor : {"lowest", "neutral", "spread"}
+        Where points begin. "lowest": the lowest bin of each feature has 0 points, and every row
+        starts with the same points. "neutral": the mean points of each feature are about 0.
+        "spread": rows start with 0 points, the rest is spread over the features.
+    title : str
+
+    Returns
+    -------
+    Scorecard
+        ``score(X)``, ``reasons(X)``, ``to_frame()``, ``save("card.html")``.
+
+    Examples
+    --------
+    >>> from crucial.model.weak import Stump
+    >>> model = AdditiveRanker(2, [Stump(0, 2.5, 0), Stump(1, 7, 0)], [1.0, 0.5], ["age", "income"])
+    >>> X = np.array([[1, 5], [2, 9], [3, 5], [4, 9], [1, 9], [4, 5]])
+    >>> card = scorecard(model, X, [0, 1, 1, 1, 0, 0], base_points=100, base_odds=1)
+    >>> [(one.text, one.points) for one in card.features[0].bins]
+    [('up to 2', 0), ('above 2', 80), ('missing (abstains)', 0)]
+    >>> card.start, card.score(X).tolist()
+    (40, [40, 80, 120, 160, 80, 120])
+    """
+    for name, value, rule in (
+        ("points_to_double_odds", points_to_double_odds, above(0)),
+        ("base_points", base_points, between(-1e9, 1e9)),
+        ("base_odds", base_odds, above(0)),
+        ("low_is_good", low_is_good, flag),
+        ("good_from", good_from, none_or(between(-1e300, 1e300))),
+        ("max_bins", max_bins, none_or(at_least(2))),
+        ("min_share", min_share, between(0, 0.5)),
+        ("max_features", max_features, none_or(at_least(1))),
+        ("anchor", anchor, one_of(*ANCHORS)),
+    ):
+        check("scorecard", name, value, rule)
+    model = card_model(ranker)
+    rows = checked_rows(model, X)
+    labels = _two_labels(y, rows.n_rows, good_from)
+    weight = _weights(sample_weight, rows.n_rows)
+    _check_classes(labels, weight)
+    scores = model.predict(rows)
+    binned, bins = [], []
+    for shape in shapes(model).features:
+        column = rows.column(shape.feature).astype(np.float64)
+        unit = model.encodings.times.get(shape.feature, "")
+        one = bin_feature(shape, column, weight, unit, max_bins, min_share)
+        binned.append(one)
+        bins.append(one.bins(column))
+    kept = _most_varied(binned, max_features)
+    total = np.zeros(rows.n_rows)
+    for j in sorted(kept, key=lambda j: binned[j].feature):  # (added in the order of the model)
+        total += binned[j].values[bins[j]]
+    calibration = _calibrated(total, labels, weight)
+    sign = -1.0 if low_is_good else 1.0
+    good = 1.0 - labels if low_is_good else labels
+    signed = Calibration(
+        sign * calibration.intercept,
+        sign * calibration.slope,
+        calibration.intercept_error,
+        calibration.slope_error,
+        calibration.separated,
+    )
+    scale = Scale(float(points_to_double_odds), float(base_points), float(base_odds))
+    start, exact = _exact_points([binned[j] for j in kept], signed, scale, anchor)
+    features, points = _features(
+        [binned[j] for j in kept], exact, [bins[j] for j in kept], good, weight, model, start
+    )
+    if not features:
+        raise DataError(
+            "no feature has points: each rounds to 0 points in all bins.",
+            remedy=Message("Set a larger ", Argument("points_to_double_odds"), "."),
+        )
+    names = {one.name for one in features}
+    by_points = roc_curve(good, points, sample_weight=weight)
+    return Scorecard(
+        features,
+        round(start),
+        scale,
+        signed,
+        _good_words(y, labels, low_is_good, good_from),
+        float(weight.sum()),
+        float(weight @ good),
+        {
+            "model": roc_curve(labels, scores, sample_weight=weight).auc,
+            "bins": roc_curve(labels, total, sample_weight=weight).auc,
+            "points": by_points.auc,
+        },
+        float((by_points.beta - by_points.alpha).max()),
+        _bands(points, good, weight, scale),
+        tuple(one.name for one in binned if one.name not in names),
+        title,
+        _notes(calibration, good, weight),
+        model,
+    )
+
+
+def card_model(ranker: object) -> AdditiveRanker:
+    """Return the model of a ranker that can be a scorecard; refuse others.
+
+    Raises
+    ------
+    NotRankedError
+        The ranker is no sum of functions of one feature; the error names what to train instead.
+    DataError
+        The ranker was trained with queries.
+    """
+    instead = (
+        "Train a sum of functions of one feature: RankBoost, PNormPush, LogisticRanker, or boosted "
+        "trees with interactions=1"
+    )
+    try:
+        model = additive_model(ranker, "a scorecard")
+    except NotRankedError as error:
+        raise NotRankedError(f"{str(error).split('. ')[0]}. {instead}.") from None
+    if model.training.get("with_qid") is True:
+        raise DataError(
+            "a scorecard needs scores that can be compared over all rows, and the ranker was "
+            "trained with queries. Train it without qid."
+        )
+    return model
+
+
+def _two_labels(y: VectorLike, n_rows: int, good_from: float | None) -> Floats:
+    """Return 1 for rows of the higher label, 0 for the others."""
+    labels = check_labels(y, n_rows)
+    if good_from is not None:
+        return np.asarray((labels >= good_from).astype(np.float64))
+    values = np.unique(labels)
+    if len(values) > 2:
+        raise DataError(
+            f"a scorecard needs labels of two values. Got {len(values)}, from {values[0]:g} to "
+            f"{values[-1]:g}.",
+            remedy=Message(
+                "Set ", Argument("good_from"), " to the lowest label that counts as the higher one."
+            ),
+        )
+    return np.asarray((labels == values[-1]).astype(np.float64)) * (len(values) > 1)
+
+
+def _weights(sample_weight: VectorLike | None, n_rows: int) -> Floats:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = as_numbers(sample_weight, "sample_weight", n_rows)
+    if (weight < 0).any():
+        raise DataError("scorecard: sample_weight must not be negative.")
+    return weight
+
+
+def _check_classes(labels: Floats, weight: Floats) -> None:
+    if not (weight[labels > 0].sum() > 0 and weight[labels == 0].sum() > 0):
+        raise DataError(
+            "a scorecard needs good and bad rows to fit odds. Got rows of one label only."
+        )
+
+
+def _most_varied(binned: Sequence[BinnedFeature], max_features: int | None) -> list[int]:
+    """Return the features to keep, largest standard deviation over the rows first."""
+    spread = []
+    for one in binned:
+        mean = np.average(one.values, weights=one.weight)
+        spread.append(float(np.sqrt(np.average((one.values - mean) ** 2, weights=one.weight))))
+    order = sorted(range(len(binned)), key=lambda j: (-spread[j], binned[j].feature))
+    return order[:max_features]
+
+
+def _calibrated(total: Floats, labels: Floats, weight: Floats) -> Calibration:
+    """Return the logistic fit; refuse one that would turn the ranking around."""
+    there = weight > 0
+    total, labels, weight = total[there], labels[there], weight[there]
+    if total.min() == total.max():
+        raise DataError(
+            "the ranker gives all rows the same score: there are no odds to fit. Pass other rows."
+        )
+    found = fit_calibration(total, labels, weight)
+    if found.slope <= 0:
+        area = roc_curve(labels, total, sample_weight=weight).auc
+        raise DataError(
+            f"the ranker puts the lower label first on these rows (AUC {area:.3f}), and its points "
+            "would say the opposite of its scores.",
+            remedy=Message(
+                "Check the labels; ", Argument("low_is_good"), " does not change what was learned."
+            ),
+        )
+    return found
+
+
+def _exact_points(
+    binned: Sequence[BinnedFeature], calibration: Calibration, scale: Scale, anchor: str
+) -> tuple[float, list[Floats]]:
+    """Return the points that every row has, and those of the bins, before rounding."""
+    exact = [scale.factor * calibration.slope * one.values for one in binned]
+    start = scale.offset + scale.factor * calibration.intercept
+    if anchor == "spread":
+        return 0.0, [part + start / len(binned) for part in exact]
+    for slot, (part, one) in enumerate(zip(exact, binned, strict=True)):
+        shift = part.min() if anchor == "lowest" else np.average(part, weights=one.weight)
+        exact[slot] = part - shift
+        start += float(shift)
+    return start, exact
+
+
+def _features(
+    binned: Sequence[BinnedFeature],
+    exact: Sequence[Floats],
+    bins: Sequence[Ints],
+    good: Floats,
+    weight: Floats,
+    model: AdditiveRanker,
+    start: float,
+) -> tuple[tuple[CardFeature, ...], Ints]:
+    """Return the features with points, and the points of the rows.
+
+    Neighbouring bins of the same points are one bin. A feature whose bins all have 0 points is
+    left out.
+    """
+    found: list[CardFeature] = []
+    total = np.full(len(good), round(start), np.int64)
+    for one, part, at in zip(binned, exact, bins, strict=True):
+        points = np.rint(part).astype(np.int64)
+        total += points[at]
+        if not points.any():
+            continue
+        groups = np.concatenate([[0], np.cumsum(np.diff(points[:-1]) != 0)])
+        cut = one.merged(groups).described(model.encodings)
+        to = np.append(groups, groups[-1] + 1)
+        inside = to[at]
+        mass = sums_by(inside, weight, cut.n_bins)
+        goods = sums_by(inside, weight * good, cut.n_bins)
+        first = np.append(np.searchsorted(groups, np.arange(groups[-1] + 1)), len(groups))
+        sums = sums_by(to, one.weight * part)
+        means = np.where(mass > 0, sums / np.where(mass > 0, mass, 1.0), part[first])
+        found.append(_feature(f"R{len(found) + 1}", cut, points[first], means, mass, goods))
+    return tuple(found), total
+
+
+def _feature(
+    code: str, cut: BinnedFeature, points: Ints, exact: Floats, mass: Floats, goods: Floats
+) -> CardFeature:
+    """Return a feature of the card."""
+    last = cut.n_bins - 1
+    ends = [-math.inf, *cut.edges.tolist(), math.inf]
+    made = tuple(
+        CardBin(
+            cut.texts[b],
+            math.nan if cut.categories or b == last else ends[b],
+            math.nan if cut.categories or b == last else ends[b + 1],
+            cut.categories[b] if cut.categories and b < last else (),
+            b == last,
+            int(points[b]),
+            float(exact[b]),
+            float(mass[b]),
+            float(goods[b]),
+        )
+        for b in range(cut.n_bins)
+    )
+    best = int(points[mass > 0].max())
+    return CardFeature(code, cut.name, made, best, float(points @ mass / mass.sum()), cut)
+
+
+def _good_words(y: VectorLike, labels: Floats, low_is_good: bool, good_from: float | None) -> str:
+    """Return which labels are good."""
+    if good_from is not None:
+        return f"label below {good_from:g}" if low_is_good else f"label {good_from:g} or more"
+    given = check_labels(y, len(labels))
+    value = float(given[labels == (0.0 if low_is_good else 1.0)][0])
+    return f"label {value:g}"
+
+
+def _bands(points: Ints, good: Floats, weight: Floats, scale: Scale) -> tuple[ScoreBand, ...]:
+    """Return the rows in about equal parts, lowest points first; equal points stay together."""
+    rows = read_rows(good, points, weight, "scorecard")
+    share = np.cumsum(sums_by(rows.block, rows.weight)) / rows.weight.sum()
+    part = np.minimum((share * _BANDS - 1e-9).astype(np.int64), _BANDS - 1)
+    chance = scale.probabilities(rows.scores)
+    found = []
+    for number in np.unique(part)[::-1]:
+        blocks = np.flatnonzero(part == number)
+        inside = np.isin(rows.block, blocks)
+        mass = rows.weight[inside]
+        found.append(
+            ScoreBand(
+                int(rows.scores[blocks].min()),
+                int(rows.scores[blocks].max()),
+                float(mass.sum()),
+                float(mass @ rows.y[inside]),
+                float(mass @ chance[rows.block[inside]] / mass.sum()),
+            )
+        )
+    return tuple(found)
+
+
+def _notes(calibration: Calibration, good: Floats, weight: Floats) -> tuple[str, ...]:
+    """Return what to know before the card is used."""
+    notes = []
+    if calibration.separated:
+        notes.append(
+            "Some score separates all good rows from all bad ones, so the odds have no largest "
+            "likelihood; they are fitted to Platt's targets, and stand for little beyond these "
+            "rows."
+        )
+    few = min(float(weight @ good), float(weight @ (1.0 - good)))
+    if few < _FEW:
+        notes.append(
+            f"The rarer label has {few:g} rows, fewer than {_FEW}: the odds are hardly known "
+            "(see the standard errors)."
+        )
+    return tuple(notes)
