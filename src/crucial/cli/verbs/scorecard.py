@@ -59,7 +59,7 @@ class ScorecardOptions(RowOptions):
 
 @verb("scorecard", ScorecardOptions)
 def scorecard_command(options: ScorecardOptions) -> None:
-    """Turn MODEL into a scorecard: points per bin, scaled to odds on DATA.
+    """Turn MODEL into points per bin, scaled to odds on DATA.
 
     \b
     Examples:
