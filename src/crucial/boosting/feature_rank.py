@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round, Trace
 from crucial.feedback.agreement import Agreement
@@ -169,9 +170,7 @@ class RankAddition:
         self._smoothing, self._threads = smoothing, threads
         self._sizes = np.diff(queries.starts)
 
-    def run(
-        self, order: str, cycles: int, progress: Callable[[int, Trace], None] | None = None
-    ) -> RankAdditionSteps:
+    def run(self, order: str, cycles: int, progress: Progress | None = None) -> RankAdditionSteps:
         """Go through the features, as they come or the best first, several times."""
         steps = RankAdditionSteps()
         # H has no opinion at the start: E_H is 0 and every query weighs the same.
@@ -207,8 +206,9 @@ class RankAddition:
                         seconds=time.perf_counter() - began,
                     )
                 )
-                if progress is not None:
-                    progress(len(steps.rankers), steps.trace)
+                if progress is not None and progress(len(steps.rankers), steps.trace):
+                    steps.trace.stopped = STOPPED
+                    return steps
         return steps
 
     def _order(self, order: str) -> list[int]:

@@ -13,7 +13,8 @@ import time
 
 import numpy as np
 
-from crucial.boosting.loop import Ensemble, Progress
+from crucial.boosting.loop import Ensemble
+from crucial.boosting.progress import Progress
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.feedback.base import Feedback
@@ -101,6 +102,7 @@ def boost_squares(
         ensemble.add(entry, progress)
         if watch is not None and watch.done:
             ensemble.trace.stopped = "early stopping"
+        if ensemble.trace.stopped:
             break
     return ensemble
 

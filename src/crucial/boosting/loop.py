@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from crucial.boosting.parts import check_needs, check_parts
 from crucial.boosting.perfect import Settled
+from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
@@ -21,11 +22,9 @@ from crucial.objectives.base import Objective
 from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 
-__all__ = ["Ensemble", "Progress", "boost"]
+__all__ = ["Ensemble", "boost"]
 
 FREE = Constraints()
-
-Progress = Callable[[int, Trace], None]
 
 
 @dataclass
@@ -49,12 +48,12 @@ class Ensemble:
     scores: Floats = field(default_factory=lambda: np.zeros(0))
 
     def add(self, entry: Round, progress: Progress | None) -> None:
-        """Append the weak ranker of a round, and report it."""
+        """Append the weak ranker of a round, and report it; ``trace.stopped`` says if to stop."""
         self.rankers.append(entry.ranker)
         self.weights.append(entry.alpha)
         self.trace.add(entry)
-        if progress is not None:
-            progress(len(self.rankers), self.trace)
+        if progress is not None and progress(len(self.rankers), self.trace):
+            self.trace.stopped = STOPPED
 
 
 def boost(
@@ -148,6 +147,7 @@ def boost(
         )
         if watch is not None and watch.done:
             ensemble.trace.stopped = "early stopping"
+        if ensemble.trace.stopped:
             break
         if infinite and (step.alone or not left):
             ensemble.trace.stopped = "perfect weak ranker" if left else "every pair is ordered"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from sklearn.utils import ClassifierTags
+from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.encodings import Encodings
@@ -100,6 +100,10 @@ class Ranker(TableEstimator, Generic[Model]):
         tags = super().__sklearn_tags__()
         if self._needs_two_labels():
             tags.classifier_tags = ClassifierTags(multi_class=False)
+        if hasattr(self, "model_"):
+            # What it learns from is no regression, but what it predicts is one number per row:
+            # tools that look at predictions, such as partial_dependence, ask for a regressor.
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
 
     def _needs_two_labels(self) -> bool:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.feature_pairs import best_pairs
-from crucial.boosting.loop import Ensemble, Progress, boost
-from crucial.boosting.progress import show_rounds
+from crucial.boosting.loop import Ensemble, boost
+from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
@@ -235,10 +235,10 @@ class BoostedRanker(Resampled):
         training = TrainingRows(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
         )
-        with show_rounds(self.n_estimators, bool(self.verbose)) as progress:
-            ensemble = self._boost(
-                training, feedback, watch, seed, self.n_estimators, progress, earlier
-            )
+        rounds, replayed = self.n_estimators, len(earlier)
+        with show_rounds(rounds, self.verbose) as shown:
+            progress = with_callbacks(shown, rounds, self.callbacks, replayed=replayed)
+            ensemble = self._boost(training, feedback, watch, seed, rounds, progress, earlier)
         self._set_fitted(ensemble, instances, feedback, watch, with_qid)
         return self
 

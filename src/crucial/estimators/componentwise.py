@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from crucial.boosting.fixed_steps import FixedStep
 from crucial.boosting.least_squares import boost_squares
-from crucial.boosting.loop import Ensemble, Progress, boost
+from crucial.boosting.loop import Ensemble, boost
+from crucial.boosting.progress import Progress
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.instances import Instances

@@ -12,7 +12,7 @@ import numpy as np
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import DataError
+from crucial.errors import DataError, ParameterError
 from crucial.estimators.base import RankingInput
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.feedback.labels import check_labels
@@ -49,6 +49,18 @@ class Evaluated(TableEstimator):
         'Default: "ndcg@10" with queries, "auc" without or with labels below 0.',
         default=None,
     )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.eval_metric is not None:
+            try:
+                get_measures(self.eval_metric, required=True)
+            except ParameterError as error:
+                raise ParameterError(
+                    f"eval_metric of {type(self).__name__}: {error}",
+                    parameter="eval_metric",
+                    value=self.eval_metric,
+                ) from error
 
     def _eval_rows(
         self, data: RankingInput, eval_set: EvalSet | None, eval_qid: VectorLike | None

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from crucial.boosting.feature_rank import RankAddition, RankAdditionSteps
-from crucial.boosting.progress import show_rounds
+from crucial.boosting.progress import show_rounds, with_callbacks
 from crucial.boosting.trace import Trace
 from crucial.data.instances import Instances
 from crucial.errors import NoProgressWarning
@@ -16,7 +16,7 @@ from crucial.estimators.base import RankingInput
 from crucial.estimators.eval_set import EvalRows, EvalSet
 from crucial.estimators.intervals import USELESS, Intervals
 from crucial.estimators.rounds import EvaluatedRanker
-from crucial.estimators.shared import Verbose
+from crucial.estimators.shared import Followed
 from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.agreement import Agreement
 from crucial.feedback.base import smoothing_of
@@ -34,7 +34,7 @@ __all__ = ["BLFeatureRank", "FeatureRank"]
 
 
 @with_parameters
-class FeatureRank(Intervals, Verbose, EvaluatedRanker[RankAdditionRanker]):
+class FeatureRank(Intervals, Followed, EvaluatedRanker[RankAdditionRanker]):
     """Add up the rankings that features make inside queries (Wang et al., figure 2).
 
     Every feature, one after the other, ranks the rows of a query by where its value lies
@@ -141,7 +141,9 @@ class FeatureRank(Intervals, Verbose, EvaluatedRanker[RankAdditionRanker]):
             smoothing_of(feedback.total),
             threads,
         )
-        with show_rounds(self.cycles * instances.n_features, bool(self.verbose)) as progress:
+        rounds = self.cycles * instances.n_features
+        with show_rounds(rounds, self.verbose) as shown:
+            progress = with_callbacks(shown, rounds, self.callbacks)
             steps = algorithm.run(self.order, self.cycles, progress)
         warn_ignored(rankings.useless, USELESS, instances)
         if not steps.rankers:

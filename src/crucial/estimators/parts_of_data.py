@@ -10,7 +10,8 @@ import numpy as np
 
 from crucial.boosting.bags import BagWatch, averaged
 from crucial.boosting.fold_curves import FoldCurves
-from crucial.boosting.loop import Ensemble, Progress
+from crucial.boosting.loop import Ensemble
+from crucial.boosting.progress import Progress
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.dealing import deal

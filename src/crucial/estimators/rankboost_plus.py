@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crucial.boosting.loop import Ensemble, Progress
+from crucial.boosting.loop import Ensemble
 from crucial.boosting.plus.algorithm import PlusRules, boost_plus
+from crucial.boosting.progress import Progress
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.estimators.boosted import BoostedRanker

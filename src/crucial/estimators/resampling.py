@@ -11,8 +11,8 @@ import numpy as np
 
 from crucial.boosting.bags import BagWatch
 from crucial.boosting.fold_curves import FoldCurves
-from crucial.boosting.loop import Ensemble, Progress
-from crucial.boosting.progress import show_rounds
+from crucial.boosting.loop import Ensemble
+from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.data.instances import Instances
@@ -23,7 +23,7 @@ from crucial.estimators.eval_set import EarlyStopping, EvalSet, take_rows
 from crucial.estimators.judged import Judged
 from crucial.estimators.parts_of_data import BagRuns, Run, choose_rounds, offset
 from crucial.estimators.rounds import EvaluatedRanker
-from crucial.estimators.shared import RandomState, Seeded, Verbose
+from crucial.estimators.shared import Followed, RandomState, Seeded
 from crucial.estimators.warm_start import WarmStart
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import QueryWeight
@@ -42,7 +42,7 @@ class Resampled(
     EarlyStopping,
     Seeded,
     WarmStart,
-    Verbose,
+    Followed,
     EvaluatedRanker[AdditiveRanker],
 ):
     """Rankers that may run several times, on parts of the data."""
@@ -125,6 +125,10 @@ class Resampled(
                     f"{name} resamples the queries of labels, and explicit pairs belong to none. "
                     f"Leave {name} at its default."
                 )
+        if self.n_bags > 1 and self.callbacks is not None:
+            raise ParameterError(
+                "callbacks follow one run, and n_bags makes several: set callbacks=None or n_bags=1."
+            )
         on_perfect = getattr(self, "on_perfect", "smooth")
         if self.n_bags > 1 and on_perfect in ("limit", "infinite"):
             raise ParameterError(
@@ -192,7 +196,7 @@ class Resampled(
         assert self.validation_folds is not None
         feedback, training = self._on_all(data, query_weight)
         n_folds, rounds = self.validation_folds, self.n_estimators
-        with show_rounds((n_folds + 1) * rounds, bool(self.verbose)) as progress:
+        with show_rounds((n_folds + 1) * rounds, self.verbose) as progress:
             curves = choose_rounds(
                 self._part(data, query_weight, training),
                 data,
@@ -204,7 +208,7 @@ class Resampled(
                 progress,
             )
             best = curves.best_round
-            ahead = offset(progress, n_folds * rounds)
+            ahead = with_callbacks(offset(progress, n_folds * rounds), best, self.callbacks)
             ensemble = self._boost(training, feedback, None, seed, best, ahead, ())
         if len(ensemble.trace) == best < rounds:
             ensemble.trace.stopped = f"{n_folds} folds rank best after {best} rounds"
@@ -258,7 +262,7 @@ class Resampled(
         if one._shared_pairs is not None:
             self.feature_pairs_ = one._shared_pairs
         run = one._part(data, query_weight, training)
-        with show_rounds(n_bags * rounds, bool(self.verbose)) as progress:
+        with show_rounds(n_bags * rounds, self.verbose) as progress:
             ensemble, watch = bags.boost(run, mean, watch_of, rounds, patience, progress)
         if self.warm_start:
             self._bag_runs: list[list[Round]] = bags.runs

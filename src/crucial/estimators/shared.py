@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from crucial.boosting.progress import Callback
 from crucial.errors import ParameterError
 from crucial.parameters import (
     Rule,
     at_least,
     between,
     either,
+    flag,
     int_between,
     none_or,
     one_of,
@@ -22,12 +25,19 @@ from crucial.parameters import (
 )
 from crucial.weak.stumps import StumpLearner
 
-__all__ = ["ANY_NUMBER", "Binned", "RandomState", "Seeded", "Stumps", "Verbose"]
+__all__ = ["ANY_NUMBER", "Binned", "Followed", "RandomState", "Seeded", "Stumps", "Verbose"]
 
 _RANDOM_STATE = Rule(
     ("a RandomState",),
     ("RandomState",),
     lambda value: value is np.random or isinstance(value, np.random.RandomState),
+)
+_CALLBACKS = Rule(
+    ("a function", "a list of functions"),
+    ("callable", "list of them"),
+    lambda value: (
+        callable(value) or (isinstance(value, list | tuple) and all(callable(one) for one in value))
+    ),
 )
 #: Allows any finite number.
 ANY_NUMBER = Rule(("a finite number",), ("float",), between(-math.inf, math.inf).accepts)
@@ -58,9 +68,24 @@ class Verbose:
     """Estimators that show their progress."""
 
     verbose: int = parameter(
-        at_least(0),
-        "1 shows a progress bar where standard error is a terminal.",
+        either(at_least(0), flag),
+        "1 or True shows the progress on standard error: a bar on a terminal, about 20 lines "
+        "elsewhere. A larger number writes one line per so many rounds there.",
         default=0,
+        shapes_model=False,
+    )
+
+
+@with_parameters
+class Followed(Verbose):
+    """Estimators that show their rounds, and call functions after each of them."""
+
+    callbacks: Callback | Sequence[Callback] | None = parameter(
+        none_or(_CALLBACKS),
+        "Called after every round with a `crucial.boosting.progress.FinishedRound`: number, loss, "
+        "measures on the eval set, trace. The training ends after a round for which one returns "
+        "True. With validation_folds, only the run on all data is followed.",
+        default=None,
         shapes_model=False,
     )
 

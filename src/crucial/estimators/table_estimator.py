@@ -40,7 +40,8 @@ class TableEstimator(BaseEstimator):
         "default_rank", "balance", "gain", "on_perfect", "max_bins", "subsample",
         "n_bags", "early_stopping_rounds", "stopping_tolerance", "eval_metric",
         "validation_fraction", "validation_folds", "monotone_constraints", "weak",
-        "contradictions", "record_risks", "random_state", "n_jobs", "verbose", "warm_start",
+        "contradictions", "record_risks", "random_state", "n_jobs", "verbose", "callbacks",
+        "warm_start",
     )  # fmt: skip
 
     #: Whether columns of text become categories.

@@ -14,6 +14,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.parts import model_of
+from crucial.inspection.pipelines import inner_ranker
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import Measures, get_measures
@@ -168,7 +169,8 @@ def learning_curve(
     Parameters
     ----------
     ranker : fitted estimator, AdditiveRanker or RankAdditionRanker
-        An estimator has the trace of its training. A model alone is measured on the rows.
+        An estimator has the trace of its training, also as last step of a
+        pipeline. A model alone is measured on the rows.
     X, y, qid : rows, labels and queries, optional
         Rows to measure the ranker on, as it was after some of its rounds.
     metrics : str, Measure, or several of them, optional
@@ -184,6 +186,8 @@ def learning_curve(
     """
     check("learning_curve", "stages", stages, at_least(1))
     check("learning_curve", "margin_stages", margin_stages, at_least(0))
+    inner = inner_ranker(ranker)
+    ranker, X = inner.ranker, None if X is None else inner.rows(X)
     trace = getattr(ranker, "trace_", None)
     model = model_of(ranker) if trace is None else getattr(ranker, "model_", ranker)
     if trace is None and not isinstance(model, RoundsModel):

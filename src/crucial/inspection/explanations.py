@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from crucial.data.instances import Instances
 from crucial.inspection.pair_shapes import pair_shapes
 from crucial.inspection.parts import FeatureParts, additive_model, feature_parts, step_of
+from crucial.inspection.pipelines import inner_ranker
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes, shown
+from crucial.inspection.row_labels import two_rows
 from crucial.inspection.tree_differences import tree_difference
 from crucial.model.additive import AdditiveRanker
 from crucial.model.encoding_text import cell_text
@@ -120,6 +122,8 @@ class PairExplanation:
         What each feature adds for a minus what it adds for b.
     texts_a, texts_b : tuple of str
         The values as text: categories by name, dates as dates.
+    label_a, label_b : str
+        Labels of the rows in the index of a frame, as text; empty where the rows have none.
     """
 
     a: int
@@ -133,6 +137,13 @@ class PairExplanation:
     added: Floats
     texts_a: tuple[str, ...] = ()
     texts_b: tuple[str, ...] = ()
+    label_a: str = ""
+    label_b: str = ""
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """What the two rows are called: "row" and label or number."""
+        return f"row {self.label_a or self.a}", f"row {self.label_b or self.b}"
 
     @property
     def margin(self) -> float:
@@ -142,8 +153,9 @@ class PairExplanation:
     def __str__(self) -> str:
         side = "above" if self.margin > 0 else "below" if self.margin < 0 else "level with"
         by = f" by {abs(self.margin):.6g}" if self.margin else ""
+        first, second = self.titles
         lines = [
-            f"row {self.a} (score {self.score_a:.6g}) ranks {side} row {self.b} "
+            f"{first} (score {self.score_a:.6g}) ranks {side} {second} "
             f"(score {self.score_b:.6g}){by}:"
         ]
         for name, a, b, part in zip(self.names, self.texts_a, self.texts_b, self.added):
@@ -170,7 +182,7 @@ class PairExplanation:
         """Draw the largest reasons as bars; needs matplotlib. Returns the axes."""
         texts = zip(self.names, self.texts_a, self.texts_b)
         labels = [f"{name}: {x} against {y}" for name, x, y in texts]
-        title = f"row {self.a} above row {self.b}: {self.margin:+.4g}"
+        title = f"{self.titles[0]} above {self.titles[1]}: {self.margin:+.4g}"
         return _bars(ax, labels, self.added, top, title)
 
 
@@ -206,7 +218,8 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
     ----------
     ranker : AdditiveRanker or fitted estimator
         A sum of functions of one feature, or of two where it has trees of pairs. The score of
-        larger trees has no such parts: `why` explains its differences.
+        larger trees has no such parts: `why` explains its differences. Of a pipeline, the last
+        step: features are those that arrive there.
     x : array of shape (n_features,), or a table of one row
         The item.
     X : array, sparse matrix or frame, optional
@@ -226,10 +239,11 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
     if not isinstance(x, Instances) and not hasattr(x, "columns"):
         values = cast(ArrayLike, x)
         x = np.asarray(values, np.float64).reshape(1, -1) if np.ndim(values) == 1 else x
-    model = additive_model(ranker, "contributions", features=2)
-    instances = checked_rows(model, x)
+    inner = inner_ranker(ranker)
+    model = additive_model(inner.ranker, "contributions", features=2, names=inner.names)
+    instances = checked_rows(model, inner.rows(x))
     check("contributions", "number of rows in x", instances.n_rows, int_between(1, 1))
-    pairs, moved = pair_shapes(model, None if X is None else checked_rows(model, X))
+    pairs, moved = pair_shapes(model, None if X is None else checked_rows(model, inner.rows(X)))
     parts = _with_moved(feature_parts(model, instances), moved, instances)
     order, features, names = _largest_first(model, parts, parts.added[0])
     value_of = dict(zip(parts.features.tolist(), parts.columns[0].tolist(), strict=True))
@@ -285,7 +299,14 @@ def _with_joint_trees(model: AdditiveRanker, pair: Instances, parts: FeaturePart
     return FeatureParts(np.array(used, np.int64), columns, added)
 
 
-def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
+def why(
+    ranker: object,
+    X: TableLike,
+    a: int | None = None,
+    b: int | None = None,
+    *,
+    loc: Iterable[object] | None = None,
+) -> PairExplanation:
     """Explain why the item in row ``a`` ranks above the one in row ``b``.
 
     Parameters
@@ -293,10 +314,15 @@ def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
     ranker : AdditiveRanker or fitted estimator
         Where the ranker is a sum of functions of one feature each, the difference of two scores
         is exactly a sum over features. In trees of several features, each feature gets its
-        Shapley value of the change from b to a, which add up to the same difference.
+        Shapley value of the change from b to a, which add up to the same difference. Of a
+        pipeline, the last step: features are those that arrive there.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
     a, b : int
-        Rows of two items of the same query.
+        Rows of two items of the same query, counted from 0. Refused where X is a frame whose
+        index has other numbers, which might be meant.
+    loc : pair of labels, optional
+        The two rows by their labels in the index of a frame, instead of ``a`` and ``b``;
+        ``X.index[[a, b]]`` has the labels of two positions.
 
     Examples
     --------
@@ -308,8 +334,10 @@ def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
             +1  feature 0                1 against 0
          -0.25  feature 1                0 against 3
     """
-    model = additive_model(ranker, "why", features=None)
-    instances = checked_rows(model, X)
+    inner = inner_ranker(ranker)
+    model = additive_model(inner.ranker, "why", features=None, names=inner.names)
+    a, b, titles = two_rows(X, a, b, loc)
+    instances = checked_rows(model, inner.rows(X))
     for name, row in (("a", a), ("b", b)):
         check("why", name, row, int_between(0, instances.n_rows - 1))
     pair = instances.take_rows([a, b])
@@ -318,10 +346,21 @@ def why(ranker: object, X: TableLike, a: int, b: int) -> PairExplanation:
     order, features, names = _largest_first(model, parts, added)
     score_a, score_b = model.predict(pair).tolist()
     values_a, values_b = parts.columns[:, order]
-    texts = (
+    texts_a, texts_b = (
         tuple(cell_text(model.encodings, pair, row, feature) for feature in features)
         for row in (0, 1)
     )
     return PairExplanation(
-        int(a), int(b), score_a, score_b, features, names, values_a, values_b, added[order], *texts
+        int(a),
+        int(b),
+        score_a,
+        score_b,
+        features,
+        names,
+        values_a,
+        values_b,
+        added[order],
+        texts_a,
+        texts_b,
+        *titles,
     )

@@ -13,6 +13,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.inspection.parts import model_of
+from crucial.inspection.pipelines import inner_ranker, with_names
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, listed, new_axes, shown
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure
@@ -141,6 +142,8 @@ def importances(
     Parameters
     ----------
     ranker : AdditiveRanker, fitted estimator, or anything with ``predict(X)``
+        Of a pipeline, "permutation" shuffles the columns that go in; the others are about the
+        features of its last step.
     X, y, qid : rows, labels and queries
         For "permutation" only.
     kind : {"weight", "drop", "r_squared", "permutation"}
@@ -176,16 +179,18 @@ def importances(
     check("importances", "kind", kind, one_of(*KINDS))
     if kind == "permutation":
         return _permuted(ranker, X, y, qid, metric, shuffle, repeats, random_state, features)
-    model = model_of(ranker)
+    inner = inner_ranker(ranker)
+    model = model_of(inner.ranker)
     if not isinstance(model, FrozenModel):
         raise NotRankedError(
             f"importances of kind {kind!r} are read from a model of crucial, and "
             f"{type(ranker).__name__} has none; kind='permutation' works for every ranker."
         )
+    model = with_names(model, inner.names)
     names = tuple(feature_name(model.feature_names, f) for f in range(model.n_features))
     if kind == "weight":
         return Importances(kind, model.importance_of, names, model.feature_importances())
-    return Importances(kind, _MEANINGS[kind], names, _improvements(ranker, model, kind))
+    return Importances(kind, _MEANINGS[kind], names, _improvements(inner.ranker, model, kind))
 
 
 def _improvements(ranker: object, model: FrozenModel, kind: str) -> Floats:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
+from crucial.inspection.pipelines import with_names
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
 from crucial.model.shape import Shape
@@ -31,7 +32,13 @@ def model_of(ranker: object) -> object:
     return getattr(ranker, "model_", ranker)
 
 
-def additive_model(ranker: object, what: str, *, features: int | None = 1) -> AdditiveRanker:
+def additive_model(
+    ranker: object,
+    what: str,
+    *,
+    features: int | None = 1,
+    names: tuple[str, ...] | None = None,
+) -> AdditiveRanker:
     """Return a ranker as a sum of functions of one feature each.
 
     Parameters
@@ -41,6 +48,8 @@ def additive_model(ranker: object, what: str, *, features: int | None = 1) -> Ad
         The caller, for the error.
     features : int or None
         Most features that one weak ranker may combine; None for any number.
+    names : tuple of str, optional
+        Names of the features, for a model that has none.
 
     Raises
     ------
@@ -68,7 +77,7 @@ def additive_model(ranker: object, what: str, *, features: int | None = 1) -> Ad
                 f"{what} needs weak rankers of one feature each, and round {number + 1} is a "
                 f"{type(weak).__name__}, no function of one feature's value. {_ALTERNATIVE}."
             )
-    return model
+    return with_names(model, names)
 
 
 def step_of(shape: Shape, column: NDArray[np.generic]) -> Ints:

@@ -10,6 +10,7 @@ import numpy as np
 
 from crucial.inspection.pair_shapes import PairShape, pair_shapes
 from crucial.inspection.parts import additive_model, step_of
+from crucial.inspection.pipelines import inner_ranker
 from crucial.inspection.results import Axes, Frame, as_frame, axes_grid, feature_name, listed, shown
 from crucial.model.describe import Ramp, describe, direction_of
 from crucial.model.inputs import checked_rows
@@ -204,7 +205,7 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
     ----------
     ranker : AdditiveRanker or fitted estimator
         A sum of functions of one feature, or of two where it has trees of pairs; others have no
-        such functions.
+        such functions. Of a pipeline, the last step: features are those that arrive there.
     X : array, sparse matrix or frame, optional
         Rows to count per step.
 
@@ -221,8 +222,9 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
     >>> found["bm25"].values.tolist(), found["bm25"].share.tolist(), found.unused
     ([0.0, 2.0], [0.25, 0.5], ('age',))
     """
-    model = additive_model(ranker, "shapes", features=2)
-    instances = None if X is None else checked_rows(model, X)
+    inner = inner_ranker(ranker)
+    model = additive_model(inner.ranker, "shapes", features=2, names=inner.names)
+    instances = None if X is None else checked_rows(model, inner.rows(X))
     pairs, moved = pair_shapes(model, instances)
     found = []
     for one in describe(model, top=model.n_features).features:

@@ -18,7 +18,7 @@ from crucial.lab.folds import Fold, make_folds
 from crucial.measures.base import Measure
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure
-from crucial.parameters import at_least, between, check, either, one_of
+from crucial.parameters import at_least, between, check, either, flag, one_of
 from crucial.progress import Show, progress_bar
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 from crucial.weak.choose import TIE
@@ -162,7 +162,7 @@ def eliminate_features(
     random_state : int
         Deals out the folds.
     verbose : int
-        1 shows a progress bar where standard error is a terminal.
+        1 shows the progress: a bar where standard error is a terminal, else lines.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def eliminate_features(
     check(owner, "step", step, _STEP)
     check(owner, "importance", importance, one_of(*KINDS))
     check(owner, "random_state", random_state, at_least(0))
-    check(owner, "verbose", verbose, at_least(0))
+    check(owner, "verbose", verbose, either(at_least(0), flag))
     instances = Instances.from_input(X)
     labels = check_labels(y, instances.n_rows)
     groups = Groups.from_qid(qid, instances.n_rows)
@@ -200,7 +200,7 @@ def eliminate_features(
         folds = make_folds(cv, labels, groups, qid is not None, random)
     sizes = _sizes(instances.n_features, n_features, step)
     total = (len(folds) + 1) * len(sizes)
-    with progress_bar("eliminating", total, wanted=verbose > 0) as show:
+    with progress_bar("eliminating", total, wanted=bool(verbose), verbose=verbose) as show:
         count = _Counter(show)
         path = _Path(adapter, sizes, importance, chosen, count)
         per_fold = [path.follow(rows.take(f.train), rows.take(f.test)).values for f in folds]

@@ -27,7 +27,7 @@ from crucial.inspection.results import (
     shown,
 )
 from crucial.lab.tasks import Table, as_table, take_rows
-from crucial.parameters import at_least, between, check, none_or, nonzero, refuse
+from crucial.parameters import at_least, between, check, either, flag, none_or, nonzero, refuse
 from crucial.progress import progress_bar
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 from crucial.weak.choose import TIE
@@ -172,7 +172,7 @@ def stability_selection(
         Subsamples computed at the same time, in processes of their own. None computes one after
         the other, which leaves all cores to the estimator.
     verbose : int
-        1 shows a progress bar where standard error is a terminal.
+        1 shows the progress: a bar where standard error is a terminal, else lines.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def stability_selection(
     check(owner, "threshold", threshold, between(0, 1, low_open=True))
     check(owner, "random_state", random_state, at_least(0))
     check(owner, "n_jobs", n_jobs, none_or(nonzero))
-    check(owner, "verbose", verbose, at_least(0))
+    check(owner, "verbose", verbose, either(at_least(0), flag))
     if isinstance(estimator, type) or not callable(getattr(estimator, "fit", None)):
         raise refuse(owner, "estimator", "an object with fit", estimator)
     instances, table = Instances.from_input(X), as_table(X)
@@ -214,7 +214,7 @@ def stability_selection(
     ids = None if qid is None else groups.ids[groups.codes]
     work = delayed(_chosen_on)
     found: list[Bools] = []
-    with progress_bar("subsamples", n_subsamples, wanted=verbose > 0) as show:
+    with progress_bar("subsamples", n_subsamples, wanted=bool(verbose), verbose=verbose) as show:
         # (a generator, so that the bar moves while the others are computed)
         for one in Parallel(n_jobs=n_jobs, return_as="generator")(
             work(estimator, table, labels, ids, half, n_features) for half in halves[:n_subsamples]

@@ -216,6 +216,7 @@ def lookup(registry: Mapping[str, T], name: str, what: str) -> T:
     if name in registry:
         return registry[name]
     known = sorted(registry)
-    close = difflib.get_close_matches(str(name), known, n=3)
+    close = [one for one in known if sorted(one) == sorted(str(name))]  # (letters changed places)
+    close = close or difflib.get_close_matches(str(name), known, n=3)
     hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     raise ParameterError(f"unknown {what} {name!r}; {hint}known: {', '.join(known)}")

@@ -16,12 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crucial.boosting.loop import Ensemble, Progress
+from crucial.boosting.loop import Ensemble
 from crucial.boosting.plus.candidates import Candidates, check_columns
 from crucial.boosting.plus.optimal import OptimalSearch, line_search
 from crucial.boosting.plus.pairs import PairList, list_pairs
 from crucial.boosting.plus.search import Choice, EfficientSearch
 from crucial.boosting.plus.weights import PairWeights
+from crucial.boosting.progress import Progress
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
@@ -143,6 +144,7 @@ def boost_plus(
         )
         if watch is not None and watch.done:
             ensemble.trace.stopped = "early stopping"
+        if ensemble.trace.stopped:
             break
     run.finish(ensemble)
     return ensemble

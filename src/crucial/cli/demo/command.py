@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import sys
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -106,7 +107,7 @@ def _train(train: SearchProblem) -> tuple[AdditiveRanker, Trace]:
     from crucial.data.instances import Instances
     from crucial.estimators.rankboost import RankBoost
 
-    ranker = RankBoost.preset(PRESET, n_estimators=ROUNDS, verbose=1)
+    ranker = RankBoost.preset(PRESET, n_estimators=ROUNDS, verbose=int(sys.stderr.isatty()))
     ranker.fit(Instances(train.X, train.feature_names), train.y, qid=train.qid)
     stored = RowFormat("table", item="item").to_store() | {"preset": PRESET}
     model = replace(ranker.model_, training={**ranker.model_.training, "data": stored})

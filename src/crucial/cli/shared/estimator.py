@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import partial
@@ -217,7 +218,7 @@ def make_ranker(options: EstimatorOptions, metrics: list[str]) -> Any:
         if parameter in settings:
             raise click.UsageError(f"{parameter} is given twice, with --set {text} too.")
         settings[parameter] = value
-    fixed: dict[str, Any] = {"eval_metric": metrics, "verbose": 1}
+    fixed: dict[str, Any] = {"eval_metric": metrics, "verbose": int(sys.stderr.isatty())}
     if options.auto and metrics:
         fixed["measure"] = metrics[0]
     settings = {key: value for key, value in fixed.items() if key in known} | settings

@@ -178,7 +178,7 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
         else:
             candidates = candidates_for(facts, self.interactions, plan.stages[0].candidates)
             search = Search(rows, candidates, plan, measure, seed, self.n_jobs, self.average)
-            trials = search.run(self.store, self.verbose > 0)
+            trials = search.run(self.store, int(self.verbose))
             table = summarise_trials(trials, measure, str(self.budget), self.noise)
             self.table_, self.choice_ = table, table.choice
             validated = rows.drawn(plan.stages[table.kept.stage].cells, seed)

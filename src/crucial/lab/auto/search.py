@@ -93,15 +93,15 @@ class Search:
             estimator.set_params(eval_metric=self.measure if own else self.measure.name)
         return replace(candidate, estimator=estimator)
 
-    def run(self, store: PathLike | None, progress: bool) -> list[Trial]:
+    def run(self, store: PathLike | None, verbose: int) -> list[Trial]:
         """Compute what the plan asks for and is not in the store; return all trials.
 
         Parameters
         ----------
         store : str or path, optional
             Folder of finished cells.
-        progress : bool
-            Show a progress bar where standard error is a terminal.
+        verbose : int
+            Show the progress, as `progress_bar` does; 0 shows nothing.
         """
         self._began = time.perf_counter()
         parts = [self.rows.drawn(stage.cells, self.seed) for stage in self.plan.stages]
@@ -109,7 +109,8 @@ class Search:
             list(folds_of(part, self.plan.n_folds, stage.repeats, stage.folds, self.seed))
             for part, stage in zip(parts, self.plan.stages, strict=True)
         ]
-        with self._opened(store, folds), progress_bar("choosing", 1000, wanted=progress) as show:
+        bar = progress_bar("choosing", 1000, wanted=bool(verbose), verbose=verbose)
+        with self._opened(store, folds), bar as show:
             self._show = show
             self._total = self._all_work(parts, folds)
             return self._halve(parts, folds)
