@@ -15,16 +15,16 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
-from crucial.estimators.places import membership, positions
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.estimators.warn import warn_suspicious
 from crucial.feedback.base import Feedback
 from crucial.feedback.category_values import label_standing, learn_encodings, pair_standing
-from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
+from crucial.feedback.labels import check_labels, check_weights
 from crucial.feedback.pairs import PairFeedback
-from crucial.measures.base import Measure
-from crucial.measures.names import get_measure
+from crucial.measures.names import MeasureLike
+from crucial.measures.scoring import agreement_score
 from crucial.model.base import FrozenModel
+from crucial.model.places import membership, positions
 from crucial.parameters import (
     at_least,
     check,
@@ -285,7 +285,7 @@ class Ranker(TableEstimator, Generic[Model]):
         *,
         qid: VectorLike | None = None,
         sample_weight: VectorLike | None = None,
-        measure: str | Measure | None = None,
+        measure: MeasureLike | None = None,
     ) -> float:
         """Measure how well the ranking agrees with the labels; higher is better.
 
@@ -297,7 +297,7 @@ class Ranker(TableEstimator, Generic[Model]):
         sample_weight : array of shape (n_rows,), optional
             Weights of rows, for the default measure and others over pairs; rows of weight 0
             are left out.
-        measure : str or Measure, optional
+        measure : str, Measure or callable, optional
             Any measure by name; losses are negated. Default: 1 - R2, the share of pairs in
             the right order, ties counted half, averaged over queries (the AUC for two labels).
         """
@@ -310,16 +310,7 @@ class Ranker(TableEstimator, Generic[Model]):
                 "sklearn.set_config(enable_metadata_routing=True); crucial.cross_validate needs "
                 "no switch."
             )
-        scores = self.predict(X, qid)
-        labels = check_labels(y, len(scores))
-        groups = Groups.from_qid(qid, len(scores))
-        weights = check_weights(sample_weight, len(scores))
-        if measure is None:
-            feedback = LabelFeedback(labels, groups, weight=weights, balance="queries")
-            return 1.0 - feedback.r2(scores)
-        chosen = get_measure(measure)
-        value = float(chosen.prepare(labels, groups, sample_weight=weights)(scores))
-        return value if chosen.higher_is_better else -value
+        return agreement_score(self.predict(X, qid), y, qid, sample_weight, measure)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -127,7 +127,8 @@ class Resampled(
                 )
         if self.n_bags > 1 and self.callbacks is not None:
             raise ParameterError(
-                "callbacks follow one run, and n_bags makes several: set callbacks=None or n_bags=1."
+                "callbacks follow one run, and n_bags makes several: set callbacks=None or "
+                "n_bags=1."
             )
         on_perfect = getattr(self, "on_perfect", "smooth")
         if self.n_bags > 1 and on_perfect in ("limit", "infinite"):

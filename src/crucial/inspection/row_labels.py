@@ -53,8 +53,8 @@ def two_rows(
     if index.dtype.kind in "iuf" or any(isinstance(one, numbers.Real) for one in index):
         raise ParameterError(
             f"the index of X has other numbers than the positions of its rows, so that {a!r} and "
-            f"{b!r} may be either: pass labels as loc=({a!r}, {b!r}), or the labels of the positions as "
-            f"loc=X.index[[{a!r}, {b!r}]]."
+            f"{b!r} may be either: pass labels as loc=({a!r}, {b!r}), or the labels of the "
+            f"positions as loc=X.index[[{a!r}, {b!r}]]."
         )
     first, second = _whole("a", a, X), _whole("b", b, X)
     inside = [_text(index[row]) if 0 <= row < len(index) else "" for row in (first, second)]

@@ -144,27 +144,8 @@ class AdditiveRanker(RoundsModel):
         moved = [_moved(ranker, slot) for ranker in known]
         return np.array(used), AdditiveRanker(len(used), moved, self.weights)
 
-    def predict(
-        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
-    ) -> Floats:
-        """Return the score of every row.
-
-        Parameters
-        ----------
-        X : array, scipy sparse matrix, frame or Instances, of shape (n_rows, n_features)
-            NaN where a feature abstains. In sparse input an absent entry is 0. Numbers
-            are taken as float64, which is exact for float32. The names of a frame's
-            columns must be the model's.
-        groups : Groups, optional
-            The queries; needed only by weak rankers that see whole queries.
-        n_jobs : int, optional
-            Threads for large batches; None or -1 is all cores.
-
-        Returns
-        -------
-        float64 array of shape (n_rows,)
-            Scores, comparable within a query.
-        """
+    def _predict(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Floats:
+        """Return the score of every row."""
         instances = self._check_rows(X, groups, n_jobs)
         if not instances.is_sparse:
             return self._dense_scores(instances.table, groups, n_jobs)

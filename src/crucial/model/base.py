@@ -8,15 +8,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from crucial.data.encodings import Encodings
+from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import DataError, NotRankedError
+from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.model.checks import plain_names, plain_summary
 from crucial.model.inputs import checked_rows
+from crucial.model.places import positions
 from crucial.parameters import check, int_between
-from crucial.types import Floats, PathLike, TableLike
+from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
-    from crucial.data.groups import Groups
+    from crucial.measures.names import MeasureLike
     from crucial.model.export.export import Export
 
 __all__ = ["FrozenModel", "check_width"]
@@ -34,7 +36,7 @@ class FrozenModel:
     """Base of the models that score rows.
 
     A model made of rounds is a `RoundsModel`. Any other, such as a tree, a kernel expansion or a
-    net, sets its columns with `_set_columns`, its own fields with `_set`, and defines `predict`,
+    net, sets its columns with `_set_columns`, its own fields with `_set`, and defines `_predict`,
     `feature_importances` and `size`; `explain` adds what ``crucial show`` prints of it.
 
     Attributes
@@ -101,10 +103,105 @@ class FrozenModel:
         return "share of the absolute weight"
 
     def predict(
-        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
+        self,
+        X: TableLike,
+        groups: Groups | None = None,
+        *,
+        qid: VectorLike | None = None,
+        n_jobs: int | None = None,
     ) -> Floats:
+        """Return the score of every row; scores are comparable within a query only.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix, frame or Instances, of shape (n_rows, n_features)
+            NaN where a feature abstains. In sparse input an absent entry is 0. The names of a
+            frame's columns must be the model's. Of a kernel ranker with a precomputed kernel, the
+            kernel of every row with every row that was learned from.
+        groups : Groups, optional
+            The queries; needed only by models that rank whole queries.
+        qid : array of shape (n_rows,), optional
+            The same as ids of any type, in any order.
+        n_jobs : int, optional
+            Threads for large batches; None or -1 is all cores.
+
+        Returns
+        -------
+        float64 array of shape (n_rows,)
+        """
+        if qid is not None or (self.needs_query and self.training.get("with_qid") is False):
+            if groups is not None and qid is not None:
+                raise ParameterError("predict takes the queries as groups or as qid, not both.")
+            X = Instances.from_input(X, texts=True)
+            groups = Groups.from_qid(qid, X.n_rows) if groups is None else groups
+        return self._predict(X, groups, n_jobs)
+
+    def _predict(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Floats:
         """Return the score of every row."""
         raise NotImplementedError
+
+    def rank(
+        self,
+        X: TableLike,
+        qid: VectorLike | None = None,
+        *,
+        ties: str = "min",
+        n_jobs: int | None = None,
+    ) -> Ints:
+        """Return the position of every row in its query, 1 for the best.
+
+        Parameters
+        ----------
+        X, qid, n_jobs
+            As in `predict`; without qid all rows are ranked together.
+        ties : {"min", "first"}
+            Equal scores share the best position, or stand in the order of their rows.
+
+        Examples
+        --------
+        >>> from crucial.model.additive import AdditiveRanker
+        >>> from crucial.model.weak import Stump
+        >>> model = AdditiveRanker(1, [Stump(0, 2.5, 0)], [1.0])
+        >>> model.rank([[1.0], [2.0], [3.0]], ["a", "b", "a"]).tolist()
+        [2, 1, 1]
+        """
+        scores = self.predict(X, qid=qid, n_jobs=n_jobs)
+        return positions(scores, Groups.from_qid(qid, len(scores)), ties)
+
+    def score(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        measure: MeasureLike | None = None,
+        n_jobs: int | None = None,
+    ) -> float:
+        """Measure how well the ranking agrees with the labels; higher is better.
+
+        Parameters
+        ----------
+        X, y : rows and their labels
+        qid : array of shape (n_rows,), optional
+            Required of a model that was trained with queries.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of rows, for the default measure and others over pairs.
+        measure : str, Measure or callable, optional
+            Any measure by name; losses are negated. Default: 1 - R2, the share of pairs in
+            the right order, ties counted half, averaged over queries (the AUC for two labels).
+        n_jobs : int, optional
+            As in `predict`.
+        """
+        from crucial.measures.scoring import agreement_score
+
+        if qid is None and self.training.get("with_qid") is True:
+            raise NotRankedError(
+                "score needs qid, since this model was trained with queries: scores of different "
+                "queries cannot be compared. Call score(X, y, qid=...)."
+            )
+        scores = self.predict(X, qid=qid, n_jobs=n_jobs)
+        return agreement_score(scores, y, qid, sample_weight, measure)
 
     def feature_importances(self) -> Floats:
         """Return the share of every feature; all 0 if there is none."""

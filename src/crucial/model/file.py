@@ -147,7 +147,8 @@ def load_model(path: PathLike) -> Model:
     Returns
     -------
     FrozenModel or crucial.apps.fusion.FusionRanker
-        The model, equal to the one that was saved.
+        The model, equal to the one that was saved. A model of rows has ``predict``, ``rank`` and
+        ``score`` like the estimator that it comes from.
 
     Raises
     ------

@@ -158,25 +158,8 @@ class KernelRanker(FrozenModel):
         """The features that are columns."""
         return np.array([column.ranker.feature for column in self.columns], np.int64)
 
-    def predict(
-        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
-    ) -> Floats:
-        """Return the score of every row.
-
-        Parameters
-        ----------
-        X : array, scipy sparse matrix, frame or Instances, of shape (n_rows, n_features)
-            NaN where a feature abstains. For a precomputed kernel: the kernel of every row with
-            every row that was learned from.
-        groups : Groups, optional
-            Not needed.
-        n_jobs : int, optional
-            Threads for large batches; None or -1 is all cores.
-
-        Returns
-        -------
-        float64 array of shape (n_rows,)
-        """
+    def _predict(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Floats:
+        """Return the score of every row; X has kernels of rows where the kernel is precomputed."""
         if self.kernel.form == "precomputed":
             X = Instances.from_input(X)
             check_kernels(X)

@@ -146,24 +146,8 @@ class NetRanker(FrozenModel):
         units = " and ".join(str(len(layer.bias)) for layer in self.layers)
         return f"net of {len(self.columns)} inputs and {units} {self.activation} units"
 
-    def predict(
-        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
-    ) -> Floats:
-        """Return the score of every row.
-
-        Parameters
-        ----------
-        X : array, scipy sparse matrix, frame or Instances, of shape (n_rows, n_features)
-            NaN where a feature abstains.
-        groups : Groups, optional
-            Not needed.
-        n_jobs : int, optional
-            Threads for large batches; None or -1 is all cores.
-
-        Returns
-        -------
-        float64 array of shape (n_rows,)
-        """
+    def _predict(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Floats:
+        """Return the score of every row."""
         instances = self._check_rows(X, groups, n_jobs)
         out = np.zeros(instances.n_rows)
         bounds = [*range(0, instances.n_rows, _BLOCK_ROWS), instances.n_rows]

@@ -89,25 +89,8 @@ class RankAdditionRanker(RoundsModel):
             if too_large is not None:
                 raise refuse(_OWNER, name, "numbers of at most 1e100", too_large)
 
-    def predict(
-        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
-    ) -> Floats:
-        """Return the rank of every row in its query, the highest for the best.
-
-        Parameters
-        ----------
-        X : array, scipy sparse matrix, frame or Instances, of shape (n_rows, n_features)
-            NaN where a feature abstains. In sparse input an absent entry is 0. The names of
-            a frame's columns must be the model's.
-        groups : Groups
-            The queries.
-        n_jobs : int, optional
-            Threads for large batches; None or -1 is all cores.
-
-        Returns
-        -------
-        float64 array of shape (n_rows,)
-        """
+    def _predict(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Floats:
+        """Return the rank of every row in its query, the highest for the best."""
         instances = self._check_rows(X, groups, n_jobs)
         assert groups is not None
         out = np.empty(instances.n_rows)

@@ -194,24 +194,8 @@ class RankingTrees(FrozenModel):
             out[:, tree] = ~at
         return out
 
-    def predict(
-        self, X: TableLike, groups: Groups | None = None, *, n_jobs: int | None = None
-    ) -> Floats:
-        """Return the score of every row.
-
-        Parameters
-        ----------
-        X : array, scipy sparse matrix, frame or Instances, of shape (n_rows, n_features)
-            NaN where a feature abstains. In sparse input an absent entry is 0.
-        groups : Groups, optional
-            Not used: every row is scored by itself.
-        n_jobs : int, optional
-            Threads for large batches; None or -1 is all cores.
-
-        Returns
-        -------
-        float64 array of shape (n_rows,)
-        """
+    def _predict(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Floats:
+        """Return the score of every row, whatever its query."""
         instances = self._check_rows(X, groups, n_jobs)
         out = np.zeros(instances.n_rows)
         for begin, leaves in self._blocks(instances, n_jobs):

@@ -184,7 +184,7 @@ def test_scikit_learns_views_of_an_estimator(estimator: type[Any]) -> None:
 
 def test_what_runs_a_fit_is_no_part_of_the_model() -> None:
     running = {p.name for _, p in PARAMETERS if not p.shapes_model}
-    assert running == {"n_jobs", "store", "verbose", "warm_start"}
+    assert running == {"callbacks", "n_jobs", "store", "verbose", "warm_start"}
 
 
 @pytest.mark.parametrize(("estimator", "parameter"), PARAMETERS, ids=IDS)
