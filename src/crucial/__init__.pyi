@@ -77,6 +77,7 @@ from crucial.lab.experiment import Experiment as Experiment
 from crucial.lab.experiment_result import ExperimentResult as ExperimentResult
 from crucial.lab.experiment_result import load_experiment as load_experiment
 from crucial.lab.given_folds import read_folds as read_folds
+from crucial.lab.scorers import make_scorer as make_scorer
 from crucial.lab.stability import StabilitySelection as StabilitySelection
 from crucial.lab.stability import stability_selection as stability_selection
 from crucial.lab.tasks import Task as Task

@@ -117,6 +117,27 @@ def test_it_is_neither_a_classifier_nor_a_regressor():
     assert not is_regressor(RankBoost())
 
 
+@pytest.mark.parametrize("ranker", [RankBoost(n_estimators=5), crucial.TreeRank()], ids=str)
+def test_partial_dependence_of_what_a_ranker_predicts(ranker: Any):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    from sklearn.inspection import PartialDependenceDisplay, partial_dependence
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X = np.random.default_rng(0).random((60, 3))
+    y = (X[:, 0] + X[:, 1] ** 2 > 0.9).astype(int)
+    ranker = clone(ranker).fit(X, y)
+    found = partial_dependence(ranker, X, [0], grid_resolution=4)
+    for value, mean in zip(found["grid_values"][0], found["average"][0]):
+        rows = X.copy()
+        rows[:, 0] = value
+        assert mean == pytest.approx(ranker.predict(rows).mean())
+    inside = make_pipeline(StandardScaler(), clone(ranker)).fit(X, y)
+    shown = PartialDependenceDisplay.from_estimator(inside, X, [0, (0, 1)], grid_resolution=4)
+    assert len(shown.axes_.ravel()) == 2
+
+
 def test_a_pickled_ranker_ranks_the_same():
     random = np.random.default_rng(0)
     X, y = random.random((60, 4)), random.integers(0, 2, 60)

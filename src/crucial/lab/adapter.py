@@ -1,8 +1,9 @@
 """Fit any estimator, and get one score per row out of it.
 
-A ranker gets the query ids. A regressor or classifier of scikit-learn, compared with rankers, is
-fitted on rows and labels alone. A pipeline or search passes the query ids to the ranker inside it,
-by scikit-learn's metadata routing.
+A ranker gets the query ids; one of LightGBM, XGBoost or CatBoost gets its rows query by query, with
+the sizes or numbers of the queries. A regressor or classifier of scikit-learn, compared with
+rankers, is fitted on rows and labels alone. A pipeline or search passes the query ids to the ranker
+inside it, by scikit-learn's metadata routing.
 """
 
 from __future__ import annotations
@@ -19,11 +20,17 @@ from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 
+from crucial.data.groups import Groups
+from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
+from crucial.lab.tasks import take_rows
 from crucial.parameters import refuse
 from crucial.types import Floats, TableLike
 
 __all__ = ["Adapter", "Estimator", "is_scorer"]
+
+#: Forms of the queries that need rows of a query to stand together.
+_GROUPED = frozenset({"group", "group_id"})
 
 
 class Estimator(Protocol):
@@ -53,15 +60,20 @@ class Adapter:
     Attributes
     ----------
     estimator : object with fit and predict
-    to_fit, to_predict : sets of "qid", "sample_weight"
+    to_fit, to_predict : sets of "qid", "group", "group_id", "sample_weight"
+        "group" are the sizes of the queries (LightGBM, XGBoost), "group_id" one number per row
+        (CatBoost).
     routed : bool
         Whether it only passes them on, which scikit-learn must be set to allow.
+    weighs_queries : bool
+        Whether it takes one weight per query, not per row (XGBoost).
     """
 
     estimator: Estimator
     to_fit: frozenset[str]
     to_predict: frozenset[str]
     routed: bool = False
+    weighs_queries: bool = False
 
     @classmethod
     def of(cls, estimator: Estimator, has_qid: bool, has_weight: bool) -> Adapter:
@@ -74,12 +86,14 @@ class Adapter:
         available = {"qid": has_qid, "sample_weight": has_weight}
         offered = frozenset(name for name, present in available.items() if present)
         router = _router_of(estimator)
+        weighs_queries = False
         if router is None:
             to_fit, to_predict = (
-                offered & set(inspect.signature(method).parameters)
-                for method in (estimator.fit, estimator.predict)
+                _accepted(method, offered) for method in (estimator.fit, estimator.predict)
             )
+            weighs_queries = {"group", "qid"} <= set(inspect.signature(estimator.fit).parameters)
         else:
+            offered |= _GROUPED
             to_fit, to_predict = (
                 frozenset(router.consumes(m, offered)) for m in ("fit", "predict")
             )
@@ -93,7 +107,8 @@ class Adapter:
             raise ParameterError(
                 f"sample_weight cannot be given to {type(estimator).__name__}: {why}"
             )
-        return cls(estimator, to_fit, to_predict, router is not None and bool(to_fit | to_predict))
+        routed = router is not None and bool(to_fit | to_predict)
+        return cls(estimator, to_fit, to_predict, routed, weighs_queries)
 
     def cloned(self) -> Adapter:
         """Return the same for an unfitted clone of the estimator."""
@@ -107,9 +122,40 @@ class Adapter:
         sample_weight: Floats | None = None,
     ) -> None:
         """Fit the estimator."""
-        offered = {"qid": qid, "sample_weight": sample_weight}
+        offered: dict[str, object] = {"qid": qid, "sample_weight": sample_weight}
+        if self.to_fit & _GROUPED:
+            X, y, offered = self._by_query(X, y, qid, sample_weight)
         with self._routing():
             self.estimator.fit(X, y, **{name: offered[name] for name in self.to_fit})
+
+    def _by_query(
+        self,
+        X: TableLike,
+        y: NDArray[np.generic],
+        qid: NDArray[np.generic] | None,
+        sample_weight: Floats | None,
+    ) -> tuple[TableLike, NDArray[np.generic], dict[str, object]]:
+        """Sort rows and labels by query, and return what ``fit`` may take beside them."""
+        groups = Groups.from_qid(qid, len(y))
+        if isinstance(X, Instances):
+            X = X.table.tocsr() if X.is_sparse else X.table
+        weight = None if sample_weight is None else sample_weight[groups.order]
+        if weight is not None and self.weighs_queries:
+            first = weight[groups.starts[:-1]]
+            if not np.array_equal(weight, np.repeat(first, groups.sizes)):
+                raise DataError(
+                    f"{type(self.estimator).__name__} takes one weight per query, and rows of a "
+                    "query have different ones in sample_weight. Give all rows of a query the "
+                    "same, or none."
+                )
+            weight = first
+        offered: dict[str, object] = {
+            "qid": None if qid is None else qid[groups.order],
+            "group": groups.sizes,
+            "group_id": np.repeat(np.arange(groups.n_groups), groups.sizes),
+            "sample_weight": weight,
+        }
+        return take_rows(X, groups.order), y[groups.order], offered
 
     def scores(
         self,
@@ -120,6 +166,8 @@ class Adapter:
         """Return one score per row: predictions, or a classifier's confidence in a high label."""
         offered = {"qid": qid, "sample_weight": sample_weight}
         with self._routing():
+            if isinstance(X, Instances) and self.to_fit & _GROUPED:
+                X = X.table.tocsr() if X.is_sparse else X.table
             if is_scorer(self.estimator):
                 passed = {name: offered[name] for name in self.to_predict}
                 return np.asarray(self.estimator.predict(X, **passed), np.float64)
@@ -133,6 +181,16 @@ class Adapter:
             return
         with config_context(enable_metadata_routing=True):
             yield
+
+
+def _accepted(method: Callable[..., object], offered: frozenset[str]) -> frozenset[str]:
+    """Return what a method takes of what is offered: of the forms of the queries, one."""
+    names = set(inspect.signature(method).parameters)
+    for form in ("group", "group_id"):
+        # Needed even if there is one query alone; other packages' qid must be numbers in order.
+        if form in names:
+            return (offered & names) - {"qid"} | {form}
+    return offered & names
 
 
 def is_scorer(estimator: object) -> bool:

@@ -45,9 +45,11 @@ def cross_validate(
     ----------
     estimator : object with fit and predict
         Cloned for every fold. If its ``fit`` takes ``qid``, it gets it; so does a ranker
-        inside a scikit-learn pipeline or search. Otherwise it is a comparator, fitted on
-        rows and labels alone: a regressor ranks by its predictions, a classifier by its
-        decision value, or by the expected label where there are more than two.
+        inside a scikit-learn pipeline or search. A ranker of LightGBM, XGBoost or CatBoost gets
+        its rows query by query, with ``group`` or ``group_id``. Otherwise it is a
+        comparator, fitted on rows and labels alone: a regressor ranks by its
+        predictions, a classifier by its decision value, or by the expected label where there
+        are more than two.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
     y : array of shape (n_rows,)
         Labels, higher is better.
