@@ -12,6 +12,8 @@
     Where intervals of relevance lie on a feature; how steadily rankers learned.
 ``roc_curve``, ``gain_curve``, ``lift_curve``, ``profit_curve``
     Curves of scores against two labels or amounts.
+``precision_recall_curve``, ``calibration_curve``
+    Precision over recall; how often rows are good beside how often they should be.
 ``iroc_curve``, ``roc_surface``
     The same for continuous labels and for three classes.
 ``margins``, ``max_margin``, ``class_margins``

@@ -13,7 +13,15 @@ from crucial.measures.judged import as_numbers
 from crucial.parameters import at_least, between, check
 from crucial.types import Floats, Ints, VectorLike
 
-__all__ = ["Band", "ScoredRows", "band_of", "limits", "read_rows", "two_classes"]
+__all__ = [
+    "Band",
+    "ScoredRows",
+    "band_of",
+    "equal_parts",
+    "limits",
+    "read_rows",
+    "two_classes",
+]
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,25 @@ def two_classes(rows: ScoredRows, owner: str, instead: str) -> Floats:
             f"use {instead}."
         )
     return np.asarray((rows.y == labels[1]).astype(np.float64))
+
+
+def equal_parts(rows: ScoredRows, count: int) -> Ints:
+    """Return the part of each block, numbered from 0 without gaps, best scores first.
+
+    Parts have about the same weight; rows of equal scores are in one part.
+
+    Examples
+    --------
+    >>> rows = read_rows([0, 1, 1, 0, 1], [5.0, 4.0, 4.0, 2.0, 1.0], None, "example")
+    >>> equal_parts(rows, 2).tolist()
+    [0, 0, 1, 1]
+    """
+    weight = np.bincount(rows.block, rows.weight)
+    end = np.cumsum(weight)
+    # (a block belongs where its middle lies)
+    middle = (end - weight / 2.0) / end[-1]
+    part = np.minimum((middle * count).astype(np.int64), count - 1)
+    return np.asarray(np.unique(part, return_inverse=True)[1].ravel(), np.int64)
 
 
 def limits(x: Floats, y: Floats, at: Floats) -> tuple[Floats, Floats]:

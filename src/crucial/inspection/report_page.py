@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from crucial.data.files import atomic_write
-from crucial.inspection.reporting import facts, learned, numbers
+from crucial.inspection.reporting import curves, facts, learned, numbers
 from crucial.inspection.reporting.html import page_html
 from crucial.inspection.reporting.lists import ranked_lists
 from crucial.inspection.reporting.subject import Subject
@@ -134,6 +134,7 @@ def report(
         },
         "measures": rows,
         "cutoffs": numbers.by_cutoff(subject),
+        "curves": curves.row_curves(subject),
         "spread": numbers.by_query(found, subject.lead.name),
         "curve": facts.curve_facts(subject, trace),
         "shapes": learned.shape_facts(subject),

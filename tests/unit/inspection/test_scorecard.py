@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import crucial
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.inspection import scorecard
-from crucial.inspection.scorecards.calibration import fit_calibration
+from crucial.inspection.calibration import fit_calibration
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump
 

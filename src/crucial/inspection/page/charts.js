@@ -79,7 +79,7 @@ function markLines(draw, marks, px, top, floor, turn) {
 }
 
 // Lines over x, with bands; hovering, touching or the arrow keys read values off.
-// options: label, x, xName, series [{name, y, low, high}], marks [{x, name}], from0, at (fixed cursor)
+// options: label, x, xName, series [{name, y, low, high}], marks [{x, name}], from0, log (of x)
 function lineChart(options) {
   const { x, series } = options;
   const host = el('div', { class: 'chart' });
@@ -111,7 +111,9 @@ function lineChart(options) {
       bottom = 34;
     const x0 = x[0],
       x1 = x[x.length - 1];
-    const px = (v) => left + (x1 === x0 ? 0.5 : (v - x0) / (x1 - x0)) * (width - left - right);
+    const to = options.log ? Math.log10 : (v) => v;
+    const px = (v) =>
+      left + (x1 === x0 ? 0.5 : (to(v) - to(x0)) / (to(x1) - to(x0))) * (width - left - right);
     const py = (v) => top + ((high - v) / (high - low)) * (height - top - bottom);
     const draw = canvas(width, height, options.label);
     for (const t of ticks(low, high, 4)) {
@@ -120,9 +122,10 @@ function lineChart(options) {
         svg('text', { x: left - 7, y: py(t) + 4, 'text-anchor': 'end' }, number(t, 3)),
       );
     }
-    for (const t of ticks(x0, x1, Math.max(2, Math.floor(width / 90))).filter((v) =>
-      x.every(Number.isInteger) ? Number.isInteger(v) : true,
-    )) {
+    const places = options.log
+      ? [1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7].filter((v) => v >= x0 && v <= x1)
+      : ticks(x0, x1, Math.max(2, Math.floor(width / 90)));
+    for (const t of places.filter((v) => (x.every(Number.isInteger) ? Number.isInteger(v) : true))) {
       draw.append(svg('text', { x: px(t), y: height - bottom + 16, 'text-anchor': 'middle' }, number(t, 3)));
     }
     draw.append(

@@ -148,14 +148,15 @@ function boundsSection() {
 
 function cutoffControl() {
   const longest = Math.max(...[...data.lists.worst, ...data.lists.best].map((entry) => entry.length));
-  cutoff.ks = data.cutoffs ? data.cutoffs.ks : Array.from({ length: Math.min(20, longest) }, (_, i) => i + 1);
+  const at = data.cutoffs || data.curves;
+  cutoff.ks = at ? at.ks : Array.from({ length: Math.min(20, longest) }, (_, i) => i + 1);
   const asked = Number((/@(\d+)/.exec(data.measures[0].name) || [0, 10])[1]);
   let start = 0;
   cutoff.ks.forEach((k, i) => {
     if (k <= asked) start = i;
   });
   cutoff.k = cutoff.ks[start];
-  const shown = el('output', { for: 'cutoff' }, cutoff.k);
+  const shown = el('output', { for: 'cutoff' }, number(cutoff.k));
   const slider = el('input', {
     type: 'range',
     id: 'cutoff',
@@ -167,7 +168,7 @@ function cutoffControl() {
   });
   slider.addEventListener('input', () => {
     const k = cutoff.ks[Number(slider.value)];
-    shown.textContent = k;
+    shown.textContent = number(k);
     slider.setAttribute('aria-valuetext', String(k));
     cutoff.set(k);
   });
@@ -178,6 +179,7 @@ const control = cutoffControl();
 const sections = [
   summarySection(),
   measuresSection(),
+  ...(data.curves ? [curvesSection()] : []),
   learningSection(),
   featuresSection(),
   queriesSection(),

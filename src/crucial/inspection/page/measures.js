@@ -81,6 +81,7 @@ function cutoffChart() {
     x: ks,
     xName: 'cut-off',
     from0: true,
+    log: ks[ks.length - 1] > 100,
     series: curves.map((c) => ({ name: c.name, y: c.values, low: c.low, high: c.high })),
   });
   const chosen = el('p', { id: 'at-cutoff', class: 'chosen', 'aria-live': 'polite' });

@@ -19,7 +19,15 @@ from crucial.inspection.results import plain
 __all__ = ["as_json", "page_asset", "page_html"]
 
 #: Concatenated in this order.
-SCRIPTS = ("core.js", "charts.js", "measures.js", "features.js", "queries.js", "main.js")
+SCRIPTS = (
+    "core.js",
+    "charts.js",
+    "measures.js",
+    "curves.js",
+    "features.js",
+    "queries.js",
+    "main.js",
+)
 STYLE = "page.css"
 TEMPLATE = "page.html"
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.inspection.importance import importances, in_form_of
+from crucial.inspection.reporting.curves import cutoffs_to
 from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.measures.names import Measures
@@ -29,7 +30,6 @@ __all__ = [
 ]
 
 
-_CUTOFFS = (*range(1, 21), 25, 30, 40, 50, 75, 100)
 _DRAWS = 4_000_000  # queries drawn for one interval, at most
 _FAMILIES = ("ndcg", "p", "recall")
 _SINGLES = 10  # features tried alone
@@ -132,7 +132,7 @@ def measure_table(subject: Subject, found: Evaluation) -> list[MeasureRow]:
 def by_cutoff(subject: Subject) -> PageData | None:
     """Return NDCG, precision and recall at every cut-off; None if labels are not gains."""
     longest = int(subject.groups.sizes.max(initial=0))
-    ks = [k for k in _CUTOFFS if k <= longest]
+    ks = cutoffs_to(longest)
     if not ks or float(subject.y.min()) < 0 or float(subject.y.max()) <= 0:
         return None
     # (ndcg_exp if it is one of the measures and ndcg is not)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crucial.data.files import atomic_write
+from crucial.inspection.calibration import Calibration, sigmoid
 from crucial.inspection.results import Frame, as_frame
-from crucial.inspection.scorecards.calibration import Calibration, sigmoid
 from crucial.inspection.scorecards.cells import BinnedFeature
 from crucial.inspection.scorecards.reasons import AGAINST, ReasonCodes
 from crucial.model.additive import AdditiveRanker

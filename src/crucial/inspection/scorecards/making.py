@@ -9,10 +9,10 @@ import numpy as np
 
 from crucial.errors import Argument, DataError, Message, NotRankedError
 from crucial.feedback.labels import check_labels
-from crucial.inspection.curve_parts import read_rows
+from crucial.inspection.calibration import Calibration, fit_calibration
+from crucial.inspection.curve_parts import equal_parts, read_rows
 from crucial.inspection.parts import additive_model
 from crucial.inspection.ranking_curves import roc_curve
-from crucial.inspection.scorecards.calibration import Calibration, fit_calibration
 from crucial.inspection.scorecards.card import (
     CardBin,
     CardFeature,
@@ -356,8 +356,7 @@ def _good_words(y: VectorLike, labels: Floats, low_is_good: bool, good_from: flo
 def _bands(points: Ints, good: Floats, weight: Floats, scale: Scale) -> tuple[ScoreBand, ...]:
     """Return the rows in about equal parts, lowest points first; equal points stay together."""
     rows = read_rows(good, points, weight, "scorecard")
-    share = np.cumsum(sums_by(rows.block, rows.weight)) / rows.weight.sum()
-    part = np.minimum((share * _BANDS - 1e-9).astype(np.int64), _BANDS - 1)
+    part = equal_parts(rows, _BANDS)
     chance = scale.probabilities(rows.scores)
     found = []
     for number in np.unique(part)[::-1]:
