@@ -10,11 +10,16 @@ from naive.random_models import KINDS, random_model
 NAMES = ("price", "length", "clicks", "age")
 
 
+@pytest.fixture(autouse=True)
+def fewer_rows(monkeypatch):
+    monkeypatch.setattr("crucial.model.export.export._ROWS", 400)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_target_scores_as_the_model_or_refuses(name, kind, tmp_path):
     target = target_named(name)
-    for seed in range(4):
+    for seed in range(2):
         model = random_model(kind, seed, n_rounds=12, names=NAMES, float32=True)
         path = tmp_path / f"{seed}"
         settings = {} if target.knows_missing else {"missing": "zero"}

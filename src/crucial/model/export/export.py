@@ -21,7 +21,7 @@ from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
 from crucial.model.export.targets import TARGETS, target_named
 from crucial.model.export.trial_rows import trial_rows
-from crucial.model.export.verify import Verification, rounding_of, verified
+from crucial.model.export.verify import Verification, verified
 from crucial.model.inputs import checked_rows
 from crucial.parameters import check, lookup, one_of
 from crucial.types import Floats, PathLike
@@ -29,7 +29,6 @@ from crucial.types import Floats, PathLike
 __all__ = ["Export", "export_form", "export_model"]
 
 _ROWS = 10_000
-_CELLS = 20_000_000  # (row, tree) pairs that are walked to verify an export
 _DATA_ROWS = 100_000
 _SETTINGS = {"shift": False, "missing": "abstain", "probability": False, "dialect": "ansi"}
 
@@ -220,8 +219,7 @@ def _engine_names(target: Target, form: ScoreForm, settings: ExportSettings) -> 
 def _shift(target: Target, form: ScoreForm) -> float:
     """Return what makes the least possible score 0, or a rounding error above it."""
     lowest = form.lowest()
-    margin = rounding_of(form) if target.numbers == "float32" else 1e-12 * abs(lowest)
-    return margin - lowest
+    return max(target.rounding(form), 1e-12 * abs(lowest)) - lowest
 
 
 def _values(data: Instances, feature: int) -> Floats:
@@ -237,7 +235,7 @@ def _verified(
     settings: ExportSettings,
     score: Callable[..., Floats],
 ) -> Verification:
-    n_rows = max(200, min(_ROWS, _CELLS // max(1, len(form.steps) + len(form.trees))))
+    n_rows = max(200, min(_ROWS, target.trial_cells // max(1, len(form.steps) + len(form.trees))))
     rows = trial_rows(form, written, n_rows, target.dtype)
     n_data = 0
     if settings.data is not None:

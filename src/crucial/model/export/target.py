@@ -15,9 +15,9 @@ from crucial.types import Floats
 
 __all__ = ["Score", "Target"]
 
-#: Scores of rows by what was written: the file's content, rows of numbers, the names of the
-#: features in the engine, the settings.
-Score: TypeAlias = Callable[[bytes, Floats, tuple[str, ...], ExportSettings], Floats]
+#: Scores of rows by what was written: the file's content, rows of numbers, the form that was
+#: written (for its names and categories alone), the settings.
+Score: TypeAlias = Callable[[bytes, Floats, ScoreForm, ExportSettings], Floats]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ class Target:
         Whether the engine tells a missing value from 0.
     check_name : callable, optional
         Returns why the format cannot hold a name; "" if it can.
+    reorders : callable
+        Returns whether the engine adds the parts of a form in another order than the model.
+    trial_cells : int
+        About how many parts of scores are computed to verify an export.
     cuts : callable
         How thresholds become float32 numbers of the engine.
     """
@@ -58,15 +62,28 @@ class Target:
     numbers: Literal["float32", "float64"]
     write: Callable[[ScoreForm, ExportSettings], bytes]
     twin: Score
-    engine: Callable[[bytes, Floats, tuple[str, ...], ExportSettings], tuple[Floats, str]] | None
+    engine: Callable[[bytes, Floats, ScoreForm, ExportSettings], tuple[Floats, str]] | None
     engine_name: str = ""
     holds: frozenset[str] = frozenset({"trees"})
     takes: frozenset[str] = frozenset({"shift"})
     knows_missing: bool = True
     check_name: Callable[[str], str] | None = None
+    reorders: Callable[[ScoreForm], bool] = lambda form: False
+    trial_cells: int = 2_000_000
     cuts: Callable[[Floats, Floats | None], Float32Cuts] = float32_cuts
 
     @property
     def dtype(self) -> type[np.floating]:
         """The type in which the engine compares and adds."""
         return np.float32 if self.numbers == "float32" else np.float64
+
+    def rounding(self, form: ScoreForm) -> float:
+        """Return how far the engine's sum of the parts can be from the model's; 0 if the same."""
+        if self.numbers == "float64" and not self.reorders(form):
+            return 0.0
+        largest = [max(float(np.abs(step.values).max()), abs(step.missing)) for step in form.steps]
+        largest += [float(np.abs(tree.values).max()) for tree in form.trees]
+        largest += [abs(p.weight) * max(1.0, abs(p.default)) for p in form.pieces]
+        total = (sum(largest) + abs(form.intercept)) / form.divisor + abs(form.offset)
+        limits = np.finfo(self.dtype)
+        return (len(largest) + 4) * float(limits.eps) * max(total, float(limits.tiny))

@@ -12,7 +12,7 @@ from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
 from crucial.types import Floats
 
-__all__ = ["Verification", "rounding_of", "verified"]
+__all__ = ["Verification", "verified"]
 
 
 @dataclass(frozen=True)
@@ -93,18 +93,20 @@ def verified(
     NotRankedError
         A score differs by more than rounding.
     """
-    names = form.names
-    found = target.twin(content, rows, names, settings)
+    found = target.twin(content, rows, form, settings)
     by = f"the twin of {target.engine_name or target.name}'s evaluation"
     if target.engine is not None:
         try:
-            by_engine, by = target.engine(content, rows, names, settings)
-        except ImportError:
-            by += f" ({target.engine_name} is not installed)"
+            by_engine, by = target.engine(content, rows, form, settings)
+        except ImportError as error:
+            by += f" ({error})"
         else:
-            _refuse_difference(by_engine, found, rows, 0.0, f"{by} and the twin of its evaluation")
+            near = 1e-6 if settings.probability else target.rounding(form)
+            near = near if settings.probability or target.numbers == "float64" else 0.0
+            _refuse_difference(by_engine, found, rows, near, f"{by} and the twin of its evaluation")
             found = by_engine
-    reach = 0.0 if target.numbers == "float64" else rounding_of(form)
+    reach = target.rounding(form)
+    reach = max(reach, 1e-12) if settings.probability else reach  # (functions exp differ)
     _refuse_difference(found, expected, rows, reach, f"{by} and the model")
     on = [np.isin(rows[:, feature], cuts) for feature, cuts in form.cuts().items()]
     return Verification(
@@ -119,15 +121,6 @@ def verified(
     )
 
 
-def rounding_of(form: ScoreForm) -> float:
-    """Return how far a float32 sum of the parts can be from the exact one."""
-    largest = [max(float(np.abs(step.values).max()), abs(step.missing)) for step in form.steps]
-    largest += [float(np.abs(tree.values).max()) for tree in form.trees]
-    total = (sum(largest) + abs(form.intercept)) / form.divisor + abs(form.offset)
-    unit = float(np.finfo(np.float32).eps)
-    return (len(largest) + 4) * unit * max(total, float(np.finfo(np.float32).tiny))
-
-
 def _refuse_difference(
     found: Floats, expected: Floats, rows: Floats, reach: float, of: str
 ) -> None:
@@ -136,8 +129,8 @@ def _refuse_difference(
         row = int(wrong[0])
         raise NotRankedError(
             f"the export was not written: {of} differ on {len(wrong):,} of {len(rows):,} rows, "
-            f"the first with scores {found[row]!r} and {expected[row]!r}. This is an error of the "
-            "export; please report the model file."
+            f"the first with scores {float(found[row])!r} and {float(expected[row])!r}. This is an "
+            "error of the export; please report the model file."
         )
 
 

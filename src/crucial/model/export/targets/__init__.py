@@ -12,6 +12,10 @@ __all__ = ["TARGETS", "target_named"]
 #: The targets, and the module of each, which has it as ``TARGET``.
 TARGETS = {
     "xgboost": "xgboost_json",
+    "sql": "sql_code",
+    "python": "python_code",
+    "javascript": "javascript_code",
+    "c": "c_code",
 }
 
 

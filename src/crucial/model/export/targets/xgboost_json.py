@@ -146,7 +146,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     return msgspec.json.encode(whole)
 
 
-def _twin(content: bytes, X: Floats, names: tuple[str, ...], settings: ExportSettings) -> Floats:
+def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     """Score rows as xgboost does: float32 throughout, less than the threshold goes left."""
     learner = json.loads(content)["learner"]
     trees = []
@@ -171,13 +171,13 @@ def _twin(content: bytes, X: Floats, names: tuple[str, ...], settings: ExportSet
 
 
 def _engine(
-    content: bytes, X: Floats, names: tuple[str, ...], settings: ExportSettings
+    content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings
 ) -> tuple[Floats, str]:
     import xgboost
 
     booster = xgboost.Booster({"nthread": 1})
     booster.load_model(bytearray(content))
-    rows = xgboost.DMatrix(X, feature_names=list(names))
+    rows = xgboost.DMatrix(X, feature_names=list(form.names))
     return booster.predict(rows).astype(np.float64), f"xgboost {xgboost.__version__}"
 
 

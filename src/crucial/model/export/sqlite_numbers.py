@@ -1,0 +1,62 @@
+"""Numbers that SQLite reads exactly.
+
+SQLite before 3.43 reads about one decimal fraction in ten thousand as the neighbouring double. Such
+numbers are written as a whole number divided by powers of two, which is exact.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+
+__all__ = ["exact_numbers"]
+
+# Quoted text and names, and numbers with an exponent, as the writer makes them.
+_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\d+(?:\.\d+)?e[+-]?\d+""")
+_BATCH = 500
+
+
+def exact_numbers(text: str) -> str:
+    """Return an expression with every number that SQLite misreads written as a fraction.
+
+    Examples
+    --------
+    >>> exact_numbers('"x" <= 0.5e0')
+    '"x" <= 0.5e0'
+    """
+    found = sorted({one for one in _TOKEN.findall(text) if one[0] not in "'\"`"})
+    wrong = _misread(found)
+    if not wrong:
+        return text
+    return _TOKEN.sub(lambda one: _fraction(one[0]) if one[0] in wrong else one[0], text)
+
+
+def _misread(numbers: list[str]) -> set[str]:
+    connection = sqlite3.connect(":memory:")
+    wrong: set[str] = set()
+    for at in range(0, len(numbers), _BATCH):
+        some = numbers[at : at + _BATCH]
+        read = connection.execute(f"SELECT {', '.join(some)}").fetchone()
+        wrong |= {text for text, value in zip(some, read, strict=True) if value != float(text)}
+    connection.close()
+    return wrong
+
+
+def _fraction(text: str) -> str:
+    """Return a number as a whole number times or divided by powers of two.
+
+    Examples
+    --------
+    >>> _fraction("0.75e0")
+    '(CAST(6755399441055744 AS REAL) / CAST(9007199254740992 AS REAL))'
+    """
+    mantissa, exponent = math.frexp(float(text))
+    out = f"CAST({int(math.ldexp(mantissa, 53))} AS REAL)"
+    exponent -= 53
+    sign, left = ("*", exponent) if exponent > 0 else ("/", -exponent)
+    while left:
+        step = min(left, 62)
+        out += f" {sign} CAST({2**step} AS REAL)"
+        left -= step
+    return f"({out})"

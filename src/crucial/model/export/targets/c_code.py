@@ -1,0 +1,212 @@
+"""A C file with one function of a row, which needs nothing but the mathematics library."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from crucial.model.export.form import ScoreForm
+from crucial.model.export.settings import ExportSettings
+from crucial.model.export.tables import ProgramTables
+from crucial.model.export.target import Target
+from crucial.parameters import refuse
+from crucial.types import Floats
+
+__all__ = ["TARGET"]
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_INTEGERS = (
+    "steps",
+    "step_start",
+    "roots",
+    "node_feature",
+    "node_missing",
+    "node_left",
+    "node_right",
+)
+_DOUBLES = ("thresholds", "values", "node_threshold", "leaves")
+_CODE = """/* Scores of a ranker: the higher, the better.
+ *
+ * {name}(x) scores one row, {name}_rows(x, n, scores) several, row after row. x has these {n}
+ * values in this order, with NAN where a feature has no opinion:
+{listing}
+ *
+ * Compile without -ffast-math: it would lose the missing values.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#define N_FEATURES {n}
+#define N_STEPS {n_steps}
+#define N_TREES {n_trees}
+#define N_PIECES {n_pieces}
+
+{tables}
+static const double pieces[][6] = {{{pieces}}};
+static const double intercept = {intercept}, divisor = {divisor}, offset = {offset};
+{slope}
+double {name}(const double *x) {{
+  double steps_sum = 0.0, trees_sum = 0.0, pieces_sum = 0.0, total;
+  int i;
+  for (i = 0; i < N_STEPS; i++) {{
+    const double value = x[steps[i]];
+    const int begin = step_start[i];
+    int at = begin + 2 * i;
+    if (value == value) {{
+      const double *low = thresholds + begin;
+      int left = step_start[i + 1] - begin;
+      while (left > 1) {{
+        const int half = left / 2;
+        low += (low[half - 1] < value) * half;
+        left -= half;
+      }}
+      at += 1 + (int)(low - (thresholds + begin)) + (left == 1 && low[0] < value);
+    }}
+    steps_sum += values[at];
+  }}
+  for (i = 0; i < N_TREES; i++) {{
+    int node = roots[i];
+    while (node >= 0) {{
+      const double value = x[node_feature[node]];
+      const int right = value != value ? node_missing[node] : value > node_threshold[node];
+      node = right ? node_right[node] : node_left[node];
+    }}
+    trees_sum += leaves[~node];
+  }}
+  for (i = 0; i < N_PIECES; i++) {{
+    const double *p = pieces[i];
+    double value = x[(int)p[0]];
+    if (value == value) {{
+      value = value < p[1] ? p[1] : value;
+      value = value > p[2] ? p[2] : value;
+      pieces_sum += p[5] * ((value * p[3] - p[1] * p[3]) / (p[2] * p[3] - p[1] * p[3]));
+    }} else {{
+      pieces_sum += p[5] * p[4];
+    }}
+  }}
+  total = (((steps_sum + trees_sum) + pieces_sum) + intercept) / divisor + offset;
+  return {result};
+}}
+
+void {name}_rows(const double *x, size_t n, double *scores) {{
+  size_t row;
+  for (row = 0; row < n; row++) scores[row] = {name}(x + row * N_FEATURES);
+}}
+"""
+
+
+def _number(value: float | None) -> str:
+    """Return a literal of the same bits; None is an infinity, which nothing is greater than."""
+    return "INFINITY" if value is None else repr(float(value))
+
+
+def _array(kind: str, name: str, items: Sequence[str]) -> str:
+    # (an empty array is not C; the one that stands for it is never read)
+    return f"static const {kind} {name}[] = {{{', '.join(items) if items else '0'}}};"
+
+
+def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
+    name = settings.name or "score"
+    if not _IDENTIFIER.fullmatch(name):
+        raise refuse("export", "name", "a name of a C function", name)
+    tables = ProgramTables.of(form)
+    plain = asdict(tables)
+    lines = [_array("int", one, [str(item) for item in plain[one]]) for one in _INTEGERS]
+    lines += [_array("double", one, [_number(item) for item in plain[one]]) for one in _DOUBLES]
+    rows = ["{" + ", ".join(map(_number, piece)) + "}" for piece in tables.pieces]
+    text = _CODE.format(
+        name=name,
+        n=form.n_features,
+        listing="\n".join(f" *   {at}: {_comment(one)}" for at, one in enumerate(form.names)),
+        n_steps=len(tables.steps),
+        n_trees=len(tables.roots),
+        n_pieces=len(tables.pieces),
+        tables="\n".join(lines),
+        pieces=", ".join(rows) or "{0}",
+        intercept=_number(form.intercept),
+        divisor=_number(form.divisor),
+        offset=_number(form.offset),
+        slope=f"static const double slope = {_number(form.slope)};" if settings.probability else "",
+        result="1.0 / (1.0 + exp(-slope * total))" if settings.probability else "total",
+    )
+    return text.encode()
+
+
+def _comment(name: str) -> str:
+    """Return a name as text that cannot end a comment or a line."""
+    return name.encode("unicode_escape").decode("ascii").replace("*/", "* /").replace("??", "? ?")
+
+
+def _read(text: str, name: str) -> list[str]:
+    found = re.search(rf"\b{name}\[\] = \{{([^}}]*)\}};", text)
+    assert found is not None
+    return found.group(1).split(", ")
+
+
+def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
+    """Score rows by the tables that the C file has."""
+    text = content.decode()
+    counts = {key: int(value) for key, value in re.findall(r"#define (N_\w+) (\d+)", text)}
+    plain: dict[str, object] = {one: [int(item) for item in _read(text, one)] for one in _INTEGERS}
+    for one in _DOUBLES:
+        plain[one] = [None if v == "INFINITY" else float(v) for v in _read(text, one)]
+    plain["steps"] = plain["steps"][: counts["N_STEPS"]]  # type: ignore[index]
+    plain["roots"] = plain["roots"][: counts["N_TREES"]]  # type: ignore[index]
+    pieces = re.search(r"pieces\[\]\[6\] = \{(.*)\};", text)
+    assert pieces is not None
+    found = re.findall(r"\{([^{}]*)\}", pieces.group(1))
+    plain["pieces"] = [[float(v) for v in one.split(", ")] for one in found][: counts["N_PIECES"]]
+    constants = re.search(r"intercept = (\S+), divisor = (\S+), offset = (\S+);", text)
+    assert constants is not None
+    end = tuple(float(value) for value in constants.groups())
+    scores = ProgramTables.from_plain(plain).scores(X, end)  # type: ignore[arg-type]
+    slope = re.search(r"slope = (\S+);", text)
+    return scores if slope is None else 1.0 / (1.0 + np.exp(-float(slope.group(1)) * scores))
+
+
+def _engine(
+    content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings
+) -> tuple[Floats, str]:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        raise ImportError("there is no gcc")
+    name = settings.name or "score"
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder, "score.c"), Path(folder, "score.so")
+        source.write_bytes(content)
+        # (-ffp-contract=off: no fused multiply-add, so that the bits are the same everywhere)
+        command = [compiler, "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-o", str(library)]
+        subprocess.run([*command, str(source), "-lm"], check=True, capture_output=True)
+        rows = ctypes.CDLL(str(library))[f"{name}_rows"]
+        out, table = np.empty(len(X)), np.ascontiguousarray(X)
+        rows(
+            ctypes.c_void_p(table.ctypes.data),
+            ctypes.c_size_t(len(X)),
+            ctypes.c_void_p(out.ctypes.data),
+        )
+    version = subprocess.run(
+        [compiler, "-dumpfullversion"], capture_output=True, text=True, check=False
+    )
+    return out, f"gcc {version.stdout.strip()}"
+
+
+TARGET = Target(
+    name="c",
+    title="a C file with one function of a row",
+    numbers="float64",
+    write=_write,
+    twin=_twin,
+    engine=_engine,
+    engine_name="gcc",
+    holds=frozenset({"trees", "pieces", "probability"}),
+    takes=frozenset({"shift", "probability"}),
+    trial_cells=1_000_000,
+)

@@ -1,0 +1,132 @@
+"""A Python module with one function of a row, which imports nothing but the standard library."""
+
+from __future__ import annotations
+
+import keyword
+import platform
+import pprint
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from crucial.model.export.form import ScoreForm
+from crucial.model.export.row_values import row_dicts
+from crucial.model.export.settings import ExportSettings
+from crucial.model.export.tables import ProgramTables
+from crucial.model.export.target import Target
+from crucial.parameters import refuse
+from crucial.types import Floats
+
+__all__ = ["TARGET"]
+
+_CODE = '''"""Scores of a ranker: the higher, the better.
+
+``{name}(row)`` scores one row: a mapping from names of features to values, or a sequence of values
+in the order of ``FEATURES``. None, NaN and a name that is not there are "no opinion".
+"""
+
+from bisect import bisect_left
+from math import exp
+
+FEATURES = {features}
+CATEGORIES = {categories}
+_T = {tables}
+_INTERCEPT, _DIVISOR, _OFFSET, _SLOPE = {end}
+
+
+def _numbers(row):
+    values = [row.get(name) for name in FEATURES] if hasattr(row, "get") else list(row)
+    if len(values) != len(FEATURES):
+        raise ValueError(f"a row has {{len(FEATURES)}} values. Got {{len(values)}}.")
+    for place, numbers in CATEGORIES.items():
+        values[place] = numbers.get(values[place])
+    return [float("nan") if value is None else float(value) for value in values]
+
+
+def {name}(row):
+    x = _numbers(row)
+    steps = 0.0
+    start, thresholds, values = _T["step_start"], _T["thresholds"], _T["values"]
+    for i, feature in enumerate(_T["steps"]):
+        begin, at, value = start[i], start[i] + 2 * i, x[feature]
+        if value == value:
+            at += 1 + bisect_left(thresholds, value, begin, start[i + 1]) - begin
+        steps += values[at]
+    trees = 0.0
+    features, cuts, missing = _T["node_feature"], _T["node_threshold"], _T["node_missing"]
+    for node in _T["roots"]:
+        while node >= 0:
+            value, cut = x[features[node]], cuts[node]
+            if value != value:
+                right = missing[node]
+            else:
+                right = cut is not None and value > cut
+            node = _T["node_right" if right else "node_left"][node]
+        trees += _T["leaves"][~node]
+    pieces = 0.0
+    for feature, low, high, unit, default, weight in _T["pieces"]:
+        value = x[feature]
+        if value == value:
+            value = min(max(value, low), high)
+            pieces += weight * ((value * unit - low * unit) / (high * unit - low * unit))
+        else:
+            pieces += weight * default
+    total = (((steps + trees) + pieces) + _INTERCEPT) / _DIVISOR + _OFFSET
+    {result}
+'''
+_SCORE = "return total"
+_PROBABILITY = """t = _SLOPE * total
+    return 1.0 / (1.0 + exp(-t)) if t > 0.0 else exp(t) / (1.0 + exp(t))"""
+
+
+def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
+    name = settings.name or "score"
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise refuse("export", "name", "a name of a Python function", name)
+    categories = {} if settings.encoded else form.encodings.categories
+    used = {feature: dict(numbers) for feature, numbers in categories.items()}
+    tables = asdict(ProgramTables.of(form))
+    tables["pieces"] = [(int(feature), *rest) for feature, *rest in tables["pieces"]]
+    end = (form.intercept, form.divisor, form.offset, form.slope)
+    text = _CODE.format(
+        name=name,
+        features=_plain(form.names),
+        categories=_plain(used),
+        tables=_plain(tables),
+        end=repr(end),
+        result=_PROBABILITY if settings.probability else _SCORE,
+    )
+    return text.encode()
+
+
+def _plain(value: object) -> str:
+    return pprint.pformat(value, width=98, compact=True, sort_dicts=False)
+
+
+def _run(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
+    space: dict[str, Any] = {}
+    exec(compile(content, "export", "exec"), space)  # (what was written here a moment ago)
+    score = space[settings.name or "score"]
+    categories = space["CATEGORIES"]
+    return np.array([score(row) for row in row_dicts(X, form.names, categories)], np.float64)
+
+
+def _engine(
+    content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings
+) -> tuple[Floats, str]:
+    return _run(content, X, form, settings), f"Python {platform.python_version()}"
+
+
+TARGET = Target(
+    name="python",
+    title="a Python module with one function of a row, which imports nothing else",
+    numbers="float64",
+    write=_write,
+    twin=_run,
+    engine=_engine,
+    engine_name="Python",
+    holds=frozenset({"trees", "pieces", "probability", "text"}),
+    takes=frozenset({"shift", "probability"}),
+    trial_cells=1_000_000,
+)

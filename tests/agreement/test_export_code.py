@@ -1,0 +1,108 @@
+"""Exports that are programs: SQL dialects, names that attack, text, probabilities."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial.errors import NotRankedError, ParameterError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.export.sqlite_numbers import exact_numbers
+from crucial.model.export.targets.sql_code import DIALECTS
+from naive.random_models import random_model
+
+ATTACKS = ('pr"ice; DROP TABLE x--', "l`e'n gth", "clïcks */ \n */ ??/", "</script>" + "a" * 50)
+COLUMNS = {"1": {"kind": "category", "values": {"it's": -0.2, "b": 0.3, "</x>": 0.6, 'd"': 2.0}}}
+
+
+@pytest.fixture(autouse=True)
+def fewer_rows(monkeypatch):
+    monkeypatch.setattr("crucial.model.export.export._ROWS", 400)
+
+
+def with_text(kind="mixed"):
+    model = random_model(kind, 5, n_rounds=20, names=ATTACKS)
+    training = {"columns": COLUMNS, "estimator": "LogitBoost"}
+    return AdditiveRanker(4, model.rankers, model.weights, ATTACKS, training)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_scores_as_the_model(dialect, tmp_path):
+    for name in (None, 'a "table`'):
+        done = with_text().export(tmp_path / "x.sql", "sql", dialect=dialect, name=name)
+        assert done.verification.same_scores
+    assert DIALECTS[dialect].quote in (tmp_path / "x.sql").read_text()
+
+
+@pytest.mark.parametrize("target", ["sql", "python", "javascript"])
+def test_text_and_probabilities(target, tmp_path):
+    done = with_text().export(tmp_path / "x", target, probability=True)
+    assert done.verification.difference < 1e-12
+    assert done.verification.lowest >= 0.0
+
+
+def test_c_takes_numbers(tmp_path):
+    with pytest.raises(NotRankedError, match="is a column of text: pass encoded=True"):
+        with_text().export(tmp_path / "x.c", "c")
+    assert with_text().export(tmp_path / "x.c", "c", encoded=True).verification.same_scores
+
+
+@pytest.mark.parametrize("target", ["python", "javascript", "c", "sql"])
+@settings(max_examples=6)
+@given(names=st.lists(st.text(min_size=1, max_size=60), min_size=4, max_size=4, unique=True))
+def test_any_name_is_held_or_refused(target, names, tmp_path_factory):
+    path = tmp_path_factory.mktemp("names") / "x"
+    try:
+        model = random_model("stumps", 1, names=tuple(names))
+    except ParameterError:
+        return  # (no name of a feature at all)
+    try:
+        done = model.export(path, target)
+    except ParameterError as problem:
+        refused = str(problem)
+    else:
+        assert done.verification.same_scores
+        return
+    assert "name" in refused
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "name"), [("python", "class"), ("javascript", "a b"), ("c", "1x")]
+)
+def test_a_name_that_is_no_function_is_refused(target, name, tmp_path):
+    with pytest.raises(ParameterError, match="name"):
+        random_model("stumps", 1).export(tmp_path / "x", target, name=name)
+
+
+def test_columns_that_differ_in_case_alone_are_refused(tmp_path):
+    model = random_model("stumps", 1, n_rounds=30, names=("a", "A", "b", "c"))
+    with pytest.raises(ParameterError, match="upper from lower case"):
+        model.export(tmp_path / "x.sql", "sql")
+
+
+def test_a_long_sum_is_cut_into_batches(tmp_path):
+    model = random_model("trees", 1, n_rounds=450, names=("a", "b", "c", "d"))
+    done = model.export(tmp_path / "x.sql", "sql")
+    assert not done.verification.same_scores
+    assert done.verification.difference < 1e-11
+
+
+@given(st.floats(1e-300, 1e300))
+def test_numbers_that_sqlite_misreads_become_fractions(number):
+    import sqlite3
+
+    text = repr(number) if "e" in repr(number) else f"{number!r}e0"
+    written = exact_numbers(text)
+    assert sqlite3.connect(":memory:").execute(f"SELECT {written}").fetchone()[0] == number
+
+
+def test_fractions_are_exact():
+    import sqlite3
+
+    from crucial.model.export.sqlite_numbers import _fraction
+
+    numbers = np.random.default_rng(0).normal(size=200) * 10.0 ** np.arange(-100, 100)
+    some = [_fraction(repr(abs(number))) for number in numbers.tolist()]
+    read = sqlite3.connect(":memory:").execute(f"SELECT {', '.join(some)}").fetchone()
+    assert list(read) == np.abs(numbers).tolist()
