@@ -7,7 +7,7 @@ import msgspec
 __all__ = ["FusionChoice", "Setting", "Trial"]
 
 
-class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One of the settings that cross-validation compares.
 
     Attributes
@@ -19,23 +19,39 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     positive : bool
         Whether a better position may never lower the score.
     rounds : int
+    share : float
+        Weight of the learned scores, from 0 to 1; the rest is that of reciprocal rank fusion with
+        k = 60. 0 is reciprocal rank fusion alone.
     """
 
     features: str
     balance: str
     positive: bool
     rounds: int
+    share: float = 1.0
 
 
-class Trial(Setting, frozen=True, forbid_unknown_fields=True):
-    """A setting and its mean of the measure on held-out queries."""
+class Trial(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """A setting and its results on held-out queries.
+
+    Attributes
+    ----------
+    value : float
+        Mean of the measure.
+    gain : float
+        Mean gain over reciprocal rank fusion on the same queries.
+    bound : float
+        Lower confidence bound of the gain; the trial with the highest is chosen, if it is above 0.
+    """
 
     value: float
+    gain: float = 0.0
+    bound: float = 0.0
 
     @property
     def setting(self) -> Setting:
         """The setting alone."""
-        return Setting(self.features, self.balance, self.positive, self.rounds)
+        return Setting(self.features, self.balance, self.positive, self.rounds, self.share)
 
 
 class FusionChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,6 +78,11 @@ class FusionChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     n_queries: int = msgspec.field(name="topics")
     longest: tuple[int, ...]
     trials: tuple[Trial, ...]
+
+    @property
+    def trial(self) -> Trial | None:
+        """The trial that was chosen; None if its file does not list it."""
+        return next((one for one in self.trials if one.setting == self.setting), None)
 
     def to_plain(self) -> dict[str, object]:
         """Return the choice as stored in a model file."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
 import numpy as np
 
+from crucial.apps.fusion.blending import RRF, blended, spread
 from crucial.apps.fusion.choice import FusionChoice, Setting, Trial
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
@@ -18,10 +19,9 @@ from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.data.dealing import deal_at_random
 from crucial.errors import DataError
-from crucial.lab.folds import folds_by_number
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
-from crucial.types import Floats, Singles
+from crucial.types import Bools, Floats
 
 __all__ = ["K_GRID", "Progress", "learn_fusion", "learn_judged", "relearn", "tuned_rrf"]
 
@@ -31,8 +31,11 @@ Progress: TypeAlias = Callable[[str], None]
 #: Values of k that are tried for reciprocal rank fusion; the customary one first.
 K_GRID = (60.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 100.0, 200.0, 500.0)
 
-# Numbers of rounds among which cross-validation chooses.
-_STOPS = (5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
+#: The share of the learned scores in the fusion; the rest is reciprocal rank fusion.
+_SHARES = (0.25, 0.5, 0.75, 1.0)
+
+# Part of the rounds after which stumps on positions may also stop; one weight per run converges.
+_EARLY = 0.3
 
 # Settings are chosen on queries with at most so many rows; the other queries are only learned from.
 _CHOOSING_ROWS = 100_000
@@ -42,14 +45,11 @@ def tuned_rrf(judging: Judging, measure: str | Measure = "map") -> Fusion:
     """Return reciprocal rank fusion with the best k of `K_GRID` on judged queries."""
     target = get_measure(measure)
     sign = 1.0 if target.higher_is_better else -1.0
-    values = [sign * _mean(one) for one in _rrf_values(judging, target)]
+    values = [
+        sign * _mean(judging.values(target, Fusion("rrf", k).scores(judging.pool))) for k in K_GRID
+    ]
     best = max(values)
     return Fusion("rrf", next(k for k, one in zip(K_GRID, values) if one >= best - 1e-12))
-
-
-def _rrf_values(judging: Judging, measure: Measure) -> list[Floats]:
-    """Return the measure of every query, for each k of `K_GRID`."""
-    return [judging.values(measure, Fusion("rrf", k).scores(judging.pool)) for k in K_GRID]
 
 
 def _mean(values: Floats) -> float:
@@ -78,9 +78,12 @@ def learn_fusion(
 
     Documents are rows, runs are features: minus the position in the run, an abstention where
     the run did not return the document. Settings that are left open are chosen by
-    cross-validation over the judged queries: first balance and positivity with the simplest
-    features, then the features, each with its number of rounds. A setting other than the simplest
-    must gain more than the standard error of its gain. Unjudged documents count as not relevant.
+    cross-validation over the judged queries: the features, the number of rounds, and the share of
+    the learned scores in the fusion, the rest of which is reciprocal rank fusion with k = 60. The
+    setting with the highest lower confidence bound (90%, one-sided) of its gain over reciprocal
+    rank fusion is taken; if none is above 0, reciprocal rank fusion itself. The fewer the judged
+    queries and the smaller the gain, the closer the fusion stays to it. Unjudged documents count
+    as not relevant.
 
     Parameters
     ----------
@@ -95,11 +98,11 @@ def learn_fusion(
     rounds : int
         Largest number of rounds that may be chosen.
     features : str or list of str, optional
-        Names in `FEATURES` to choose from; all of them by default.
-    balance : {"pairs", "queries"}, optional
-        Chosen by default.
-    positive : bool, optional
-        Whether a better position may never lower the score; chosen by default.
+        Names in `FEATURES` to choose from; those of `DEFAULT_FEATURES` by default.
+    balance : {"queries", "pairs", None}
+        Whether all queries weigh the same, or all pairs of documents; None to choose.
+    positive : bool or None
+        Whether a better position may never lower the score; None to choose.
     normalise : {"min-max", "z-score", "rank"}
         For features that need scores.
     default_rank : {0, 1, "learned"}
@@ -132,33 +135,30 @@ def learn_judged(
     """Choose a setting, and learn with it from the judged queries of a pool."""
     judging = judging.only_judged()
     _check_learnable(judging)
-    sample = _sample(judging, options)
-    customary, *others = _rrf_values(sample, options.target)
-    k = K_GRID[_most([0.0, *(options.gain(one, customary) for one in others)])]
-    tried = _try_settings(sample, options, k, progress)
-    best = tried[_best(tried, options)].trial.setting
-    return _learn(judging, options, best, k, tuple(one.trial for one in tried))
+    trials = _try_settings(_sample(judging, options), options, progress)
+    best = max(trials, key=lambda one: one.bound)
+    best = best if best.bound > 1e-12 else trials[0]
+    return _learn(judging, options, best.setting, tuple(trials))
 
 
 def relearn(judging: Judging, options: LearningOptions, fusion: FusionRanker) -> FusionRanker:
     """Learn from the judged queries of another pool, with the settings of a learned fusion."""
     assert fusion.choice is not None
     judging = judging.only_judged()
-    return _learn(judging, options, fusion.choice.setting, fusion.plan.k, fusion.choice.trials)
+    return _learn(judging, options, fusion.choice.setting, fusion.choice.trials)
 
 
 def _learn(
-    judging: Judging,
-    options: LearningOptions,
-    setting: Setting,
-    k: float,
-    trials: tuple[Trial, ...],
+    judging: Judging, options: LearningOptions, setting: Setting, trials: tuple[Trial, ...]
 ) -> FusionRanker:
     """Learn with one setting from all queries of a pool."""
     pool = judging.pool
-    plan = options.plan(pool, setting.features, k)
-    table = plan.table(pool, plan.prepare(pool))
-    model = options.fit(table, judging.labels, pool.query_of_row, setting)
+    plan = options.plan(pool, setting.features)
+    model = None
+    if setting.share > 0:
+        table = plan.table(pool, plan.prepare(pool))
+        model = options.fit(table, judging.labels, pool.query_of_row, setting)
+    plan, model = blended(model, plan, pool, setting.share)
     longest = tuple(int(one.sizes.max(initial=0)) for one in pool.lists)
     choice = FusionChoice(
         setting, options.target.name, options.folds, pool.n_queries, longest, trials
@@ -168,14 +168,18 @@ def _learn(
 
 def _check_learnable(judging: Judging) -> None:
     """Raise an error unless the judgements order documents in two queries or more."""
-    pool, labels = judging.pool, judging.labels
-    first = pool.starts[:-1]
-    differ = np.maximum.reduceat(labels, first) > np.minimum.reduceat(labels, first)
-    if differ.sum() < 2:
+    n_ordered = int(_ordered(judging).sum())
+    if n_ordered < 2:
         raise DataError(
-            f"{int(differ.sum())} of the {pool.n_queries} judged queries have both a relevant and "
+            f"{n_ordered} of the {judging.pool.n_queries} judged queries have both a relevant and "
             "another document among those returned; learning to fuse needs two or more."
         )
+
+
+def _ordered(judging: Judging) -> Bools:
+    """Return which queries have documents of different labels among those returned."""
+    labels, first = judging.labels, judging.pool.starts[:-1]
+    return np.maximum.reduceat(labels, first) > np.minimum.reduceat(labels, first)
 
 
 def _sample(judging: Judging, options: LearningOptions) -> Judging:
@@ -191,65 +195,68 @@ def _sample(judging: Judging, options: LearningOptions) -> Judging:
     return judging.of_queries(wanted)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tried:
-    """A trial, and the value of the measure for each query."""
-
-    trial: Trial
-    values: Floats
-
-
-def _most(gains: Sequence[float]) -> int:
-    """Return the place of the largest gain, the first of equal ones."""
-    return max(range(len(gains)), key=lambda at: gains[at])
-
-
-def _best(tried: Sequence[_Tried], options: LearningOptions) -> int:
-    """Return the place of the trial with the largest gain over the first."""
-    return _most([options.gain(one.values, tried[0].values) for one in tried])
-
-
 def _try_settings(
-    judging: Judging, options: LearningOptions, k: float, progress: Progress | None
-) -> list[_Tried]:
-    """Try balances and signs with the simplest features, then the other features."""
-    tried: list[_Tried] = []
-
-    def try_all(settings: Sequence[Setting]) -> None:
-        plan = options.plan(judging.pool, settings[0].features, k)
-        table = plan.table(judging.pool, plan.prepare(judging.pool))
-        for setting in settings:
-            if progress is not None:
-                sign = "positive weights" if setting.positive else "any weights"
-                progress(f"{setting.features}, balance {setting.balance}, {sign}")
-            tried.append(_cross_validate(judging, options, table, setting))
-
-    try_all(options.settings())
-    best = tried[_best(tried, options)].trial.setting
-    for features in options.feature_sets[1:]:
-        try_all([msgspec.structs.replace(best, features=features, rounds=options.rounds)])
-    return tried
+    judging: Judging, options: LearningOptions, progress: Progress | None
+) -> list[Trial]:
+    """Cross-validate every setting with every share; reciprocal rank fusion is the first trial."""
+    plain = judging.values(options.target, RRF.scores(judging.pool))
+    first = options.settings()[0]
+    start = Setting("reciprocal", first.balance, first.positive, 0, 0.0)
+    trials = [Trial(*msgspec.structs.astuple(start), value=_mean(plain))]
+    for setting in options.settings():
+        if progress is not None:
+            sign = "positive weights" if setting.positive else "any weights"
+            progress(f"{setting.features}, balance {setting.balance}, {sign}")
+        for tried, scores in _cross_validate(judging, options, setting):
+            values = judging.values(options.target, scores)
+            gain, bound = options.gain(values, plain)
+            trial = Trial(
+                *msgspec.structs.astuple(tried), value=_mean(values), gain=gain, bound=bound
+            )
+            trials.append(trial)
+    return trials
 
 
 def _cross_validate(
-    judging: Judging, options: LearningOptions, table: Singles, setting: Setting
-) -> _Tried:
-    """Cross-validate a setting, and choose its number of rounds."""
-    pool, labels = judging.pool, judging.labels
+    judging: Judging, options: LearningOptions, setting: Setting
+) -> list[tuple[Setting, Floats]]:
+    """Return a setting with every number of rounds and share, and its scores out of fold."""
+    pool = judging.pool
     random = np.random.default_rng(options.random_state)
     fold_of_query = deal_at_random(min(options.folds, pool.n_queries), pool.n_queries, random)
-    query = pool.query_of_row
-    stops = [setting.rounds, *(stop for stop in _STOPS if stop < setting.rounds)]
-    scores = np.zeros((len(stops), pool.n_rows))
-    for fold in folds_by_number(fold_of_query[query]):
-        train, test = fold.train, fold.test
-        model = options.fit(table[train], labels[train], query[train], setting)
-        for at, stop in enumerate(stops):
-            part = model.truncate(min(stop, model.n_rounds))
-            scores[at, test] = part.predict(table[test], n_jobs=options.n_jobs)
-    values = [judging.values(options.target, one) for one in scores]
-    best = _most([options.gain(one, values[0]) for one in values])
-    trial = Trial(
-        setting.features, setting.balance, setting.positive, stops[best], _mean(values[best])
-    )
-    return _Tried(trial, values[best])
+    stops = [setting.rounds]
+    if setting.features.startswith("positions") and setting.rounds > 1:
+        stops.append(math.ceil(_EARLY * setting.rounds))
+    scores = np.zeros((len(stops), len(_SHARES), pool.n_rows))
+    for fold in range(fold_of_query.max() + 1):
+        test = fold_of_query == fold
+        rows = test[pool.query_of_row]
+        scores[:, :, rows] = _scores_of_fold(judging, options, setting, stops, test)
+    return [
+        (msgspec.structs.replace(setting, rounds=stop, share=share), scores[at, place])
+        for at, stop in enumerate(stops)
+        for place, share in enumerate(_SHARES)
+    ]
+
+
+def _scores_of_fold(
+    judging: Judging, options: LearningOptions, setting: Setting, stops: list[int], test: Bools
+) -> Floats:
+    """Learn from the queries of the other folds, and score those of one by stop and share."""
+    train, held = judging.of_queries(~test), judging.of_queries(test)
+    rrf = RRF.scores(held.pool)
+    out = np.tile(rrf, (len(stops), len(_SHARES), 1))
+    if not _ordered(train).any():  # (nothing can be learned)
+        return out
+    plan = options.plan(train.pool, setting.features)
+    table = plan.table(train.pool, plan.prepare(train.pool))
+    new = plan.table(held.pool, plan.prepare(held.pool))
+    model = options.fit(table, train.labels, train.pool.query_of_row, setting)
+    width = spread(train.pool, RRF.scores(train.pool))
+    for at, stop in enumerate(stops):
+        part = model.truncate(min(stop, model.n_rounds))
+        learned = spread(train.pool, part.predict(table, n_jobs=options.n_jobs))
+        if learned > 0:
+            scores = part.predict(new, n_jobs=options.n_jobs) / learned
+            out[at] = [(1.0 - share) * rrf / width + share * scores for share in _SHARES]
+    return out

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import stdtrit
 
 from crucial.apps.fusion.choice import Setting
 from crucial.apps.fusion.methods import Fusion
@@ -23,7 +24,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, between, check, lookup, one_of, refuse
 from crucial.types import Floats, Ints, Singles
 
-__all__ = ["FEATURES", "LearningOptions"]
+__all__ = ["DEFAULT_FEATURES", "FEATURES", "LearningOptions"]
 
 #: What a fusion may learn from, simplest first.
 FEATURES = {
@@ -34,6 +35,14 @@ FEATURES = {
     "positions+scores": "positions, and normalised scores",
     "reciprocal+scores": "1 / (k + position) and normalised scores, two weights per run",
 }
+
+#: The names in `FEATURES` that are tried unless others are named. The fewer are tried, the more
+#: the best of them is worth; settled on TREC runs, learning-to-rank features used as runs, and
+#: the built-in digits.
+DEFAULT_FEATURES = ("reciprocal", "positions", "reciprocal+scores")
+
+#: Confidence that the gain of a setting over reciprocal rank fusion is above its lower bound.
+_CONFIDENCE = 0.9
 
 _RULES = {
     "folds": at_least(2),
@@ -54,8 +63,8 @@ class LearningOptions:
     folds: int = 5
     rounds: int = 100
     features: str | Sequence[str] | None = None
-    balance: str | None = None
-    positive: bool | None = None
+    balance: str | None = "queries"
+    positive: bool | None = True
     normalise: str = "min-max"
     default_rank: str | int = 0
     learning_rate: float = 0.3
@@ -79,36 +88,36 @@ class LearningOptions:
     def feature_sets(self) -> list[str]:
         """Names in `FEATURES` to choose from, simplest first."""
         if self.features is None:
-            return list(FEATURES)
+            return list(DEFAULT_FEATURES)
         chosen = [self.features] if isinstance(self.features, str) else list(self.features)
         for one in chosen:
             lookup(FEATURES, one, "features")
         return [one for one in FEATURES if one in chosen]
 
     def settings(self) -> list[Setting]:
-        """Return the settings to try on the simplest features: every allowed balance and sign."""
+        """Return the settings to try, simplest first: features, balances and signs."""
         return [
-            Setting(self.feature_sets[0], balance, positive, self.rounds)
+            Setting(features, balance, positive, self.rounds)
+            for features in self.feature_sets
             for balance in (["queries", "pairs"] if self.balance is None else [self.balance])
             for positive in ([True, False] if self.positive is None else [self.positive])
         ]
 
-    def gain(self, values: Floats, plain: Floats) -> float:
-        """Return how much better a setting is than a simpler one, 0 if that may well be chance.
+    def gain(self, values: Floats, plain: Floats) -> tuple[float, float]:
+        """Return the mean gain over simpler fusion on the same queries, and its lower bound.
 
-        The mean difference over queries must be above its standard error (the rule of Breiman,
-        Friedman, Olshen & Stone 1984): queries are few and their values vary much, so the best
-        of many settings is often the luckiest.
+        The bound is one-sided, from Student's t over queries: with few of them the best of several
+        settings is often the luckiest, and the bound of a lucky one is low.
         """
         change = (values - plain) * (1.0 if self.target.higher_is_better else -1.0)
         change = change[~np.isnan(change)]
         if len(change) < 2:
-            return 0.0
+            return 0.0, -math.inf
         mean = float(change.mean())
         error = float(change.std(ddof=1)) / math.sqrt(len(change))
-        return mean if mean > error + 1e-12 else 0.0
+        return mean, mean - float(stdtrit(len(change) - 1, _CONFIDENCE)) * error
 
-    def plan(self, pool: Pool, features: str, k: float) -> FusionPlan:
+    def plan(self, pool: Pool, features: str, k: float = 60.0) -> FusionPlan:
         """Return the columns of a name in `FEATURES`."""
         kind, _, more = features.partition("+")
         extra = {

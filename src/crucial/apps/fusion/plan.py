@@ -29,10 +29,11 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tags : tuple of str
         Tags of the runs, by which the runs of new queries are recognised; empty if they have
         none.
-    columns : {"positions", "reciprocal"}
-        Minus the position in each run (Freund et al. 2003), or 1 / (k + position).
+    columns : {"positions", "reciprocal", "positions+reciprocal"}
+        Minus the position in each run (Freund et al. 2003), 1 / (k + position), or both; of both,
+        the reciprocal ones are the last columns.
     k : float
-        For "reciprocal".
+        For 1 / (k + position).
     scores : str or None
         Normalisation of the scores of each run, which are features too; None for no scores.
     extra : Fusion or None
@@ -41,7 +42,7 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     runs: tuple[str, ...]
     tags: tuple[str, ...]
-    columns: Literal["positions", "reciprocal"] = "positions"
+    columns: Literal["positions", "reciprocal", "positions+reciprocal"] = "positions"
     k: float = 60.0
     scores: str | None = None
     extra: Fusion | None = None
@@ -54,28 +55,48 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             names += [f"{run} (score)" for run in self.runs]
         if self.extra is not None:
             names.append(f"fusion {self.extra.name}")
+        if self._has_both:
+            names += [f"{run} (reciprocal)" for run in self.runs]
         return names
+
+    @property
+    def _has_both(self) -> bool:
+        return self.columns == "positions+reciprocal"
+
+    @property
+    def reciprocal_columns(self) -> list[int]:
+        """Number of the column with 1 / (k + position) of each run; empty if there is none."""
+        if self.columns == "positions":
+            return []
+        first = len(self.feature_names) - len(self.runs) if self._has_both else 0
+        return [first + at for at in range(len(self.runs))]
 
     @property
     def run_of_feature(self) -> list[int | None]:
         """Number of the run of each column; None for the extra fusion."""
         several = 1 + (self.scores is not None)
         runs: list[int | None] = [*range(len(self.runs))] * several
-        return runs + ([None] if self.extra is not None else [])
+        runs += [None] if self.extra is not None else []
+        return runs + ([*range(len(self.runs))] if self._has_both else [])
 
-    def position_values(self, position: Floats) -> Floats:
-        """Return the values of a run's column for positions in the run, counted from 1."""
-        return -position if self.columns == "positions" else 1.0 / (self.k + position)
+    def position_table(self, run: int, position: Floats) -> Singles:
+        """Return rows in which one run has positions, counted from 1, and all else abstains."""
+        table = np.full((len(position), len(self.feature_names)), np.nan, np.float32)
+        if self.columns != "reciprocal":
+            table[:, run] = -position
+        if self.columns != "positions":
+            table[:, self.reciprocal_columns[run]] = 1.0 / (self.k + position)
+        return table
 
     def prepare(self, pool: Pool) -> list[Singles]:
         """Return the columns as one array per run and feature, in the order of the run's list.
 
-        The last one is the ranking of the extra fusion, if there is one, over all rows.
+        The ranking of the extra fusion, if there is one, is over all rows.
         """
-        parts = [
-            self.position_values(one.position.astype(np.float64)).astype(np.float32)
-            for one in pool.lists
-        ]
+        reciprocal = [(1.0 / (self.k + one.position)).astype(np.float32) for one in pool.lists]
+        parts = reciprocal
+        if self.columns != "reciprocal":
+            parts = [-one.position.astype(np.float32) for one in pool.lists]
         if self.scores is not None:
             parts += [one.astype(np.float32) for one in normalised(pool, self.scores)]
         if self.extra is not None:
@@ -83,7 +104,7 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             place = np.empty(pool.n_rows, np.float32)
             place[order] = -1 - pool.place_in_query(order)
             parts.append(place)
-        return parts
+        return parts + (reciprocal if self._has_both else [])
 
     def table(
         self, pool: Pool, parts: list[Singles], begin: int = 0, end: int | None = None
@@ -95,7 +116,10 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.scores is not None:
             tables.append(pool.dense(parts[n : 2 * n], begin, end))
         if self.extra is not None:
-            tables.append(parts[-1][begin:end, None])
+            at = n if self.scores is None else 2 * n
+            tables.append(parts[at][begin:end, None])
+        if self._has_both:
+            tables.append(pool.dense(parts[-n:], begin, end))
         return tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
 
     def align(self, pool: Pool) -> Pool:

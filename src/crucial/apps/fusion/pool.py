@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from operator import gt
 from typing import TypeVar
 
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import CodedRuns, Runs, coded_runs
 from crucial.apps.fusion.renamed import renamed
+from crucial.data.formats.result_lists import result_list
 from crucial.data.formats.run_blocks import CodedRun, Words
 from crucial.data.formats.trec import read_run
 from crucial.data.runs import Run
-from crucial.data.words import shown
+from crucial.data.words import as_objects, shown
 from crucial.errors import DataError
 from crucial.types import Bools, Floats, Ints, Objects, Singles
 
@@ -108,6 +110,45 @@ class Pool:
             A run returns a document twice for a query, a score is not finite, or a run is empty.
         """
         return runs if isinstance(runs, Pool) else _side_by_side(coded_runs(runs))
+
+    @classmethod
+    def of_query(cls, lists: Mapping[str, object]) -> Pool:
+        """Put the lists of one query side by side; faster than `of` for these.
+
+        Parameters
+        ----------
+        lists : mapping from the name of a run to its results
+            Results as in `crucial.data.formats.result_lists.result_list`; an empty list, or None,
+            abstains.
+        """
+        row_of: dict[str, int] = {}
+        found = []
+        for name, results in lists.items():
+            docs, scores = result_list(results, f"run {name!r}")
+            if not all(map(gt, scores, scores[1:])):
+                # (highest score first, equal ones by name, last first, as `_best_first`)
+                ranked = sorted(zip(scores, docs), reverse=True)
+                scores, docs = [score for score, _ in ranked], [doc for _, doc in ranked]
+            rows = [row_of.setdefault(doc, len(row_of)) for doc in docs]
+            n = len(rows)
+            found.append(
+                Listing(
+                    np.array(rows, np.int64),
+                    np.arange(1, n + 1),
+                    np.array(scores, np.float64),
+                    np.array([0, n]),
+                )
+            )
+        n_rows = len(row_of)
+        return cls(
+            tuple(map(str, lists)),
+            ("",) * len(found),
+            as_objects([""]),
+            np.array([0, n_rows]),
+            as_objects(list(row_of)),
+            np.arange(n_rows),
+            tuple(found),
+        )
 
     @property
     def n_rows(self) -> int:

@@ -16,7 +16,7 @@ from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.pool import Pool
 from crucial.data.overlap import QuerySketch
 from crucial.data.runs import Run
-from crucial.errors import ModelFileError, ParameterError
+from crucial.errors import DataError, ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
@@ -46,10 +46,10 @@ class FusionRanker:
     Examples
     --------
     >>> from crucial import Qrels, Run
-    >>> qid, docs = ["1"] * 3 + ["2"] * 3, ["a", "b", "c"] * 2
-    >>> good = Run(qid, docs, [3.0, 2.0, 1.0, 3.0, 1.0, 2.0], "good")
-    >>> bad = Run(qid, docs, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], "bad")
-    >>> judged = Qrels(qid, docs, [1, 0, 0, 1, 0, 0])
+    >>> qid, docs = [str(query) for query in range(6) for _ in range(3)], ["a", "b", "c"] * 6
+    >>> good = Run(qid, docs, [3.0, 2.0, 1.0, 3.0, 1.0, 2.0] * 3, "good")
+    >>> bad = Run(qid, docs, [1.0, 2.0, 3.0] * 6, "bad")
+    >>> judged = Qrels(qid, docs, [1, 0, 0] * 6)
     >>> from crucial.apps.fusion import learn_fusion
     >>> fusion = learn_fusion([good, bad], judged, folds=2)
     >>> fusion.fuse([good, bad]).doc.tolist()[:1]
@@ -151,6 +151,57 @@ class FusionRanker:
         pool = Pool.of(runs)
         return pool.to_run(self.scores(pool, n_jobs=n_jobs), depth, tag)
 
+    def rank(
+        self, lists: Mapping[str, object], *, depth: int | None = None
+    ) -> list[tuple[str, float]]:
+        """Fuse the result lists of one query, as a search service does for each request.
+
+        Parameters
+        ----------
+        lists : mapping from the name of a run to its results
+            ``{doc: score}``, a list of ``(doc, score)``, a list of ids with the best first, or
+            hits of Elasticsearch. A run with an empty list, with None, or that is left out,
+            abstains.
+        depth : int, optional
+            Number of documents to return; all by default.
+
+        Returns
+        -------
+        list of (doc, score)
+            Best first, in the order and with the scores of `fuse`.
+
+        Raises
+        ------
+        DataError
+            A name is not one of ``plan.runs``, a score is not finite, or a document occurs twice
+            in a list.
+
+        Examples
+        --------
+        >>> from crucial.apps.fusion import learn_fusion
+        >>> judged = {str(query): {"a": 1} for query in range(6)}
+        >>> bm25 = {query: ["a", "b", "c"] for query in judged}
+        >>> dense = {query: ["c", "b", "a"] for query in judged}
+        >>> fusion = learn_fusion({"bm25": bm25, "dense": dense}, judged)
+        >>> [doc for doc, _ in fusion.rank({"bm25": [("x", 9.5), ("y", 3.0)], "dense": []})]
+        ['x', 'y']
+        """
+        if depth is not None:
+            check("FusionRanker", "depth", depth, at_least(1))
+        unknown = [name for name in lists if name not in self.plan.runs]
+        if unknown:
+            raise DataError(
+                f"the model fuses the runs {', '.join(self.plan.runs)}. Got a list of "
+                f"{unknown[0]!r}."
+            )
+        pool = Pool.of_query({name: lists.get(name) for name in self.plan.runs})
+        if not pool.n_rows:
+            return []
+        table = self.plan.table(pool, self.plan.prepare(pool))
+        scores = self.model.predict(table, n_jobs=1).tolist()
+        ranked = sorted(zip(scores, pool.doc.tolist()), reverse=True)
+        return [(doc, score) for score, doc in ranked[:depth]]
+
     def n_learned_from(self, queries: Sequence[object]) -> int:
         """Return how many of some queries the fusion learned from, by their ids.
 
@@ -171,9 +222,7 @@ class FusionRanker:
             Counted from 1.
         """
         column = lookup({name: at for at, name in enumerate(self.plan.runs)}, run, "run")
-        values = self.plan.position_values(np.asarray(positions, np.float64))
-        table = np.full((len(values) + 1, self.model.n_features), np.nan, np.float32)
-        table[:-1, column] = values
+        table = self.plan.position_table(column, np.append(np.asarray(positions, float), np.nan))
         scores = self.model.predict(table)
         return np.asarray(scores[:-1] - scores[-1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from crucial.apps.fusion.choice import FusionChoice, Setting
 from crucial.apps.fusion.comparison_result import FusionComparison
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.cli.shared.terminal import (
@@ -71,16 +72,41 @@ def _print_loners(screen: Console, found: FusionComparison) -> None:
     screen.print(shown)
 
 
+def _described(setting: Setting) -> str:
+    """Return a setting in words."""
+    if setting.share == 0:
+        return "nothing; the fusion is rrf(60)"
+    sign = "positive weights" if setting.positive else "weights of any sign"
+    mixed = "" if setting.share == 1 else f"; {setting.share:.0%} of it, the rest is rrf(60)"
+    rounds = counted(setting.rounds, "round")
+    return f"{setting.features}, balance by {setting.balance}, {sign}, {rounds}{mixed}"
+
+
+def _print_support(screen: Console, choice: FusionChoice) -> None:
+    """Print how much the judgements support the chosen setting over reciprocal rank fusion."""
+    trial = choice.trial
+    if trial is None or choice.trials[0].share != 0:  # (a file of an earlier version)
+        return
+    of = f"{choice.measure} in cross-validation over {counted(choice.n_queries, 'query')}"
+    if trial.share == 0:
+        best = max(choice.trials, key=lambda one: one.bound)
+        text = (
+            f"no setting is surely better than rrf(60) by {of}; the best one gains "
+            f"{best.gain:+.4f}, with a 90% lower bound of {best.bound:+.4f}"
+        )
+    else:
+        text = (
+            f"gain over rrf(60) by {of}: {trial.gain:+.4f}, with a 90% lower bound of "
+            f"{trial.bound:+.4f}"
+        )
+    screen.print(text, style="dim")
+
+
 def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     """Print the chosen settings, and the weight and shape of every run."""
     assert fusion.choice is not None
-    setting = fusion.choice.setting
-    sign = "positive weights" if setting.positive else "weights of any sign"
-    screen.print(
-        f"\nlearned: {setting.features}, balance by {setting.balance}, {sign}, "
-        f"{counted(setting.rounds, 'round')}",
-        style="bold",
-    )
+    screen.print(f"\nlearned: {_described(fusion.choice.setting)}", style="bold")
+    _print_support(screen, fusion.choice)
     shown = table(
         label_column("run", 30),
         number_column("share of weight"),

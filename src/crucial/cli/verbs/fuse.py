@@ -30,7 +30,9 @@ class FuseOptions(JobsOptions):
         "-o",
         required=True,
     )
-    qrels: File | None = option("Judgements to learn from: lines 'qid 0 doc relevance'.")
+    qrels: File | None = option(
+        "Judgements to learn from: lines 'qid 0 doc relevance', or a file of BEIR."
+    )
     method: (
         Literal["learned", "rrf", "combsum", "combmnz", "borda", "condorcet", "median"] | None
     ) = option("How to fuse. [default: learned, which needs --qrels]")
@@ -53,16 +55,17 @@ class FuseOptions(JobsOptions):
     folds: int = option("learned: folds of cross-validation.", low=2, default=5)
     rounds: int = option("learned: maximum number of rounds.", low=1, default=100)
     features: tuple[str, ...] = option(
-        "learned: choose only from: positions, reciprocal, positions+rrf, "
-        "positions+combsum, positions+scores, reciprocal+scores; may be repeated."
+        "learned: choose only from: positions, reciprocal, positions+rrf, positions+combsum, "
+        "positions+scores, reciprocal+scores; may be repeated. [default: reciprocal, positions, "
+        "reciprocal+scores]"
     )
-    balance: Literal["pairs", "queries"] | None = option(
-        "learned: whether all pairs or all queries have the same weight. [default: chosen]"
+    balance: Literal["pairs", "queries"] = option(
+        "learned: whether all pairs or all queries have the same weight.", default="queries"
     )
-    positive: bool | None = option(
-        "learned: require that a better position never lowers the score. [default: chosen]",
+    positive: bool = option(
+        "learned: require that a better position never lowers the score.",
         "--positive/--any-sign",
-        default=None,
+        default=True,
     )
     default_rank: Literal[0, 1, "learned"] = option(
         "learned: the rank of a document that a run did not return; 0 is behind all others.",
@@ -86,9 +89,10 @@ def fuse_command(options: FuseOptions) -> None:
     With --qrels, the fusion is learned, and -o is a model file:
       Every run is a feature: minus the position of a document in it. A run abstains on a
       document that it did not return. Some queries are held out (--holdout, --seed).
-      Cross-validation on the others chooses what the options leave open, the k of rrf, and
-      the best run. The table shows results on the held-out queries. The model is then learned
-      again from all queries with the chosen settings; --keep-split writes the one in the table.
+      Cross-validation on the others chooses what the options leave open, and how much of the
+      learned weights to mix with rrf(60): only as much as its gain on these queries supports.
+      The table shows results on the held-out queries. The model is then learned again from all
+      queries with the chosen settings; --keep-split writes the one in the table.
     Without judgements, --method names a rule, and -o is a fused run:
       rrf        reciprocal rank fusion: the sum of 1 / (k + position)
       combsum    the sum of normalised scores
@@ -97,7 +101,8 @@ def fuse_command(options: FuseOptions) -> None:
       condorcet  majorities of runs
       median     the median position
 
-    RUNS are lines 'qid Q0 doc rank score tag', separated by spaces or tabs, plain or gzipped.
+    RUNS are lines 'qid Q0 doc rank score tag', separated by spaces or tabs, plain or gzipped, or
+    JSON {query: {doc: score}}.
     Scores define the order, and equal scores are ordered by document as in trec_eval; the rank
     column is ignored. Runs may cover different queries and return different numbers of documents.
     """

@@ -52,7 +52,7 @@ def result_list(found: object, what: str) -> tuple[list[str], list[float]]:
         numbers = [-1.0 - place for place in range(len(ids))]
     else:
         numbers = _finite(scores, ids, what)
-    names = [one if type(one) is str else _name(one, what) for one in ids]
+    names = ids if set(map(type, ids)) <= {str} else [_name(one, what) for one in ids]
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise DataError(
@@ -93,13 +93,14 @@ def _pairs(found: Any, what: str) -> tuple[list[Any], Sequence[Any] | None]:
             key = "id" if hasattr(first, "id") else "doc_id"
             ids, scores = [getattr(e, key) for e in entries], [e.score for e in entries]
         else:
-            ids, scores = [list(column) for column in zip(*((d, s) for d, s in entries))]
+            ids, scores = map(list, zip(*entries, strict=True))
     except DataError:
         raise
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise DataTypeError(f"{what} must be {_FORMS}; its entries are not alike.") from error
     # (hits that were sorted by a field have no score)
-    return ids, None if all(one is None for one in scores) else scores
+    by_order = scores[0] is None and all(one is None for one in scores)
+    return ids, None if by_order else scores
 
 
 def _is_id(entry: object) -> bool:
@@ -124,7 +125,7 @@ def _finite(scores: Sequence[Any], ids: Sequence[Any], what: str) -> list[float]
     """Return scores as floats, or raise an error that names the first that is no number."""
     try:
         numbers = list(map(float, scores))
-        if math.isfinite(sum(numbers)) and not any(isinstance(one, str) for one in scores):
+        if math.isfinite(sum(numbers)) and str not in set(map(type, scores)):
             return numbers
     except (TypeError, ValueError):
         numbers = []

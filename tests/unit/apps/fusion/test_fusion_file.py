@@ -88,7 +88,7 @@ class TestFile:
     def test_what_is_said_of_the_choice_is_checked(self, learned, tmp_path):
         training = {**learned.training, "fusion": {**learned.summary(), "folds": "many"}}
         names = learned.feature_names
-        model = AdditiveRanker(7, learned.model.rankers, learned.model.weights, names, training)
+        model = AdditiveRanker(14, learned.model.rankers, learned.model.weights, names, training)
         with pytest.raises(ParameterError, match="the description of its fusion is malformed"):
             FusionRanker.of_model(model)
         save_model(model, tmp_path / "m.json")
@@ -138,9 +138,10 @@ class TestFile:
         learned.save(tmp_path / "fuse.json")
         model = load_model(tmp_path / "fuse.json")
         assert isinstance(model, FusionRanker)
-        assert model.feature_names == learned.plan.runs
-        table = np.array([[-1.0, np.nan, -3.0, -20.0, np.nan, -2.0, -7.0]])
+        assert model.feature_names == tuple(learned.plan.feature_names)
+        places = np.array([[-1.0, np.nan, -3.0, -20.0, np.nan, -2.0, -7.0]])
+        table = np.concatenate((places, 1 / (60 - places)), axis=1)
         assert model.predict(table).tolist() == learned.model.predict(table).tolist()
-        assert (model.n_features, model.needs_query) == (7, False)
+        assert (model.n_features, model.needs_query) == (14, False)
         assert model.training == learned.model.training
         assert json.loads((tmp_path / "fuse.json").read_text())["format"] == "crucial-model"

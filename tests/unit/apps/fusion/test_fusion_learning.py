@@ -9,6 +9,8 @@ import pytest
 
 from crucial import evaluate_run
 from crucial.apps.fusion import FusionRanker, Pool, compare_fusions, fuse, learn_fusion
+from crucial.apps.fusion.blending import RRF, blended, spread
+from crucial.apps.fusion.choice import Setting
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.learning import tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
@@ -39,12 +41,13 @@ class TestLearning:
 
     def test_what_was_tried_is_kept(self, learned):
         choice = learned.choice
-        tried = [(t.features, t.balance, t.positive) for t in choice.trials]
-        assert tried[:4] == [
-            ("reciprocal", b, p) for b in ("queries", "pairs") for p in (True, False)
-        ]
-        assert [one[0] for one in tried[4:]] == ["positions"]
-        assert choice.setting in [trial.setting for trial in choice.trials]
+        tried = [(t.features, t.rounds, t.share) for t in choice.trials]
+        shares = (0.25, 0.5, 0.75, 1.0)
+        assert tried[0] == ("reciprocal", 0, 0.0)  # reciprocal rank fusion itself
+        assert tried[1:5] == [("reciprocal", 30, share) for share in shares]
+        assert tried[5:] == [("positions", stop, share) for stop in (30, 9) for share in shares]
+        assert choice.setting == choice.trial.setting
+        assert choice.trial.bound == max(trial.bound for trial in choice.trials) > 0
         assert (choice.n_queries, choice.measure, choice.longest) == (40, "map", (20,) * 7)
         said = learned.model.training["fusion"]
         assert (said["topics"], said["measure"], said["longest"]) == (40, "map", [20] * 7)
@@ -55,9 +58,17 @@ class TestLearning:
         found = learn_fusion(
             runs, qrels, features="positions", balance="pairs", positive=True, folds=2, rounds=10
         )
-        assert len(found.choice.trials) == 1
+        assert {one.features for one in found.choice.trials[1:]} == {"positions"}
         assert found.choice.setting.balance == "pairs"
-        assert found.plan.columns == "positions"
+        assert found.plan.columns.startswith("positions")
+
+    def test_what_is_left_open_is_tried(self, search):
+        runs, qrels = search
+        found = learn_fusion(
+            runs, qrels, features="reciprocal", balance=None, positive=None, folds=2, rounds=5
+        )
+        tried = {(one.balance, one.positive) for one in found.choice.trials[1:]}
+        assert tried == {(b, p) for b in ("queries", "pairs") for p in (True, False)}
 
     def test_the_same_seed_gives_the_same_model(self, search, learned):
         runs, qrels = search
@@ -177,15 +188,53 @@ class TestLearning:
 
 
 class TestChoosing:
-    def test_a_gain_must_be_above_its_standard_error(self):
+    def test_a_gain_has_a_lower_bound_from_students_t(self):
         how = LearningOptions()
         plain = np.array([0.5, 0.5, 0.5, 0.5])
-        assert how.gain(plain + 0.1, plain) == pytest.approx(0.1)
-        assert how.gain(np.array([0.9, 0.5, 0.5, 0.5]), plain) == 0.0  # mean .1, error .1
-        assert how.gain(plain - 0.1, plain) == 0.0
-        assert how.gain(np.array([np.nan, 0.9, 0.8, 0.9]), plain) == pytest.approx(0.3667, abs=1e-4)
+        assert how.gain(plain + 0.1, plain) == pytest.approx((0.1, 0.1))
+        # mean .1 with error .1, and the 90% quantile of t with 3 degrees of freedom is 1.638
+        found = how.gain(np.array([0.9, 0.5, 0.5, 0.5]), plain)
+        assert found == pytest.approx((0.1, 0.1 - 1.6377 * 0.1), abs=1e-4)
+        assert how.gain(plain - 0.1, plain) == pytest.approx((-0.1, -0.1))
+        found = how.gain(np.array([np.nan, 0.9, 0.8, 0.9]), plain)
+        assert found == pytest.approx((0.3667, 0.3667 - 1.8856 * 0.0333), abs=1e-3)
+        assert how.gain(np.array([np.nan] * 3 + [0.9]), plain) == (0.0, -np.inf)
         losses = LearningOptions(measure="r2")
-        assert losses.gain(plain - 0.1, plain) == pytest.approx(0.1)
+        assert losses.gain(plain - 0.1, plain) == pytest.approx((0.1, 0.1))
+
+    def test_without_support_the_fusion_is_reciprocal_rank_fusion(self, search):
+        # Judgements at random support nothing, but for one draw in ten or so.
+        runs, qrels = search
+        rng = np.random.default_rng(0)
+        every = []
+        for _ in range(5):
+            noise = Qrels(qrels.qid, qrels.doc, rng.permutation(qrels.relevance))
+            every.append(learn_fusion(runs, noise, features="reciprocal", folds=3, rounds=20))
+        plain = [one for one in every if one.choice.setting.share == 0]
+        assert len(plain) >= 3
+        found = plain[0]
+        assert found.choice.trial.gain == 0
+        assert list(found.weights().values()) == pytest.approx([1 / 7] * 7)
+        mine, rrf = found.fuse(runs), fuse(runs)
+        assert mine.doc.tolist() == rrf.doc.tolist()
+        np.testing.assert_allclose(mine.score, 61 * rrf.score, rtol=1e-6)
+
+    @pytest.mark.parametrize("features", ["reciprocal", "positions", "positions+rrf"])
+    def test_a_blend_is_the_weighted_sum_of_both(self, search, features):
+        runs, qrels = search
+        judging = Judging.of(runs, qrels)
+        how = LearningOptions(rounds=10)
+        pool, setting = judging.pool, Setting(features, "queries", True, 10)
+        plan = how.plan(pool, features)
+        table = plan.table(pool, plan.prepare(pool))
+        model = how.fit(table, judging.labels, pool.query_of_row, setting)
+        learned, rrf = model.predict(table), RRF.scores(pool)
+        wide, both = blended(model, plan, pool, 0.25)
+        found = FusionRanker(both, wide).scores(pool)
+        wanted = 0.75 * rrf / spread(pool, rrf) + 0.25 * learned / spread(pool, learned)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        alone = blended(model, plan, pool, 1.0)[1]
+        np.testing.assert_allclose(alone.predict(table), learned, rtol=1e-12)
 
     @pytest.mark.parametrize(("relevant", "k"), [("ends", 1.0), ("middle", 60.0)])
     def test_k_of_reciprocal_ranks(self, relevant, k):
@@ -344,3 +393,52 @@ class TestComparison:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             learn_fusion(runs, qrels, features="reciprocal", folds=2, rounds=200, positive=True)
+
+
+class TestRankOneQuery:
+    """`FusionRanker.rank`, as a search service calls it."""
+
+    @pytest.mark.parametrize("features", ["reciprocal", "positions", "positions+scores"])
+    def test_is_what_fuse_returns(self, search, features):
+        runs, qrels = search
+        fusion = learn_fusion(runs, qrels, features=features, folds=2, rounds=10)
+        fused = fusion.fuse(runs, depth=None).to_dict()
+        by_query = {name: run.to_dict() for name, run in runs.items()}
+        for query in list(fused)[:3]:
+            lists = {name: list(found[query].items()) for name, found in by_query.items()}
+            assert fusion.rank(lists) == list(fused[query].items())
+            backwards = {name: found[::-1] for name, found in reversed(lists.items())}
+            assert fusion.rank(backwards, depth=5) == fusion.rank(lists)[:5]
+            hits = {n: [{"_id": d, "_score": s} for d, s in found] for n, found in lists.items()}
+            assert fusion.rank({n: {"hits": {"hits": h}} for n, h in hits.items()}) == list(
+                fused[query].items()
+            )
+
+    def test_empty_and_missing_lists_abstain(self, learned):
+        full = {"top": ["a", "b"], "left": ["b", "c"]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            wanted = learned.rank(full)
+            assert {doc for doc, _ in wanted} == {"a", "b", "c"}
+            assert learned.rank({**full, "bottom": [], "right": None, "rows": {}}) == wanted
+            assert learned.rank({"top": []}) == learned.rank({}) == []
+        run = {name: {"q": found} for name, found in full.items()}
+        with pytest.warns(DataWarning, match="no run was given for bottom"):
+            assert list(learned.fuse(run).to_dict()["q"].items()) == wanted
+
+    def test_what_is_wrong_is_named(self, learned):
+        with pytest.raises(
+            DataError, match=r"the model fuses the runs top, .*Got a list of 'bm25'"
+        ):
+            learned.rank({"bm25": ["a"]})
+        with pytest.raises(DataError, match="run 'top': document 'a' occurs twice"):
+            learned.rank({"top": ["a", "a"]})
+        with pytest.raises(ParameterError, match="'depth' parameter of FusionRanker"):
+            learned.rank({"top": ["a"]}, depth=0)
+
+
+def test_a_run_without_documents_abstains(search):
+    runs, _ = search
+    with pytest.warns(DataWarning, match="a run without documents abstains: 'none'"):
+        fused = fuse({**runs, "none": {}})
+    assert fused.to_dict() == fuse(runs).to_dict()
