@@ -42,11 +42,12 @@ class Trial(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
         Mean gain over reciprocal rank fusion on the same queries.
     bound : float
         Lower confidence bound of the gain; the trial with the highest is chosen, if it is above 0.
+        None if there are too few queries for one.
     """
 
     value: float
     gain: float = 0.0
-    bound: float = 0.0
+    bound: float | None = 0.0
 
     @property
     def setting(self) -> Setting:

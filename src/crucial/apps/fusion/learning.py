@@ -81,9 +81,9 @@ def learn_fusion(
     cross-validation over the judged queries: the features, the number of rounds, and the share of
     the learned scores in the fusion, the rest of which is reciprocal rank fusion with k = 60. The
     setting with the highest lower confidence bound (90%, one-sided) of its gain over reciprocal
-    rank fusion is taken; if none is above 0, reciprocal rank fusion itself. The fewer the judged
-    queries and the smaller the gain, the closer the fusion stays to it. Unjudged documents count
-    as not relevant.
+    rank fusion is taken; if none is above 0, or fewer than five queries are judged, it is
+    reciprocal rank fusion itself. The fewer the judged queries and the smaller the gain, the closer
+    the fusion stays to it. Unjudged documents count as not relevant.
 
     Parameters
     ----------
@@ -136,8 +136,9 @@ def learn_judged(
     judging = judging.only_judged()
     _check_learnable(judging)
     trials = _try_settings(_sample(judging, options), options, progress)
-    best = max(trials, key=lambda one: one.bound)
-    best = best if best.bound > 1e-12 else trials[0]
+    best = max(trials, key=lambda one: -math.inf if one.bound is None else one.bound)
+    if best.bound is None or best.bound <= 1e-12:
+        best = trials[0]
     return _learn(judging, options, best.setting, tuple(trials))
 
 
@@ -210,10 +211,10 @@ def _try_settings(
         for tried, scores in _cross_validate(judging, options, setting):
             values = judging.values(options.target, scores)
             gain, bound = options.gain(values, plain)
-            trial = Trial(
-                *msgspec.structs.astuple(tried), value=_mean(values), gain=gain, bound=bound
+            low = bound if math.isfinite(bound) else None
+            trials.append(
+                Trial(*msgspec.structs.astuple(tried), value=_mean(values), gain=gain, bound=low)
             )
-            trials.append(trial)
     return trials
 
 

@@ -24,7 +24,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, between, check, lookup, one_of, refuse
 from crucial.types import Floats, Ints, Singles
 
-__all__ = ["DEFAULT_FEATURES", "FEATURES", "LearningOptions"]
+__all__ = ["DEFAULT_FEATURES", "FEATURES", "MIN_QUERIES", "LearningOptions"]
 
 #: What a fusion may learn from, simplest first.
 FEATURES = {
@@ -40,6 +40,9 @@ FEATURES = {
 #: the best of them is worth; settled on TREC runs, learning-to-rank features used as runs, and
 #: the built-in digits.
 DEFAULT_FEATURES = ("reciprocal", "positions", "reciprocal+scores")
+
+#: Number of judged queries below which nothing but reciprocal rank fusion is chosen.
+MIN_QUERIES = 5
 
 #: Confidence that the gain of a setting over reciprocal rank fusion is above its lower bound.
 _CONFIDENCE = 0.9
@@ -107,13 +110,14 @@ class LearningOptions:
         """Return the mean gain over simpler fusion on the same queries, and its lower bound.
 
         The bound is one-sided, from Student's t over queries: with few of them the best of several
-        settings is often the luckiest, and the bound of a lucky one is low.
+        settings is often the luckiest, and the bound of a lucky one is low. It is minus infinity
+        for fewer than `MIN_QUERIES`.
         """
         change = (values - plain) * (1.0 if self.target.higher_is_better else -1.0)
         change = change[~np.isnan(change)]
-        if len(change) < 2:
-            return 0.0, -math.inf
-        mean = float(change.mean())
+        mean = float(change.mean()) if len(change) else 0.0
+        if len(change) < MIN_QUERIES:
+            return mean, -math.inf
         error = float(change.std(ddof=1)) / math.sqrt(len(change))
         return mean, mean - float(stdtrit(len(change) - 1, _CONFIDENCE)) * error
 

@@ -89,11 +89,17 @@ def _print_support(screen: Console, choice: FusionChoice) -> None:
         return
     of = f"{choice.measure} in cross-validation over {counted(choice.n_queries, 'query')}"
     if trial.share == 0:
-        best = max(choice.trials, key=lambda one: one.bound)
-        text = (
-            f"no setting is surely better than rrf(60) by {of}; the best one gains "
-            f"{best.gain:+.4f}, with a 90% lower bound of {best.bound:+.4f}"
-        )
+        bounds = {one.bound: one for one in choice.trials[1:] if one.bound is not None}
+        if bounds:
+            best = bounds[max(bounds)]
+            text = (
+                f"no setting is surely better than rrf(60) by {of}; the best one gains "
+                f"{best.gain:+.4f}, with a 90% lower bound of {best.bound:+.4f}"
+            )
+        else:
+            text = (
+                f"{counted(choice.n_queries, 'judged query')}: too few to learn more than rrf(60)"
+            )
     else:
         text = (
             f"gain over rrf(60) by {of}: {trial.gain:+.4f}, with a 90% lower bound of "
