@@ -129,7 +129,7 @@ def run(
                     rows.setdefault(size, []).append(row)
     if not rows:
         raise DataError("there are too few judged queries for the smallest of the sizes.")
-    return [Point(size, *np.array(found).T) for size, found in rows.items()]
+    return [Point(size, *np.array(found).T) for size, found in sorted(rows.items())]
 
 
 def _chosen(numbers: Ints, n: int) -> Bools:
