@@ -126,7 +126,7 @@ def test_categories_and_dates_are_in_the_words_of_the_table():
     words = {one.name: [part.text for part in one.bins] for one in found.features}
     assert "Ulm" in words["town"]
     assert any("Bonn, West" in one for one in words["town"])
-    assert words["town"][-1] == "missing or a new category (abstains)"
+    assert words["town"][-1] == "missing or new (abstains)"
     assert all(
         re.fullmatch(r"(up to|above) \d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", one)
         for one in words["since"][:-1]
@@ -145,6 +145,20 @@ def test_sql_gives_the_points(card):
     pandas.DataFrame(X, columns=NAMES).to_sql("my rows", database)
     found = database.execute(card.to_sql("my rows")).fetchall()
     assert [one for (one,) in found] == card.score(X).tolist()
+
+
+def test_missing_values_that_no_row_has(card):
+    X, y = rows()
+    assert any("No row misses a value of age" in one for one in card.notes)
+    neutral = scorecard(model(), X, y, missing_points="neutral")
+    (age,) = (one for one in neutral.features if one.name == "age")
+    assert abs(age.bins[-1].points - age.neutral) <= 1
+    assert not any("No row misses" in one for one in neutral.notes)
+    for low_is_good in (False, True):
+        low = scorecard(model(), X, y, missing_points="lowest", low_is_good=low_is_good)
+        (age,) = (one for one in low.features if one.name == "age")
+        assert age.bins[-1].points == 0
+    np.testing.assert_array_equal(neutral.score(X), card.score(X))
 
 
 def test_linear_rankers_get_bins_and_the_loss_is_stated():

@@ -48,6 +48,9 @@ class ScorecardOptions(RowOptions):
         "with 0 points.",
         default="lowest",
     )
+    missing_points: Literal["model", "neutral", "lowest"] = option(
+        "Points of missing values in features that no row misses.", default="model"
+    )
     scores: File | None = option("CSV to write: the points of the rows of DATA, with reason codes.")
     reasons: int = option("Most reason codes per row.", low=1, default=4)
     against: Literal["best", "neutral"] = option(
@@ -101,6 +104,7 @@ def scorecard_command(options: ScorecardOptions) -> None:
             min_share=options.min_share,
             max_features=options.max_features,
             anchor=options.anchor,
+            missing_points=options.missing_points,
             title=options.title or os.path.basename(options.model),
         )
     if output is None:

@@ -104,7 +104,7 @@ class BinnedFeature:
         """Return the feature with the texts of its bins."""
         if self.categories:
             texts = [", ".join(sorted(part)) for part in self.categories]
-            missing = "missing or a new category (abstains)"
+            missing = "missing or new (abstains)"
         else:
             ends = [_edge_text(encodings, self.feature, edge) for edge in self.edges.tolist()]
             texts = ["any value"] if not ends else [f"up to {ends[0]}"]

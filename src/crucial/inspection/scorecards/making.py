@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from crucial.inspection.calibration import Calibration, fit_calibration
 from crucial.inspection.curve_parts import equal_parts, read_rows
 from crucial.inspection.parts import additive_model
 from crucial.inspection.ranking_curves import roc_curve
+from crucial.inspection.results import listed
 from crucial.inspection.scorecards.card import (
     CardBin,
     CardFeature,
@@ -32,6 +34,8 @@ __all__ = ["ANCHORS", "card_model", "scorecard"]
 
 #: Where the points of each feature begin.
 ANCHORS = ("lowest", "neutral", "spread")
+#: What missing values get in a feature that no row misses.
+MISSING = ("model", "neutral", "lowest")
 _BANDS = 10
 _FEW = 50  # goods, or bads, below which the odds are hardly known
 
@@ -51,6 +55,7 @@ def scorecard(
     min_share: float = 0.05,
     max_features: int | None = None,
     anchor: str = "lowest",
+    missing_points: str = "model",
     title: str = "Scorecard",
 ) -> Scorecard:
     """Turn an additive ranker into a scorecard: integer points per bin of each feature.
@@ -90,12 +95,21 @@ def scorecard(
         Where points begin. "lowest": the lowest bin of each feature has 0 points, and every row
         starts with the same points. "neutral": the mean points of each feature are about 0.
         "spread": rows start with 0 points, the rest is spread over the features.
+    missing_points : {"model", "neutral", "lowest"}
+        Points of missing values in features that no row misses: the model's default, the mean of
+        the feature, or its lowest points. Where rows miss values, the points are the model's.
     title : str
 
     Returns
     -------
     Scorecard
         ``score(X)``, ``reasons(X)``, ``to_frame()``, ``save("card.html")``.
+
+    Notes
+    -----
+    ``max_bins`` and ``min_share`` were chosen on the German credit, crx, saheart and breast cancer
+    data: on rows that neither ranker nor card had seen, these points lost no area under the ROC
+    curve.
 
     Examples
     --------
@@ -118,6 +132,7 @@ def scorecard(
         ("min_share", min_share, between(0, 0.5)),
         ("max_features", max_features, none_or(at_least(1))),
         ("anchor", anchor, one_of(*ANCHORS)),
+        ("missing_points", missing_points, one_of(*MISSING)),
     ):
         check("scorecard", name, value, rule)
     model = card_model(ranker)
@@ -131,6 +146,7 @@ def scorecard(
         column = rows.column(shape.feature).astype(np.float64)
         unit = model.encodings.times.get(shape.feature, "")
         one = bin_feature(shape, column, weight, unit, max_bins, min_share)
+        one = _with_missing(one, missing_points, low_is_good)
         binned.append(one)
         bins.append(one.bins(column))
     kept = _most_varied(binned, max_features)
@@ -176,7 +192,7 @@ def scorecard(
         _bands(points, good, weight, scale),
         tuple(one.name for one in binned if one.name not in names),
         title,
-        _notes(calibration, good, weight),
+        _notes(calibration, good, weight, features if missing_points == "model" else ()),
         model,
     )
 
@@ -238,6 +254,17 @@ def _check_classes(labels: Floats, weight: Floats) -> None:
         raise DataError(
             "a scorecard needs good and bad rows to fit odds. Got rows of one label only."
         )
+
+
+def _with_missing(one: BinnedFeature, points: str, low_is_good: bool) -> BinnedFeature:
+    """Return a feature with other points for missing values, if no row misses it."""
+    if points == "model" or one.weight[-1] > 0:
+        return one
+    known, weight = one.values[:-1], one.weight[:-1]
+    value = np.average(known, weights=weight)
+    if points == "lowest":
+        value = known.max() if low_is_good else known.min()
+    return replace(one, values=np.append(known, value))
 
 
 def _most_varied(binned: Sequence[BinnedFeature], max_features: int | None) -> list[int]:
@@ -375,7 +402,9 @@ def _bands(points: Ints, good: Floats, weight: Floats, scale: Scale) -> tuple[Sc
     return tuple(found)
 
 
-def _notes(calibration: Calibration, good: Floats, weight: Floats) -> tuple[str, ...]:
+def _notes(
+    calibration: Calibration, good: Floats, weight: Floats, features: Sequence[CardFeature]
+) -> tuple[str, ...]:
     """Return what to know before the card is used."""
     notes = []
     if calibration.separated:
@@ -389,5 +418,12 @@ def _notes(calibration: Calibration, good: Floats, weight: Floats) -> tuple[str,
         notes.append(
             f"The rarer label has {few:g} rows, fewer than {_FEW}: the odds are hardly known "
             "(see the standard errors)."
+        )
+    never = [one.name for one in features if not one.bins[-1].rows]
+    if never:
+        what = "any value" if len(never) == len(features) else f"a value of {listed(never)}"
+        notes.append(
+            f"No row misses {what}: the points of a missing value are the model's "
+            "default there, which these rows say nothing about (missing_points sets others)."
         )
     return tuple(notes)

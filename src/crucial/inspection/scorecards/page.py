@@ -87,8 +87,9 @@ def _body(card: Scorecard) -> str:
     )
     features = "".join(_feature(one, card) for one in card.features)
     return (
-        f"<h1>{_safe(card.title)}</h1>\n<dl>{said}</dl>\n<div class='rules'>{rules}{notes}</div>\n"
-        f'{start}<div class="features">\n{features}</div>\n'
+        f'<h1>{_safe(card.title)}</h1>\n<div class="head"><dl>{said}</dl>\n<div class="rules">'
+        f"{start}{rules}{notes}</div></div>\n"
+        f'<div class="features">\n{features}</div>\n'
         f'<h2>What the points mean</h2>\n<div class="meaning">\n{_odds(card)}{_bands(card)}'
         f"{_reliability(card.bands)}</div>\n"
     )
