@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.model.export.float32 import float32_cuts
+from crucial.model.export.engine_numbers import float32_cuts
 from crucial.model.export.forms import score_form
 from crucial.model.export.verify import verified
 from naive.random_models import KINDS, random_model, random_rows

@@ -14,7 +14,7 @@ from crucial.data.files import atomic_write
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.model.base import FrozenModel
-from crucial.model.export.float32 import in_float32
+from crucial.model.export.engine_numbers import engine_form
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.forms import score_form
 from crucial.model.export.settings import ExportSettings
@@ -122,8 +122,9 @@ def export_form(
     data = settings.data
     values_of = None if data is None else lambda feature: _values(data, feature)
     written = named
-    if own.numbers == "float32":
-        written = in_float32(named, values_of, settings.allow_ties, own.name, own.cuts)
+    if own.cuts_of is not None:
+        engine = f"{own.name} {own.number_words}"
+        written = engine_form(named, values_of, settings.allow_ties, engine, own.cuts_of)
     content = own.write(written, settings)
     found = _verified(own, content, named, written, settings, score) if verify else None
     with atomic_write(path) as file:
@@ -236,7 +237,7 @@ def _verified(
     score: Callable[..., Floats],
 ) -> Verification:
     n_rows = max(200, min(_ROWS, target.trial_cells // max(1, len(form.steps) + len(form.trees))))
-    rows = trial_rows(form, written, n_rows, target.dtype)
+    rows = trial_rows(form, written, n_rows, target)
     n_data = 0
     if settings.data is not None:
         own = _dense(settings.data)

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from crucial.model.export.float32 import Float32Cuts, float32_cuts
+from crucial.model.export.engine_numbers import EngineCuts, float32_cuts
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.settings import ExportSettings
 from crucial.types import Floats
@@ -53,8 +53,13 @@ class Target:
         Returns whether the engine adds the parts of a form in another order than the model.
     trial_cells : int
         About how many parts of scores are computed to verify an export.
-    cuts : callable
-        How thresholds become float32 numbers of the engine.
+    cuts : callable, optional
+        How thresholds become numbers of the engine; by default those of a float32 engine are
+        float32 numbers, and doubles stay as they are.
+    rounded : callable, optional
+        Returns values as the engine has them, where that is not its type of numbers alone.
+    number_words : str
+        What the engine does with numbers that makes different values equal.
     """
 
     name: str
@@ -70,12 +75,25 @@ class Target:
     check_name: Callable[[str], str] | None = None
     reorders: Callable[[ScoreForm], bool] = lambda form: False
     trial_cells: int = 2_000_000
-    cuts: Callable[[Floats, Floats | None], Float32Cuts] = float32_cuts
+    cuts: Callable[[Floats, Floats | None], EngineCuts] | None = None
+    rounded: Callable[[Floats], Floats] | None = None
+    number_words: str = "computes with float32"
 
     @property
     def dtype(self) -> type[np.floating]:
         """The type in which the engine compares and adds."""
         return np.float32 if self.numbers == "float32" else np.float64
+
+    @property
+    def cuts_of(self) -> Callable[[Floats, Floats | None], EngineCuts] | None:
+        """How thresholds become numbers of the engine; None if they stay as they are."""
+        return float32_cuts if self.cuts is None and self.numbers == "float32" else self.cuts
+
+    def numbers_of(self, values: Floats) -> Floats:
+        """Return values as the engine has them."""
+        with np.errstate(over="ignore"):
+            out: Floats = values.astype(self.dtype).astype(np.float64)
+        return out if self.rounded is None else self.rounded(out)
 
     def rounding(self, form: ScoreForm) -> float:
         """Return how far the engine's sum of the parts can be from the model's; 0 if the same."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.model.export.form import ScoreForm
+from crucial.model.export.target import Target
 from crucial.types import Floats
 
 __all__ = ["trial_rows"]
@@ -16,7 +17,7 @@ def trial_rows(
     form: ScoreForm,
     written: ScoreForm,
     n_rows: int,
-    numbers: type[np.floating],
+    target: Target,
     seed: int = 0,
 ) -> Floats:
     """Return made-up rows for every path through the model, as numbers that the engine has.
@@ -33,8 +34,8 @@ def trial_rows(
         The same with the engine's thresholds; values that are on different sides in the two, since
         the user's rows needed the threshold moved, are left out.
     n_rows : int
-    numbers : dtype
-        The engine's numbers: the rows contain nothing else.
+    target : Target
+        The rows contain nothing but numbers that its engine has.
     seed : int
 
     Returns
@@ -49,7 +50,7 @@ def trial_rows(
         if categories:
             pool = np.array(sorted({*categories.values()}))
         else:
-            pool = _pool(thresholds, numbers)
+            pool = target.numbers_of(_pool(thresholds, target.dtype))
             same = np.searchsorted(thresholds, pool) == np.searchsorted(moved[feature], pool)
             pool = pool[same]
         column = random.choice(pool, n_rows)

@@ -12,6 +12,7 @@ __all__ = ["TARGETS", "target_named"]
 #: The targets, and the module of each, which has it as ``TARGET``.
 TARGETS = {
     "xgboost": "xgboost_json",
+    "lightgbm": "lightgbm_text",
     "sql": "sql_code",
     "python": "python_code",
     "javascript": "javascript_code",

@@ -11,39 +11,16 @@ import numpy as np
 
 from crucial.model.export.forest import EngineTree, Forest
 from crucial.model.export.form import FormTree, ScoreForm
+from crucial.model.export.plain_trees import float32_leaves, plain_trees, scaled
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
 from crucial.types import Floats
 
-__all__ = ["TARGET", "float32_leaves", "plain_trees"]
+__all__ = ["TARGET"]
 
 _ANY = float(np.finfo(np.float32).max)  # every value is below it, and a missing one is not
 _VERSION = [2, 1, 0]
 _REFUSED = {"[": "a bracket", "]": "a bracket", "<": "a less-than sign"}
-
-
-def plain_trees(form: ScoreForm) -> list[FormTree]:
-    """Return the form as trees alone: a tree that is one leaf adds what every row gets.
-
-    What the sum is divided by is part of the leaves.
-    """
-    trees = [
-        FormTree(
-            t.features, t.thresholds, t.missing_right, t.left, t.right, t.values / form.divisor
-        )
-        for t in form.all_trees()
-    ]
-    constant = form.intercept / form.divisor + form.offset
-    if constant or not trees:
-        empty = np.zeros(0, np.int64)
-        alone = np.array([constant])
-        trees.append(FormTree(empty, np.zeros(0), np.zeros(0, bool), empty, empty, alone))
-    return trees
-
-
-def float32_leaves(tree: FormTree) -> list[float]:
-    """Return the values of the leaves as float32 numbers."""
-    return [float(value) for value in tree.values.astype(np.float32)]
 
 
 def _check_name(name: str) -> str:
@@ -101,12 +78,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     logistic = settings.probability
     if logistic:  # (the engine's link is 1 / (1 + exp(-score)))
         assert form.slope is not None
-        trees = [
-            FormTree(
-                t.features, t.thresholds, t.missing_right, t.left, t.right, form.slope * t.values
-            )
-            for t in trees
-        ]
+        trees = [scaled(tree, form.slope) for tree in trees]
     objective = "binary:logistic" if logistic else "rank:pairwise"
     parameters = (
         {"reg_loss_param": {"scale_pos_weight": "1"}} if logistic else {"lambdarank_param": {}}

@@ -1,4 +1,4 @@
-"""Thresholds for engines whose numbers are float32."""
+"""Thresholds as an engine's numbers, of which most have float32."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from crucial.errors import NotRankedError
 from crucial.model.export.form import ScoreForm
 from crucial.types import Floats
 
-__all__ = ["Float32Cuts", "float32_cuts", "in_float32"]
+__all__ = ["EngineCuts", "engine_form", "float32_cuts"]
 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
-class Float32Cuts:
-    """The thresholds of one feature as float32 numbers.
+class EngineCuts:
+    """The thresholds of one feature as numbers of an engine.
 
     Attributes
     ----------
     cuts : float64 array
-        One per threshold, ascending, each a float32 number: greater float32 values go right.
+        One per threshold, ascending, each a number that the engine has: greater values go right.
     lost : list of (float, float)
-        Neighbouring values that the thresholds tell apart and float32 does not.
+        Neighbouring values that the thresholds tell apart and the engine does not.
     """
 
     cuts: Floats
@@ -38,7 +38,7 @@ def _rounded_down(values: Floats) -> Floats:
     return down.astype(np.float64)
 
 
-def float32_cuts(thresholds: Floats, values: Floats | None = None) -> Float32Cuts:
+def float32_cuts(thresholds: Floats, values: Floats | None = None) -> EngineCuts:
     """Return thresholds that float32 values fall on the same side of.
 
     Without ``values``, each is the largest float32 number that is not above the threshold: every
@@ -73,17 +73,17 @@ def float32_cuts(thresholds: Floats, values: Floats | None = None) -> Float32Cut
         lost += list(zip(below[same].tolist(), above[same].tolist(), strict=True))
     for left in np.flatnonzero(np.diff(cuts) <= 0.0).tolist():
         lost.append((float(thresholds[left]), float(thresholds[left + 1])))
-    return Float32Cuts(cuts, lost)
+    return EngineCuts(cuts, lost)
 
 
-def in_float32(
+def engine_form(
     form: ScoreForm,
     values_of: Callable[[int], Floats] | None,
     allow_ties: bool,
-    target: str,
-    cuts_of: Callable[[Floats, Floats | None], Float32Cuts] = float32_cuts,
+    engine: str,
+    cuts_of: Callable[[Floats, Floats | None], EngineCuts] = float32_cuts,
 ) -> ScoreForm:
-    """Return the form with thresholds that are float32 numbers.
+    """Return the form with thresholds that are numbers of an engine.
 
     Parameters
     ----------
@@ -91,25 +91,25 @@ def in_float32(
     values_of : callable, optional
         Returns the ascending values of a feature that must stay on their sides.
     allow_ties : bool
-        Go on where float32 cannot tell values apart.
-    target : str
-        For messages.
+        Go on where the engine cannot tell values apart.
+    engine : str
+        What it does with numbers, for messages: "xgboost computes with float32".
     cuts_of : callable
         The rule; `float32_cuts` for engines that compare float32 numbers as they are.
 
     Raises
     ------
     NotRankedError
-        float32 cannot tell values apart that the model tells apart; it names the feature and the
-        values.
+        The engine cannot tell values apart that the model tells apart; it names the feature and
+        the values.
     """
     found: dict[int, dict[float, float]] = {}
     for feature, thresholds in form.cuts().items():
         name = form.names[feature]
-        if len(thresholds) and np.abs(thresholds).max() >= _LARGEST:
+        if cuts_of is float32_cuts and len(thresholds) and np.abs(thresholds).max() >= _LARGEST:
             worst = float(thresholds[np.abs(thresholds).argmax()])
             raise NotRankedError(
-                f"{target} computes with float32, and the threshold {worst!r} of feature {name!r} "
+                f"{engine}, and the threshold {worst!r} of feature {name!r} "
                 "is beyond its range: scale the feature down and train again, or export to a "
                 "target of doubles, such as lightgbm or sql."
             )
@@ -117,7 +117,7 @@ def in_float32(
         if own.lost and not allow_ties:
             a, b = own.lost[0]
             raise NotRankedError(
-                f"{target} computes with float32, where {a!r} and {b!r} of feature {name!r} are "
+                f"{engine}, where {a!r} and {b!r} of feature {name!r} are "
                 f"the same number and the model tells them apart ({len(own.lost)} such "
                 f"place{'' if len(own.lost) == 1 else 's'} in this feature). Scale or shift the "
                 "feature and train again, export to a target of doubles such as lightgbm or sql, "

@@ -1,0 +1,172 @@
+"""LightGBM's model text: LightGBM itself, treelite and Vespa (after LightGBM's dump) read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from crucial.model.export.engine_numbers import EngineCuts
+from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.form import FormTree, ScoreForm
+from crucial.model.export.plain_trees import plain_trees, scaled, sums_differ
+from crucial.model.export.settings import ExportSettings
+from crucial.model.export.target import Target
+from crucial.types import Floats
+
+__all__ = ["TARGET"]
+
+_ANY = float(np.finfo(np.float64).max)  # every value is at most this
+_ZERO = 1e-35  # LightGBM takes smaller numbers for 0
+_DEFAULT_LEFT, _NAN_IS_MISSING = 2, 8  # bits of a node's decision type
+_REFUSED = re.compile(r'[\s",:\[\]{}]')
+
+
+def _check_name(name: str) -> str:
+    if not name:
+        return "it is empty"
+    return 'it has white space or one of ",:[]{}' if _REFUSED.search(name) else ""
+
+
+def _rounded(values: Floats) -> Floats:
+    """Return values as LightGBM has them: smaller ones than 1e-35 are 0."""
+    return np.where(np.abs(values) <= _ZERO, 0.0, values)
+
+
+def _cuts(thresholds: Floats, values: Floats | None) -> EngineCuts:
+    """Return the thresholds as they are, and values that are 0 for LightGBM alone."""
+    if values is None:
+        return EngineCuts(thresholds, [])
+    before = np.searchsorted(thresholds, values)
+    moved = before != np.searchsorted(thresholds, _rounded(values))
+    return EngineCuts(thresholds, [(value, 0.0) for value in values[moved].tolist()])
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(map(repr, values))
+
+
+def _tree_text(tree: FormTree, number: int) -> str:
+    n, leaves = len(tree.features), tree.values.tolist()
+    lines = [f"Tree={number}", f"num_leaves={len(leaves)}", "num_cat=0"]
+    if n:
+        thresholds = np.where(np.isnan(tree.thresholds), _ANY, tree.thresholds).tolist()
+        kinds = [_NAN_IS_MISSING + (0 if right else _DEFAULT_LEFT) for right in tree.missing_right]
+        lines += [
+            f"split_feature={_numbers(tree.features.tolist())}",
+            f"split_gain={_numbers([1] * n)}",
+            f"threshold={_numbers(thresholds)}",
+            f"decision_type={_numbers(kinds)}",
+            f"left_child={_numbers(tree.left.tolist())}",
+            f"right_child={_numbers(tree.right.tolist())}",
+        ]
+    lines += [
+        f"leaf_value={_numbers(leaves)}",
+        f"leaf_weight={_numbers([1] * len(leaves))}",
+        f"leaf_count={_numbers([1] * len(leaves))}",
+    ]
+    if n:
+        lines += [f"internal_{what}={_numbers([0] * n)}" for what in ("value", "weight", "count")]
+    return "\n".join([*lines, "is_linear=0", "shrinkage=1", "", "", ""])
+
+
+def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
+    trees = plain_trees(form)
+    if settings.probability:
+        assert form.slope is not None
+        trees = [scaled(tree, form.slope) for tree in trees]
+    texts = [_tree_text(tree, number) for number, tree in enumerate(trees)]
+    used = set(form.used)
+    head = [
+        "tree",
+        "version=v4",
+        "num_class=1",
+        "num_tree_per_iteration=1",
+        "label_index=0",
+        f"max_feature_idx={form.n_features - 1}",
+        f"objective={'binary sigmoid:1' if settings.probability else 'lambdarank'}",
+        f"feature_names={' '.join(_held(name) for name in form.names)}",
+        f"feature_infos={' '.join(_info(at in used) for at in range(form.n_features))}",
+        f"tree_sizes={' '.join(str(len(text.encode())) for text in texts)}",
+        "",
+        "",
+    ]
+    end = ["end of trees", "", "feature_importances:", "", "parameters:", "end of parameters", ""]
+    whole = "\n".join(head) + "".join(texts) + "\n".join([*end, "pandas_categorical:null", ""])
+    return whole.encode()
+
+
+def _info(is_used: bool) -> str:
+    """Return the range of a feature, which LightGBM does not check; or that it is not used."""
+    return "[-1e+308:1e+308]" if is_used else "none"
+
+
+def _held(name: str) -> str:
+    """Return the name of a feature; one that is not used may be changed to fit the format."""
+    return _REFUSED.sub("_", name) or "_"
+
+
+def _fields(block: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+
+
+def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
+    """Score rows as LightGBM does: doubles, at most the threshold goes left."""
+    text = content.decode()
+    trees = []
+    for block in text.split("\nend of trees")[0].split("\nTree=")[1:]:
+        own = _fields("Tree=" + block)
+        leaves = np.array(own["leaf_value"].split(), np.float64)
+        n = len(leaves) - 1
+
+        def column(name: str, kind: type, own: dict[str, str] = own, n: int = n) -> np.ndarray:
+            filled: np.ndarray = np.zeros(2 * n + 1, kind)
+            filled[:n] = np.array(own.get(name, "").split(), kind)
+            return filled
+
+        decision = column("decision_type", np.int64)
+        features = column("split_feature", np.int64)
+        features[n:] = -1
+        values = np.zeros(2 * n + 1)
+        values[n:] = leaves
+        left, right = column("left_child", np.int64), column("right_child", np.int64)
+        trees.append(
+            EngineTree(
+                features,
+                column("threshold", np.float64),
+                (decision & _DEFAULT_LEFT) > 0,
+                np.where(left < 0, n + ~left, left),
+                np.where(right < 0, n + ~right, right),
+                values,
+            )
+        )
+    scores = Forest(trees, "<=", np.float64, np.float64).scores(_rounded(X))
+    return 1.0 / (1.0 + np.exp(-scores)) if "\nobjective=binary" in text else scores
+
+
+def _engine(
+    content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings
+) -> tuple[Floats, str]:
+    import lightgbm
+
+    booster = lightgbm.Booster(model_str=content.decode())
+    scores = booster.predict(X, num_threads=1)
+    return np.asarray(scores, np.float64), f"lightgbm {lightgbm.__version__}"
+
+
+TARGET = Target(
+    name="lightgbm",
+    title="model text of LightGBM, which treelite reads too, and Vespa its dump",
+    numbers="float64",
+    write=_write,
+    twin=_twin,
+    engine=_engine,
+    engine_name="lightgbm",
+    takes=frozenset({"shift", "probability"}),
+    check_name=_check_name,
+    reorders=sums_differ,
+    cuts=_cuts,
+    rounded=_rounded,
+    number_words="takes numbers up to 1e-35 for 0",
+)
