@@ -38,7 +38,7 @@ __all__ = ["DENSITIES", "MEASURES", "Halves", "Point", "main", "run"]
 MEASURES = ("disagreement", "prot", "ap", "coverage")
 SIZES = (100, 200, 500, 750, 1000, 2000)
 DENSITIES = ((10, 20), (21, 40), (41, 60), (61, 100), (101, 10**9))
-METHODS = tuple(name for name in taste.METHODS if name != "auto")
+METHODS = tuple(name for name in taste.METHODS if name != "viewers")
 # Groups of fewer users are left out.
 _FEWEST = 10
 
@@ -91,7 +91,7 @@ class Study:
     ----------
     ratings : Ratings
     methods : sequence of str
-        Rankers, see `crucial.apps.recommend.METHODS`.
+        Rankers, see `crucial.apps.recommend.taste.METHODS`.
     most_targets, most_features : int
         Largest numbers of users; the paper has 2000 of each in figure 5, 1000 in the others.
     n_jobs : int, optional

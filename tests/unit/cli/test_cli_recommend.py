@@ -39,7 +39,9 @@ def test_a_list_with_reasons(crucial, club):
     assert done.exit_code == 0, done.stderr
     assert done.stdout.count("Film, No. ") >= 4
     assert "because" in done.stdout
-    assert "agrees with you on" in done.stdout
+    assert " it, " in done.stdout
+    assert "agrees with you" in " ".join(done.stdout.split())
+    assert "chosen by ndcg@10 on held-out ratings: " in done.stderr
     plain = crucial("recommend", club / "ratings.csv", "--user", 0, "--method", "neighbours")
     assert plain.exit_code == 0
     assert "because" not in plain.stdout
@@ -57,6 +59,26 @@ def test_a_table_and_a_model(crucial, club, tmp_path):
     assert load_model(model).feature_names[0].startswith("viewer ")
 
 
+def test_a_model_of_all_users_is_written_and_used_again(crucial, club, tmp_path, error_line):
+    words = ("recommend", club / "ratings.csv", "--user", 0, "--top", 3, "-o", "-")
+    model = tmp_path / "model.json"
+    first = crucial(*words, "--model", model)
+    assert first.exit_code == 0, first.stderr
+    assert load_model(model).training["base"] in ("ease", "items", "popularity")
+    again = crucial(*words, "--reuse", model)
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout == first.stdout
+    assert "chosen by" not in again.stderr
+    text = model.read_text()
+    model.write_text(text.replace('"penalty"', '"Penalty"'))
+    assert "checksum" in error_line(crucial(*words, "--reuse", model))
+    other = tmp_path / "hybrid.json"
+    assert crucial(*words, "--method", "hybrid", "--model", other).exit_code == 0
+    assert "hybrid.json: the model was not written by a recommender" in error_line(
+        crucial(*words, "--reuse", other)
+    )
+
+
 def test_for_all(crucial, club, tmp_path):
     words = ("recommend", club / "ratings.csv", "--all", "--top", 2, "--rounds", 5)
     target = tmp_path / "all.tsv"
@@ -71,7 +93,8 @@ def test_for_all(crucial, club, tmp_path):
 
 def test_rate_a_few_and_go_on_later(club, tmp_path):
     mine = tmp_path / "mine.csv"
-    words = ("recommend", club / "ratings.csv", "--rate", "--mine", mine, "--top", 2)
+    words = ("recommend", club / "ratings.csv", "--method", "items")
+    words += ("--rate", "--mine", mine, "--top", 2)
     first = typed("5\n\n77\nwhat\n0\n3\nq\n", *words)
     assert first.exit_code == 0, first.stderr
     assert "Rate 10 films, 0 to 5" in first.stderr
@@ -81,17 +104,17 @@ def test_rate_a_few_and_go_on_later(club, tmp_path):
     assert second.exit_code == 0, second.stderr
     assert len(read_own_ratings(mine)) == 4
     assert "4 ratings of yours, kept in" in second.stderr
-    third = typed("", *words[:2], "--mine", mine, "--top", 2, "-o", "-")
+    third = typed("", *words[:4], "--mine", mine, "--top", 2, "-o", "-")
     assert third.exit_code == 0, third.stderr
     assert [line.split("\t")[0] for line in third.stdout.splitlines()] == ["user", "", ""]
-    enough = typed("1\n2\n3\n", "recommend", club / "ratings.csv", "--rate", "--questions", 2)
+    enough = typed("1\n2\n3\n", *words[:4], "--rate", "--questions", 2)
     assert "2 ratings of yours" in enough.stderr
 
 
 def test_nothing_said_is_an_error(club):
     done = typed("", "recommend", club / "ratings.csv", "--rate")
     assert done.exit_code == 2
-    assert "two different ratings are needed" in done.stderr.splitlines()[-1]
+    assert "you gave 0 ratings; at least one is needed" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +124,11 @@ def test_nothing_said_is_an_error(club):
         (("--user", 0, "--all", "-o", "x"), "choose for whom"),
         (("--user", 300), "there is no user '300'; close are '30'"),
         (("--all",), "--all needs -o"),
-        (("--all", "-o", "-", "--model", "m.json"), "--model is for one user"),
-        (("--user", 0, "--model", "m.json"), "--model is for --method rankboost or hybrid"),
+        (("--all", "-o", "-", "--model", "m.json", "--method", "hybrid"), "is for one user"),
+        (("--user", 0, "--model", "m.json", "--method", "mean"), "--model is for the methods auto"),
+        (("--user", 0, "--reuse", "m.json", "--method", "mean"), "--reuse is for --method auto"),
+        (("--user", 0, "--reuse", "m.json", "--model", "n.json"), "choose --reuse to read"),
+        (("--user", 0, "--reuse", "none.json"), "none.json: there is no such file"),
         (("--user", 0, "--reasons", 2, "--method", "mean"), "--reasons are for the methods auto"),
         (("--user", 0, "--reasons", 2, "-o", "-"), "--reasons are for the terminal"),
         (("--user", 0, "--columns", "a,b"), "three names"),

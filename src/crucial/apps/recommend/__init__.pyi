@@ -3,8 +3,11 @@ from crucial.apps.recommend.comparators import PearsonCorrelation as PearsonCorr
 from crucial.apps.recommend.comparators import Popularity as Popularity
 from crucial.apps.recommend.comparators import Regression as Regression
 from crucial.apps.recommend.comparators import VectorSimilarity as VectorSimilarity
+from crucial.apps.recommend.finding import Choice as Choice
+from crucial.apps.recommend.item_models import Ease as Ease
+from crucial.apps.recommend.item_models import ItemNeighbours as ItemNeighbours
 from crucial.apps.recommend.reasons import Reason as Reason
-from crucial.apps.recommend.recommender import Pick as Pick
-from crucial.apps.recommend.recommender import Recommendations as Recommendations
+from crucial.apps.recommend.recommendations import Pick as Pick
+from crucial.apps.recommend.recommendations import Recommendations as Recommendations
+from crucial.apps.recommend.recommender import METHODS as METHODS
 from crucial.apps.recommend.recommender import Recommender as Recommender
-from crucial.apps.recommend.taste import METHODS as METHODS

@@ -9,7 +9,7 @@ import numpy as np
 from crucial.apps.recommend.opinions import DistinctValues, Opinions
 from crucial.types import Floats, Ints
 
-__all__ = ["Defaults", "learn_defaults"]
+__all__ = ["Defaults", "agreements", "learn_defaults"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,34 @@ def _lower(counts: Floats) -> Floats:
     return np.asarray(np.cumsum(counts, axis=-1) - counts)
 
 
+def agreements(rated: Opinions, labels: Floats) -> Floats:
+    """Return how often every viewer orders two films as the user does, over films that both rated.
+
+    The share of the user's pairs of different ratings, a tie of the viewer counting half; NaN for a
+    viewer without such a pair.
+
+    Examples
+    --------
+    >>> rated = Opinions.from_dense([[5, 1, np.nan], [3, 2, 4], [1, 2, np.nan]])
+    >>> agreements(rated, np.array([5.0, 4.0, 1.0])).round(2).tolist()
+    [1.0, 0.17, nan]
+    """
+    bins = _Bins.of(rated, labels)
+    wrong = bins.by_column(_wrong(bins))
+    both = np.zeros((rated.n_columns, bins.counts.shape[1]))
+    np.add.at(both, bins.values.column, bins.counts)
+    pairs = (both * _lower(both)).sum(axis=1)
+    share = np.divide(wrong, pairs, out=np.full(len(wrong), np.nan), where=pairs > 0.0)
+    return np.asarray(1.0 - share)
+
+
+def _wrong(bins: _Bins) -> Floats:
+    """Return by bin the weight of pairs of rated films that the viewer has in the wrong order."""
+    lower = _lower(bins.counts)
+    before = (bins.before(bins.counts) * lower).sum(axis=1)
+    return np.asarray(before + (bins.counts * lower).sum(axis=1) / 2)
+
+
 def learn_defaults(
     opinions: Opinions, labels: Floats, club: Opinions, on_scale: bool = False
 ) -> Defaults:
@@ -86,8 +114,7 @@ def learn_defaults(
     counts, missing = bins.counts, bins.missing
     # Pairs in which both are rated, and both are not.
     lower = _lower(counts)
-    wrong = (bins.before(counts) * lower).sum(axis=1) + (counts * lower).sum(axis=1) / 2
-    known = bins.by_column(wrong) + (missing * _lower(missing)).sum(axis=1) / 2
+    known = bins.by_column(_wrong(bins)) + (missing * _lower(missing)).sum(axis=1) / 2
     # A rated film against one that is not: wrong if the default is above, or below.
     absent = missing[column]
     if_above = (counts * _lower(absent)).sum(axis=1)

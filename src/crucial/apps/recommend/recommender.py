@@ -3,117 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Self
 
 import numpy as np
 
+from crucial.apps.recommend import taste
+from crucial.apps.recommend.finder import Finder, Settings, settings_of
+from crucial.apps.recommend.finding import Choice, choose
 from crucial.apps.recommend.opinions import Opinions
-from crucial.apps.recommend.reasons import Reason, reasons_for
-from crucial.apps.recommend.taste import METHODS, BoostedTaste, Target, Taste, learn_taste
+from crucial.apps.recommend.recommendations import Learned, Pick, Recommendations
+from crucial.apps.recommend.taste import FoundTaste, Target, Taste, learn_taste
 from crucial.data.ratings import Ratings
-from crucial.errors import DataError, NotRankedError
+from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, check, none_or, one_of
+from crucial.progress import Show
 from crucial.types import Floats, Id, Ints
 
-__all__ = ["Pick", "Recommendations", "Recommender"]
+__all__ = ["FINDERS", "METHODS", "Recommender"]
 
 
 # Users per thread and batch: small, so that whoever waits for results sees some soon.
 _AT_A_TIME = 4
 
 
-@dataclass(frozen=True)
-class Pick:
-    """One recommended item.
+#: The methods by which items are recommended.
+METHODS: dict[str, str] = {
+    "auto": "ease, items or popularity, then rankboost over the best; chosen on held-out ratings",
+    "ease": "least squares of every item on all others (Steck 2019)",
+    "items": "the items nearest to those that the user rated",
+    **taste.METHODS,
+}
 
-    Attributes
-    ----------
-    position : int
-        From 1.
-    item : id
-    title : str
-        The id where no title is known.
-    score : float
-        Comparable within one user's list.
-    raters : int
-        Number of the viewers learned from who rated it.
-    """
-
-    position: int
-    item: Id
-    title: str
-    score: float
-    raters: int
-
-
-@dataclass(frozen=True, eq=False)
-class Recommendations:
-    """The items for one user, best first.
-
-    Attributes
-    ----------
-    user : id or None
-        None for a new user.
-    picks : tuple of Pick
-    taste : Taste or None
-        The learned scores; None where nothing could be learned.
-    problem : str or None
-        Why there are no picks.
-    """
-
-    user: Id | None
-    picks: tuple[Pick, ...]
-    taste: Taste | None = None
-    problem: str | None = None
-    _target: Target | None = None
-    _ratings: Ratings | None = None
-
-    def __str__(self) -> str:
-        width = max((len(one.title) for one in self.picks), default=0)
-        lines = [f"{one.position:4}  {one.title:{width}}  {one.score:.4g}" for one in self.picks]
-        return "\n".join(lines) if lines else self.problem or "nothing to recommend"
-
-    @property
-    def model(self) -> AdditiveRanker:
-        """The user's model, if the method is RankBoost's."""
-        if not isinstance(self.taste, BoostedTaste):
-            raise NotRankedError("only RankBoost has a model; use method='rankboost' or 'hybrid'.")
-        return self.taste.model
-
-    def why(self, pick: Pick, top: int = 3) -> tuple[Reason, ...]:
-        """Return the viewers whose ratings raise the score of a recommended item most.
-
-        Parameters
-        ----------
-        pick : Pick
-            One of ``picks``.
-        top : int
-            Largest number of reasons.
-        """
-        check("why", "top", top, at_least(1))
-        ratings, target = self._ratings, self._target
-        if self.taste is None or target is None or ratings is None:
-            raise NotRankedError(
-                "recommendations for all users have no reasons; recommend to one user."
-            )
-        found = self.taste.score_parts(ratings.place_of_item(pick.item))
-        if found is None:
-            raise NotRankedError(
-                "only the methods 'auto', 'rankboost', 'hybrid' and 'vsim' give reasons."
-            )
-        return reasons_for(found, target, ratings.items, top)
+#: The methods that find items by who rated what; the others order items by the viewers' ratings.
+FINDERS = ("auto", "ease", "items")
 
 
 class Recommender:
-    """Recommends items by the construction of Freund et al. (2003, section 6.2).
+    """Recommends items that a user has not rated.
 
-    Every other user is a ranking feature: that user's ratings, and an abstention where there is
-    none. The feedback are the user's own ratings. RankBoost weights the others, with weights that
-    stay positive and learned ranks for items that they did not rate. For users with few ratings,
-    where the paper finds its rival better, VSIM is used instead.
+    The default method, "auto", finds them by who rated what: EASE or item neighbours, in closed
+    form, make base scores of all items, and RankBoost orders the best hundred by these scores, by
+    popularity and by the viewers nearest to the user. All of this is chosen once for all users, on
+    ratings that are held out, with popularity among the candidates.
+
+    The other methods learn one user's order from the viewers, by the construction of Freund et al.
+    (2003, section 6.2) or one of its rivals: every other user is a ranking feature, that user's
+    ratings, and an abstention where there is none. The feedback are the user's own ratings.
 
     Parameters
     ----------
@@ -121,14 +59,19 @@ class Recommender:
     method : str, default="auto"
         One of `crucial.apps.recommend.METHODS`.
     rounds : int, optional
-        Rounds of boosting; by default 40 and one for every ten viewers, as in the paper.
+        Rounds of boosting; by default 200 for "auto", and otherwise 40 and one for every ten
+        viewers, as in the paper.
     max_viewers : int or None, default=2000
-        Largest number of others to learn from: those who rated most of the user's items.
+        Largest number of others to learn from or to name in reasons: those who rated most of the
+        user's items. The methods "auto", "ease" and "items" learn from all.
     min_raters : int, default=5
         Recommend only items that at least this many of them rated. An item that nobody rated can
         have any place in a learned order: there is nothing to learn it from.
     titles : mapping from item to str, optional
         See `crucial.data.formats.ratings.read_titles`.
+    model : AdditiveRanker, optional
+        ``Recommender.model`` of the method "auto", as saved before: its choices are used, and
+        nothing is held out and tried again.
 
     Examples
     --------
@@ -149,6 +92,7 @@ class Recommender:
         max_viewers: int | None = 2000,
         min_raters: int = 5,
         titles: Mapping[str, str] | None = None,
+        model: AdditiveRanker | None = None,
     ) -> None:
         check("Recommender", "method", method, one_of(*METHODS))
         check("Recommender", "rounds", rounds, none_or(at_least(1)))
@@ -157,8 +101,53 @@ class Recommender:
         self.ratings, self.method, self.rounds = ratings, method, rounds
         self.max_viewers, self.min_raters = max_viewers, min_raters
         self.titles = titles or {}
+        if model is not None and method != "auto":
+            raise ParameterError("a saved model is for method='auto'.", parameter="model")
+        self._choice: Choice | None = None
+        self._saved = None if model is None else (settings_of(model), model)
         self._by_user = Opinions.from_ratings(ratings)
         self._by_item = self._by_user.transposed()
+
+    def fit(self, show: Show | None = None) -> Self:
+        """Choose and learn what all users share; `recommend` does so where it has not been done.
+
+        Parameters
+        ----------
+        show : callable, optional
+            Is called with the number of steps done, out of `finding.STEPS`, and a note.
+        """
+        if self.method == "auto" and self._saved is None:
+            self._choice = choose(self._by_user, self.rounds, show)
+            self._saved = self._choice.settings, self._choice.model
+        if self.method in FINDERS:
+            _ = self._finder
+        return self
+
+    @property
+    def choice(self) -> Choice | None:
+        """What the method "auto" chose and how everything that was tried did, once fitted."""
+        return self._choice
+
+    @property
+    def model(self) -> AdditiveRanker:
+        """The model of the method "auto", which contains its choices."""
+        return self._settled()[1]
+
+    def _settled(self) -> tuple[Settings, AdditiveRanker]:
+        """Return the settings and the model of "auto", chosen now if they have not been."""
+        if self.method != "auto":
+            raise NotRankedError("only the method 'auto' has a model of all users.")
+        if self._saved is None:
+            self.fit()
+        assert self._saved is not None
+        return self._saved
+
+    @cached_property
+    def _finder(self) -> Finder:
+        if self.method != "auto":
+            return Finder(self._by_user, Settings(self.method)).prepared()
+        settings, model = self._settled()
+        return Finder(self._by_user, settings, model if model.n_rounds > 1 else None).prepared()
 
     def title(self, item: object) -> str:
         """Return the title of an item; its id where no title is known."""
@@ -226,6 +215,7 @@ class Recommender:
         check("recommend_all", "top", top, at_least(1))
         everybody = self.ratings.users if users is None else list(users)
         places = [self.ratings.place_of_user(user) for user in everybody]
+        self.fit()
         threads = count_threads(n_jobs)
         step = threads * _AT_A_TIME
         for begin in range(0, len(places), step):
@@ -242,9 +232,9 @@ class Recommender:
         try:
             found = self._recommend_known(place, top)
         except DataError as error:
-            return Recommendations(self._user(place), (), problem=str(error))
+            return Recommendations(self._user(place), (), str(error))
         # (without the taste: thousands of them would fill the memory)
-        return Recommendations(found.user, found.picks, problem=found.problem)
+        return Recommendations(found.user, found.picks, found.problem)
 
     def _user(self, place: int) -> Id:
         user: Id = self.ratings.users[place : place + 1].tolist()[0]
@@ -255,8 +245,8 @@ class Recommender:
 
     def _target(self, place: int | None, films: Ints, labels: Floats) -> Target:
         """Choose the viewers to learn from; ``place`` is None for a new user."""
-        who = "you" if place is None else f"user {str(self._user(place))!r}"
-        if len(np.unique(labels)) < 2:
+        who = self._who(place)
+        if self.method not in FINDERS and len(np.unique(labels)) < 2:
             gave = f"{len(labels)} rating{'' if len(labels) == 1 else 's'}"
             if len(labels) > 1:
                 gave = f"the same rating, {labels[0]:g}, to all {len(labels)} items"
@@ -269,7 +259,7 @@ class Recommender:
         if place is not None:
             count[place] = 0
         viewers = np.flatnonzero(count)
-        if not len(viewers):
+        if not len(viewers) and self.method not in FINDERS:
             raise DataError(f"nobody else rated what {who} did.")
         if self.max_viewers is not None and len(viewers) > self.max_viewers:
             most = np.argsort(-count[viewers], kind="stable")[: self.max_viewers]
@@ -279,23 +269,52 @@ class Recommender:
         rated = shared.take_rows(viewers).transposed()
         return Target(club, films, labels, self.ratings.users[viewers], rated)
 
+    def _who(self, place: int | None) -> str:
+        return "you" if place is None else f"user {str(self._user(place))!r}"
+
     def _recommend(
         self, place: int | None, films: Ints, labels: Floats, top: int
     ) -> Recommendations:
-        """Learn the taste of a user, and pick the best items that the user has not rated."""
-        target = self._target(place, films, labels)
-        taste = learn_taste(self.method, target, self.rounds)
-        raters = target.club.row_count
-        offered = raters >= self.min_raters
-        offered[films] = False
-        rows = np.flatnonzero(offered)
-        # Of equal scores, items with more raters come first, then the first item.
-        order = rows[np.lexsort((rows, -raters[rows], -taste.scores[rows]))][:top]
-        items = self.ratings.items[order].tolist()
+        """Pick the best items that a user has not rated."""
+        learned: Learned
+        if self.method in FINDERS:
+            if not len(films):
+                raise DataError(f"{self._who(place)} gave 0 ratings; at least one is needed.")
+            raters = self._finder.raters
+            rows, scores = self._finder.best(films, labels, place, top, self.min_raters)
+            learned = partial(self._found, place, films, labels)
+        else:
+            target = self._target(place, films, labels)
+            ordered = learn_taste(self.method, target, self.rounds)
+            raters = target.club.row_count
+            offered = raters >= self.min_raters
+            offered[films] = False
+            rows = np.flatnonzero(offered)
+            # Of equal scores, items with more raters come first, then the first item.
+            rows = rows[np.lexsort((rows, -raters[rows], -ordered.scores[rows]))][:top]
+            scores = ordered.scores[rows]
+            learned = partial(_pair, ordered, target)
+        items = self.ratings.items[rows].tolist()
         picks = tuple(
-            Pick(k, item, self.title(item), float(taste.scores[row]), int(raters[row]))
-            for k, (item, row) in enumerate(zip(items, order.tolist()), 1)
+            Pick(k, item, self.title(item), score, count)
+            for k, (item, score, count) in enumerate(
+                zip(items, scores.tolist(), raters[rows].tolist()), 1
+            )
         )
         problem = None if picks else f"there is no item left that {self.min_raters} others rated"
         user = None if place is None else self._user(place)
-        return Recommendations(user, picks, taste, problem, target, self.ratings)
+        return Recommendations(user, picks, problem, self.ratings.items, learned)
+
+    def _found(self, place: int | None, films: Ints, labels: Floats) -> tuple[FoundTaste, Target]:
+        """Return the scores of all items that may be recommended, NaN for others, and viewers."""
+        target = self._target(place, films, labels)
+        n_items = len(self.ratings.items)
+        scores = np.full(n_items, np.nan)
+        rows, found = self._finder.best(films, labels, place, n_items, self.min_raters)
+        scores[rows] = found
+        model = self.model if self.method == "auto" else None
+        return FoundTaste(scores, target, model), target
+
+
+def _pair(learned: Taste, target: Target) -> tuple[Taste, Target]:
+    return learned, target

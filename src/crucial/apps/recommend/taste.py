@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from crucial.apps.recommend.comparators import (
     VectorSimilarity,
     ViewerRanker,
 )
+from crucial.apps.recommend.neighbours import agreements
 from crucial.apps.recommend.opinions import Opinions
 from crucial.data.instances import Instances
 from crucial.inspection.parts import feature_parts
@@ -25,12 +27,21 @@ from crucial.model.additive import AdditiveRanker
 from crucial.parameters import lookup
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["METHODS", "BoostedTaste", "ScoreParts", "Target", "Taste", "learn_taste", "rounds_for"]
+__all__ = [
+    "METHODS",
+    "BoostedTaste",
+    "FoundTaste",
+    "ScoreParts",
+    "Target",
+    "Taste",
+    "learn_taste",
+    "rounds_for",
+]
 
 
-#: The methods by which recommendations are learned.
+#: The methods by which one user's order is learned from the viewers.
 METHODS: dict[str, str] = {
-    "auto": "vsim for a user with fewer than 50 ratings, otherwise rankboost",
+    "viewers": "vsim for a user with fewer than 50 ratings, otherwise rankboost",
     "rankboost": "RankBoost over the viewers' ratings (Freund et al. 2003, section 6.2)",
     "hybrid": "rankboost, with the score of vsim as one more feature",
     "vsim": "viewers weighted by the cosine of their ratings with the user's",
@@ -64,6 +75,9 @@ VSIM = "vsim"
 # With fewer ratings vsim orders better, with more RankBoost: figure 7 of the paper, which says 20,
 # and the same figure on MovieLens (crucial.studies.films).
 _FEW = 50
+
+# Shared films at which an agreement counts half.
+_SHARED = 10.0
 
 
 def rounds_for(n_viewers: int) -> int:
@@ -101,6 +115,26 @@ class Target:
     viewers: NDArray[np.generic]
     rated: Opinions
 
+    @cached_property
+    def agreement(self) -> Floats:
+        """How often each viewer orders two films as the user does; see `agreements`."""
+        return agreements(self.rated, self.labels)
+
+    @cached_property
+    def trust(self) -> Floats:
+        """How far each viewer agrees with the user beyond chance, from 0 to 1/2.
+
+        Less the fewer films they share. Of a viewer without a pair of the user's to agree on, a
+        film that both like counts as an agreement of 3/4.
+        """
+        rated = self.rated
+        liked = (rated.value > self.club.mean[rated.column]) & (
+            self.labels[rated.row] >= self.labels.mean()
+        )
+        unknown = np.where(rated.sums(liked.astype(np.float64)) > 0.0, 0.75, 0.5)
+        agreement = np.where(np.isnan(self.agreement), unknown, self.agreement)
+        return np.asarray(np.maximum(agreement - 0.5, 0.0) * rated.count / (rated.count + _SHARED))
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreParts:
@@ -113,7 +147,8 @@ class ScoreParts:
     rating : array
         Their ratings; NaN where one abstains.
     adds : array
-        How much more each adds than to the average film.
+        How much more each adds than to the average film; for a `FoundTaste`, how strong an argument
+        it is.
     seen_only : bool array
         Whether only the fact counts that the viewer rated the film.
     """
@@ -184,6 +219,33 @@ class BoostedTaste(Taste):
         return ScoreParts(self.used[parts.features], parts.columns[row], adds, flat)
 
 
+@dataclass(frozen=True, eq=False)
+class FoundTaste(Taste):
+    """Scores of a `Finder`, with viewers who like a film and agree with the user as arguments.
+
+    Attributes
+    ----------
+    target : Target
+    model : AdditiveRanker or None
+        The last word, for all users.
+    """
+
+    target: Target
+    model: AdditiveRanker | None = None
+
+    def score_parts(self, row: int) -> ScoreParts | None:
+        """Return the viewers who rated the film.
+
+        The strength of an argument is how far the viewer's rating is above the viewer's mean, times
+        the trust in the viewer.
+        """
+        club = self.target.club
+        entries = np.flatnonzero(club.row == row)
+        column, rating = club.column[entries], club.value[entries]
+        adds = self.target.trust[column] * np.maximum(rating - club.mean[column], 0.0)
+        return ScoreParts(column, rating, adds, np.zeros(len(column), bool))
+
+
 def learn_taste(method: str, target: Target, rounds: int | None = None) -> Taste:
     """Learn from the ratings of some films how the user would rank all of them.
 
@@ -196,7 +258,7 @@ def learn_taste(method: str, target: Target, rounds: int | None = None) -> Taste
         Rounds of boosting; `rounds_for` the number of viewers by default.
     """
     lookup(METHODS, method, "method")
-    if method == "auto":
+    if method == "viewers":
         method = "vsim" if len(target.films) < _FEW else "rankboost"
     club, rated, labels = target.club, target.rated, target.labels
     if method in _COMPARATORS:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from crucial.apps.recommend import Recommendations, Recommender
-from crucial.apps.recommend.reasons import Reason
-from crucial.cli.shared.terminal import console, counted, number_column, table
+from crucial.cli.shared.terminal import console, number_column, table
 from crucial.model.text import printable
 
 __all__ = ["HEADER", "print_recommendations", "tsv_lines"]
@@ -15,8 +13,8 @@ __all__ = ["HEADER", "print_recommendations", "tsv_lines"]
 #: The first line of the TSV.
 HEADER = "user\tposition\titem\tscore\ttitle\n"
 
-# A share of agreement over fewer films is not reported.
-_FEWEST_SHARED = 10
+# Where no viewer both liked the item and agrees with the user.
+_NOBODY = "it goes with what you rated"
 
 
 def tsv_lines(found: Recommendations) -> Iterator[str]:
@@ -34,26 +32,16 @@ def print_recommendations(recommender: Recommender, found: Recommendations, reas
     """Print the recommended items, each with up to so many reasons."""
     shown = table(number_column(""))
     shown.add_column("recommended", overflow="fold")
-    shown.add_column("score", justify="right")
     shown.add_column("rated by", justify="right")
     if reasons:
         shown.add_column("because", overflow="fold")
     for one in found.picks:
-        cells = [str(one.position), printable(one.title), f"{one.score:.3f}", str(one.raters)]
+        cells = [str(one.position), printable(one.title), str(one.raters)]
         if reasons:
-            lines = [_in_words(recommender, reason) for reason in found.why(one, reasons)]
-            cells.append("\n".join(lines) or "no reason among its raters; the others abstain")
+            lines = [
+                printable(reason.words(recommender.title), limit=300)
+                for reason in found.why(one, reasons)
+            ]
+            cells.append("\n".join(lines) or _NOBODY)
         shown.add_row(*cells)
     console().print(shown)
-
-
-def _in_words(recommender: Recommender, reason: Reason) -> str:
-    if reason.viewer is None:
-        return f"those like you would give it {reason.rating:.2f} (vsim)"
-    text = "rated it" if reason.seen_only else f"gave it {reason.rating:g}"
-    details = [f"you both rated {counted(reason.shared, 'film')}"]
-    if reason.shared >= _FEWEST_SHARED and not math.isnan(reason.agreement):
-        details = [f"agrees with you on {reason.agreement:.0%}"]
-    if reason.films:
-        details.append(f"both like {', '.join(recommender.title(film) for film in reason.films)}")
-    return printable(f"{reason.viewer} {text} ({'; '.join(details)})", limit=300)

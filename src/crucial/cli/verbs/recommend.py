@@ -16,11 +16,13 @@ from crucial.progress import progress_bar
 if TYPE_CHECKING:
     from crucial.apps.recommend import Recommender
     from crucial.data.ratings import Ratings
+    from crucial.model.additive import AdditiveRanker
 
 __all__ = ["RecommendOptions", "recommend_command"]
 
-# The methods whose scores are sums of opinions.
-_WITH_REASONS = ("auto", "rankboost", "hybrid", "vsim")
+# The methods that name viewers as reasons, and those that have a model.
+_WITH_REASONS = ("auto", "ease", "items", "rankboost", "hybrid", "vsim")
+_WITH_MODEL = ("auto", "rankboost", "hybrid")
 
 
 @dataclass(frozen=True)
@@ -37,21 +39,22 @@ class RecommendOptions(JobsOptions):
     )
     top: int = option("Number of items to recommend.", low=1, default=20)
     reasons: int | None = option(
-        "Reasons per item, for the methods auto, rankboost, hybrid and vsim. "
+        "Reasons per item, for the methods auto, ease, items, rankboost, hybrid and vsim. "
         "[default: 1 in the terminal]",
         low=0,
     )
     titles: File | None = option("Titles of the items.")
     method: Literal[
-        "auto", "rankboost", "hybrid", "vsim", "pearson", "pearson-constrained", "neighbour",
-        "neighbour-shared", "neighbours", "regression", "regression-normalised", "popularity",
-        "mean",
+        "auto", "ease", "items", "viewers", "rankboost", "hybrid", "vsim", "pearson",
+        "pearson-constrained", "neighbour", "neighbour-shared", "neighbours", "regression",
+        "regression-normalised", "popularity", "mean",
     ] = option("How to learn.", default="auto")  # fmt: skip
     rounds: int | None = option(
-        "Rounds of boosting. [default: 40 plus one per ten other users]", low=1
+        "Rounds of boosting. [default: 200 for auto, else 40 plus one per ten other users]", low=1
     )
     max_viewers: int = option(
-        "Learn from the N other users who share the most rated items with the user.",
+        "Learn from the N other users who share the most rated items with the user; auto, ease and "
+        "items learn from all.",
         low=1,
         default=2000,
     )
@@ -68,13 +71,17 @@ class RecommendOptions(JobsOptions):
         "Write a table of user, position, item, score and title; - is standard output.", "-o"
     )
     model: File | None = option(
-        "Also write the user's model, for the methods rankboost and hybrid."
+        "Also write the model: that of all users for the method auto, the user's for rankboost and "
+        "hybrid."
+    )
+    reuse: File | None = option(
+        "Use what --model wrote for the method auto: nothing is chosen again."
     )
 
 
 @verb("recommend", RecommendOptions)
 def recommend_command(options: RecommendOptions) -> None:
-    """Recommend what users of similar taste rated well, and why.
+    """Recommend items that a user has not rated, and why.
 
     \b
     Examples:
@@ -90,7 +97,11 @@ def recommend_command(options: RecommendOptions) -> None:
 
     \b
     Methods:
-      auto        vsim for a user with fewer than 50 ratings, else rankboost
+      auto        ease, items or popularity, then rankboost over the best 100 by these scores and
+                  the nearest users; chosen on ratings that are held out
+      ease        least squares of every item on all others (Steck 2019)
+      items       the items nearest to those you rated
+      viewers     vsim for a user with fewer than 50 ratings, else rankboost
       rankboost   weights the other users to reproduce the order of your ratings; they abstain on
                   what they did not rate (Freund et al. 2003)
       hybrid      rankboost with the score of vsim as an additional feature
@@ -102,7 +113,7 @@ def recommend_command(options: RecommendOptions) -> None:
     _check(options)
     for target in (options.output, options.model):
         if target is not None:
-            check_target(target, options.ratings, options.titles, options.mine)
+            check_target(target, options.ratings, options.titles, options.mine, options.reuse)
     if options.rate and options.mine is not None:
         check_target(options.mine, options.ratings, options.titles)
     ratings, titles, own = _read(options)
@@ -117,17 +128,22 @@ def recommend_command(options: RecommendOptions) -> None:
         max_viewers=options.max_viewers,
         min_raters=options.min_raters,
         titles=titles,
+        model=_saved_model(options.reuse),
     )
+    if options.rate:
+        from crucial.cli.shared.rating_prompt import ask_ratings
+
+        own = ask_ratings(recommender, own, options.mine, options.questions)
+    _choose(recommender)
     if options.everybody:
         _recommend_all(recommender, options.output or "-", options)
+        if options.model is not None:
+            recommender.model.save(options.model)
+            note(f"wrote {options.model}")
         return
     if options.user is not None:
         found = recommender.recommend(options.user, options.top)
     else:
-        if options.rate:
-            from crucial.cli.shared.rating_prompt import ask_ratings
-
-            own = ask_ratings(recommender, own, options.mine, options.questions)
         found = recommender.recommend_new(own, options.top)
     if options.output is not None:
         write_text(options.output, HEADER + "".join(tsv_lines(found)))
@@ -151,10 +167,14 @@ def _check(options: RecommendOptions) -> None:
         )
     if options.everybody and options.output is None:
         raise click.UsageError("--all needs -o FILE.")
-    if options.everybody and options.model is not None:
+    if options.everybody and options.model is not None and options.method != "auto":
         raise click.UsageError("--model is for one user; leave out --all.")
-    if options.model is not None and options.method not in ("rankboost", "hybrid"):
-        raise click.UsageError("--model is for --method rankboost or hybrid.")
+    if options.model is not None and options.method not in _WITH_MODEL:
+        raise click.UsageError(f"--model is for the methods {', '.join(_WITH_MODEL)}.")
+    if options.reuse is not None and options.method != "auto":
+        raise click.UsageError("--reuse is for --method auto.")
+    if options.reuse is not None and options.model is not None:
+        raise click.UsageError("choose --reuse to read a model or --model to write one.")
     if options.reasons and options.method not in _WITH_REASONS:
         raise click.UsageError(f"--reasons are for the methods {', '.join(_WITH_REASONS)}.")
     if options.reasons and options.output is not None:
@@ -178,6 +198,34 @@ def _read(options: RecommendOptions) -> tuple[Ratings, dict[str, str], dict[str,
     if options.user is not None:
         ratings.place_of_user(options.user)
     return ratings, titles, own
+
+
+def _saved_model(path: str | None) -> AdditiveRanker | None:
+    """Read the model of --reuse, and refuse one that no recommender wrote."""
+    if path is None:
+        return None
+    from crucial.apps.recommend.finder import settings_of
+    from crucial.errors import DataError
+    from crucial.model.additive import AdditiveRanker
+    from crucial.model.file import load_model
+
+    model = load_model(path)
+    try:
+        settings_of(model)
+    except DataError as error:
+        raise error.in_file(path) from None
+    assert isinstance(model, AdditiveRanker)
+    return model
+
+
+def _choose(recommender: Recommender) -> None:
+    """Learn what all users share, with a progress bar, and report what was chosen."""
+    from crucial.apps.recommend.finding import STEPS
+
+    with progress_bar("choosing", STEPS) as show:
+        recommender.fit(show)
+    if recommender.choice is not None:
+        note(str(recommender.choice))
 
 
 def _recommend_all(recommender: Recommender, output: str, options: RecommendOptions) -> None:
