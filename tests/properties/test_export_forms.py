@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from crucial.model.export.engine_numbers import float32_cuts
 from crucial.model.export.forms import score_form
+from crucial.model.export.plain_trees import missing_goes_right
 from crucial.model.export.verify import verified
 from naive.random_models import KINDS, random_model, random_rows
 
@@ -36,6 +37,17 @@ def test_a_step_function_is_a_search_tree_of_logarithmic_depth(seed):
                 if child >= 0:
                     depth[child] = depth[node] + 1
         assert depth.max(initial=0) <= 1 + np.log2(len(step.thresholds) + 1)
+
+
+@pytest.mark.parametrize("kind", ["trees", "ranking_trees", "stumps"])
+@given(st.integers(0, 10**6))
+def test_trees_that_send_missing_values_right_score_the_same(kind, seed):
+    model = random_model(kind, seed)
+    X = random_rows(model, seed)
+    for tree in score_form(model).all_trees():
+        right = missing_goes_right(tree)
+        assert right.missing_right.all()
+        assert right.scores(X).tolist() == tree.scores(X).tolist()
 
 
 @given(st.lists(numbers, min_size=1, max_size=8, unique=True), st.lists(numbers, max_size=20))

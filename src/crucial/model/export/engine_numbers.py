@@ -115,14 +115,7 @@ def engine_form(
             )
         own = cuts_of(thresholds, None if values_of is None else values_of(feature))
         if own.lost and not allow_ties:
-            a, b = own.lost[0]
-            raise NotRankedError(
-                f"{engine}, where {a!r} and {b!r} of feature {name!r} are "
-                f"the same number and the model tells them apart ({len(own.lost)} such "
-                f"place{'' if len(own.lost) == 1 else 's'} in this feature). Scale or shift the "
-                "feature and train again, export to a target of doubles such as lightgbm or sql, "
-                "or allow ties."
-            )
+            raise _lost(own.lost, name, engine, values_of is not None)
         found[feature] = dict(zip(thresholds.tolist(), own.cuts.tolist(), strict=True))
     return replace(
         form,
@@ -144,6 +137,20 @@ def engine_form(
             )
             for tree in form.trees
         ),
+    )
+
+
+def _lost(
+    lost: list[tuple[float, float]], name: str, engine: str, has_data: bool
+) -> NotRankedError:
+    a, b = lost[0]
+    places = f"{len(lost)} such place{'' if len(lost) == 1 else 's'}"
+    first = "" if has_data else "Pass the training data, if no row of them has a value there. "
+    other = "Scale" if has_data else "Otherwise scale"
+    return NotRankedError(
+        f"{engine}, where {a!r} and {b!r} of feature {name!r} are the same number and the model "
+        f"tells them apart ({places} in this feature). {first}{other} or shift the feature "
+        "and train again, export to a target of doubles such as lightgbm or sql, or allow ties."
     )
 
 

@@ -9,10 +9,15 @@ from crucial.parameters import lookup
 
 __all__ = ["TARGETS", "target_named"]
 
-#: The targets, and the module of each, which has it as ``TARGET``.
+#: The targets, and the module of each, which has it as ``TARGET`` unless another name follows.
 TARGETS = {
     "xgboost": "xgboost_json",
     "lightgbm": "lightgbm_text",
+    "elasticsearch": "elasticsearch_native",
+    "elasticsearch-ltr": "elasticsearch_ltr",
+    "opensearch-ltr": "elasticsearch_ltr.OPENSEARCH",
+    "solr": "solr_json",
+    "ranklib": "ranklib_text",
     "sql": "sql_code",
     "python": "python_code",
     "javascript": "javascript_code",
@@ -28,6 +33,6 @@ def target_named(name: str) -> Target:
     >>> target_named("xgboost").numbers
     'float32'
     """
-    module = lookup(TARGETS, name, "target")
-    found: Target = import_module(f"{__name__}.{module}").TARGET
+    module, _, variable = lookup(TARGETS, name, "target").partition(".")
+    found: Target = getattr(import_module(f"{__name__}.{module}"), variable or "TARGET")
     return found

@@ -1,0 +1,127 @@
+"""The LTR plugins of Elasticsearch and OpenSearch: trees as ``model/xgboost+json``.
+
+The plugins add float32 numbers and go to ``yes`` where the threshold is greater than the value.
+Older ones do not read ``missing``; there a missing value, which is NaN, goes to ``no``. In what is
+written here it always goes to ``no``, so that all read the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.form import FormTree, ScoreForm
+from crucial.model.export.plain_trees import (
+    float32_leaves,
+    missing_goes_right,
+    plain_trees,
+    scaled,
+)
+from crucial.model.export.settings import ExportSettings
+from crucial.model.export.target import Target
+from crucial.types import Floats
+
+__all__ = ["OPENSEARCH", "TARGET"]
+
+_ANY = float(np.finfo(np.float32).max)
+
+
+def _node(tree: FormTree, leaves: list[float], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return a tree as nested objects, numbered from the root down."""
+    count = 0
+
+    def made(node: int, depth: int) -> dict[str, Any]:
+        nonlocal count
+        number = count
+        count += 1
+        if node < 0:
+            return {"nodeid": number, "leaf": leaves[~node]}
+        threshold = float(tree.thresholds[node])
+        below = np.nextafter(np.float32(threshold), np.float32(np.inf))
+        yes, no = made(int(tree.left[node]), depth + 1), made(int(tree.right[node]), depth + 1)
+        return {
+            "nodeid": number,
+            "depth": depth,
+            "split": names[int(tree.features[node])],
+            "split_condition": _ANY if math.isnan(threshold) else float(below),
+            "yes": yes["nodeid"],
+            "no": no["nodeid"],
+            "missing": no["nodeid"],
+            "children": [yes, no],
+        }
+
+    return made(0 if len(tree.features) else ~0, 0)
+
+
+def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
+    trees = [missing_goes_right(tree) for tree in plain_trees(form)]
+    if settings.probability:
+        assert form.slope is not None
+        trees = [scaled(tree, form.slope) for tree in trees]
+    definition = {
+        "objective": "binary:logistic" if settings.probability else "rank:pairwise",
+        "splits": [_node(tree, float32_leaves(tree), form.names) for tree in trees],
+    }
+    if settings.name is None:
+        return json.dumps(definition, indent=1).encode()
+    model = {"type": "model/xgboost+json", "definition": json.dumps(definition)}
+    return json.dumps({"model": {"name": settings.name, "model": model}}, indent=1).encode()
+
+
+def _flat(root: dict[str, Any], places: dict[str, int]) -> EngineTree:
+    nodes: list[dict[str, Any]] = []
+
+    def visit(node: dict[str, Any]) -> int:
+        at = len(nodes)
+        nodes.append({"feature": -1, "threshold": 0.0, "left": 0, "right": 0, "value": 0.0})
+        if "leaf" in node:
+            nodes[at]["value"] = node["leaf"]
+        else:
+            nodes[at]["feature"] = places[node["split"]]
+            nodes[at]["threshold"] = node["split_condition"]
+            yes, no = node["children"]
+            if (yes["nodeid"], no["nodeid"]) != (node["yes"], node["no"]):
+                raise ValueError("children do not have the numbers of yes and no")
+            nodes[at]["left"], nodes[at]["right"] = visit(yes), visit(no)
+        return at
+
+    visit(root)
+    return EngineTree(
+        np.array([node["feature"] for node in nodes], np.int64),
+        np.array([node["threshold"] for node in nodes]),
+        np.zeros(len(nodes), bool),
+        np.array([node["left"] for node in nodes], np.int64),
+        np.array([node["right"] for node in nodes], np.int64),
+        np.array([node["value"] for node in nodes]),
+    )
+
+
+def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
+    """Score rows as the plugins do; those that read ``missing`` find the same child there."""
+    whole = json.loads(content)
+    if "model" in whole:
+        whole = json.loads(whole["model"]["model"]["definition"])
+    places = {name: at for at, name in enumerate(form.names)}
+    trees = [_flat(root, places) for root in whole["splits"]]
+    scores = Forest(trees, "<", np.float32, np.float32).scores(X)
+    return 1.0 / (1.0 + np.exp(-scores)) if whole["objective"] == "binary:logistic" else scores
+
+
+TARGET = Target(
+    name="elasticsearch-ltr",
+    title="xgboost+json of the LTR plugin of Elasticsearch",
+    numbers="float32",
+    write=_write,
+    twin=_twin,
+    engine=None,
+    engine_name="the LTR plugin",
+    takes=frozenset({"shift", "probability"}),
+)
+OPENSEARCH = replace(
+    TARGET, name="opensearch-ltr", title="xgboost+json of the LTR plugin of OpenSearch"
+)

@@ -1,0 +1,132 @@
+"""Solr's MultipleAdditiveTreesModel."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from crucial.model.export.engine_numbers import EngineCuts, float32_cuts
+from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.form import FormTree, ScoreForm
+from crucial.model.export.plain_trees import float32_leaves, missing_goes_right, plain_trees
+from crucial.model.export.settings import ExportSettings
+from crucial.model.export.target import Target
+from crucial.types import Floats
+
+__all__ = ["TARGET"]
+
+_SLACK = np.float32(1e-6)  # Solr adds it to every threshold that it reads
+_ANY = float(np.finfo(np.float32).max)
+
+
+def _before_slack(cut: float) -> float:
+    """Return a float32 number that is the cut, or nearly, after Solr has added its slack."""
+    wanted = np.float32(cut)
+    near = np.float32(wanted - _SLACK)
+    tried = [near, np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))]
+    best = min(tried, key=lambda one: abs(float(np.float32(one + _SLACK)) - float(wanted)))
+    return float(best)
+
+
+def _cuts(thresholds: Floats, values: Floats | None) -> EngineCuts:
+    """Return cuts that Solr can have: float32 numbers that its slack leads to.
+
+    Near 0 its slack is larger than the differences of float32 numbers, so that values closer
+    than about 1e-13 cannot be told apart there.
+    """
+    found = float32_cuts(thresholds, values)
+    reached = np.array(
+        [float(np.float32(np.float32(_before_slack(cut)) + _SLACK)) for cut in found.cuts.tolist()]
+    )
+    lost = list(found.lost)
+    for at in np.flatnonzero(reached != found.cuts).tolist():
+        low, high = sorted((float(reached[at]), float(found.cuts[at])))
+        if values is None:
+            lost.append((low, high))
+            continue
+        own = values.astype(np.float32).astype(np.float64)
+        between = values[(own > low) & (own <= high)]
+        lost += [(float(value), float(thresholds[at])) for value in between]
+    return EngineCuts(reached, lost)
+
+
+def _node(tree: FormTree, leaves: list[float], names: tuple[str, ...]) -> dict[str, Any]:
+    def made(node: int) -> dict[str, Any]:
+        if node < 0:
+            return {"value": repr(leaves[~node])}
+        threshold = float(tree.thresholds[node])
+        written = _ANY if math.isnan(threshold) else _before_slack(threshold)
+        return {
+            "feature": names[int(tree.features[node])],
+            "threshold": repr(written),
+            "missing": "right",
+            "left": made(int(tree.left[node])),
+            "right": made(int(tree.right[node])),
+        }
+
+    return made(0 if len(tree.features) else ~0)
+
+
+def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
+    trees = [missing_goes_right(tree) for tree in plain_trees(form)]
+    whole = {
+        "class": "org.apache.solr.ltr.model.MultipleAdditiveTreesModel",
+        "name": settings.name or "crucial",
+        "features": [{"name": form.names[feature]} for feature in form.used],
+        "params": {
+            "isNullSameAsZero": "false",
+            "trees": [
+                {"weight": "1", "root": _node(tree, float32_leaves(tree), form.names)}
+                for tree in trees
+            ],
+        },
+    }
+    return json.dumps(whole, indent=1).encode()
+
+
+def _flat(root: dict[str, Any], places: dict[str, int]) -> EngineTree:
+    features, thresholds, left, right, values = [], [], [], [], []  # type: ignore[var-annotated]
+
+    def visit(node: dict[str, Any]) -> int:
+        at = len(features)
+        is_leaf = "value" in node
+        features.append(-1 if is_leaf else places[node["feature"]])
+        thresholds.append(
+            0.0 if is_leaf else float(np.float32(np.float32(node["threshold"]) + _SLACK))
+        )
+        values.append(float(node["value"]) if is_leaf else 0.0)
+        left.append(0)
+        right.append(0)
+        if not is_leaf:
+            left[at], right[at] = visit(node["left"]), visit(node["right"])
+        return at
+
+    visit(root)
+    sides = np.array(left, np.int64), np.array(right, np.int64)
+    missing = np.zeros(len(features), bool)
+    return EngineTree(
+        np.array(features, np.int64), np.array(thresholds), missing, *sides, np.array(values)
+    )
+
+
+def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
+    """Score rows as Solr does: float32, thresholds with its slack, missing values to the right."""
+    places = {name: at for at, name in enumerate(form.names)}
+    trees = [_flat(one["root"], places) for one in json.loads(content)["params"]["trees"]]
+    return Forest(trees, "<=", np.float32, np.float32).scores(X)
+
+
+TARGET = Target(
+    name="solr",
+    title="MultipleAdditiveTreesModel of Solr",
+    numbers="float32",
+    write=_write,
+    twin=_twin,
+    engine=None,
+    engine_name="Solr",
+    cuts=_cuts,
+    number_words="computes with float32 and moves thresholds by 1e-6",
+)
