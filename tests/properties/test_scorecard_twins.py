@@ -11,7 +11,7 @@ from crucial.errors import DataError
 from crucial.inspection import scorecard
 from crucial.inspection.scorecards.merging import merge_cells, short_edge
 from crucial.model.additive import AdditiveRanker
-from crucial.model.weak import ScaledFeature, Stump
+from crucial.model.weak import Constant, ScaledFeature, Stump
 
 seeds = st.integers(0, 10**6)
 
@@ -64,7 +64,8 @@ def problem(seed, n_rows=80, ramps=False):
     ]
     if ramps:
         rankers[:2] = [ScaledFeature(0, -1.0, 1.0, 0.3), ScaledFeature(1, -2.0, 0.5, 0.0)]
-    model = AdditiveRanker(3, rankers, random.exponential(size=12), ["a", "b", "c"])
+    rankers.append(Constant())
+    model = AdditiveRanker(3, rankers, random.exponential(size=13), ["a", "b", "c"])
     scores = model.predict(X)
     y = (scores + random.normal(size=n_rows) * scores.std() > np.median(scores)).astype(int)
     return model, X, y
@@ -82,7 +83,7 @@ def made(model, X, y, **settings):
 def test_points_are_the_scaled_log_odds_up_to_rounding(seed, anchor, low_is_good):
     model, X, y = problem(seed)
     card = made(model, X, y, max_bins=None, anchor=anchor, low_is_good=low_is_good)
-    log_odds = card.calibration.log_odds(model.predict(X) - model.intercept)
+    log_odds = card.calibration.log_odds(model.predict(X))
     exact = card.scale.points(log_odds)
     # Half a point for each feature of the model, and for the start.
     bound = 0.5 * (len(card.features) + len(card.left_out) + 1) + 1e-6

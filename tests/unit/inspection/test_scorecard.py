@@ -7,6 +7,8 @@ import numpy as np
 import pandas
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import crucial
 from crucial.errors import DataError, NotRankedError, ParameterError
@@ -170,6 +172,17 @@ def test_linear_rankers_get_bins_and_the_loss_is_stated():
     assert found.auc["bins"] < found.auc["model"]
     assert (np.diff([part.points for part in one.bins[:-1]]) > 0).all()
     assert scorecard(line, X, y, max_bins=None).auc["bins"] == pytest.approx(found.auc["model"])
+
+
+def test_a_pipeline_is_its_last_step():
+    X, y = rows()
+    frame = pandas.DataFrame(X, columns=NAMES)
+    pipeline = make_pipeline(StandardScaler(), crucial.RankBoost(30)).fit(frame, y)
+    found = scorecard(pipeline, frame, y)
+    assert {one.name for one in found.features} == set(NAMES)
+    arriving = pipeline[:-1].transform(frame)
+    alone = scorecard(pipeline[-1], arriving, y)
+    np.testing.assert_array_equal(found.score(frame), alone.score(arriving))
 
 
 def test_features_may_be_left_out(card):

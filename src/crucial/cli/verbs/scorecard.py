@@ -76,7 +76,8 @@ def scorecard_command(options: ScorecardOptions) -> None:
     The card states what bins and rounding cost, as areas under the ROC curve.
     """
     from crucial.cli.tables.scorecard import csv_text, scorecard_file
-    from crucial.inspection.scorecards.making import card_model, scorecard
+    from crucial.inspection.scorecards.inputs import card_model
+    from crucial.inspection.scorecards.making import scorecard
     from crucial.model.file import load_model
     from crucial.model.payloads import row_model
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from crucial.data.files import atomic_write
 from crucial.inspection.calibration import Calibration, sigmoid
+from crucial.inspection.pipelines import InnerRanker
 from crucial.inspection.results import Frame, as_frame
 from crucial.inspection.scorecards.cells import BinnedFeature
 from crucial.inspection.scorecards.reasons import AGAINST, ReasonCodes
@@ -188,6 +189,8 @@ class Scorecard:
         What to know before the card is used.
     model : AdditiveRanker
         The model behind the card.
+    inner : InnerRanker
+        The ranker with the steps of a pipeline in front of it, which rows go through first.
     """
 
     features: tuple[CardFeature, ...]
@@ -204,6 +207,7 @@ class Scorecard:
     title: str
     notes: tuple[str, ...]
     model: AdditiveRanker = field(repr=False)
+    inner: InnerRanker = field(repr=False)
 
     @property
     def summary(self) -> str:
@@ -258,7 +262,7 @@ class Scorecard:
 
     def _bins(self, X: TableLike) -> Ints:
         """Return the bin of each row in each feature."""
-        rows = checked_rows(self.model, X)
+        rows = checked_rows(self.model, self.inner.rows(X))
         columns = (rows.column(one.cut.feature).astype(np.float64) for one in self.features)
         found = [one.cut.bins(x) for one, x in zip(self.features, columns, strict=True)]
         return np.stack(found, axis=1)

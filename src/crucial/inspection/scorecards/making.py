@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from crucial.errors import Argument, DataError, Message, NotRankedError
-from crucial.feedback.labels import check_labels
+from crucial.errors import Argument, DataError, Message
 from crucial.inspection.calibration import Calibration, fit_calibration
-from crucial.inspection.curve_parts import equal_parts, read_rows
-from crucial.inspection.parts import additive_model
+from crucial.inspection.pipelines import inner_ranker
 from crucial.inspection.ranking_curves import roc_curve
 from crucial.inspection.results import listed
-from crucial.inspection.scorecards.card import (
-    CardBin,
-    CardFeature,
-    Scale,
-    ScoreBand,
-    Scorecard,
+from crucial.inspection.scorecards.card import CardFeature, Scale, Scorecard
+from crucial.inspection.scorecards.cells import BinnedFeature, bin_feature
+from crucial.inspection.scorecards.inputs import (
+    card_model,
+    check_classes,
+    good_words,
+    row_weights,
+    two_labels,
 )
-from crucial.inspection.scorecards.cells import BinnedFeature, bin_feature, sums_by
+from crucial.inspection.scorecards.points import card_features, exact_points, score_bands
 from crucial.inspection.shape_functions import shapes
-from crucial.measures.judged import as_numbers
-from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.parameters import above, at_least, between, check, flag, none_or, one_of
-from crucial.types import Floats, Ints, TableLike, VectorLike
+from crucial.types import Floats, TableLike, VectorLike
 
-__all__ = ["ANCHORS", "card_model", "scorecard"]
+__all__ = ["ANCHORS", "MISSING", "scorecard"]
 
 #: Where the points of each feature begin.
 ANCHORS = ("lowest", "neutral", "spread")
 #: What missing values get in a feature that no row misses.
 MISSING = ("model", "neutral", "lowest")
-_BANDS = 10
 _FEW = 50  # goods, or bads, below which the odds are hardly known
 
 
@@ -70,6 +66,7 @@ def scorecard(
     ranker : fitted estimator or AdditiveRanker
         A sum of functions of one feature, trained without queries: `RankBoost`, `PNormPush`,
         `LogisticRanker` and the other boosted stumps; linear rankers, whose lines become steps.
+        Of a pipeline, the last step: features are those that arrive there.
     X, y : rows and labels
         To calibrate and count on; best rows that the ranker was not trained on, as its odds are
         too good on others. Labels have two values, or see ``good_from``.
@@ -113,6 +110,7 @@ def scorecard(
 
     Examples
     --------
+    >>> from crucial.model.additive import AdditiveRanker
     >>> from crucial.model.weak import Stump
     >>> model = AdditiveRanker(2, [Stump(0, 2.5, 0), Stump(1, 7, 0)], [1.0, 0.5], ["age", "income"])
     >>> X = np.array([[1, 5], [2, 9], [3, 5], [4, 9], [1, 9], [4, 5]])
@@ -122,10 +120,8 @@ def scorecard(
     >>> card.start, card.score(X).tolist()
     (40, [40, 80, 120, 160, 80, 120])
     """
+    _check_scale(points_to_double_odds, base_points, base_odds)
     for name, value, rule in (
-        ("points_to_double_odds", points_to_double_odds, above(0)),
-        ("base_points", base_points, between(-1e9, 1e9)),
-        ("base_odds", base_odds, above(0)),
         ("low_is_good", low_is_good, flag),
         ("good_from", good_from, none_or(between(-1e300, 1e300))),
         ("max_bins", max_bins, none_or(at_least(2))),
@@ -135,11 +131,12 @@ def scorecard(
         ("missing_points", missing_points, one_of(*MISSING)),
     ):
         check("scorecard", name, value, rule)
-    model = card_model(ranker)
-    rows = checked_rows(model, X)
-    labels = _two_labels(y, rows.n_rows, good_from)
-    weight = _weights(sample_weight, rows.n_rows)
-    _check_classes(labels, weight)
+    inner = inner_ranker(ranker)
+    model = card_model(inner.ranker, inner.names)
+    rows = checked_rows(model, inner.rows(X))
+    labels = two_labels(y, rows.n_rows, good_from)
+    weight = row_weights(sample_weight, rows.n_rows)
+    check_classes(labels, weight)
     scores = model.predict(rows)
     binned, bins = [], []
     for shape in shapes(model).features:
@@ -153,6 +150,7 @@ def scorecard(
     total = np.zeros(rows.n_rows)
     for j in sorted(kept, key=lambda j: binned[j].feature):  # (added in the order of the model)
         total += binned[j].values[bins[j]]
+    total += model.intercept
     calibration = _calibrated(total, labels, weight)
     sign = -1.0 if low_is_good else 1.0
     good = 1.0 - labels if low_is_good else labels
@@ -164,8 +162,8 @@ def scorecard(
         calibration.separated,
     )
     scale = Scale(float(points_to_double_odds), float(base_points), float(base_odds))
-    start, exact = _exact_points([binned[j] for j in kept], signed, scale, anchor)
-    features, points = _features(
+    start, exact = exact_points([binned[j] for j in kept], model.intercept, signed, scale, anchor)
+    features, points = card_features(
         [binned[j] for j in kept], exact, [bins[j] for j in kept], good, weight, model, start
     )
     if not features:
@@ -180,7 +178,7 @@ def scorecard(
         round(start),
         scale,
         signed,
-        _good_words(y, labels, low_is_good, good_from),
+        good_words(y, labels, low_is_good, good_from),
         float(weight.sum()),
         float(weight @ good),
         {
@@ -189,71 +187,20 @@ def scorecard(
             "points": by_points.auc,
         },
         float((by_points.beta - by_points.alpha).max()),
-        _bands(points, good, weight, scale),
+        score_bands(points, good, weight, scale),
         tuple(one.name for one in binned if one.name not in names),
         title,
         _notes(calibration, good, weight, features if missing_points == "model" else ()),
         model,
+        inner,
     )
 
 
-def card_model(ranker: object) -> AdditiveRanker:
-    """Return the model of a ranker that can be a scorecard; refuse others.
-
-    Raises
-    ------
-    NotRankedError
-        The ranker is no sum of functions of one feature; the error names what to train instead.
-    DataError
-        The ranker was trained with queries.
-    """
-    instead = (
-        "Train a sum of functions of one feature: RankBoost, PNormPush, LogisticRanker, or boosted "
-        "trees with interactions=1"
-    )
-    try:
-        model = additive_model(ranker, "a scorecard")
-    except NotRankedError as error:
-        raise NotRankedError(f"{str(error).split('. ')[0]}. {instead}.") from None
-    if model.training.get("with_qid") is True:
-        raise DataError(
-            "a scorecard needs scores that can be compared over all rows, and the ranker was "
-            "trained with queries. Train it without qid."
-        )
-    return model
-
-
-def _two_labels(y: VectorLike, n_rows: int, good_from: float | None) -> Floats:
-    """Return 1 for rows of the higher label, 0 for the others."""
-    labels = check_labels(y, n_rows)
-    if good_from is not None:
-        return np.asarray((labels >= good_from).astype(np.float64))
-    values = np.unique(labels)
-    if len(values) > 2:
-        raise DataError(
-            f"a scorecard needs labels of two values. Got {len(values)}, from {values[0]:g} to "
-            f"{values[-1]:g}.",
-            remedy=Message(
-                "Set ", Argument("good_from"), " to the lowest label that counts as the higher one."
-            ),
-        )
-    return np.asarray((labels == values[-1]).astype(np.float64)) * (len(values) > 1)
-
-
-def _weights(sample_weight: VectorLike | None, n_rows: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = as_numbers(sample_weight, "sample_weight", n_rows)
-    if (weight < 0).any():
-        raise DataError("scorecard: sample_weight must not be negative.")
-    return weight
-
-
-def _check_classes(labels: Floats, weight: Floats) -> None:
-    if not (weight[labels > 0].sum() > 0 and weight[labels == 0].sum() > 0):
-        raise DataError(
-            "a scorecard needs good and bad rows to fit odds. Got rows of one label only."
-        )
+def _check_scale(points_to_double_odds: float, base_points: float, base_odds: float) -> None:
+    """Check the parameters of the scale of points."""
+    check("scorecard", "points_to_double_odds", points_to_double_odds, above(0))
+    check("scorecard", "base_points", base_points, between(-1e9, 1e9))
+    check("scorecard", "base_odds", base_odds, above(0))
 
 
 def _with_missing(one: BinnedFeature, points: str, low_is_good: bool) -> BinnedFeature:
@@ -296,110 +243,6 @@ def _calibrated(total: Floats, labels: Floats, weight: Floats) -> Calibration:
             ),
         )
     return found
-
-
-def _exact_points(
-    binned: Sequence[BinnedFeature], calibration: Calibration, scale: Scale, anchor: str
-) -> tuple[float, list[Floats]]:
-    """Return the points that every row has, and those of the bins, before rounding."""
-    exact = [scale.factor * calibration.slope * one.values for one in binned]
-    start = scale.offset + scale.factor * calibration.intercept
-    if anchor == "spread":
-        return 0.0, [part + start / len(binned) for part in exact]
-    for slot, (part, one) in enumerate(zip(exact, binned, strict=True)):
-        shift = part.min() if anchor == "lowest" else np.average(part, weights=one.weight)
-        exact[slot] = part - shift
-        start += float(shift)
-    return start, exact
-
-
-def _features(
-    binned: Sequence[BinnedFeature],
-    exact: Sequence[Floats],
-    bins: Sequence[Ints],
-    good: Floats,
-    weight: Floats,
-    model: AdditiveRanker,
-    start: float,
-) -> tuple[tuple[CardFeature, ...], Ints]:
-    """Return the features with points, and the points of the rows.
-
-    Neighbouring bins of the same points are one bin. A feature whose bins all have 0 points is
-    left out.
-    """
-    found: list[CardFeature] = []
-    total = np.full(len(good), round(start), np.int64)
-    for one, part, at in zip(binned, exact, bins, strict=True):
-        points = np.rint(part).astype(np.int64)
-        total += points[at]
-        if not points.any():
-            continue
-        groups = np.concatenate([[0], np.cumsum(np.diff(points[:-1]) != 0)])
-        cut = one.merged(groups).described(model.encodings)
-        to = np.append(groups, groups[-1] + 1)
-        inside = to[at]
-        mass = sums_by(inside, weight, cut.n_bins)
-        goods = sums_by(inside, weight * good, cut.n_bins)
-        first = np.append(np.searchsorted(groups, np.arange(groups[-1] + 1)), len(groups))
-        sums = sums_by(to, one.weight * part)
-        means = np.where(mass > 0, sums / np.where(mass > 0, mass, 1.0), part[first])
-        found.append(_feature(f"R{len(found) + 1}", cut, points[first], means, mass, goods))
-    return tuple(found), total
-
-
-def _feature(
-    code: str, cut: BinnedFeature, points: Ints, exact: Floats, mass: Floats, goods: Floats
-) -> CardFeature:
-    """Return a feature of the card."""
-    last = cut.n_bins - 1
-    ends = [-math.inf, *cut.edges.tolist(), math.inf]
-    made = tuple(
-        CardBin(
-            cut.texts[b],
-            math.nan if cut.categories or b == last else ends[b],
-            math.nan if cut.categories or b == last else ends[b + 1],
-            cut.categories[b] if cut.categories and b < last else (),
-            b == last,
-            int(points[b]),
-            float(exact[b]),
-            float(mass[b]),
-            float(goods[b]),
-        )
-        for b in range(cut.n_bins)
-    )
-    best = int(points[mass > 0].max())
-    return CardFeature(code, cut.name, made, best, float(points @ mass / mass.sum()), cut)
-
-
-def _good_words(y: VectorLike, labels: Floats, low_is_good: bool, good_from: float | None) -> str:
-    """Return which labels are good."""
-    if good_from is not None:
-        return f"label below {good_from:g}" if low_is_good else f"label {good_from:g} or more"
-    given = check_labels(y, len(labels))
-    value = float(given[labels == (0.0 if low_is_good else 1.0)][0])
-    return f"label {value:g}"
-
-
-def _bands(points: Ints, good: Floats, weight: Floats, scale: Scale) -> tuple[ScoreBand, ...]:
-    """Return the rows in about equal parts, lowest points first; equal points stay together."""
-    rows = read_rows(good, points, weight, "scorecard")
-    part = equal_parts(rows, _BANDS)
-    chance = scale.probabilities(rows.scores)
-    found = []
-    for number in np.unique(part)[::-1]:
-        blocks = np.flatnonzero(part == number)
-        inside = np.isin(rows.block, blocks)
-        mass = rows.weight[inside]
-        found.append(
-            ScoreBand(
-                int(rows.scores[blocks].min()),
-                int(rows.scores[blocks].max()),
-                float(mass.sum()),
-                float(mass @ rows.y[inside]),
-                float(mass @ chance[rows.block[inside]] / mass.sum()),
-            )
-        )
-    return tuple(found)
 
 
 def _notes(

@@ -48,7 +48,7 @@ def card_fragment(card: Scorecard) -> str:
             rows.append(
                 f'<tr><th style="text-align:left">{_safe(first)}</th>'
                 f'<td style="text-align:left">{_words(part)}</td><td><b>{part.points}</b></td>'
-                f"<td>{amount(part.rows)}</td><td>{_percent(part.good_share)}</td></tr>"
+                f"<td>{amount(part.rows)}</td>{_shaded(part.good_share)}</tr>"
             )
     said = "".join(f"<li>{_safe(name)}: {_safe(text)}</li>" for name, text in facts(card))
     start = f"<p>Every row starts with <b>{card.start}</b> points.</p>" if card.start else ""
@@ -76,6 +76,14 @@ def _words(part: CardBin) -> str:
 
 def _percent(share: float) -> str:
     return "" if math.isnan(share) else f"{share:.1%}"
+
+
+def _shaded(share: float) -> str:
+    """Return a cell with a share as a number over a bar, styled in itself."""
+    if math.isnan(share):
+        return "<td></td>"
+    part = f"linear-gradient(to right,#3a7ab555 {share:.1%},transparent {share:.1%})"
+    return f'<td style="min-width:5em;background:{part}">{share:.1%}</td>'
 
 
 def _body(card: Scorecard) -> str:
