@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -57,10 +58,13 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     trouble: list[str] = []
     contexts = []
 
-    def open_page(program: Program, width: int = 1280, scheme: str = "light") -> Any:
+    def open_page(
+        program: Program, width: int = 1280, scheme: str = "light", height: int = 850
+    ) -> Any:
         context = browser.new_context(
-            viewport={"width": width, "height": 850}, color_scheme=scheme, accept_downloads=True,
-            has_touch=width < 500,
+            viewport={"width": width, "height": height}, color_scheme=scheme,
+            accept_downloads=True, has_touch=width < 500,
+            permissions=["clipboard-read", "clipboard-write"],
         )  # fmt: skip
         contexts.append(context)
         page = context.new_page()
@@ -109,6 +113,14 @@ def ranking(page: Any) -> list[str]:
     return page.locator("#ranking .name").all_inner_texts()
 
 
+def prefer_high_numbers(page: Any) -> None:
+    """Answer as somebody who likes the item with the higher number; close what opens."""
+    left, right = (int(name.split()[1]) for name in pair(page))
+    act(page, lambda: page.keyboard.press("ArrowLeft" if left > right else "ArrowRight"))
+    if page.locator("#result").is_visible():
+        page.keyboard.press("Enter")
+
+
 def test_clicks_and_keys(start: Start, visit: Any, tmp_path: Path) -> None:
     items = items_file(tmp_path)
     program = start(items)
@@ -154,24 +166,21 @@ def test_it_learns_and_settles(start: Start, visit: Any, tmp_path: Path) -> None
             "bars => bars.reduce((sum, bar) => sum + parseFloat(bar.style.width), 0)",
         )
 
-    first_open = page.locator("#ranking .rank").first.inner_text()
-    assert "(1\u20136)" in first_open
-    before = widths()
-    for _ in range(15):
-        left, right = (int(name.split()[1]) for name in pair(page))
-        act(
-            page, lambda key="ArrowLeft" if left > right else "ArrowRight": page.keyboard.press(key)
-        )
+    for turn in range(15):
+        prefer_high_numbers(page)
+        if turn == 2:  # all six were compared
+            assert len(ranking(page)) == 6
+            before = widths()
     assert ranking(page) == [f"item {k}" for k in range(5, -1, -1)]
     assert widths() < 0.8 * before
-    share = int(page.inner_text("#settled").split("About ")[1].split("%")[0])
+    share = int(page.inner_text("#settled").split("about ")[1].split("%")[0])
     assert share > 80
 
 
 def test_undo_shows_the_same_question_again(start: Start, visit: Any, tmp_path: Path) -> None:
     page = visit(start(items_file(tmp_path)))
     first = pair(page)
-    before = page.inner_text("#ranking")
+    before = page.inner_text("#so-far")
     act(page, lambda: page.keyboard.press("ArrowLeft"))
     second = pair(page)
     act(page, lambda: page.keyboard.press("ArrowLeft"))
@@ -179,7 +188,7 @@ def test_undo_shows_the_same_question_again(start: Start, visit: Any, tmp_path: 
     assert pair(page) == second
     act(page, lambda: page.keyboard.press("u"))
     assert pair(page) == first
-    assert page.inner_text("#ranking") == before
+    assert page.inner_text("#so-far") == before
     assert page.locator("#undo").is_disabled()
 
 
@@ -191,11 +200,13 @@ def test_a_kill_and_going_on(start: Start, visit: Any, tmp_path: Path) -> None:
         act(page, lambda key=key: page.keyboard.press(key))
     asked, so_far = pair(page), page.inner_text("#ranking")
     program.end(signal.SIGKILL)
-    page.keyboard.press("ArrowLeft")
-    page.wait_for_selector("#trouble:not([hidden])")
+    page.wait_for_selector("html[data-connection=offline]")
     assert "start \u201ccrucial prefer\u201d again" in page.inner_text("#trouble")
+    assert "ended" not in page.inner_text("#trouble")
+    page.keyboard.press("ArrowLeft")  # counts for nothing
     assert pair(page) == asked
-    lost = [text for text in visit.trouble if "ERR_CONNECTION" in text]
+    page.close()
+    lost = [text for text in visit.trouble if "net::ERR_" in text]
     assert lost  # the browser says so, too
     visit.trouble[:] = [text for text in visit.trouble if text not in lost]
     # a last line cut short by the kill
@@ -209,19 +220,64 @@ def test_a_kill_and_going_on(start: Start, visit: Any, tmp_path: Path) -> None:
     assert "6 answers" in again.inner_text("#progress")
 
 
-def test_two_windows_do_not_answer_twice(start: Start, visit: Any, tmp_path: Path) -> None:
+def test_two_windows_are_one_session(start: Start, visit: Any, tmp_path: Path) -> None:
     program = start(items_file(tmp_path))
     one, other = visit(program), visit(program)
+    before = number(other)
     act(one, lambda: one.keyboard.press("ArrowLeft"))
-    act(other, lambda: other.keyboard.press("ArrowLeft"))  # to a question that is gone
-    assert "meanwhile" in other.inner_text("#trouble")
+    other.wait_for_function("n => document.documentElement.dataset.number !== n", arg=before)
     assert "1 answer about" in other.inner_text("#progress")
     assert pair(other) == pair(one)
-    refused = [text for text in visit.trouble if "409" in text]
-    assert len(refused) == 1
+    # An answer to a question that is gone is refused.
+    refused = other.evaluate(
+        """() => fetch('answer', {method: 'POST', headers: {'Content-Type': 'application/json'},
+             body: JSON.stringify({number: 0, answer: 'left'})}).then((reply) => reply.status)"""
+    )
+    assert refused == 409
+    assert ["409" in text for text in visit.trouble] == [True]
     visit.trouble[:] = []
     act(other, lambda: other.keyboard.press("ArrowLeft"))
     assert other.locator("#trouble").is_hidden()
+
+
+def test_ended_is_not_offline(start: Start, visit: Any, tmp_path: Path) -> None:
+    items = items_file(tmp_path)
+    program = start(items)
+    page = visit(program)
+    act(page, lambda: page.keyboard.press("ArrowLeft"))
+    asked = pair(page)
+    page.context.set_offline(True)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector("html[data-connection=offline]")
+    assert "this device has no network" in page.inner_text("#trouble")
+    assert page.locator("#tie").is_disabled()
+    page.context.set_offline(False)
+    page.wait_for_selector("html[data-connection=on]")
+    assert page.locator("#trouble").is_hidden()
+    assert pair(page) == asked
+    act(page, lambda: page.keyboard.press("ArrowLeft"))
+    visit.trouble[:] = [text for text in visit.trouble if "net::ERR_" not in text]
+    program.end(signal.SIGINT)
+    page.wait_for_selector("html[data-connection=ended]")
+    assert "This session has ended. Every answer that it took is kept" in page.inner_text(
+        "#trouble"
+    )
+    assert page.locator("#left .pick").is_disabled()
+    page.click("#open-result")  # what is known stays
+    assert page.locator("#card .places li").count() > 1
+
+
+def test_the_address_of_an_earlier_session(start: Start, visit: Any, tmp_path: Path) -> None:
+    items = items_file(tmp_path)
+    program = start(items)
+    port = program.url.split(":")[2].split("/")[0]
+    page = visit(program)
+    program.end(signal.SIGKILL)
+    page.wait_for_selector("html[data-connection=offline]")
+    start(items, "--port", port)
+    page.wait_for_selector("html[data-connection=ended]")
+    assert "use the address it gives" in page.inner_text("#trouble")
+    visit.trouble[:] = [text for text in visit.trouble if "net::" not in text and "403" not in text]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -279,6 +335,7 @@ def test_pictures(start: Start, visit: Any, tmp_path: Path) -> None:
             assert image.evaluate("image => image.naturalWidth") in (6, 9)
             seen.add(image.get_attribute("alt"))
         act(page, lambda: page.keyboard.press("ArrowLeft"))
+        page.keyboard.press("Escape")
     assert seen == {"a", "b", "c", "d"}
 
 
@@ -295,8 +352,9 @@ def test_hostile_names_stay_text(start: Start, visit: Any, tmp_path: Path) -> No
         )
         assert page.evaluate("document.querySelector('#left .text').textContent") == HOSTILE
         act(page, lambda: page.click("#left"))
+        page.keyboard.press("Escape")
     assert page.locator("img").count() == 0
-    assert page.locator("script").count() == 1
+    assert page.locator("script").count() == 5
     assert page.evaluate("window.pwned") is None
 
 
@@ -359,7 +417,7 @@ def test_everything_by_keyboard(start: Start, visit: Any, tmp_path: Path) -> Non
     page = visit(start(items_file(tmp_path)))
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
-    page.focus("#left")
+    page.focus("#left .pick")
     act(page, lambda: page.keyboard.press("Enter"))
     page.focus("#tie")
     act(page, lambda: page.keyboard.press("Space"))
@@ -370,4 +428,278 @@ def test_everything_by_keyboard(start: Start, visit: Any, tmp_path: Path) -> Non
     page.wait_for_timeout(200)
     assert number(page) == before
     for part in ("#left", "#right"):
-        assert page.get_attribute(part, "aria-label").endswith("is better")
+        assert page.get_attribute(f"{part} .pick", "aria-label").endswith("is better")
+
+
+# What is shown
+
+
+def test_no_rank_before_an_answer(start: Start, visit: Any, tmp_path: Path) -> None:
+    page = visit(start(items_file(tmp_path)))
+    assert ranking(page) == []
+    assert "Nothing is known yet" in page.inner_text("#settled")
+    assert page.locator("#open-result").is_disabled()
+    act(page, lambda: page.keyboard.press("s"))  # a skip says nothing
+    assert ranking(page) == []
+    asked = pair(page)
+    act(page, lambda: page.keyboard.press("ArrowRight"))
+    assert ranking(page) == [asked[1], asked[0]]
+    assert page.locator("#ranking .rank").all_inner_texts() == ["1 (1\u20132)", "2 (1\u20132)"]
+    assert "6 items were not compared yet" in page.inner_text("#new")
+
+
+def test_the_bar_is_the_number(start: Start, visit: Any, tmp_path: Path) -> None:
+    page = visit(start(items_file(tmp_path, 5)))
+    seen = []
+    for turn in range(6):
+        if turn:
+            prefer_high_numbers(page)
+        page.wait_for_timeout(450)  # the bar moves
+        share = page.evaluate(
+            "100 * document.getElementById('meter').getBoundingClientRect().width"
+            " / document.getElementById('bar').getBoundingClientRect().width"
+        )
+        told = int(page.inner_text("#settled").split("%")[0]) if turn else 0
+        assert share == pytest.approx(told, abs=0.5)
+        assert page.get_attribute("#bar", "aria-valuenow") == str(told)
+        seen.append(told)
+    assert seen[0] == 0 < seen[1] < seen[-1] < 100
+
+
+def long_items(tmp_path: Path, n: int = 500) -> Path:
+    path = tmp_path / "many.csv"
+    rows = (f"model number {k} of many,{'many words ' * (4 if k % 2 else 200)}\n" for k in range(n))
+    path.write_text("name,text\n" + "".join(rows))
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_500_items_on_a_phone(start: Start, visit: Any, tmp_path: Path, scheme: str) -> None:
+    items = long_items(tmp_path)
+    lines = ['{"crucial": "answers", "version": 1}']
+    names = [f"model number {k} of many" for k in range(500)]
+    for n in range(499):
+        answer = {"n": n + 1, "left": names[n], "right": names[n + 1], "answer": "left", "at": ""}
+        lines.append(json.dumps(answer))
+    (tmp_path / "many.answers.jsonl").write_text("\n".join(lines) + "\n")
+    page = visit(start(items), 360, scheme, 740)
+
+    def fits() -> bool:
+        inside = page.evaluate(
+            """[...document.querySelectorAll('main *')].filter((node) => {
+              const box = node.getBoundingClientRect();
+              return box.width && (box.right > 360.5 || box.left < -0.5);
+            }).map((node) => node.outerHTML.slice(0, 80))"""
+        )
+        return inside == [] and page.evaluate("document.documentElement.scrollWidth") == 360
+
+    assert fits()
+    assert page.locator("#undo").bounding_box()["y"] + 40 < 740
+    assert page.locator("#ranking li").count() == 20
+    page.click("#all")
+    page.wait_for_function("() => document.querySelectorAll('#ranking li').length === 500")
+    assert fits()
+    act(page, lambda: page.tap("#left"))
+    page.wait_for_function("() => document.querySelectorAll('#ranking li').length === 500")
+    page.click("#all")
+    page.wait_for_function("() => document.querySelectorAll('#ranking li').length === 20")
+
+
+def test_long_texts_say_that_there_is_more(start: Start, visit: Any, tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    path.write_text(f"name,text\na,short\nb,{'many words ' * 300}the end\n")
+    page = visit(start(path), 360, "light", 740)
+    long, short = ("left", "right") if pair(page)[0] == "b" else ("right", "left")
+    assert page.locator(f"#{short} .more").is_hidden()
+    more = page.locator(f"#{long} .more")
+    assert more.inner_text() == "Show all of it"
+    words = page.locator(f"#{long} .words")
+    assert words.bounding_box()["height"] < 250
+    assert "gradient" in words.evaluate("node => getComputedStyle(node).maskImage")
+    before = number(page)
+    more.click()
+    assert words.evaluate("node => node.scrollHeight <= node.clientHeight + 1")
+    assert words.bounding_box()["height"] > 500
+    assert (more.inner_text(), more.get_attribute("aria-expanded")) == ("Show less", "true")
+    page.keyboard.press("m")
+    assert words.bounding_box()["height"] < 250
+    assert number(page) == before  # reading answers nothing
+
+
+MARKDOWN = r"""# Head *one*
+Some **bold**, _slanted_, ~~struck~~ and `code <b>`; snake_case_name, 2 * 3 * 4, \*kept\*.
+second line
+
+- one
+- two
+  1. inner
+  2. more
+> quoted
+
+```js
+let x = "<script>";
+```
+| a | b |
+|---|---|
+| 1 | **2** |
+
+[words](https://example.org/x) ![alt](https://example.org/y.png) [run](javascript:window.pwned=1)
+***
+"""
+ATTACKS = r"""<script>window.pwned=1</script> <img src=x onerror=window.pwned=1> &lt;b&gt;
+[a](javascript:window.pwned=1) [b](data:text/html,<script>window.pwned=1</script>)
+<javascript:window.pwned=1> [c]: javascript:window.pwned=1 <iframe srcdoc="<script>">
+![d](x" onerror="window.pwned=1) **<svg onload=window.pwned=1>**
+`<img src=x onerror=window.pwned=1>`
+# <a href="javascript:window.pwned=1">e</a>
+| <style>*{display:none}</style> | b |
+|---|---|
+| <input autofocus onfocus=window.pwned=1> | <form action=//evil.example> |
+"""
+
+
+def test_markdown(start: Start, visit: Any, tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    quoted = '"' + MARKDOWN.replace('"', '""') + '"'
+    path.write_text(f"name,text\na,{quoted}\nb,{quoted}\n")
+    page = visit(start(path))
+    html = page.evaluate("document.querySelector('#left .text').innerHTML")
+    for part in (
+        '<p class="head head-1">Head <em>one</em></p>',
+        "<strong>bold</strong>, <em>slanted</em>, <s>struck</s> and <code>code &lt;b&gt;</code>",
+        "snake_case_name, 2 * 3 * 4, *kept*.<br>second line",
+        "<ul><li><p>one</p></li><li><p>two</p>",
+        '<ol start="1"><li><p>inner</p></li><li><p>more</p></li></ol></li></ul>',
+        "<blockquote><p>quoted</p></blockquote>",
+        '<pre><code>let x = "&lt;script&gt;";</code></pre>',
+        "<tr><th>a</th><th>b</th></tr><tr><td>1</td><td><strong>2</strong></td></tr>",
+        'words<span class="address"> (https://example.org/x)</span>',
+        "[picture: alt]",
+        "<hr>",
+    ):
+        assert part in html, part
+    assert page.locator("#ask a, #ask img").count() == 0
+    plain = visit(start(path, "--no-markdown", "--answers", str(tmp_path / "other.jsonl")))
+    assert plain.evaluate("document.querySelector('#left .text').textContent") == MARKDOWN.strip()
+
+
+def test_markdown_is_harmless(start: Start, visit: Any, tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    quoted = '"' + ATTACKS.replace('"', '""') + '"'
+    path.write_text(f"name,text\na,{quoted}\nb,{quoted}\n")
+    page = visit(start(path))
+    tags = page.evaluate(
+        "[...document.querySelectorAll('.text, .text *')].map((node) => node.tagName)"
+    )
+    assert set(tags) <= {"DIV", "P", "BR", "CODE", "SPAN", "STRONG", "TABLE", "TR", "TH", "TD"}
+    attributes = page.evaluate(
+        "[...document.querySelectorAll('.text *')].flatMap((n) => n.getAttributeNames())"
+    )
+    assert set(attributes) <= {"class"}
+    assert page.evaluate("window.pwned") is None
+    assert "<script>window.pwned=1</script>" in page.inner_text("#left .text")
+    # Texts made to be slow: each is rendered at once.
+    slow = page.evaluate(
+        """() => ['*', '_', '`', '**a', '[', '![', '~~', '> ', '- ', '*_', '|-', '\\\\',
+                  '``` ', '1. ', '[a](', '**_`'].map((part) => {
+          const start = performance.now();
+          markdown(part.repeat(20000 / part.length));
+          markdown((part + '\\n').repeat(20000 / (part.length + 1)));
+          return performance.now() - start;
+        })"""
+    )
+    assert max(slow) < 4000, slow
+
+
+def test_blind(start: Start, visit: Any, tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    rows = "".join(f"secret {k},secret-{k},text {k},{k}\n" for k in range(4))
+    path.write_text("name,id,text,size\n" + rows)
+    page = visit(start(path, "--blind"))
+
+    def everything() -> str:
+        return page.evaluate("document.documentElement.outerHTML")
+
+    for _ in range(3):
+        assert pair(page) == ("A", "B")
+        assert page.inner_text("#left .text").startswith("text ")
+        assert "size" in page.inner_text("#left .cells")
+        assert "secret" not in everything()
+        assert "secret" not in page.evaluate("fetch('state').then((reply) => reply.text())")
+        better = [int(page.inner_text(f"#{side} .text").split()[1]) for side in ("left", "right")]
+        key = "ArrowLeft" if better[0] > better[1] else "ArrowRight"
+        act(page, lambda key=key: page.keyboard.press(key))
+        page.keyboard.press("Escape")
+    assert ranking(page) == []
+    assert page.locator("#export").is_hidden()
+    page.click("#reveal")
+    page.wait_for_selector("#ranking li")
+    assert ranking(page)[0] == "secret 3"
+    act(page, lambda: page.keyboard.press("ArrowLeft"))
+    assert pair(page) == ("A", "B")
+
+
+def test_done_and_the_card_of_the_result(start: Start, visit: Any, tmp_path: Path) -> None:
+    page = visit(start(items_file(tmp_path, 6), "--top", "2", "--judge", "ann"), 360, "dark", 740)
+    result = page.locator("#result")
+    for _ in range(15):
+        left, right = (int(name.split()[1]) for name in pair(page))
+        act(page, lambda key="left" if left > right else "right": page.tap(f"#{key}"))
+        if result.is_visible():
+            break
+    assert page.inner_text("#moment") == "Your first 2 places are settled"
+    assert "above all other items" in page.inner_text("#reason")
+    places = page.locator("#card .name").all_inner_texts()
+    assert places[:2] == ["item 5", "item 4"]
+    assert page.locator("#card .sure").count() == 2
+    assert "by ann" in page.inner_text("#card")
+    box = result.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 360
+    before = number(page)
+    page.keyboard.press("ArrowLeft")  # does not answer while the card is shown
+    with page.expect_download() as download:
+        page.click("#picture")
+    target = tmp_path / "ranking.png"
+    download.value.save_as(target)
+    head = target.read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (int.from_bytes(head[16:20]), int.from_bytes(head[20:24])) == (1200, 630)
+    page.click("#copy")
+    page.wait_for_function("() => document.getElementById('copied').textContent === 'Copied.'")
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert text.splitlines()[:3] == ["items.csv", "1. item 5", "2. item 4"]
+    page.click("#go-on")
+    assert not result.is_visible()
+    assert number(page) == before
+    assert "first 2 places are settled" in page.inner_text("#top")
+    act(page, lambda: page.tap("#left"))
+    assert not result.is_visible()  # it was said once
+
+
+def test_a_turn_on_a_phone(start: Start, visit: Any, tmp_path: Path) -> None:
+    """The page's own work for a turn leaves most of 150 ms to the rest, four times slowed."""
+    page = visit(start(long_items(tmp_path)), 360, "light", 740)
+    line = page.context.new_cdp_session(page)
+    line.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def work() -> float:
+        metrics = line.send("Performance.getMetrics")["metrics"]
+        return 1000 * next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+
+    act(page, lambda: page.tap("#left"))
+    before = work()
+    page.evaluate(
+        """async () => {
+          for (let turn = 0; turn < 20; turn += 1) {
+            const changed = new Promise((done) => {
+              new MutationObserver(done).observe(document.documentElement, { attributes: true });
+            });
+            document.querySelector('#left .pick').click();
+            await changed;
+            await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+          }
+        }"""
+    )
+    assert page.get_attribute("html", "data-number") == "21"
+    assert 4 * (work() - before) / 20 < 80

@@ -41,12 +41,15 @@ class LogKind:
         First line of the file; its "version" must be equal, too.
     compact : bool
         Whether lines are written without spaces.
+    private : bool
+        Whether a new file is for its owner only (mode 0600). A file that is there keeps its mode.
     """
 
     busy: str
     damaged: Callable[[int, bytes], str]
     heading: Entry | None = None
     compact: bool = False
+    private: bool = False
 
     def line(self, entry: Entry) -> bytes:
         """Return an entry as it is written."""
@@ -86,7 +89,7 @@ class AppendLog:
             return
         self.path = os.fspath(path)
         new = not os.path.exists(self.path)
-        self._file = open_locked(self.path, kind.busy)
+        self._file = open_locked(self.path, kind.busy, 0o600 if kind.private else 0o666)
         try:
             size, self._size = read_log(self.path, kind, take)
             if self._size < size:
@@ -140,8 +143,10 @@ class AppendLog:
             self._file, self._usable = None, False
 
 
-def open_locked(path: str, busy: str) -> int:
+def open_locked(path: str, busy: str, mode: int = 0o666) -> int:
     """Open a file for appending that no other process has open this way, and return its number.
+
+    ``mode`` is that of a new file, less what the process denies to all its files.
 
     Raises
     ------
@@ -149,7 +154,7 @@ def open_locked(path: str, busy: str) -> int:
         It cannot be opened, or is locked; ``busy`` is then the message.
     """
     try:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, mode)
     except (OSError, ValueError) as error:
         raise FileError(path, f"cannot be opened: {os_reason(error)}.") from error
     try:

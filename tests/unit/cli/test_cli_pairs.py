@@ -169,6 +169,7 @@ def test_parts_are_shown_apart(crucial, tmp_path: Path) -> None:
         (("prefer", "answers.csv", "--answers", "judged.csv"), "this is not a file of answers"),
         (("prefer", "answers.csv", "--export", "x.csv"), "there are no answers yet"),
         (("prefer", "answers.csv", "--image", "photo"), "there is no column 'photo'"),
+        (("prefer", "answers.csv", "--top", "0"), "'--top': 0 is not in the range"),
         (("prefer", "answers.csv", "--port", "99999"), "'--port': 99999 is not in the range"),
     ],
 )
@@ -197,3 +198,13 @@ def test_answers_are_exported(crucial, judged: Path, monkeypatch) -> None:
     assert (len(read), read.judges, int(read.tie.sum())) == (3, ("ann",), 1)
     assert crucial("pairs", "out.csv", "--bootstrap", 5).exit_code == 0
     assert crucial("prefer", "answers.csv", "--export", "-").stdout.startswith("winner,loser")
+
+
+def test_blind_needs_something_to_show(crucial, tmp_path: Path) -> None:
+    items = tmp_path / "names.txt"
+    items.write_text("tea\nmilk\n")
+    result = crucial("prefer", items, "--blind", "--no-open")
+    assert result.exit_code == REFUSED
+    assert "names are hidden, and nothing else of 'tea' can be shown" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["names.txt"]

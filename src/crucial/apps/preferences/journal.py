@@ -5,6 +5,9 @@
     {"crucial": "answers", "version": 1}
     {"n": 1, "left": "tea", "right": "milk", "answer": "left", "at": "2024-05-01T10:00:00Z"}
     {"n": 2, "undo": 1, "at": "2024-05-01T10:00:07Z"}
+
+A new file is readable by its owner only. The time of an event is taken once: the answer in memory
+has the time that is on disk.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ _KIND = LogKind(
     busy="is open in another 'crucial prefer'; end that one first.",
     damaged=_damaged,
     heading={"crucial": "answers", "version": 1},
+    private=True,
 )
 
 

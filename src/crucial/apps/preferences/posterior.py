@@ -8,12 +8,13 @@ have similar strengths before anything is asked: part of the prior is linear in 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from crucial.types import Floats, Ints
 
-__all__ = ["Posterior", "learn_posterior", "prior_precision"]
+__all__ = ["Posterior", "learn_posterior", "prior_precision", "spread_of"]
 
 
 #: Standard deviation of strengths before anything is asked.
@@ -54,14 +55,18 @@ class Posterior:
     Attributes
     ----------
     mean : float64 array of shape (n_items,)
+    root : float64 array of shape (n_items, n_items)
+        The covariance is the product of this matrix and its transpose.
     covariance : float64 array of shape (n_items, n_items)
     """
 
     mean: Floats
+    root: Floats
     covariance: Floats
 
+    @cached_property
     def differences(self) -> tuple[Floats, Floats]:
-        """Return mean and variance of each strength less each other."""
+        """Mean and variance of each strength less each other."""
         own = np.diag(self.covariance)
         variance = own[:, None] + own[None, :] - 2 * self.covariance
         return self.mean[:, None] - self.mean[None, :], np.maximum(variance, 0.0)
@@ -70,32 +75,37 @@ class Posterior:
         """Return the expected share of pairs in their right order; 0.5 if nothing is known."""
         from scipy.special import ndtr
 
-        mean, variance = self.differences()
-        a, b = np.triu_indices(len(self.mean), 1)
-        if not len(a):
-            return 1.0
-        return float(ndtr(np.abs(mean[a, b]) / np.sqrt(np.maximum(variance[a, b], 1e-12))).mean())
-
-    def ranks(self, level: float = 0.9) -> tuple[Ints, Ints]:
-        """Return the best and the worst rank of each item that draws leave possible."""
         n = len(self.mean)
-        values, vectors = np.linalg.eigh(self.covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        if n < 2:
+            return 1.0
+        mean, variance = self.differences
+        chances = ndtr(np.abs(mean) / np.sqrt(np.maximum(variance, 1e-12)))
+        # (both halves of the matrix are equal, and its diagonal is 1/2)
+        return float((chances.sum() - n / 2) / (n * (n - 1)))
+
+    def places(self, items: Ints) -> Ints:
+        """Return the rank of each of some items among them, per draw of the strengths."""
         # (the same draws for the same number of items: ranks change only with the answers)
-        noise = np.random.default_rng(0).normal(size=(_DRAWS, n))
-        draws = self.mean + noise @ root.T
-        places = np.argsort(np.argsort(-draws, axis=1), axis=1) + 1
-        tail = (1 - level) / 2
-        low = np.quantile(places, tail, axis=0, method="inverted_cdf")
-        high = np.quantile(places, 1 - tail, axis=0, method="inverted_cdf")
-        return low.astype(np.int64), high.astype(np.int64)
+        noise = np.random.default_rng(0).normal(size=(_DRAWS, len(self.mean)))
+        draws = self.mean[items] + noise @ self.root[items].T
+        places = np.empty(draws.shape, np.int64)
+        order = np.argsort(-draws, axis=1)
+        np.put_along_axis(places, order, np.arange(1, len(items) + 1)[None, :], axis=1)
+        return places
+
+
+def spread_of(places: Ints, level: float = 0.9) -> tuple[Ints, Ints]:
+    """Return the best and the worst rank of each item that the draws of `places` leave open."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(places, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    return low.astype(np.int64), high.astype(np.int64)
 
 
 def learn_posterior(
     high: Ints, low: Ints, weight: Floats, precision: Floats, start: Floats | None = None
 ) -> Posterior:
     """Fit the strengths to wins of ``high`` over ``low``, by Newton's method."""
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
     n = len(precision)
     s = np.zeros(n) if start is None else start.copy()
@@ -111,20 +121,22 @@ def learn_posterior(
             - np.bincount(low, weight * p, minlength=n)
             - precision @ s
         )
-        step = cho_solve(cho_factor(_curve(high, low, weight, p, precision)), slope)
+        curve = _curve(high, low, weight, p, precision)
+        factor = cho_factor(curve, overwrite_a=True, check_finite=False)
+        step = cho_solve(factor, slope, check_finite=False)
         scale = 1.0
         while (moved := value(s + scale * step)) < now - 1e-12 * (1 + abs(now)) and scale > 1e-12:
             scale /= 2
         s, now = s + scale * step, moved
-        if np.abs(step).max() < 1e-9:
+        # (near the mode the next step is the square of this one, at most)
+        if np.abs(step).max() < 1e-6:
             break
     p = 1.0 / (1.0 + np.exp(s[high] - s[low]))
-    curve = _curve(high, low, weight, p, precision)
-    covariance = cho_solve(cho_factor(curve), np.eye(n))
+    lower = np.linalg.cholesky(_curve(high, low, weight, p, precision))
+    root = solve_triangular(lower, np.eye(n), lower=True, check_finite=False).T
     # Only differences count: subtract the mean strength.
-    covariance = covariance - covariance.mean(axis=0)
-    covariance = covariance - covariance.mean(axis=1)[:, None]
-    return Posterior(s - s.mean(), (covariance + covariance.T) / 2)
+    root = root - root.mean(axis=0)
+    return Posterior(s - s.mean(), root, root @ root.T)
 
 
 def _curve(high: Ints, low: Ints, weight: Floats, p: Floats, precision: Floats) -> Floats:

@@ -1,10 +1,13 @@
 """The local page of a session, closed to other machines and other pages.
 
-Every request must name the address the server listens at (``Host``), which excludes other names
-that resolve to this machine; must not come from another page (``Origin``, ``Sec-Fetch-Site``); and
-must start its path with the token that was drawn at the start. Routes are a fixed list; a path is
-never split, decoded or joined to a folder. Pictures are served by number, and only those that the
-table names. The content policy limits the page to its own script, style, pictures and routes.
+Every request must name the address the server listens at (``Host``): ``127.0.0.1`` or
+``localhost`` with its port, which excludes other names that resolve to this machine.
+(``localhost`` is allowed because browsers do not look it up elsewhere, and forwarded ports are
+opened by that name. To the page of the one name, the page of the other is another page.) A request
+must not come from another page (``Origin``, ``Sec-Fetch-Site``), and must start its path with the
+token that was drawn at the start. Routes are a fixed list; a path is never split, decoded or joined
+to a folder. Pictures are served by number, and only those that the table names. The content policy
+limits the page to its own script, style, pictures and routes.
 """
 
 from __future__ import annotations
@@ -15,14 +18,22 @@ import os
 import re
 import secrets
 import socket
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import cast
 
-from crucial.apps.preferences.items import Item
 from crucial.apps.preferences.journal import ANSWERS
+from crucial.apps.preferences.page_state import (
+    PageOptions,
+    check_blind,
+    page_state,
+    ranking_state,
+)
 from crucial.apps.preferences.session import PreferenceSession
 from crucial.data.formats.comparisons import comparisons_csv
 from crucial.errors import CrucialError, DataError, FileError
@@ -30,8 +41,9 @@ from crucial.errors import CrucialError, DataError, FileError
 __all__ = ["PreferenceServer"]
 
 LARGEST_BODY = 4096
-_SHOWN = 200  # places of the ranking on the page
-_CELLS = 40  # other cells of an item on the page
+_PATIENCE = 15.0  # seconds until a page that waits for news is answered anyway
+_MOST_WAITING = 3  # pages that may wait (a browser has six connections per server)
+_GRACE = 0.2  # seconds after the end for pages that were about to wait
 _PICTURE = re.compile(r"image/(0|[1-9][0-9]{0,3})")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -42,8 +54,13 @@ _ASSETS = {
     "": ("page.html", "text/html; charset=utf-8"),
     "page.css": ("page.css", "text/css; charset=utf-8"),
     "icon.svg": ("icon.svg", "image/svg+xml"),
-    "page.js": ("page.js", "text/javascript; charset=utf-8"),
+    **{
+        name: (name, "text/javascript; charset=utf-8")
+        for name in ("dom.js", "markdown.js", "ranking.js", "result.js", "page.js")
+    },
 }
+_READS = ("state", "ranking", "answers.csv")
+_WAIT = re.compile(r"wait/(0|[1-9][0-9]{0,8})")
 
 
 class _Refused(Exception):
@@ -62,21 +79,32 @@ class PreferenceServer(ThreadingHTTPServer):
     session : PreferenceSession
     port : int
         0 chooses a free one.
-    title : str
-        Heading of the page.
+    options : PageOptions
+        Heading of the page, hidden names, Markdown.
 
     Attributes
     ----------
     url : str
         Address of the page, with the token.
+
+    Raises
+    ------
+    DataError
+        The port cannot be used, or items have nothing to show when their names are hidden.
     """
 
     daemon_threads = True
     # (a port in use must be refused, not shared)
     allow_reuse_port = False
 
-    def __init__(self, session: PreferenceSession, *, port: int = 0, title: str = "") -> None:
-        self.session, self.title = session, title
+    def __init__(
+        self, session: PreferenceSession, options: PageOptions | None = None, *, port: int = 0
+    ) -> None:
+        self.session, self.options = session, options or PageOptions()
+        if self.options.blind:
+            check_blind(session.items)
+        self._changed = threading.Condition()
+        self._ended, self._waiting = False, 0
         self.token = secrets.token_urlsafe(32)
         try:
             super().__init__(("127.0.0.1", port), _Handler)
@@ -89,6 +117,37 @@ class PreferenceServer(ThreadingHTTPServer):
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore broken connections."""
+
+    @contextmanager
+    def news(self, known: int) -> Iterator[dict[str, object]]:
+        """Wait for another question than a known one, or the end; gives the reply to a page."""
+        with self._changed:
+            later = self._waiting >= _MOST_WAITING
+            self._waiting += 1
+            if not later:
+                self._changed.wait_for(
+                    lambda: self._ended or self.session.n_events != known, _PATIENCE
+                )
+        try:
+            yield {"number": self.session.n_events, "ended": self._ended, "later": later}
+        finally:
+            with self._changed:
+                self._waiting -= 1
+                self._changed.notify_all()
+
+    def tell(self) -> None:
+        """Answer the pages that wait for news."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Tell open pages that the session has ended, and stop serving."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._waiting, 1.0)
+        time.sleep(_GRACE)
+        self.shutdown()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -183,6 +242,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, page, kind)
         elif route == "state":
             self._say(HTTPStatus.OK, self._state())
+        elif route == "ranking":
+            self._say(HTTPStatus.OK, ranking_state(self._own.session))
+        elif found := _WAIT.fullmatch(route):
+            with self._own.news(int(found.group(1))) as news:
+                self._say(HTTPStatus.OK, news)
         elif route == "answers.csv":
             self._export()
         elif found := _PICTURE.fullmatch(route):
@@ -196,7 +260,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Take or undo an answer, and send the new state."""
         if route not in ("answer", "undo"):
             status = HTTPStatus.NOT_FOUND
-            if route in _ASSETS or route in ("state", "answers.csv") or _PICTURE.fullmatch(route):
+            if (
+                route in _ASSETS
+                or route in _READS
+                or _PICTURE.fullmatch(route)
+                or _WAIT.fullmatch(route)
+            ):
                 status = HTTPStatus.METHOD_NOT_ALLOWED
             raise _Refused(status, "Use GET.")
         body = self._body()
@@ -209,6 +278,7 @@ class _Handler(BaseHTTPRequestHandler):
                 session.answer(cast(str, answer), number=number)
             else:
                 session.undo(number=number)
+            self._own.tell()
         except FileError as error:
             self._say(HTTPStatus.INSUFFICIENT_STORAGE, {"error": f"Not kept: {error}"})
         except CrucialError as error:
@@ -218,20 +288,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _state(self) -> dict[str, object]:
         """Return all that the page shows."""
-        session = self._own.session
-        with session.lock:
-            left, right = session.question
-            places = session.ranking()
-            return {
-                "title": self._own.title,
-                "number": session.n_events,
-                "answers": session.n_answers,
-                "items": len(session.names),
-                "settled": session.settled(),
-                "left": _shown(left, session.items[left]),
-                "right": _shown(right, session.items[right]),
-                "ranking": [vars(one) for one in places[:_SHOWN]],
-            }
+        return page_state(self._own.session, self._own.options)
 
     def _export(self) -> None:
         """Send the answers as CSV."""
@@ -306,18 +363,3 @@ class _Handler(BaseHTTPRequestHandler):
                     return
         except OSError:
             pass
-
-
-def _shown(number: int, item: Item) -> dict[str, object]:
-    """Return an item as the page shows it."""
-    return {
-        "item": number,
-        "name": _text(item.name),
-        "text": _text(item.text),
-        "image": None if item.picture is None else f"image/{number}",
-        "cells": [[_text(name), _text(cell)] for name, cell in item.cells[:_CELLS]],
-    }
-
-
-def _text(text: str) -> str:
-    return text if len(text) <= 20_000 else text[:20_000] + " …"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,13 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from crucial.apps.preferences.asking import next_pair
 from crucial.apps.preferences.items import MOST_ITEMS, Item, Items
 from crucial.apps.preferences.journal import ANSWERS, Journal
-from crucial.apps.preferences.posterior import Posterior, learn_posterior, prior_precision
+from crucial.apps.preferences.posterior import (
+    Posterior,
+    learn_posterior,
+    prior_precision,
+    spread_of,
+)
+from crucial.apps.preferences.top import settled_by
 from crucial.data.comparisons import Comparisons
 from crucial.data.words import shown
 from crucial.errors import DataError, FileError
@@ -23,6 +30,8 @@ from crucial.types import Ints, PathLike
 
 __all__ = ["Place", "PreferenceSession", "StaleQuestionError"]
 
+_TOP = 3  # places to settle, unless told
+
 
 class StaleQuestionError(DataError):
     """Raised for an answer to a question that is no longer asked."""
@@ -30,7 +39,7 @@ class StaleQuestionError(DataError):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of an item so far.
+    """The place of an item so far, among the items that the answers tell something about.
 
     Attributes
     ----------
@@ -43,6 +52,8 @@ class Place:
         Log-odds against the average, and their interval (90%).
     asked : int
         Number of its answers.
+    settled : bool
+        Whether this is one of the first places, and they are settled (`top_settled`).
     """
 
     item: int
@@ -54,6 +65,7 @@ class Place:
     low: float
     high: float
     asked: int
+    settled: bool
 
 
 class PreferenceSession:
@@ -71,6 +83,9 @@ class PreferenceSession:
         Numbers to learn from, NaN where missing.
     judge : str, optional
         Name of the person, for the comparisons.
+    top : int, optional
+        Number of first places to settle: questions concentrate on the items that may be among
+        them. By default they are about the whole ranking, and `top_settled` is about three places.
     random_state : int, default=0
         Breaks ties between pairs and chooses sides; the same answers give the same questions.
 
@@ -91,9 +106,12 @@ class PreferenceSession:
         *,
         features: ArrayLike | None = None,
         judge: str | None = None,
+        top: int | None = None,
         random_state: int = 0,
     ) -> None:
         check("PreferenceSession", "random_state", random_state, at_least(0))
+        if top is not None:
+            check("PreferenceSession", "top", top, at_least(1))
         if not isinstance(items, Items):
             items = Items(tuple(Item(str(name)) for name in items))
         self.items, self.judge, self._seed = items.items, judge, random_state
@@ -106,9 +124,16 @@ class PreferenceSession:
         if X is not None and (X.ndim != 2 or len(X) != n or np.isinf(X).any()):
             raise DataError(f"features must be a table of finite numbers with {n} rows.")
         self.lock = threading.RLock()
+        self._focus = top
+        #: Number of first places that `top_settled` is about.
+        self.top = min(_TOP if top is None else top, n - 1)
+        # (only libraries that are loaded by now are limited)
+        importlib.import_module("scipy.linalg")
         self._threads = ThreadpoolController()
+        self._has_features = X is not None and X.shape[1] > 0
         self._precision = prior_precision(n, X)
         self._place = {name: k for k, name in enumerate(self.names)}
+        self._settles: str | None = None  # (None until asked for; "" if nothing does)
         self._journal = Journal(path)
         for one in self._journal.answers:
             for name in (one.left, one.right):
@@ -147,23 +172,65 @@ class PreferenceSession:
         return self._question
 
     def settled(self) -> float:
-        """Return the expected share of pairs in their right order."""
-        return self._found.settled()
+        """Return the expected share of pairs in their right order; 0.5 if nothing is known."""
+        with self.lock, self._threads.limit(limits=1):
+            return self._found.settled()
+
+    def top_settled(self) -> str | None:
+        """Return what settles the first `top` places, in their order; None if something is open.
+
+        Returns
+        -------
+        {"answers", "model", "all"} or None
+            ``"answers"`` if they put each of these items above all that follow, directly or through
+            others, and none prefers a later item; ``"model"`` if the strengths do, with 90%;
+            ``"all"`` if neither does and every pair was asked.
+        """
+        with self.lock, self._threads.limit(limits=1):
+            if not self._counts.any():
+                return None
+            if self._settles is None:
+                order = np.argsort(-self._found.mean, kind="stable")
+                places = self._places(np.arange(len(order)))
+                by = settled_by(order, self._wins, places, self.top)
+                self._settles = by or ("all" if self._every_pair_asked else "")
+            return self._settles or None
+
+    def _places(self, items: Ints) -> Ints:
+        """Return draws of the ranks of some items, computed once per answer."""
+        key = len(items)
+        if key not in self._drawn:
+            self._drawn[key] = self._found.places(items)
+        return self._drawn[key]
+
+    def _ranked(self) -> Ints:
+        """Return the items that the answers tell something about."""
+        if self._has_features and self._counts.any():
+            return np.arange(len(self.names))
+        return np.flatnonzero(self._counts)
 
     def ranking(self) -> list[Place]:
-        """Return all items, best first."""
+        """Return the items that the answers tell something about, best first.
+
+        These are the items that were compared; with features, all items after the first answer.
+        """
         with self.lock, self._threads.limit(limits=1):
-            mean = self._found.mean
-            low, high = (ranks.tolist() for ranks in self._found.ranks())
-            reach = 1.645 * np.sqrt(np.maximum(np.diag(self._found.covariance), 0.0))
+            ranked = self._ranked()
+            if not len(ranked):
+                return []
+            settled = self.top if self.top_settled() in ("answers", "model") else 0
+            mean = self._found.mean[ranked]
+            low, high = (ranks.tolist() for ranks in spread_of(self._places(ranked)))
+            reach = 1.645 * np.sqrt(np.maximum(np.diag(self._found.covariance)[ranked], 0.0))
             order = np.argsort(-mean, kind="stable").tolist()
             strength, weakest, strongest, asked = (
-                column.tolist() for column in (mean, mean - reach, mean + reach, self._counts)
+                column.tolist()
+                for column in (mean, mean - reach, mean + reach, self._counts[ranked])
             )
         return [
             Place(
-                item=k,
-                name=self.names[k],
+                item=int(ranked[k]),
+                name=self.names[ranked[k]],
                 rank=rank,
                 rank_low=min(low[k], rank),
                 rank_high=max(high[k], rank),
@@ -171,6 +238,7 @@ class PreferenceSession:
                 low=weakest[k],
                 high=strongest[k],
                 asked=asked[k],
+                settled=rank <= settled,
             )
             for rank, k in enumerate(order, 1)
         ]
@@ -248,29 +316,29 @@ class PreferenceSession:
         """Fit the strengths to all answers, and choose the next question."""
         n = len(self.names)
         asked = np.zeros((n, n), np.int64)
-        counts = np.zeros(n, np.int64)
-        wins: list[tuple[int, int, float]] = []
+        wins = np.zeros((n, n))
         for one in self._journal.answers:
             left, right = self._place[one.left], self._place[one.right]
             asked[left, right] += 1
             asked[right, left] += 1
-            if one.answer == "skip":
-                continue
-            counts[[left, right]] += 1
-            share = {"left": 1.0, "right": 0.0, "tie": 0.5}[one.answer]
-            wins += [(left, right, share)] if share else []
-            wins += [(right, left, 1 - share)] if share < 1 else []
+            if one.answer != "skip":
+                share = {"left": 1.0, "right": 0.0, "tie": 0.5}[one.answer]
+                wins[left, right] += share
+                wins[right, left] += 1 - share
+        self._wins, self._drawn = wins, dict[int, Ints]()
+        self._settles = None
+        self._counts = np.rint(wins.sum(axis=0) + wins.sum(axis=1)).astype(np.int64)
+        self._every_pair_asked = bool((asked + np.eye(n, dtype=np.int64)).all())
+        high, low = np.nonzero(wins)
+        rng = np.random.default_rng([self._seed, self.n_answers])
         # (the matrices are small: threads cost more than they save)
         with self._threads.limit(limits=1):
-            self._fit(wins, asked, counts)
-
-    def _fit(self, wins: list[tuple[int, int, float]], asked: Ints, counts: Ints) -> None:
-        high, low = (np.array([w[k] for w in wins], np.int64) for k in (0, 1))
-        weight = np.array([w[2] for w in wins], np.float64)
-        self._counts = counts
-        self._found = learn_posterior(high, low, weight, self._precision)
-        rng = np.random.default_rng([self._seed, self.n_answers])
-        self._question = next_pair(self._found, asked, rng)
+            self._found = learn_posterior(high, low, wins[high, low], self._precision)
+            chances = None
+            if self._focus is not None:
+                among = self._places(np.arange(n)) <= self._focus
+                chances = (among.sum(axis=0) + 0.5) / (len(among) + 1)
+            self._question = next_pair(self._found, asked, rng, chances)
 
     def close(self) -> None:
         """Close the file; answers are no longer possible."""

@@ -23,9 +23,24 @@ def print_session(session: PreferenceSession) -> None:
     screen.print(f"\n{counted(session.n_answers, 'answer')}", style="bold")
     if not session.n_answers:
         return
+    places = session.ranking()
+    if not places:
+        return
     shown = table(number_column("rank"), label_column("item", 40), number_column("strength"))
-    for one in session.ranking()[:_MOST_ITEMS]:
-        still = f" ({one.rank_low}-{one.rank_high})" if one.rank_low < one.rank_high else ""
+    for one in places[:_MOST_ITEMS]:
+        known = one.settled or one.rank_low == one.rank_high
+        still = "" if known else f" ({one.rank_low}-{one.rank_high})"
         shown.add_row(f"{one.rank}{still}", one_line(one.name), f"{one.strength:+.2f}")
     screen.print(shown)
-    screen.print(f"about {session.settled():.0%} of all pairs are expected in their right order")
+    new = len(session.names) - len(places)
+    if new:
+        screen.print(f"{counted(new, 'item')} not compared yet")
+    share = session.settled()
+    screen.print(
+        f"{2 * share - 1:.0%} of the order is known: about {share:.0%} of all pairs are expected "
+        "in their right order"
+    )
+    if session.top_settled() in ("answers", "model"):
+        screen.print(
+            f"the first {'place is' if session.top == 1 else f'{session.top} places are'} settled"
+        )

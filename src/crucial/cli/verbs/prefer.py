@@ -48,6 +48,17 @@ class PreferOptions:
     text: str | None = option("Column of texts to show.")
     image: str | None = option("Column of pictures to show.")
     features: tuple[str, ...] = option("Column of numbers to learn from; may be repeated.")
+    top: int | None = option(
+        "Number of first places to settle: questions concentrate on them. [default: questions "
+        "about the whole ranking; done when 3 places are settled]",
+        low=1,
+    )
+    blind: bool = option(
+        "Hide the names of the items, and the ranking until it is asked for.", default=False
+    )
+    markdown: bool = option(
+        "Whether texts are Markdown. [default: markdown]", "--markdown/--no-markdown", default=True
+    )
     judge: str | None = option("Name of the person who compares, for the exported comparisons.")
     title: str | None = option("Heading of the page. [default: the file's name]", metavar="TEXT")
     port: int = option(
@@ -70,6 +81,7 @@ def prefer_command(options: PreferOptions) -> None:
     Examples:
       crucial prefer items.csv
       crucial prefer photos.csv --image file --answers ann.jsonl --judge ann
+      crucial prefer answers.csv --blind --top 1     (texts of different authors, names hidden)
       crucial prefer drinks.txt --no-open --port 8123
       crucial prefer items.csv --export answers.csv      (writes the answers so far and exits)
       crucial pairs answers.csv
@@ -84,9 +96,11 @@ def prefer_command(options: PreferOptions) -> None:
     The page shows two items at a time: which is better? It asks about the most informative
     pair next. Every answer is on disk before it counts, so the command can be stopped or killed at
     any time and continued later. The page is for this machine only; its address contains a token,
-    so keep it to yourself.
+    so keep it to yourself. It says when the first places are settled, and shows a card with the
+    result.
     """
     from crucial.apps.preferences.items import read_items
+    from crucial.apps.preferences.page_state import check_blind
     from crucial.apps.preferences.session import PreferenceSession
 
     answers = options.answers or answers_path(options.items)
@@ -102,8 +116,11 @@ def prefer_command(options: PreferOptions) -> None:
         image=options.image,
         features=options.features,
     )
+    if options.blind:
+        with in_file(options.items):
+            check_blind(items.items)
     with PreferenceSession(
-        items, answers, judge=options.judge, random_state=options.seed
+        items, answers, judge=options.judge, top=options.top, random_state=options.seed
     ) as session:
         if session.torn:
             note(f"{answers}: an answer was cut short when it was written, and is left out")
@@ -126,11 +143,16 @@ def _export(session: PreferenceSession, answers: str, target: str) -> None:
 
 def _serve(session: PreferenceSession, answers: str, options: PreferOptions) -> None:
     """Serve the page until the command is interrupted, then print the ranking."""
+    from crucial.apps.preferences.page_state import PageOptions
     from crucial.apps.preferences.server import PreferenceServer
     from crucial.cli.tables.session import print_session
 
-    title = options.title or os.path.basename(options.items)
-    with PreferenceServer(session, port=options.port, title=title) as server:
+    page = PageOptions(
+        title=options.title or os.path.basename(options.items),
+        blind=options.blind,
+        markdown=options.markdown,
+    )
+    with PreferenceServer(session, page, port=options.port) as server:
         if session.n_answers:
             click.echo(f"Continuing after {counted(session.n_answers, 'answer')}.")
         click.echo(f"Compare at {server.url}")
@@ -149,7 +171,7 @@ def _serve(session: PreferenceSession, answers: str, options: PreferOptions) -> 
                 note("no browser could be opened; open the address above")
         while not ended.wait(1.0):
             pass
-        server.shutdown()
+        server.end()
         for one, handler in before:
             signal.signal(one, handler)
         with session.lock:

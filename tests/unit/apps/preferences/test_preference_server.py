@@ -6,29 +6,44 @@ import http.client
 import json
 import socket
 import threading
+import time
 
 import pytest
 
 from crucial.apps.preferences.items import read_items
+from crucial.apps.preferences.page_state import PageOptions
 from crucial.apps.preferences.server import LARGEST_BODY, PreferenceServer
 from crucial.apps.preferences.session import PreferenceSession
 from crucial.errors import DataError
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
-GETS = ["", "page.css", "page.js", "icon.svg", "state", "answers.csv", "image/0"]
+SCRIPTS = ["dom.js", "markdown.js", "ranking.js", "result.js", "page.js"]
+GETS = [
+    "",
+    "page.css",
+    *SCRIPTS,
+    "icon.svg",
+    "state",
+    "ranking",
+    "wait/0",
+    "answers.csv",
+    "image/0",
+]
 POSTS = ["answer", "undo"]
 ROUTES = [("GET", route) for route in GETS] + [("POST", route) for route in POSTS]
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
 
 
 @pytest.fixture
-def server(tmp_path):
+def server(tmp_path, monkeypatch):
+    monkeypatch.setattr("crucial.apps.preferences.server._PATIENCE", 0.05)
+    monkeypatch.setattr("crucial.apps.preferences.server._GRACE", 0.0)
     (tmp_path / "a.png").write_bytes(PNG)
     (tmp_path / "b.svg").write_text(SVG)
     (tmp_path / "secret.txt").write_text("secret")
     (tmp_path / "items.csv").write_text("item,image\ntea,a.png\nmilk,b.svg\nwine,\n")
     session = PreferenceSession(read_items(tmp_path / "items.csv"), tmp_path / "answers.jsonl")
-    with PreferenceServer(session, title="drinks") as made:
+    with PreferenceServer(session, PageOptions(title="drinks")) as made:
         thread = threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield made
@@ -232,6 +247,11 @@ TRAVERSALS = [
     "items.csv",
     "answers.jsonl",
     "state/",
+    "wait",
+    "wait/",
+    "wait/-1",
+    "wait/01",
+    "wait/9999999999",
     "STATE",
     "state?token",
     ".git/config",
@@ -430,3 +450,45 @@ def test_many_at_once_are_taken_one_by_one(server):
         one.join()
     assert sorted(results) == [200] + [409] * 7
     assert server.session.n_answers == 1
+
+
+def test_waiting_pages_hear_of_answers_and_of_the_end(server, monkeypatch):
+    monkeypatch.setattr("crucial.apps.preferences.server._PATIENCE", 20.0)
+
+    def wait(replies, known):
+        replies.append(json.loads(ask(server, "GET", own(server, f"wait/{known}"))[2]))
+
+    def waiting(n, replies, known):
+        threads = [threading.Thread(target=wait, args=(replies, known)) for _ in range(n)]
+        for one in threads:
+            one.start()
+        while server._waiting < 1:
+            time.sleep(0.005)
+        time.sleep(0.1)
+        return threads
+
+    replies = []
+    threads = waiting(5, replies, 0)  # more than may wait: the others are sent away at once
+    assert sum(one["later"] for one in replies) == len(replies) == 2
+    said = json.dumps({"number": 0, "answer": "left"}).encode()
+    assert ask(server, "POST", own(server, "answer"), body=said)[0] == 200
+    for one in threads:
+        one.join(5)
+    assert (
+        sorted((one["number"], one["ended"]) for one in replies)
+        == [(0, False)] * 2 + [(1, False)] * 3
+    )
+    wait(replies, 0)  # what was missed is told at once
+    assert replies[-1]["number"] == 1
+    last = []
+    threads = waiting(1, last, 1)
+    server.end()
+    threads[0].join(5)
+    assert last == [{"number": 1, "ended": True, "later": False}]
+
+
+def test_rankings(server):
+    server.session.answer("left")
+    _, _, body = ask(server, "GET", own(server, "ranking"))
+    found = json.loads(body)
+    assert (found["number"], found["ranked"], len(found["ranking"])) == (1, 2, 2)

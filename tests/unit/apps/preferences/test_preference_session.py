@@ -17,7 +17,7 @@ from crucial.apps.preferences import PreferenceSession
 from crucial.apps.preferences.asking import information, next_pair
 from crucial.apps.preferences.items import Items, read_items
 from crucial.apps.preferences.journal import Journal
-from crucial.apps.preferences.posterior import learn_posterior, prior_precision
+from crucial.apps.preferences.posterior import learn_posterior, prior_precision, spread_of
 from crucial.apps.preferences.session import StaleQuestionError
 from crucial.errors import DataError, FileError, ParameterError
 
@@ -65,8 +65,8 @@ def test_like_items_are_expected_alike():
 def test_ranks_narrow_with_answers():
     few = learn_posterior(np.array([0]), np.array([1]), np.ones(1), prior_precision(2))
     many = learn_posterior(np.array([0]), np.array([1]), np.full(1, 50.0), prior_precision(2))
-    assert [one.tolist() for one in few.ranks()] == [[1, 1], [2, 2]]
-    assert [one.tolist() for one in many.ranks()] == [[1, 2], [1, 2]]
+    assert [one.tolist() for one in spread_of(few.places(np.arange(2)))] == [[1, 1], [2, 2]]
+    assert [one.tolist() for one in spread_of(many.places(np.arange(2)))] == [[1, 2], [1, 2]]
     assert 0.5 < few.settled() < 0.95 < many.settled() < 1
 
 
