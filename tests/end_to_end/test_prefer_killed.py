@@ -118,7 +118,7 @@ def test_many_kills(tmp_path):
 
 def test_ctrl_c_ends_with_the_ranking(tmp_path):
     items = tmp_path / "items.txt"
-    items.write_text("tea\nmilk\n")
+    items.write_text("tea\nmilk\nwine\n")
     page = Page(items)
     state = page.ask("answer", {"number": 0, "answer": "left"})
     first = state["ranking"][0]["name"]
@@ -134,3 +134,4 @@ def test_ctrl_c_ends_with_the_ranking(tmp_path):
     assert page.process.returncode == 0
     assert "1 answer\n" in out
     assert f"1 (1-2)   {first}" in out
+    assert "1 item not compared yet" in out
