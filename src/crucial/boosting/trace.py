@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
 from crucial.feedback.base import exp_or_inf
 from crucial.model.weak import WeakRankerLike
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats
 
 __all__ = ["BoundTerms", "Round", "Trace"]
@@ -66,13 +67,16 @@ class BoundTerms(TypedDict):
     squares: float | None
 
 
-class Trace:
+class Trace(HtmlResult):
     """The rounds, as a sequence and as columns.
 
     Examples
     --------
     ``trace[0].alpha``, ``len(trace)``, ``trace.column("z")``, ``trace.to_dict()``.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"loss": None}
+    _html_curve: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._rounds: list[Round] = []
@@ -125,6 +129,13 @@ class Trace:
         table["ranker"] = [e.ranker for e in self._rounds]
         table["feature"] = [getattr(e.ranker, "feature", None) for e in self._rounds]
         return table | {name: self.column(name).tolist() for name in names}
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns = {name: cells for name, cells in self.to_dict().items() if name != "ranker"}
+        return [HtmlTable(columns, self._html_bars, self._html_curve)]
+
+    def _html_notes(self) -> list[str]:
+        return [f"ended: {self.stopped}"] if self.stopped else []
 
 
 def _value(entry: Round, name: str) -> float:

@@ -22,6 +22,7 @@ from crucial.errors import NotRankedError
 from crucial.feedback.base import exp_or_inf
 from crucial.inspection.covering import LogCovering, log_covering_of_means, smallest_epsilon
 from crucial.model.additive import AdditiveRanker
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import Rule, between, check, one_of, refuse
 
 __all__ = [
@@ -35,7 +36,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Bound:
+class Bound(HtmlResult):
     """A bound on an error.
 
     Attributes
@@ -74,6 +75,15 @@ class Bound:
 
     def __repr__(self) -> str:
         return f"Bound({self.name}: {self.value:.6g}{', vacuous' if self.vacuous else ''})"
+
+    def _html_title(self) -> str:
+        return f"{self.name}: {self.value:.6g}{' (vacuous)' if self.vacuous else ''}"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        return [HtmlTable({"term": list(self.terms), "value": list(self.terms.values())})]
+
+    def _html_notes(self) -> list[str]:
+        return [self.says]
 
 
 # -- training ---------------------------------------------------------------------------

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats
 
 __all__ = ["Calibration", "fit_calibration", "sigmoid"]
@@ -15,7 +17,7 @@ _SETTLED = 1e-12
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(HtmlResult):
     """Log odds as a line of the score: ``intercept + slope * score``.
 
     Attributes
@@ -41,6 +43,17 @@ class Calibration:
     def __str__(self) -> str:
         sign = "+" if self.slope >= 0 else "-"
         return f"log odds = {self.intercept:.4g} {sign} {abs(self.slope):.4g} x score"
+
+    def _html_title(self) -> str:
+        return str(self)
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns: dict[str, Sequence[object]] = {
+            "": ["intercept", "slope"],
+            "value": [self.intercept, self.slope],
+            "standard error": [self.intercept_error, self.slope_error],
+        }
+        return [HtmlTable(columns)]
 
 
 def sigmoid(log_odds: Floats) -> Floats:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from crucial.errors import DataError
 from crucial.inspection.results import Frame, as_frame
 from crucial.measures.judged import as_numbers
+from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check
 from crucial.types import Floats, Ints, VectorLike
 
@@ -135,7 +137,7 @@ def limits(x: Floats, y: Floats, at: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class Band(HtmlResult):
     """A bootstrap band around a curve or surface.
 
     Attributes
@@ -148,6 +150,8 @@ class Band:
         Share of the resampled curves inside, at each point by itself.
     """
 
+    _html_curve: ClassVar[bool] = True
+
     at: Floats
     low: Floats
     high: Floats
@@ -157,6 +161,9 @@ class Band:
         """Return one row per point."""
         return as_frame({"at": self.at.tolist(), "low": self.low.tolist(),
                          "high": self.high.tolist()})  # fmt: skip
+
+    def _html_title(self) -> str:
+        return f"Bootstrap band at {self.level:.0%}"
 
 
 def band_of(

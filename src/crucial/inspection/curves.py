@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from crucial.measures.names import Measures, get_measures
 from crucial.model.inputs import checked_rows
 from crucial.model.rounds import RoundsModel
 from crucial.model.shape import sparkline
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
@@ -34,7 +36,7 @@ _NO_CURVES = ("round", "ranker", "feature", "threshold", "seconds", "log_loss")
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
+class LearningCurve(HtmlResult):
     """Result of `learning_curve`.
 
     Attributes
@@ -62,6 +64,8 @@ class LearningCurve:
     higher_is_better : dict of str to bool
         Direction of the measures on the rows.
     """
+
+    _html_curve: ClassVar[bool] = True
 
     rounds: Ints
     training: Mapping[str, Floats]
@@ -121,6 +125,15 @@ class LearningCurve:
         ax.set_xlabel("round")
         ax.legend()
         return ax
+
+    def _html_title(self) -> str:
+        return str(self).partition("\n")[0]
+
+    def _html_tables(self) -> list[HtmlTable]:
+        (table,) = super()._html_tables()
+        bars: dict[str, float | None] = dict.fromkeys(self.watched, 1.0)
+        bars |= {name: 1.0 for name in self.measured if name not in self.watched}
+        return [HtmlTable(table.columns, bars or {"loss": None}, True)]
 
 
 def _line(name: str, values: Floats) -> str:

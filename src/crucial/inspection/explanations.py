@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +21,10 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.encoding_text import cell_text
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check, int_between
 from crucial.types import Floats, TableLike
+from crucial.wording import counted
 
 __all__ = ["Contributions", "PairExplanation", "contributions", "why"]
 
@@ -31,7 +33,7 @@ _TOP = 12  # features drawn; the others are summed
 
 
 @dataclass(frozen=True, eq=False)
-class Contributions:
+class Contributions(HtmlResult):
     """What the score of one item is made of, the largest part first.
 
     Attributes
@@ -54,6 +56,8 @@ class Contributions:
     texts : tuple of str
         The values as text: categories by name, dates as dates.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"adds": None}
 
     score: float
     features: tuple[int, ...]
@@ -102,9 +106,21 @@ class Contributions:
         drawn = [every[place] for place in order]
         return _bars(ax, drawn, added[order], top, f"score {self.score:.4g}")
 
+    def _html_title(self) -> str:
+        every = f", of which {self.intercept:.4g} for every item" if self.intercept else ""
+        return f"Score {self.score:.6g}{every}"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns: dict[str, Sequence[object]] = {
+            "feature": [*self.names, *self.pair_names],
+            "value": [*self.texts, *[""] * len(self.pairs)],
+            "adds": [*self.added.tolist(), *self.pair_added.tolist()],
+        }
+        return [HtmlTable(columns, self._html_bars)]
+
 
 @dataclass(frozen=True, eq=False)
-class PairExplanation:
+class PairExplanation(HtmlResult):
     """Why item a ranks above item b (or below), the largest reason first.
 
     Attributes
@@ -125,6 +141,8 @@ class PairExplanation:
     label_a, label_b : str
         Labels of the rows in the index of a frame, as text; empty where the rows have none.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"adds": None}
 
     a: int
     b: int
@@ -184,6 +202,24 @@ class PairExplanation:
         labels = [f"{name}: {x} against {y}" for name, x, y in texts]
         title = f"{self.titles[0]} above {self.titles[1]}: {self.margin:+.4g}"
         return _bars(ax, labels, self.added, top, title)
+
+    def _html_title(self) -> str:
+        return str(self).partition("\n")[0].rstrip(":")
+
+    def _html_tables(self) -> list[HtmlTable]:
+        used = np.flatnonzero(self.added).tolist()
+        first, second = self.titles
+        columns: dict[str, Sequence[object]] = {
+            "feature": [self.names[f] for f in used],
+            f"{first} (a)": [self.texts_a[f] for f in used],
+            f"{second} (b)": [self.texts_b[f] for f in used],
+            "adds": self.added[used].tolist(),
+        }
+        return [HtmlTable(columns, self._html_bars)]
+
+    def _html_notes(self) -> list[str]:
+        same = len(self.names) - int(np.count_nonzero(self.added))
+        return [f"{counted(same, 'feature')} without a difference"] if same else []
 
 
 def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: str) -> Axes:

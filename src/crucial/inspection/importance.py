@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from crucial.model.base import FrozenModel
 from crucial.model.inputs import checked_rows
 from crucial.model.rounds import RoundsModel
 from crucial.model.tree import Tree
+from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check, int_between, one_of
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -35,7 +37,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Importances:
+class Importances(HtmlResult):
     """Result of `importances`; ``result["bm25"]`` is the importance of one feature.
 
     Attributes
@@ -53,6 +55,8 @@ class Importances:
     baseline : float or None
         Permutation: the measure before.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"importance": None}
 
     kind: str
     meaning: str
@@ -122,6 +126,10 @@ class Importances:
         ax.invert_yaxis()
         ax.set_xlabel(self.meaning)
         return ax
+
+    def _html_title(self) -> str:
+        before = "" if self.baseline is None else f" from {self.baseline:.4f}"
+        return f"{self.meaning}{before}"
 
 
 def importances(

@@ -14,6 +14,7 @@ from crucial.feedback.labels import LabelFeedback, check_labels
 from crucial.inspection.results import Axes, Frame, as_frame, axes_grid, feature_name, shown
 from crucial.model.quasi_knn import MAX_INTERVALS
 from crucial.model.shape import sparkline
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, int_between, one_of
 from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.intervals import CENTRES, centres_of, interval_codes
@@ -22,7 +23,7 @@ __all__ = ["IntervalCentres", "centres"]
 
 
 @dataclass(frozen=True, eq=False)
-class IntervalCentres:
+class IntervalCentres(HtmlResult):
     """Result of `centres`.
 
     Attributes
@@ -77,6 +78,10 @@ class IntervalCentres:
         axes[0].set_ylabel("centre")
         axes[0].legend()
         return axes
+
+    def _html_tables(self) -> list[HtmlTable]:
+        (table,) = super()._html_tables()
+        return [HtmlTable(table.columns, dict.fromkeys(self.values))]
 
 
 def centres(

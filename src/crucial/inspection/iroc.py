@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from crucial.inspection.ranking_curves import draw_band
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.measures.names import get_measure
 from crucial.model.shape import sparkline
+from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
 from crucial.types import Floats, VectorLike
 
@@ -23,7 +26,7 @@ _EXACT_POINTS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class IrocCurve:
+class IrocCurve(HtmlResult):
     """Result of `iroc_curve`.
 
     Attributes
@@ -42,6 +45,9 @@ class IrocCurve:
     band : Band or None
         Bootstrap band of beta over alpha.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"beta": 1.0}
+    _html_curve: ClassVar[bool] = True
 
     alpha: Floats
     beta: Floats

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from crucial.errors import NotRankedError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.model.shape import sparkline
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats, Ints
 
 __all__ = ["TrainingPath", "TrainingPaths", "training_paths"]
@@ -51,7 +52,7 @@ class TrainingPath:
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingPaths:
+class TrainingPaths(HtmlResult):
     """Result of `training_paths`.
 
     Attributes
@@ -110,6 +111,18 @@ class TrainingPaths:
         ax.set_xlabel("step")
         ax.legend()
         return ax
+
+    def _html_tables(self) -> list[HtmlTable]:
+        paths = self.paths.values()
+        columns: dict[str, Sequence[object]] = {
+            "ranker": list(self.paths),
+            "first": [float(one.kendall[0]) for one in paths],
+            "last": [float(one.kendall[-1]) for one in paths],
+            "rises": [one.rises for one in paths],
+            "climbed": [one.climbed for one in paths],
+        }
+        heading = "Kendall distance on the training pairs"
+        return [HtmlTable(columns, {"last": None}, heading=heading)]
 
 
 def training_paths(rankers: Mapping[str, object]) -> TrainingPaths:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import sparkline
 from crucial.model.weak import Constant, Tree, Vote
+from crucial.notebook import HtmlResult, HtmlTable, tables_html
 from crucial.parameters import at_least, check, refuse
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -32,7 +34,7 @@ _QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, eq=False)
-class Margins:
+class Margins(HtmlResult):
     """The distribution of the margins of all pairs.
 
     Attributes
@@ -48,6 +50,9 @@ class Margins:
         weights of the weak rankers, after adding those of the same ranker. Votes of -1 and 1
         count twice, trees with what their values span, constants not at all.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"share": 1.0}
+    _html_curve: ClassVar[bool] = True
 
     minimum: float
     maximum: float
@@ -123,6 +128,9 @@ class Margins:
         ax.set_xlabel("margin")
         ax.set_ylabel("share of pairs with at most this margin")
         return ax
+
+    def _html_notes(self) -> list[str]:
+        return [f"tied or in the wrong order: {self.at_most(0.0):.4%}"]
 
 
 def margins(
@@ -227,6 +235,12 @@ class MaxMargin(NamedTuple):
 
     rho: float
     weights: Floats
+
+    def _repr_html_(self) -> str:
+        weights = self.weights.tolist()
+        columns = {"weak ranker": list(range(len(weights))), "weight": weights}
+        table = HtmlTable(columns, {"weight": None})
+        return tables_html(f"Largest margin {self.rho:.6g}", [table])
 
 
 def max_margin(H: ArrayLike, pairs: ArrayLike) -> MaxMargin:

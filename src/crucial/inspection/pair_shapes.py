@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from crucial.inspection.results import Axes, feature_name
 from crucial.model.additive import AdditiveRanker
 from crucial.model.shape import Shape
 from crucial.model.tree_sums import PairTable
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats
 
 __all__ = ["PairShape", "pair_shapes"]
@@ -21,7 +24,7 @@ _SETTLED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class PairShape:
+class PairShape(HtmlResult):
     """What two features add to a score together, beyond what each adds alone.
 
     Attributes
@@ -37,6 +40,8 @@ class PairShape:
         ``values[c1 + 1, c2 + 1]`` is added where ``c1`` and ``c2`` thresholds are below the values
         of the features; row 0 and column 0 are for missing values.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"adds": None}
 
     features: tuple[int, int]
     names: tuple[str, str]
@@ -62,6 +67,18 @@ class PairShape:
         ax.set_ylabel(self.names[1], parse_math=False)
         ax.set_title(f"up to {limit:.3g} ({self.importance:.0%})", fontsize=9)
 
+    def _html_title(self) -> str:
+        return f"{self.names[0]} with {self.names[1]} ({self.importance:.1%})"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        order = np.argsort(-np.abs(self.values), axis=None, kind="stable")
+        cells = np.unravel_index(order, self.values.shape)
+        columns: dict[str, Sequence[object]] = {
+            name: [_range(cuts, at) for at in places.tolist()]
+            for name, cuts, places in zip(self.names, self.thresholds, cells, strict=True)
+        }
+        return [HtmlTable({**columns, "adds": self.values[cells].tolist()}, self._html_bars)]
+
 
 def _edges(cuts: Floats) -> Floats:
     """Return the edges of the cells of a feature, with a margin for the outer ones."""
@@ -69,6 +86,17 @@ def _edges(cuts: Floats) -> Floats:
         return np.array([0.0, 1.0])
     margin = 0.08 * (cuts[-1] - cuts[0]) or 1.0
     return np.concatenate(([cuts[0] - margin], cuts, [cuts[-1] + margin]))
+
+
+def _range(cuts: Floats, place: int) -> str:
+    """Return in words which values fall into a cell of a table; the first is for missing ones."""
+    if place == 0:
+        return "missing"
+    if not len(cuts):
+        return "any"
+    low = f"above {cuts[place - 2]:.4g}" if place > 1 else ""
+    high = f"up to {cuts[place - 1]:.4g}" if place <= len(cuts) else ""
+    return " ".join(filter(None, (low, high)))
 
 
 def pair_shapes(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from crucial.inspection.curve_parts import (
 )
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.model.shape import sparkline
+from crucial.notebook import HtmlResult
 from crucial.parameters import between, check
 from crucial.types import Floats, VectorLike
 
@@ -47,7 +50,7 @@ def draw_band(ax: Axes, band: Band | None) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class RocCurve:
+class RocCurve(HtmlResult):
     """Result of `roc_curve`.
 
     Attributes
@@ -62,6 +65,9 @@ class RocCurve:
     band : Band or None
         Bootstrap band of beta over alpha.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"beta": 1.0}
+    _html_curve: ClassVar[bool] = True
 
     alpha: Floats
     beta: Floats
@@ -95,6 +101,9 @@ class RocCurve:
         ax.set_ylabel("share of high rows")
         ax.legend()
         return ax
+
+    def _html_title(self) -> str:
+        return str(self)
 
 
 def roc_curve(
@@ -143,7 +152,7 @@ def roc_curve(
 
 
 @dataclass(frozen=True, eq=False)
-class GainCurve:
+class GainCurve(HtmlResult):
     """Result of `gain_curve`.
 
     Attributes
@@ -156,6 +165,9 @@ class GainCurve:
     best : array of shape (n_points,)
         The gain of the best order.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"gain": 1.0}
+    _html_curve: ClassVar[bool] = True
 
     share: Floats
     gain: Floats
@@ -187,9 +199,12 @@ class GainCurve:
         ax.legend()
         return ax
 
+    def _html_title(self) -> str:
+        return str(self)
+
 
 @dataclass(frozen=True, eq=False)
-class LiftCurve:
+class LiftCurve(HtmlResult):
     """Result of `lift_curve`.
 
     Attributes
@@ -199,6 +214,9 @@ class LiftCurve:
     lift : array of shape (n_points,)
         How many times more is found there than in as many rows at random.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"lift": None}
+    _html_curve: ClassVar[bool] = True
 
     share: Floats
     lift: Floats
@@ -223,6 +241,9 @@ class LiftCurve:
         ax.set_ylabel("lift")
         ax.legend()
         return ax
+
+    def _html_title(self) -> str:
+        return str(self)
 
 
 def _gains(rows: ScoredRows, owner: str) -> Floats:
@@ -288,7 +309,7 @@ def lift_curve(
 
 
 @dataclass(frozen=True, eq=False)
-class ProfitCurve:
+class ProfitCurve(HtmlResult):
     """Result of `profit_curve`.
 
     Attributes
@@ -302,6 +323,9 @@ class ProfitCurve:
     best_count, best_profit : float
         The first count with the highest profit, and that profit.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"profit": None}
+    _html_curve: ClassVar[bool] = True
 
     count: Floats
     profit: Floats
@@ -331,6 +355,9 @@ class ProfitCurve:
         ax.set_ylabel("profit")
         ax.legend()
         return ax
+
+    def _html_title(self) -> str:
+        return str(self)
 
 
 def profit_curve(

@@ -16,6 +16,7 @@ from crucial.inspection.reporting.lists import ranked_lists
 from crucial.inspection.reporting.subject import Subject
 from crucial.measures.names import Measures
 from crucial.model.text import printable
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
 from crucial.types import PathLike, TableLike, VectorLike
 
@@ -23,7 +24,7 @@ __all__ = ["Report", "report"]
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class Report(HtmlResult):
     """Result of `report`.
 
     Attributes
@@ -52,6 +53,16 @@ class Report:
         page = self.to_html().encode("utf-8")
         with atomic_write(path) as file:
             file.write(page)
+
+    def _html_title(self) -> str:
+        return self.title
+
+    def _html_tables(self) -> list[HtmlTable]:
+        return []
+
+    def _html_notes(self) -> list[str]:
+        sentences = [str(one) for one in self.data["summary"]["sentences"]]
+        return [*sentences, "save(path) writes the whole page."]
 
 
 def report(

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
+from crucial.data.instances import Instances
 from crucial.inspection.pair_shapes import PairShape, pair_shapes
 from crucial.inspection.parts import additive_model, step_of
 from crucial.inspection.pipelines import inner_ranker
 from crucial.inspection.results import Axes, Frame, as_frame, axes_grid, feature_name, listed, shown
+from crucial.inspection.shape_drawing import draw_shape
 from crucial.model.describe import Ramp, describe, direction_of
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape, sparkline
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
-from crucial.types import Floats, TableLike
+from crucial.types import Floats, Ints, TableLike
 
 __all__ = ["FeatureShape", "Shapes", "shapes"]
 
-_DRAWN = 20  # categories that a plot shows
+_BINS = 40  # of the histograms of rows
+_MOST = (0.01, 0.99)  # quantiles of the rows between which a plot shows them
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureShape:
+class FeatureShape(HtmlResult):
     """What a ranker adds for one feature.
 
     Attributes
@@ -52,7 +57,16 @@ class FeatureShape:
         Share of the rows on which the feature is missing.
     categories : mapping from str to float
         The number of each category, where the feature has categories.
+    histogram : (edges, counts) or None
+        Counts of rows between the edges, if rows were passed: from the first to the last
+        percentile or mark, whichever is farther out. Values beyond count at the ends.
+    category_rows : mapping from str to int
+        Rows of each category, if rows were passed.
+    unit : str
+        Unit of the values of dates and times.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"adds": None, "share": 1.0}
 
     feature: int
     name: str
@@ -66,6 +80,25 @@ class FeatureShape:
     share: Floats | None = None
     share_missing: float | None = None
     categories: Mapping[str, float] = field(default_factory=dict)
+    histogram: tuple[Floats, Ints] | None = None
+    category_rows: Mapping[str, int] = field(default_factory=dict)
+    unit: str = ""
+
+    @property
+    def marks(self) -> Floats:
+        """Values at which the function changes its course."""
+        ends = [end for ramp in self.ramps for end in (ramp.low, ramp.high)]
+        return np.array([*self.thresholds.tolist(), *ends])
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """The values that a plot shows: those of the rows, or else all marks and a little more."""
+        if self.histogram is not None:
+            return float(self.histogram[0][0]), float(self.histogram[0][-1])
+        marks = self.marks
+        low, high = (float(marks.min()), float(marks.max())) if len(marks) else (0.0, 0.0)
+        margin = 0.08 * (high - low) or 1.0
+        return low - margin, high + margin
 
     def __call__(self, value: float | str) -> float:
         """Return what is added at a value or for a category; NaN is a missing value."""
@@ -82,9 +115,16 @@ class FeatureShape:
         parts = {text: self(value) for text, value in self.categories.items()}
         return dict(sorted(parts.items(), key=lambda one: (-one[1], one[0])))
 
+    def _html_title(self) -> str:
+        return f"{self.name}: {self.direction}, {self.share_of_weight:.1%} of the weight"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns = _steps((self,))
+        return [HtmlTable({n: columns[n] for n in columns if n != "name"}, self._html_bars)]
+
 
 @dataclass(frozen=True, eq=False)
-class Shapes:
+class Shapes(HtmlResult):
     """Result of `shapes`; ``result["bm25"]`` is the function of one feature.
 
     Attributes
@@ -139,24 +179,13 @@ class Shapes:
         The step for missing values has neither ``above`` nor ``up_to``. A feature of categories
         has one row per category instead, with the category as its ``step``.
         """
-        names = ("feature", "name", "step", "above", "up_to", "adds", "share")
-        rows: list[tuple[object, ...]] = []
-        for one in self.features:
-            ends = [-math.inf, *one.thresholds.tolist(), math.inf]
-            shares = [math.nan] * len(one.values) if one.share is None else one.share.tolist()
-            head = (one.feature, one.name)
-            for text, part in one.by_category().items():
-                rows.append((*head, text, math.nan, math.nan, part, math.nan))
-            if one.categories:
-                ends = []
-            for low, high, value, share in zip(ends, ends[1:], one.values.tolist(), shares):
-                rows.append((*head, "value", low, high, value, share))
-            silent = math.nan if one.share_missing is None else one.share_missing
-            rows.append((*head, "missing", math.nan, math.nan, one.missing, silent))
-        return as_frame(dict(zip(names, zip(*rows))) if rows else {name: [] for name in names})
+        return as_frame(_steps(self.features))
 
     def plot(self, top: int = 9) -> list[Axes]:
         """Draw the heaviest features; needs matplotlib.
+
+        The line is what a value adds to the score, the dotted line what a missing value adds.
+        Where rows were passed, grey bars at the bottom show how many of them have such values.
 
         Returns
         -------
@@ -165,23 +194,7 @@ class Shapes:
         check("plot", "top", top, at_least(1))
         axes = axes_grid(min(top, len(self.features)))
         for ax, one in zip(axes, self.features):
-            ax.set_title(f"{one.name} ({one.share_of_weight:.0%})", fontsize=9, parse_math=False)
-            if one.categories:
-                ends = list(one.by_category().items())
-                ends = (
-                    ends if len(ends) <= _DRAWN else [*ends[: _DRAWN // 2], *ends[-_DRAWN // 2 :]]
-                )
-                ax.barh(range(len(ends)), [part for _, part in ends])
-                ax.set_yticks(range(len(ends)), [shown(t, 16) for t, _ in ends], parse_math=False)
-                ax.invert_yaxis()
-                continue
-            marks = [*one.thresholds.tolist(), *(e for r in one.ramps for e in (r.low, r.high))]
-            low, high = (min(marks), max(marks)) if marks else (0.0, 0.0)
-            margin = 0.08 * (high - low) or 1.0
-            fine = np.linspace(low - margin, high + margin, 400)
-            xs = np.unique(np.concatenate([fine, marks, np.nextafter(marks, np.inf)]))
-            ax.plot(xs, [one(float(x)) for x in xs])
-            ax.axhline(one.missing, linestyle=":", color="0.5", label="missing")
+            draw_shape(ax, one)
         return axes
 
     def plot_pairs(self, top: int = 6) -> list[Axes]:
@@ -197,6 +210,70 @@ class Shapes:
             pair.draw(ax)
         return axes
 
+    def _html_tables(self) -> list[HtmlTable]:
+        columns: dict[str, Sequence[object]] = {
+            "feature": [one.name for one in self.features],
+            "weight": [one.share_of_weight for one in self.features],
+            "direction": [one.direction for one in self.features],
+            "shape": [sparkline(one.values.tolist(), 24) for one in self.features],
+            "lowest": [float(one.values.min()) for one in self.features],
+            "highest": [float(one.values.max()) for one in self.features],
+            "missing adds": [one.missing for one in self.features],
+        }
+        if self.n_rows is not None:
+            columns["missing in rows"] = [one.share_missing for one in self.features]
+        tables = [HtmlTable(columns, {"weight": None})]
+        if self.pairs:
+            pairs: dict[str, Sequence[object]] = {
+                "features": [" with ".join(one.names) for one in self.pairs],
+                "importance": [one.importance for one in self.pairs],
+                "lowest": [float(one.values.min()) for one in self.pairs],
+                "highest": [float(one.values.max()) for one in self.pairs],
+            }
+            tables.append(HtmlTable(pairs, {"importance": None}, heading="Pairs of features"))
+        return tables
+
+    def _html_notes(self) -> list[str]:
+        return [f"never used: {listed(self.unused)}"] if self.unused else []
+
+
+def _with_rows(shape: FeatureShape, instances: Instances) -> FeatureShape:
+    """Return a shape that knows how many rows have which values."""
+    if shape.categories:
+        source = instances if instances.origin is None else instances.origin
+        column = np.asarray(source.table[:, shape.feature], np.float64)
+        _, first, counts = np.unique(column, return_index=True, return_counts=True)
+        texts = [source.text(row, shape.feature) for row in first.tolist()]
+        rows = dict(zip(texts, counts.tolist(), strict=True))
+        return replace(shape, category_rows={text: rows.get(text, 0) for text in shape.categories})
+    values = instances.column(shape.feature).astype(np.float64)
+    values = values[~np.isnan(values)]
+    low, high = shape.window
+    if len(values):
+        most = np.quantile(values, _MOST)
+        low, high = min(low, float(most[0])), max(high, float(most[1]))
+    counts, edges = np.histogram(np.clip(values, low, high), _BINS, (low, high))
+    return replace(shape, histogram=(edges.astype(np.float64), counts.astype(np.int64)))
+
+
+def _steps(features: Sequence[FeatureShape]) -> dict[str, list[object]]:
+    """Return one row per step of each feature, as columns."""
+    names = ("feature", "name", "step", "above", "up_to", "adds", "share")
+    rows: list[tuple[object, ...]] = []
+    for one in features:
+        ends = [-math.inf, *one.thresholds.tolist(), math.inf]
+        shares = [math.nan] * len(one.values) if one.share is None else one.share.tolist()
+        head = (one.feature, one.name)
+        for text, part in one.by_category().items():
+            rows.append((*head, text, math.nan, math.nan, part, math.nan))
+        if one.categories:
+            ends = []
+        for low, high, value, share in zip(ends, ends[1:], one.values.tolist(), shares):
+            rows.append((*head, "value", low, high, value, share))
+        silent = math.nan if one.share_missing is None else one.share_missing
+        rows.append((*head, "missing", math.nan, math.nan, one.missing, silent))
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
 
 def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
     """Return what each feature adds to a score, as a function of its value.
@@ -207,7 +284,7 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
         A sum of functions of one feature, or of two where it has trees of pairs; others have no
         such functions. Of a pipeline, the last step: features are those that arrive there.
     X : array, sparse matrix or frame, optional
-        Rows to count per step.
+        Rows to count per step; `Shapes.plot` draws where they are.
 
     Returns
     -------
@@ -255,8 +332,11 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
                 share,
                 silent,
                 model.encodings.categories.get(one.feature, {}),
+                unit=model.encodings.times.get(one.feature, ""),
             )
         )
+        if instances is not None:
+            found[-1] = _with_rows(found[-1], instances)
     others = set(range(model.n_features)) - {one.feature for one in found}
     unused = tuple(feature_name(model.feature_names, f) for f in sorted(others))
     n_rows = None if instances is None else instances.n_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from crucial.errors import DataError
 from crucial.inspection.curve_parts import Band, ScoredRows, band_of, limits, read_rows
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.measures.names import get_measure
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
 from crucial.types import Bools, Floats, VectorLike
 
@@ -18,7 +20,7 @@ __all__ = ["RocSurface", "roc_surface"]
 
 
 @dataclass(frozen=True, eq=False)
-class RocSurface:
+class RocSurface(HtmlResult):
     """Result of `roc_surface`.
 
     With two thresholds, a row below both is put into the lowest class and a row above both into
@@ -80,6 +82,14 @@ class RocSurface:
         canvas.set_title(f"share of the middle class, VUS {self.vus:.3f}")
         drawn: Axes = canvas
         return drawn
+
+    def _html_tables(self) -> list[HtmlTable]:
+        picked = np.linspace(0, len(self.alpha_low) - 1, 6).round().astype(int)
+        columns: dict[str, Sequence[object]] = {"low \\ high": self.alpha_low[picked].tolist()}
+        for j in picked.tolist():
+            columns[f"{self.alpha_high[j]:.2f}"] = self.beta_middle[picked, j].tolist()
+        heading = "share of the middle class, by the shares of the lowest and the highest"
+        return [HtmlTable(columns, heading=heading)]
 
 
 def roc_surface(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,13 +14,14 @@ from crucial.inspection.parts import model_of
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.model.ranking_trees import RankingTrees
 from crucial.model.shape import sparkline
+from crucial.notebook import HtmlResult
 from crucial.types import Floats, TableLike, VectorLike
 
 __all__ = ["TreeRoc", "tree_roc"]
 
 
 @dataclass(frozen=True, eq=False)
-class TreeRoc:
+class TreeRoc(HtmlResult):
     """Result of `tree_roc`: a piecewise linear curve with one piece per leaf.
 
     Attributes
@@ -30,6 +33,8 @@ class TreeRoc:
     auc : float
         Area under the curve.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"low": 1.0, "high": 1.0}
 
     alpha: Floats
     beta: Floats

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,14 +15,16 @@ from crucial.data.runs import Run
 from crucial.errors import DataError, ParameterError, about
 from crucial.inspection.results import Frame
 from crucial.lab.blocks import Blocks
-from crucial.lab.tidy import Row, frame_of
+from crucial.lab.tidy import Row, columns_of, frame_of
 from crucial.measures.evaluation import Evaluation
 from crucial.measures.names import Measures
 from crucial.measures.paired import SAME, holm, paired_test, win_tie_loss
 from crucial.measures.runs import evaluate_run
 from crucial.model.text import printable
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, between, check, lookup
 from crucial.types import Floats
+from crucial.wording import p_text
 
 __all__ = ["Comparison", "Difference", "Mover", "compare_blocks", "compare_runs"]
 
@@ -76,7 +79,7 @@ class Mover:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(HtmlResult):
     """Systems compared with a baseline.
 
     Attributes
@@ -94,6 +97,8 @@ class Comparison:
     notes : list of str
         What else to know about the numbers.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"difference": None}
 
     baseline: str
     differences: list[Difference]
@@ -151,6 +156,22 @@ class Comparison:
         how = {"permutation": "sign-flip permutation test", "t": "paired t test"}[self.test]
         notes = [f"p: {how}, two-sided; Holm's correction within a measure", *self.notes]
         return "\n".join([*lines, *notes])
+
+    def _html_title(self) -> str:
+        return f"Against {self.baseline}, paired by {self.unit}"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        tables = []
+        for measure in dict.fromkeys(one.measure for one in self.differences):
+            rows = [asdict(one) for one in self.differences if one.measure == measure]
+            columns = columns_of([{k: v for k, v in row.items() if k != "measure"} for row in rows])
+            for name in ("p", "p_holm"):
+                columns[name] = ["" if np.isnan(row[name]) else p_text(row[name]) for row in rows]
+            tables.append(HtmlTable(columns, self._html_bars, heading=measure))
+        return tables
+
+    def _html_notes(self) -> list[str]:
+        return list(self.notes)
 
 
 def compare_blocks(

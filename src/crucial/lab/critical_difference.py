@@ -20,6 +20,7 @@ from crucial.lab.statistics import (
 )
 from crucial.lab.tidy import Row, frame_of
 from crucial.model.text import printable
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats
 
 __all__ = ["RankSummary", "summarise_ranks"]
@@ -29,7 +30,7 @@ _TRACK = 50  # characters of the axis in the text form
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankSummary:
+class RankSummary(HtmlResult):
     """Average rank of each ranker, Friedman's test and Nemenyi's critical difference.
 
     Attributes
@@ -146,6 +147,19 @@ class RankSummary:
         matplotlib Axes
         """
         return _plot(self, ax)
+
+    def _html_title(self) -> str:
+        return self.title
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns: dict[str, Sequence[object]] = {
+            "ranker": self.rankers,
+            "average rank": self.ranks.tolist(),
+        }
+        return [HtmlTable(columns, {"average rank": float(len(self.rankers))})]
+
+    def _html_notes(self) -> list[str]:
+        return [str(self.friedman)]
 
 
 def summarise_ranks(

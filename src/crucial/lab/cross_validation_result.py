@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.lab.adapter import Estimator
 from crucial.lab.folds import Fold
-from crucial.lab.tidy import Row
+from crucial.lab.tidy import Row, columns_of
 from crucial.measures.base import Measure, summarise
 from crucial.measures.evaluation import MeasureResult
 from crucial.measures.intervals import bootstrap_interval
 from crucial.measures.names import get_measure
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints
 
@@ -49,7 +50,7 @@ class FoldReport:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CrossValidation:
+class CrossValidation(HtmlResult):
     """Result of `crucial.cross_validate`; ``result["ndcg@10"]`` is the value.
 
     Attributes
@@ -73,6 +74,8 @@ class CrossValidation:
     estimators : list or None
         The fitted estimators, if asked for.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"value": 1.0}
 
     results: dict[str, MeasureResult]
     per_fold: Columns
@@ -150,6 +153,15 @@ class CrossValidation:
             left = f"; without a value and left out: {row['empty']}" if row["empty"] else ""
             notes.append(f"{row['measure']}: {row['description']}{left}")
         return "\n".join(lines + notes)
+
+    def _html_title(self) -> str:
+        return str(self).partition("\n")[0]
+
+    def _html_tables(self) -> list[HtmlTable]:
+        by_measure, by_fold = (columns_of(self.to_rows(by)) for by in ("measure", "fold"))
+        folds = {name: cells for name, cells in by_fold.items() if "seconds" not in name}
+        bars = dict.fromkeys(self.results, 1.0)
+        return [HtmlTable(by_measure, self._html_bars), HtmlTable(folds, bars, heading="By fold")]
 
 
 def summarise_folds(

@@ -18,6 +18,7 @@ from crucial.lab.folds import Fold, make_folds
 from crucial.measures.base import Measure
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, between, check, either, flag, one_of
 from crucial.progress import Show, progress_bar
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
@@ -31,7 +32,7 @@ _STEP = either(at_least(1), between(0, 1, low_open=True, high_open=True, noun="s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeatureElimination:
+class FeatureElimination(HtmlResult):
     """Result of `eliminate_features`.
 
     Attributes
@@ -120,6 +121,10 @@ class FeatureElimination:
             self.measure + (", training rows" if self.per_fold is None else ", test part")
         )
         return ax
+
+    def _html_tables(self) -> list[HtmlTable]:
+        (table,) = super()._html_tables()
+        return [HtmlTable(table.columns, {self.measure: 1.0})]
 
 
 def eliminate_features(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from crucial.lab.comparison import Comparison, compare_blocks
 from crucial.lab.critical_difference import RankSummary, summarise_ranks
 from crucial.lab.records import Cell, Key, MeasureRecord, Settings, key_of
 from crucial.lab.store import ResultFolder
-from crucial.lab.tidy import Row, frame_of, write_rows
+from crucial.lab.tidy import Row, columns_of, frame_of, write_rows
 from crucial.model.text import printable
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, lookup, one_of
 from crucial.types import Floats, PathLike
 
@@ -25,7 +27,7 @@ __all__ = ["ExperimentResult", "load_experiment"]
 LEVEL = 0.95
 
 
-class ExperimentResult:
+class ExperimentResult(HtmlResult):
     """Result of `crucial.Experiment`.
 
     Parameters
@@ -35,6 +37,8 @@ class ExperimentResult:
     cells : iterable of dict
         One per task, split and ranker: values, chosen rounds and parameters, times; or the error.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"value": 1.0}
 
     def __init__(self, settings: Settings, cells: Iterable[Cell]) -> None:
         self.settings = settings
@@ -332,6 +336,23 @@ class ExperimentResult:
         if self.n_missing:
             lines.append(f"{self.n_missing} cells are not computed yet")
         return "\n".join(lines)
+
+    def _html_title(self) -> str:
+        return str(self.settings["protocol"]["text"])
+
+    def _html_tables(self) -> list[HtmlTable]:
+        rows = self.summary()
+        found = []
+        for measure, known in self.measures.items():
+            mine = [
+                {k: v for k, v in one.items() if k not in ("measure", "unit")}
+                for one in rows
+                if one["measure"] == measure
+            ]
+            mine.sort(key=lambda one: (np.isnan(one["average_rank"]), one["average_rank"]))
+            heading = f"{measure}: {known['description']}"
+            found.append(HtmlTable(columns_of(mine), self._html_bars, heading=heading))
+        return found
 
 
 def _shown(value: float, width: int, digits: int) -> str:

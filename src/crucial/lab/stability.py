@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -27,6 +28,7 @@ from crucial.inspection.results import (
     shown,
 )
 from crucial.lab.tasks import Table, as_table, take_rows
+from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check, either, flag, none_or, nonzero, refuse
 from crucial.progress import progress_bar
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
@@ -36,7 +38,7 @@ __all__ = ["StabilitySelection", "stability_selection"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StabilitySelection:
+class StabilitySelection(HtmlResult):
     """Result of `stability_selection`.
 
     Attributes
@@ -51,6 +53,8 @@ class StabilitySelection:
     threshold : float
         Features with at least this share are stable.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"share": 1.0}
 
     names: tuple[str, ...]
     shares: Floats
@@ -130,6 +134,9 @@ class StabilitySelection:
         ax.set_xlim(0.0, 1.0)
         ax.set_xlabel("share of the subsamples on which the feature was chosen")
         return ax
+
+    def _html_notes(self) -> list[str]:
+        return [str(self).rpartition("\n")[2]]
 
 
 def stability_selection(

@@ -7,6 +7,7 @@ Demšar (2006).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from crucial.errors import DataError
 from crucial.measures.paired import SAME
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, between, check
 from crucial.types import Floats
 
@@ -63,7 +65,7 @@ def average_ranks(values: ArrayLike, higher_is_better: bool = True) -> Floats:
 
 
 @dataclass(frozen=True)
-class FriedmanTest:
+class FriedmanTest(HtmlResult):
     """Result of Friedman's test: do the rankers differ at all?
 
     Attributes
@@ -88,6 +90,20 @@ class FriedmanTest:
             f"{self.n_rankers} rankers, p {_small(self.p)}; Iman-Davenport F "
             f"{self.f_statistic:.3f}, p {_small(self.f_p)}"
         )
+
+    def _html_title(self) -> str:
+        return "Do the rankers differ at all?"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns: dict[str, Sequence[object]] = {
+            "test": ["Friedman's chi-square", "Iman and Davenport's F"],
+            "statistic": [self.statistic, self.f_statistic],
+            "p": [_small(self.p), _small(self.f_p)],
+        }
+        return [HtmlTable(columns)]
+
+    def _html_notes(self) -> list[str]:
+        return [f"{self.n_blocks:,} blocks, {self.n_rankers} rankers"]
 
 
 def friedman_test(values: ArrayLike, higher_is_better: bool = True) -> FriedmanTest:

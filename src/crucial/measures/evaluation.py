@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from crucial.measures.intervals import RandomState, bootstrap_interval
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
 from crucial.measures.linear import weighted_sum
 from crucial.measures.names import Measures, get_measure, get_measures
+from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check, one_of
 from crucial.types import Floats, VectorLike
 
@@ -53,7 +55,7 @@ class MeasureResult:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(HtmlResult):
     """The result of `evaluate`; ``result["ndcg@10"]`` is the value.
 
     Attributes
@@ -71,6 +73,8 @@ class Evaluation:
     n_unjudged_queries : int
         Of a run: queries of the run without any judgement, left out.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"value": 1.0}
 
     results: dict[str, MeasureResult]
     per_query: dict[str, NDArray[Any]]
@@ -109,6 +113,9 @@ class Evaluation:
                 f"({row['queries']} queries{left})  {row['description']}"
             )
         return "\n".join(lines)
+
+    def _html_title(self) -> str:
+        return "Evaluation"
 
 
 def _unjudged_share(judged: Judged, ranking: Ranking, depth: int | None) -> float | None:

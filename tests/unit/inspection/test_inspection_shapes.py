@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from crucial import inspection
+from crucial import RankBoost, inspection
 from crucial.errors import DataError, MissingExtraError, NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump
@@ -110,3 +110,50 @@ def test_functions_keep_their_names_whatever_is_imported_first() -> None:
     assert set(inspection.__all__) <= set(dir(inspection))
     with pytest.raises(AttributeError, match="no attribute 'shape'"):
         inspection.shape  # noqa: B018
+
+
+def test_a_plot_shows_where_the_rows_are_and_explains_missing_values(ranker, frame) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    found = inspection.shapes(ranker, frame)
+    for ax, one in zip(found.plot(top=2), found.features):
+        assert ax.get_xlabel() == one.name
+        assert ax.get_ylabel() == "adds to the score"
+        present = int(frame[one.name].notna().sum())
+        texts = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert texts[0].startswith(f"missing value adds {one.missing:.3g} (")
+        assert texts[0].endswith("% of rows)")
+        assert texts[1] == f"{present} rows"
+        edges, counts = one.histogram
+        heights = np.array([bar.get_height() for bar in ax.patches])
+        assert counts.sum() == present
+        np.testing.assert_allclose(heights, heights.max() * counts / counts.max())
+        assert ax.get_xlim() == (edges[0], edges[-1])
+        ax.figure.canvas.draw()
+        low, high = frame[one.name].quantile([0.01, 0.99])
+        assert edges[0] <= low
+        assert high <= edges[-1]
+    without = inspection.shapes(ranker).plot(top=1)[0]
+    (text,) = without.get_legend().get_texts()
+    assert text.get_text() == f"missing value adds {found.features[0].missing:.3g}"
+    assert not without.patches
+
+
+def test_a_plot_counts_the_rows_of_categories_and_dates_its_axis() -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib").use("agg")
+    rng = np.random.default_rng(0)
+    when = rng.integers(0, 60, 60)
+    days = pandas.to_datetime("2020-01-01") + pandas.to_timedelta(when, unit="D")
+    rows = pandas.DataFrame({"shop": rng.choice(["a", "b", "c"], 60), "since": days})
+    y = (rows["shop"] == "b").astype(int) + (when > 30)
+    fitted = RankBoost(n_estimators=10).fit(rows, y)
+    found = inspection.shapes(fitted, rows)
+    assert found["shop"].category_rows == rows["shop"].value_counts().to_dict()
+    axes = {ax.get_title().split(" ")[0]: ax for ax in found.plot()}
+    labels = {tick.get_text() for tick in axes["shop"].get_yticklabels()}
+    assert f"b ({(rows['shop'] == 'b').sum()} rows)" in labels
+    assert axes["shop"].get_xlabel() == "adds to the score"
+    axes["since"].figure.canvas.draw()
+    dates = [tick.get_text() for tick in axes["since"].get_xticklabels()]
+    assert "Feb" in dates

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.apps.fusion.renamed import renamed
 from crucial.model.text import printable
+from crucial.notebook import HtmlResult, HtmlTable
 
 __all__ = ["Difference", "FusionComparison", "Loners", "SystemResult"]
 
@@ -40,7 +42,7 @@ class SystemResult:
 
 
 @dataclass(frozen=True)
-class Loners:
+class Loners(HtmlResult):
     """The documents that only one run returned, and how they are ranked.
 
     Attributes
@@ -63,9 +65,29 @@ class Loners:
     first_ten_rrf: float
     by_run: dict[str, tuple[int, int, int]]
 
+    def _html_title(self) -> str:
+        return f"Documents of one run alone: {self.share:.1%} of the pool"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        counts = list(zip(*self.by_run.values(), strict=True)) or [(), (), ()]
+        columns: dict[str, Sequence[object]] = {
+            "run": list(self.by_run),
+            "documents": counts[0],
+            "relevant": counts[1],
+            "in the first ten": counts[2],
+        }
+        return [HtmlTable(columns, {"documents": None})]
+
+    def _html_notes(self) -> list[str]:
+        return [
+            f"{self.relevant:.1%} of them are relevant ({self.relevant_others:.1%} of the others); "
+            f"they are {self.first_ten:.1%} of the first ten, {self.first_ten_rrf:.1%} by "
+            "reciprocal rank fusion."
+        ]
+
 
 @dataclass(frozen=True, eq=False)
-class FusionComparison:
+class FusionComparison(HtmlResult):
     """Every system on the same held-out queries.
 
     Attributes
@@ -126,3 +148,19 @@ class FusionComparison:
             span = "" if one.name == self.baseline else span
             lines.append(f"{printable(one.name, 30):<{wide}}  {cells}  {span}".rstrip())
         return "\n".join(lines)
+
+    def _html_title(self) -> str:
+        return str(self).partition("\n")[0]
+
+    def _html_tables(self) -> list[HtmlTable]:
+        first = self.measures[0]
+        columns: dict[str, Sequence[object]] = {
+            "system": [one.name for one in self.systems],
+            "kind": [one.kind for one in self.systems],
+        }
+        for name in self.measures:
+            columns[name] = [one.values[name] for one in self.systems]
+        for place, end in enumerate(("difference", "low", "high")):
+            columns[end] = [one.differences[first][place] for one in self.systems]
+        columns["unjudged"] = [one.unjudged for one in self.systems]
+        return [HtmlTable(columns, {first: 1.0, "difference": None})]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 from crucial.apps.preferences.graph import Circles
 from crucial.apps.preferences.judges import JudgeAgreement
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
+from crucial.notebook import HtmlResult, HtmlTable
 
 if TYPE_CHECKING:
     from crucial.apps.preferences.position import PositionBias
@@ -82,7 +84,7 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard:
+class Leaderboard(HtmlResult):
     """Result of `leaderboard`.
 
     Attributes
@@ -210,3 +212,23 @@ class Leaderboard:
         if hidden:
             ax.set_title(f"the first {len(chosen)} of {len(self.standings)} items", loc="left")
         return ax
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns: dict[str, Sequence[object]] = {
+            "rank": [one.rank for one in self.standings],
+            "ranks": [f"{one.rank_low}-{one.rank_high}" for one in self.standings],
+            "item": [one.item for one in self.standings],
+            "strength": [one.strength for one in self.standings],
+            "low": [one.low for one in self.standings],
+            "high": [one.high for one in self.standings],
+            "wins": [one.wins for one in self.standings],
+            "losses": [one.losses for one in self.standings],
+            "ties": [one.ties for one in self.standings],
+            "provisional": [one.provisional for one in self.standings],
+        }
+        if self.n_parts > 1:
+            columns = {"part": [one.part for one in self.standings], **columns}
+        return [HtmlTable(columns, {"strength": None})]
+
+    def _html_notes(self) -> list[str]:
+        return list(self.notes)

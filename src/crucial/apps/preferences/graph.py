@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Ints
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def always_winning(n_items: int, high: Ints, low: Ints, part: Ints) -> bool:
 
 
 @dataclass(frozen=True)
-class Circles:
+class Circles(HtmlResult):
     """Contradictions among comparisons.
 
     Attributes
@@ -87,6 +89,21 @@ class Circles:
             f"{self.cyclic:,} of {self.triads:,} triples run in circles{share}; "
             f"{self.contradicted:,} of {self.pairs:,} pairs were won by both sides"
         )
+
+    def _html_title(self) -> str:
+        return "Contradictions among comparisons"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns: dict[str, Sequence[object]] = {
+            "": ["triples in circles", "pairs won by both sides"],
+            "number": [self.cyclic, self.contradicted],
+            "of": [self.triads, self.pairs],
+            "share": [
+                self.cyclic / self.triads if self.triads else None,
+                self.contradicted / self.pairs if self.pairs else None,
+            ],
+        }
+        return [HtmlTable(columns, {"share": 1.0})]
 
 
 def circles(comparisons: Comparisons) -> Circles:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from crucial.apps.preferences.paired import PairedCells, PairedLikelihood, cells
 from crucial.apps.preferences.strengths import centred
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _LEFT_OUT = 100  # up to so many judges, each is compared with a ranking made wi
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeAgreement:
+class JudgeAgreement(HtmlResult):
     """How judges agree with each other.
 
     Attributes
@@ -56,6 +58,8 @@ class JudgeAgreement:
     n_same_pair : int
         Number of such couples of decisions; chance alone gives one half.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"with_others": 1.0, "reliability": None}
 
     judges: tuple[str, ...]
     n: tuple[int, ...]
@@ -115,6 +119,9 @@ class JudgeAgreement:
         ax.set_xlim(0, 1)
         ax.set_xlabel("decisions as the other judges' ranking has them")
         return ax
+
+    def _html_notes(self) -> list[str]:
+        return [self.text().partition("\n")[0]]
 
 
 def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgreement:
@@ -259,7 +266,7 @@ def _same_pair(comparisons: Comparisons) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeRanking:
+class JudgeRanking(HtmlResult):
     """Result of `judge_ranking`.
 
     Attributes
@@ -273,6 +280,8 @@ class JudgeRanking:
     ranker : RankBoost
         Fitted on one column per judge.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"score": None}
 
     items: tuple[str, ...]
     scores: Floats
@@ -289,6 +298,16 @@ class JudgeRanking:
         return as_frame(
             {"item": [self.items[k] for k in order], "score": self.scores[order].tolist()}
         )
+
+    def _html_tables(self) -> list[HtmlTable]:
+        shares: dict[str, Sequence[object]] = {
+            "judge": list(self.judges),
+            "share": self.shares.tolist(),
+        }
+        return [
+            *super()._html_tables(),
+            HtmlTable(shares, {"share": None}, heading="Share of the weight of each judge"),
+        ]
 
 
 def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> JudgeRanking:

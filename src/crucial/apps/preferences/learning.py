@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes
 from crucial.inspection.results import shown as padded
+from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike
 
@@ -28,7 +29,7 @@ _STOPS = (1, 3, 10, 30, 100, 300, 1000, 3000)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreferenceRanker:
+class PreferenceRanker(HtmlResult):
     """Result of `learn_preferences`.
 
     Attributes
@@ -44,6 +45,8 @@ class PreferenceRanker:
     n_held_out : int
         Number of comparisons it is measured on.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"share": None}
 
     model: AdditiveRanker
     rounds: int

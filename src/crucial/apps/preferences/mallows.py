@@ -18,6 +18,7 @@ from crucial.data.rankings import Order, Rankings
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.measures.median_order import kemeny_order
+from crucial.notebook import HtmlResult
 from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints
 
@@ -29,7 +30,7 @@ _MOST_THETA = 50.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Consensus:
+class Consensus(HtmlResult):
     """Result of `consensus`.
 
     Attributes
@@ -105,6 +106,9 @@ class Consensus:
         ax.invert_yaxis()
         ax.set_ylabel("rank")
         return ax
+
+    def _html_notes(self) -> list[str]:
+        return [self.text().partition("\n")[0]]
 
 
 #: How to find a consensus.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,13 +12,14 @@ from crucial.apps.preferences.judges import offset_slope
 from crucial.apps.preferences.uncertainty import quantile
 from crucial.data.comparisons import Comparisons
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
+from crucial.notebook import HtmlResult
 from crucial.types import Floats
 
 __all__ = ["PositionBias", "position_bias"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PositionBias:
+class PositionBias(HtmlResult):
     """How much being shown first helps, overall and with each judge.
 
     Attributes
@@ -33,6 +36,8 @@ class PositionBias:
         Of the likelihood-ratio test that the position does not matter; those of judges are
         adjusted for their number (Holm 1979).
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"first_won": 1.0, "effect": None}
 
     judges: tuple[str, ...]
     n: tuple[int, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,7 @@ from crucial.data.comparisons import Comparisons
 from crucial.data.words import shown
 from crucial.errors import DataError, FileError
 from crucial.inspection.results import Frame, as_frame
+from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check, one_of
 from crucial.types import Ints, PathLike
 
@@ -68,7 +70,7 @@ class Place:
     settled: bool
 
 
-class PreferenceSession:
+class PreferenceSession(HtmlResult):
     """Find a person's ranking of items with few questions.
 
     Strengths are Bradley and Terry's with a normal prior (similar for items with similar
@@ -98,6 +100,8 @@ class PreferenceSession:
     >>> [one.name for one in session.ranking()]
     ['milk', 'tea', 'wine']
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"strength": None}
 
     def __init__(
         self,
@@ -350,3 +354,6 @@ class PreferenceSession:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _html_title(self) -> str:
+        return type(self).__name__

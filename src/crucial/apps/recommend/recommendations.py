@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from crucial.apps.recommend.reasons import Reason, reasons_by_item
 from crucial.apps.recommend.taste import BoostedTaste, FoundTaste, Target, Taste
 from crucial.errors import DataError, NotRankedError
 from crucial.model.additive import AdditiveRanker
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
 from crucial.types import Id, Ids
 
@@ -47,7 +48,7 @@ class Pick:
 
 
 @dataclass(frozen=True, eq=False)
-class Recommendations:
+class Recommendations(HtmlResult):
     """The items for one user, best first.
 
     Attributes
@@ -125,3 +126,18 @@ class Recommendations:
                 )
             self._reasons[top] = reasons_by_item(parts, target, self.items, top)
         return self._reasons[top][self.picks.index(pick)]
+
+    def _html_title(self) -> str:
+        return "Recommendations" if self.user is None else f"Recommendations for {self.user}"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns: dict[str, Sequence[object]] = {
+            "position": [one.position for one in self.picks],
+            "title": [one.title for one in self.picks],
+            "score": [one.score for one in self.picks],
+            "raters": [one.raters for one in self.picks],
+        }
+        return [HtmlTable(columns, {"score": None})] if self.picks else []
+
+    def _html_notes(self) -> list[str]:
+        return [] if self.picks else [self.problem or "nothing to recommend"]

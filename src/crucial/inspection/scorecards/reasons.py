@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from crucial.inspection.results import Frame, as_frame
 from crucial.model.text import printable
+from crucial.notebook import HtmlResult
 from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ _SHOWN = 10  # rows in the text
 
 
 @dataclass(frozen=True, eq=False)
-class ReasonCodes:
+class ReasonCodes(HtmlResult):
     """Result of `Scorecard.reasons`.
 
     Attributes
@@ -38,6 +40,8 @@ class ReasonCodes:
     against : str
         What the points are compared with: "best" bin or "neutral" mean.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"probability": 1.0}
 
     points: Ints
     probabilities: Floats
@@ -94,3 +98,6 @@ class ReasonCodes:
             columns[f"bin_{number + 1}"] = list(words)
             columns[f"lost_{number + 1}"] = self.lost[:, number].tolist()
         return columns
+
+    def _html_title(self) -> str:
+        return str(self).partition("\n")[0]

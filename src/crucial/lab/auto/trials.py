@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from crucial.lab.auto.choice import Entrant, Gap, choose, gap_of, mean_of
 from crucial.lab.records import Cell
 from crucial.lab.tidy import Row, frame_of
 from crucial.measures.base import Measure
+from crucial.notebook import HtmlTable, tables_html
 from crucial.types import Floats
 
 __all__ = ["Trial", "TriedRankers", "summarise_trials"]
@@ -271,15 +271,14 @@ class TriedRankers:
         return "\n".join([*lines, "", self.choice])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(one)}</th>" for one in self.heads)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self.cells()
-        )
-        return (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            f"<p>{html.escape(self.choice)}</p>"
-        )
+        columns = dict(zip(self.heads, zip(*self.cells())))
+        values: list[object] = [
+            None if one.failed else one.value if self.higher_is_better else -one.value
+            for one in self.trials
+        ]
+        shown = {name: columns[name] for name in self.heads if name != self.measure}
+        table = {"ranker": columns["ranker"], self.measure: values, **shown}
+        return tables_html(repr(self), [HtmlTable(table, {self.measure: 1.0})], [self.choice])
 
     def rows(self) -> list[Row]:
         """Return one mapping per trial; values as the measure has them."""

@@ -1,0 +1,242 @@
+"""Results in notebooks: every class of results has HTML, which is whole, escaped and colourless."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+import warnings
+from collections.abc import Callable
+from functools import cache
+from html.parser import HTMLParser
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import crucial
+from crucial import RankBoost, inspection
+from crucial.notebook import HtmlTable, tables_html
+
+RNG = np.random.default_rng(0)
+NAMES = ["<b>bm25</b>", "age & co", "x\u202ey"]
+FRAME = pd.DataFrame(RNG.normal(size=(80, 3)).round(2), columns=NAMES)
+FRAME.iloc[::7, 1] = np.nan
+Y = (FRAME[NAMES[0]] + 0.3 * RNG.normal(size=80) > 0).astype(int)
+QID = np.repeat(np.arange(8), 10)
+
+#: Values of a measure that results are computed from.
+NO_RESULTS = {"Blocks"}
+
+
+class Whole(HTMLParser):
+    """Checks that tags are closed in order, and keeps text and styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.text: list[str] = []
+        self.styles: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+        self.seen.append(tag)
+        self.styles.append(dict(attrs).get("style", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def read(text: str) -> Whole:
+    parser = Whole()
+    parser.feed(text)
+    assert not parser.open
+    return parser
+
+
+@pytest.fixture(scope="module")
+def ranker() -> RankBoost:
+    ranker = RankBoost(n_estimators=12, record_risks=True)
+    return ranker.fit(FRAME, Y, qid=QID, eval_set=(FRAME, Y), eval_qid=QID)
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Any:
+    from crucial.data.comparisons import Comparisons
+
+    items = RNG.permuted(np.tile(np.array(["<i>a", "b", "c", "d"]), (60, 1)), axis=1)
+    judges = np.array(["u", "v"])[np.arange(60) % 2]
+    return Comparisons.from_columns(items[:, 0], items[:, 1], judge=judges)
+
+
+Make = Callable[[RankBoost, Any], Any]
+RESULTS: dict[str, Make] = {
+    "Shapes": lambda r, p: inspection.shapes(r, FRAME),
+    "FeatureShape": lambda r, p: inspection.shapes(r, FRAME).features[0],
+    "Importances": lambda r, p: inspection.importances(r, FRAME, Y, qid=QID, kind="permutation"),
+    "PairExplanation": lambda r, p: inspection.why(r, FRAME, 0, 1),
+    "Contributions": lambda r, p: inspection.contributions(r, FRAME[:1]),
+    "LearningCurve": lambda r, p: inspection.learning_curve(r, FRAME, Y, qid=QID),
+    "RocCurve": lambda r, p: inspection.roc_curve(Y, FRAME[NAMES[0]]),
+    "GainCurve": lambda r, p: inspection.gain_curve(Y, FRAME[NAMES[0]]),
+    "LiftCurve": lambda r, p: inspection.lift_curve(Y, FRAME[NAMES[0]]),
+    "ProfitCurve": lambda r, p: inspection.profit_curve(Y, FRAME[NAMES[0]]),
+    "IrocCurve": lambda r, p: inspection.iroc_curve(FRAME[NAMES[2]], FRAME[NAMES[0]]),
+    "RocSurface": lambda r, p: inspection.roc_surface(np.arange(80) % 3, FRAME[NAMES[0]]),
+    "Margins": lambda r, p: inspection.margins(r, FRAME, Y, QID),
+    "Bound": lambda r, p: inspection.training_bound(r),
+    "Report": lambda r, p: inspection.report(r, FRAME, Y, qid=QID),
+    "TrainingPaths": lambda r, p: inspection.training_paths({"<i>": r}),
+    "Evaluation": lambda r, p: crucial.evaluate(Y, FRAME[NAMES[0]], QID, ["ndcg@10", "avg_rank"]),
+    "CrossValidation": lambda r, p: crucial.cross_validate(
+        RankBoost(n_estimators=3), FRAME, Y, qid=QID, cv=2
+    ),
+    "StabilitySelection": lambda r, p: crucial.stability_selection(
+        RankBoost(n_estimators=3), FRAME, Y, qid=QID, n_subsamples=4
+    ),
+    "FeatureElimination": lambda r, p: crucial.eliminate_features(
+        RankBoost(n_estimators=3), FRAME, Y, qid=QID
+    ),
+    "FriedmanTest": lambda r, p: _statistics().friedman_test(RNG.random((6, 3))),
+    "Leaderboard": lambda r, p: _preferences().leaderboard(p),
+    "Consensus": lambda r, p: _preferences().consensus(p),
+    "Circles": lambda r, p: _preferences().leaderboard(p).circles,
+    "JudgeAgreement": lambda r, p: _preferences().leaderboard(p).agreement,
+    "JudgeRanking": lambda r, p: _preferences().judge_ranking(p, n_estimators=3),
+    "PositionBias": lambda r, p: import_module("crucial.apps.preferences.position").PositionBias(
+        ("all", "<i>"), (5, 5), (0.6, 0.6), (0.1, -0.2), (0.0, -0.3), (0.2, 0.1), (0.03, 0.5)
+    ),
+    "PreferenceRanker": lambda r, p: import_module(
+        "crucial.apps.preferences.learning"
+    ).PreferenceRanker(r.model_, 12, 0.7, 30),
+    "PairShape": lambda r, p: import_module("crucial.inspection.pair_shapes").PairShape(
+        (0, 1), ("<b>", "c"), 0.5, (np.array([0.5, 2.0]), np.zeros(0)), RNG.normal(size=(4, 2))
+    ),
+    "IntervalCentres": lambda r, p: import_module(
+        "crucial.inspection.interval_centres"
+    ).IntervalCentres((0,), ("<b>",), {"mean": RNG.normal(size=(1, 3))}),
+    "TreeRoc": lambda r, p: inspection.tree_roc(crucial.TreeRank().fit(FRAME.fillna(0.0), Y)),
+    "MaxMargin": lambda r, p: inspection.max_margin(np.eye(3), [[0, 1], [1, 2]]),
+    "Band": lambda r, p: inspection.roc_curve(Y, FRAME[NAMES[0]], intervals=True).band,
+    "Comparison": lambda r, p: _experiment().compare("<i>stump"),
+    "RankSummary": lambda r, p: _experiment().ranks("auc"),
+    "ExperimentResult": lambda r, p: _experiment(),
+    "ReasonCodes": lambda r, p: import_module("crucial.inspection.scorecards.reasons").ReasonCodes(
+        np.array([3]), np.array([0.5]), *[np.zeros((1, 0), int)] * 3, ()
+    ),
+    "Loners": lambda r, p: _loners(),
+    "FusionComparison": lambda r, p: _fusions(),
+    "Recommendations": lambda r, p: _recommendations(),
+    "Calibration": lambda r, p: import_module(
+        "crucial.inspection.scorecards.calibration"
+    ).Calibration(0.5, 1.5, 0.1, 0.2, False),
+    "Trace": lambda r, p: r.trace_,
+}
+
+
+@cache
+def _experiment() -> Any:
+    rankers = {"<i>stump": RankBoost(n_estimators=2), "b": RankBoost(n_estimators=1)}
+    return crucial.Experiment({"toy": (FRAME, Y, QID)}, rankers, ["auc"]).run()
+
+
+def _loners() -> Any:
+    fusion = import_module("crucial.apps.fusion.comparison_result")
+    return fusion.Loners(0.5, 0.1, 0.3, 0.2, 0.3, {"<i>": (5, 1, 2), "b": (3, 0, 0)})
+
+
+def _fusions() -> Any:
+    fusion = import_module("crucial.apps.fusion.comparison_result")
+    systems = [
+        fusion.SystemResult(name, "run", {"map": value}, {"map": (value - 0.2, -0.1, 0.2)}, 0.1)
+        for name, value in (("<i>", 0.2), ("rrf", 0.3))
+    ]
+    none: Any = None
+    more = ("<i>", "rrf", systems, {}, _loners(), none, ["1"], ["2", "3"])
+    return fusion.FusionComparison(("map",), *more)
+
+
+def _recommendations() -> Any:
+    recommend = import_module("crucial.apps.recommend.recommendations")
+    return recommend.Recommendations(7, (recommend.Pick(1, 3, "<i>Alien", 0.7, 12),))
+
+
+def _statistics() -> Any:
+    return import_module("crucial.lab.statistics")
+
+
+def _preferences() -> Any:
+    return import_module("crucial.apps.preferences")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_html_is_whole_and_follows_the_page(name: str, ranker: RankBoost, pairs: Any) -> None:
+    result = RESULTS[name](ranker, pairs)
+    assert type(result).__name__ == name
+    found = read(result._repr_html_())
+    assert not {"b", "i", "script", "img"} & set(found.seen)  # (names are escaped)
+    assert "\u202e" not in "".join(found.text)
+    for style in found.styles:
+        assert not re.search(r"(?<!-)color:|font", style)  # (text is as the page has it)
+        assert "background" not in style or style.startswith("margin-left")  # (only of bars)
+
+
+def test_names_and_numbers_are_there(ranker: RankBoost) -> None:
+    why = inspection.why(ranker, FRAME, 0, 1)
+    found = read(why._repr_html_())
+    text = "".join(found.text)
+    assert "row 0 (score " in text
+    assert "<b>bm25</b>" in text
+    bars = [style for style in found.styles if style.startswith("margin-left")]
+    assert len(bars) == np.count_nonzero(why.added)
+    assert max(float(re.findall(r";width:([\d.]+)%", bar)[0]) for bar in bars) in (50.0, 100.0)
+
+
+def test_bars_long_tables_and_curves() -> None:
+    columns = {"place": list(range(100)), "change": [x - 50.0 for x in range(100)]}
+    long = read(tables_html("", [HtmlTable(columns, {"change": None})]))
+    assert long.seen.count("tr") == 31
+    assert "and 70 more rows" in "".join(long.text)
+    curve = read(tables_html("", [HtmlTable(columns, {}, curve=True)]))
+    assert curve.seen.count("tr") == 22
+    assert "99" in curve.text
+    odd = {"v": [None, float("nan"), float("inf"), True, "1e3", (1, 2), 1234567, 0.123456]}
+    cells = [x for x in read(tables_html("", [HtmlTable(odd, {"v": None})])).text if x != "v"]
+    assert cells == ["inf", "yes", "1e3", "1, 2", "1234567", "0.1235"]
+    left, right = re.findall(
+        r"margin-left:([\d.]+)%;width:([\d.]+)%",
+        tables_html("", [HtmlTable({"v": [-1.0, 2.0]}, {"v": None})]),
+    )
+    assert left == ("25.0", "25.0")
+    assert right == ("50.0", "50.0")
+
+
+def result_classes() -> list[type]:
+    """Every public class that prints, draws or becomes a frame, in the rooms of results."""
+    found = []
+    for room in ("inspection", "lab", "apps", "measures"):
+        package = import_module(f"crucial.{room}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            members = vars(import_module(module.name))
+            for name, one in members.items():
+                own = inspect.isclass(one) and one.__module__ == module.name
+                if own and not name.startswith("_") and name not in NO_RESULTS:
+                    shows = {"to_frame", "to_rows", "plot", "__str__"} & set(vars(one))
+                    if shows and not issubclass(one, Exception):
+                        found.append(one)
+    return found
+
+
+def test_every_class_of_results_has_html() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        classes = result_classes()
+    assert len(classes) > 30
+    assert [one.__name__ for one in classes if not hasattr(one, "_repr_html_")] == []
