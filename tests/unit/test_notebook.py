@@ -133,9 +133,9 @@ RESULTS: dict[str, Make] = {
     "Loners": lambda r, p: _loners(),
     "FusionComparison": lambda r, p: _fusions(),
     "Recommendations": lambda r, p: _recommendations(),
-    "Calibration": lambda r, p: import_module(
-        "crucial.inspection.scorecards.calibration"
-    ).Calibration(0.5, 1.5, 0.1, 0.2, False),
+    "PrecisionRecallCurve": lambda r, p: inspection.precision_recall_curve(Y, FRAME[NAMES[0]]),
+    "CalibrationCurve": lambda r, p: inspection.calibration_curve(Y, FRAME[NAMES[0]]),
+    "Calibration": lambda r, p: inspection.calibration_curve(Y, FRAME[NAMES[0]]).calibration,
     "Trace": lambda r, p: r.trace_,
 }
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from crucial.inspection.curve_parts import read_rows, two_classes
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
+from crucial.notebook import HtmlResult
 from crucial.types import Floats, VectorLike
 
 __all__ = ["PrecisionRecallCurve", "precision_recall_curve"]
 
 
 @dataclass(frozen=True, eq=False)
-class PrecisionRecallCurve:
+class PrecisionRecallCurve(HtmlResult):
     """Result of `precision_recall_curve`.
 
     Attributes
@@ -30,6 +33,9 @@ class PrecisionRecallCurve:
     share : float
         Share of high rows among all: the precision of a random order.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"precision": 1.0}
+    _html_curve: ClassVar[bool] = True
 
     recall: Floats
     precision: Floats
@@ -74,6 +80,9 @@ class PrecisionRecallCurve:
         ax.set_ylabel("precision")
         ax.legend()
         return ax
+
+    def _html_title(self) -> str:
+        return str(self)
 
 
 def precision_recall_curve(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from crucial.errors import DataError
 from crucial.inspection.calibration import Calibration, fit_calibration, sigmoid
 from crucial.inspection.curve_parts import equal_parts, read_rows, two_classes
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
+from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
 from crucial.types import Floats, VectorLike
 
@@ -19,7 +22,7 @@ _Z = 1.959963984540054  # of a 95% interval
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationCurve:
+class CalibrationCurve(HtmlResult):
     """Result of `calibration_curve`.
 
     Attributes
@@ -39,6 +42,8 @@ class CalibrationCurve:
     error : float
         Mean absolute difference of expected and observed, over rows.
     """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"expected": 1.0, "observed": 1.0}
 
     expected: Floats
     observed: Floats
@@ -88,6 +93,9 @@ class CalibrationCurve:
         ax.set_ylabel("observed share")
         ax.legend()
         return ax
+
+    def _html_notes(self) -> list[str]:
+        return [self.source]
 
 
 def calibration_curve(
