@@ -136,6 +136,12 @@ RESULTS: dict[str, Make] = {
     "PrecisionRecallCurve": lambda r, p: inspection.precision_recall_curve(Y, FRAME[NAMES[0]]),
     "CalibrationCurve": lambda r, p: inspection.calibration_curve(Y, FRAME[NAMES[0]]),
     "Calibration": lambda r, p: inspection.calibration_curve(Y, FRAME[NAMES[0]]).calibration,
+    "Choice": lambda r, p: _recommend("finding").Choice(
+        _recommend("finder").Settings("ease"), r.model_, {"<i>": 0.3}
+    ),
+    "Reason": lambda r, p: _recommend("reasons").Reason(
+        "<i>", 4.0, True, 0.5, False, 3, 0.9, ("b",)
+    ),
     "Trace": lambda r, p: r.trace_,
 }
 
@@ -162,8 +168,12 @@ def _fusions() -> Any:
     return fusion.FusionComparison(("map",), *more)
 
 
+def _recommend(module: str) -> Any:
+    return import_module(f"crucial.apps.recommend.{module}")
+
+
 def _recommendations() -> Any:
-    recommend = import_module("crucial.apps.recommend.recommendations")
+    recommend = _recommend("recommendations")
     return recommend.Recommendations(7, (recommend.Pick(1, 3, "<i>Alien", 0.7, 12),))
 
 

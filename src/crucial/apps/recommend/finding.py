@@ -15,7 +15,7 @@ Popularity is one of the candidates, so that what is chosen never finds less tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ from crucial.apps.recommend.opinions import Opinions
 from crucial.apps.recommend.top_n import HeldOut, best_items, hold_out, ndcg
 from crucial.estimators.rankboost import RankBoost
 from crucial.model.additive import AdditiveRanker
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats, Ints
 
 __all__ = ["PENALTIES", "STEPS", "Choice", "choose"]
@@ -58,7 +59,7 @@ _AT_A_TIME = 256
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(HtmlResult):
     """What was chosen, and how well everything that was tried found the hidden ratings.
 
     Attributes
@@ -86,6 +87,17 @@ class Choice:
             return f"chosen: {chosen}; nobody has two ratings to compare methods by"
         tried = ", ".join(f"{name} {value:.3f}" for name, value in self.found.items())
         return f"chosen by ndcg@10 on held-out ratings: {chosen} ({tried})"
+
+    def _html_title(self) -> str:
+        chosen = self.settings.base + (" and rankboost" if self.boosted else "")
+        return f"Chosen on held-out ratings: {chosen}"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        found: dict[str, Sequence[object]] = {
+            "method": list(self.found),
+            "ndcg@10": list(self.found.values()),
+        }
+        return [HtmlTable(found, {"ndcg@10": 1.0})] if self.found else []
 
 
 def choose(

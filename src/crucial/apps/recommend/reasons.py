@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.apps.recommend.taste import ScoreParts, Target
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats, Id, Ints
 
 __all__ = ["Reason", "reasons_by_item"]
@@ -23,7 +24,7 @@ _WORDS = ((0.85, "almost always agrees with you"), (0.7, "mostly agrees with you
 
 
 @dataclass(frozen=True)
-class Reason:
+class Reason(HtmlResult):
     """A viewer who liked an item and agrees with the user.
 
     ``str`` of it is a sentence, with the ids of films; `words` takes their titles.
@@ -78,6 +79,12 @@ class Reason:
         if self.films:
             parts.append(f"also likes {_listed([title(film) for film in self.films])}")
         return _listed(parts)
+
+    def _html_title(self) -> str:
+        return str(self)
+
+    def _html_tables(self) -> list[HtmlTable]:
+        return []
 
 
 def _listed(parts: Sequence[str]) -> str:
