@@ -64,9 +64,13 @@ class Watch:
         self._settled: Floats | None = None
 
     def prepare(self, bins: Bins | None, threads: int) -> None:
-        """Code the eval set as the training set was, so that stumps cost one comparison."""
-        self._bins = bins
-        if bins is not None:
+        """Code the eval set as the training set was, so that stumps cost one comparison.
+
+        Where the codes of the training set are those of stored entries, nothing is coded: stumps
+        are computed from the column of their feature.
+        """
+        self._bins = None if bins is None or bins.stored is not None else bins
+        if bins is not None and self._bins is not None:
             rows = np.arange(self.instances.n_rows)
             self._codes = bins.recode(self.instances, rows, threads)
             self._place = {int(j): f for f, j in enumerate(bins.features)}
@@ -112,11 +116,10 @@ class Watch:
                 return np.where(absent, ranker.default, 1 - ranker.default)
             k = np.searchsorted(self._bins.thresholds[f], ranker.threshold) + 1
             return np.where(absent, ranker.default, codes >= k)
-        if isinstance(ranker, ScaledFeature):
+        if isinstance(ranker, ScaledFeature | Stump | Presence):
             column = self.instances.column(ranker.feature)[:, None]
             return replace(ranker, feature=0).scores(column)
-        table = self.instances.table
-        return ranker.scores(table.toarray() if self.instances.is_sparse else table, self._groups)
+        return ranker.scores(self.instances.dense_table(), self._groups)
 
     def look(self) -> dict[str, float]:
         """Measure the current scores; record the round if it is the best so far."""

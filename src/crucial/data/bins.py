@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from crucial.data.cutting import Cutter, over_features
 from crucial.data.instances import Instances
-from crucial.data.memory import free_memory
-from crucial.errors import DataError
+from crucial.data.memory import check_room
+from crucial.data.stored_codes import StoredCodes, StoredColumns, stays_sparse
 from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = ["Bins"]
@@ -28,7 +28,8 @@ class Bins:
         A value's code is the number of thresholds below it.
     codes : unsigned array of shape (n_kept, n_padded)
         Feature by feature, padded with zeros to a multiple of 8 rows. The code after the
-        last bin, ``len(thresholds) + 1``, is an abstention.
+        last bin, ``len(thresholds) + 1``, is an abstention. Without rows where ``stored`` has
+        the codes.
     has_missing : bool array of shape (n_kept,)
     n_rows : int
     n_features : int
@@ -37,6 +38,8 @@ class Bins:
         Features that abstain on every row.
     constant : tuple of int
         Features with one value and no abstention.
+    stored : StoredCodes or None
+        The codes of sparse input that stays sparse.
     """
 
     features: Ints
@@ -47,6 +50,11 @@ class Bins:
     n_features: int
     all_missing: tuple[int, ...] = ()
     constant: tuple[int, ...] = ()
+    stored: StoredCodes | None = None
+
+    def column(self, feature: int) -> Codes:
+        """Return the codes of one of the kept features, padded; of sparse codes a fresh array."""
+        return self.codes[feature] if self.stored is None else self.stored.column(feature)
 
     @property
     def n_bins(self) -> Ints:
@@ -67,6 +75,7 @@ class Bins:
         max_bins: int | None = 255,
         threads: int = 1,
         drawn_by: int | None = None,
+        sparse: bool = False,
     ) -> Bins:
         """Cut and code some rows of every feature.
 
@@ -79,11 +88,20 @@ class Bins:
         drawn_by : int, optional
             Seed to draw thresholds at random, where a feature has more than fit in
             ``max_bins``; by default they are quantiles.
+        sparse : bool
+            Whether the codes of sparse input may stay sparse; they do where few cells are stored.
+
+        Raises
+        ------
+        DataError
+            If sparse input does not fit into memory once every cell has a code.
         """
         n, n_features = len(rows), instances.n_features
         if weight is not None and n:  # by a power of two, so that no sum overflows
             weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
         live = _live(instances)
+        if sparse and stays_sparse(instances, n, len(live)):
+            return cls._build_stored(instances, live, rows, weight, max_bins, threads, drawn_by)
         _check_room(n, len(live), max_bins, instances.is_sparse)
         # Rows that stay zero (constant features) are never touched, so they cost nothing.
         bytes_fit = max_bins is not None and max_bins <= 255
@@ -103,16 +121,7 @@ class Bins:
         for place, p in enumerate(kept if bytes_fit else []):
             if place != p:
                 codes[place] = codes[p]
-        bins = cls(
-            live[kept],
-            tuple(found[p][0] for p in kept),
-            codes[: len(kept)],
-            np.array([found[p][1] > 0 for p in kept], bool),
-            n,
-            n_features,
-            tuple(int(live[p]) for p, (_, missing) in enumerate(found) if missing == n),
-            _constant(live, found, n_features),
-        )
+        bins = cls._of_found(live, found, kept, codes[: len(kept)], n, n_features)
         if bytes_fit:
             return bins
         most = max((len(cuts) + 2 for cuts in bins.thresholds), default=2)
@@ -120,6 +129,49 @@ class Bins:
         bins = replace(bins, codes=np.zeros((len(kept), codes.shape[1]), dtype))
         bins._fill(instances, rows, bins.codes, threads)
         return bins
+
+    @classmethod
+    def _of_found(
+        cls,
+        live: Ints,
+        found: list[tuple[Floats, int]],
+        kept: list[int],
+        codes: Codes,
+        n: int,
+        n_features: int,
+    ) -> Bins:
+        """Return the bins of the kept features, by what was found of all live ones."""
+        return cls(
+            live[kept],
+            tuple(found[p][0] for p in kept),
+            codes,
+            np.array([found[p][1] > 0 for p in kept], bool),
+            n,
+            n_features,
+            tuple(int(live[p]) for p, (_, missing) in enumerate(found) if missing == n),
+            _constant(live, found, n_features),
+        )
+
+    @classmethod
+    def _build_stored(
+        cls,
+        instances: Instances,
+        live: Ints,
+        rows: NDArray[np.integer],
+        weight: Floats | None,
+        max_bins: int | None,
+        threads: int,
+        drawn_by: int | None,
+    ) -> Bins:
+        """Cut and code the entries of sparse input."""
+        n = len(rows)
+        columns = StoredColumns(instances, live, rows, threads)
+        found = columns.cut(weight, max_bins, drawn_by)
+        kept = [p for p, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
+        stored = columns.code(np.array(kept, np.int64))
+        codes = np.zeros((0, stored.n_padded), stored.entries.code.dtype)
+        bins = cls._of_found(live, found, kept, codes, n, instances.n_features)
+        return replace(bins, stored=stored)
 
     def taken(self, places: NDArray[np.integer]) -> Bins:
         """Return the codes of some of the rows, under the same thresholds.
@@ -130,6 +182,10 @@ class Bins:
         >>> bins.taken(np.array([1, 0])).codes[:, :2].tolist()
         [[0, 1]]
         """
+        if self.stored is not None:
+            stored = self.stored.taken(places)
+            absent = stored.abstains(self.n_bins)
+            return replace(self, stored=stored, has_missing=absent, n_rows=len(places))
         codes = np.zeros((len(self.features), -(-len(places) // 8) * 8), self.codes.dtype)
         for own, part in zip(self.codes, codes, strict=True):
             part[: len(places)] = own[places]
@@ -178,12 +234,10 @@ def _check_room(n_rows: int, n_live: int, max_bins: int | None, sparse: bool) ->
     if not sparse:
         return
     width = 1 if max_bins is not None and max_bins <= 255 else 2 if n_rows <= 65535 else 4
-    needed = n_rows * n_live * width
-    there = free_memory()
-    if there is not None and needed > there // 2:
-        raise DataError(
-            f"Sparse input of {n_rows:,} rows and {n_live:,} non-empty features would take "
-            f"{needed / 2**30:.1f} GiB once binned, more than half of the {there / 2**30:.1f} GiB "
-            "of free memory. Choose fewer features (for example by sklearn.feature_selection) or "
-            "fewer rows."
-        )
+    check_room(
+        n_rows * n_live * width,
+        f"Sparse input of {n_rows:,} rows and {n_live:,} non-empty features, once binned for weak "
+        "rankers that need every cell,",
+        "Use stumps (weak='stump'), which need only what is stored, choose fewer features (for "
+        "example by sklearn.feature_selection), or fewer rows.",
+    )

@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 
 from crucial.data.frame_columns import frame_column, number_text
 from crucial.data.groups import as_array
-from crucial.data.memory import free_memory
+from crucial.data.memory import check_room
+from crucial.data.sparse_checks import checked_columns
 from crucial.errors import DataError, DataTypeError
 from crucial.types import Floats, Ints, Numbers, Reals, TableLike
 
 __all__ = ["Instances"]
 
 _NUMBERS = "fiub"
-
-# Memory of a feature of sparse input without any entry.
-_BYTES_PER_FEATURE = 64
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,9 @@ class Instances:
         if isinstance(X, np.ndarray):
             return cls(_checked_array(X))
         if hasattr(X, "tocsc") and hasattr(X, "nnz"):
-            return cls(_checked_sparse(X))
+            matrix: Any = X
+            _check_shape(matrix.shape)
+            return cls(checked_columns(matrix))
         if hasattr(X, "collect"):  # (its columns are not computed yet)
             raise DataTypeError(f"Input X is a {type(X).__name__}; call its collect() first.")
         frame = _as_frame(X)
@@ -153,6 +153,26 @@ class Instances:
             whole = self.table[:, feature]
         values = whole.take(rows) if rows is not None else whole.copy()
         return self.checked(values, feature, rows)
+
+    def dense_table(self, features: Ints | None = None) -> Numbers:
+        """Return the table as an array, of all features or of some.
+
+        Raises
+        ------
+        DataError
+            If sparse input would take more than half of the free memory that way.
+        """
+        table = self.table if features is None else self.table[:, features]
+        if self.is_sparse:
+            n, width = table.shape
+            check_room(
+                n * width * table.dtype.itemsize,
+                f"Sparse input of {n:,} rows and {width:,} features as an array of all cells,",
+                "Use weak rankers that need only what is stored, such as stumps, or choose fewer "
+                "features or rows.",
+            )
+            table = table.toarray()
+        return np.asarray(table)
 
     def take_rows(self, rows: Ints | list[int]) -> Instances:
         """Return some of the rows, by number."""
@@ -255,33 +275,6 @@ def _numbers_from_objects(X: NDArray[Any]) -> Floats:
                     "that float() understands, or NaN where the feature has no opinion."
                 ) from None
     raise DataTypeError(f"Input X of dtype {X.dtype} cannot be read as numbers.")
-
-
-def _checked_sparse(X: Any) -> Any:
-    """Convert to compressed sparse columns without duplicates."""
-    from scipy.sparse import csc_array
-
-    if X.dtype.kind == "c":
-        raise DataError("Complex data not supported: features must be real numbers.")
-    _check_shape(X.shape)
-    _check_width(int(X.shape[1]))
-    table = csc_array(X)
-    if not table.has_canonical_format:
-        table = table.copy()  # (it may share its arrays with the user's)
-        table.sum_duplicates()
-    return table
-
-
-def _check_width(n_features: int) -> None:
-    """Refuse the width that one mistyped index gives a file, before memory is allocated."""
-    needed = n_features * _BYTES_PER_FEATURE
-    free = free_memory()
-    if free is not None and needed > free // 2:
-        raise DataError(
-            f"Sparse input of {n_features:,} features would take {needed / 2**30:.1f} GiB even if "
-            f"they were empty, more than half of the {free / 2**30:.1f} GiB of free memory. Is an "
-            "index mistyped? Otherwise number the features without gaps."
-        )
 
 
 def _as_frame(X: Any) -> Any:

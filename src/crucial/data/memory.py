@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["free_memory"]
+from crucial.errors import DataError
+
+__all__ = ["check_room", "free_memory"]
 
 
 def free_memory() -> int | None:
@@ -17,3 +19,27 @@ def free_memory() -> int | None:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return None
+
+
+def check_room(needed: int, what: str, remedy: str) -> None:
+    """Refuse to allocate more than half of the free memory.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes.
+    what : str
+        What would take them, as the subject of a sentence.
+    remedy : str
+
+    Raises
+    ------
+    DataError
+        With both numbers.
+    """
+    free = free_memory()
+    if free is not None and needed > free // 2:
+        raise DataError(
+            f"{what} would take {needed / 2**30:.1f} GiB, more than half of the "
+            f"{free / 2**30:.1f} GiB of free memory. {remedy}"
+        )

@@ -40,17 +40,18 @@ class SharedBins:
     ) -> None:
         self._instances, self._rows, self._weight = instances, rows, weight
         self._threads = threads
-        self._key: tuple[int | None, int | None] | None = None
+        self._key: tuple[int | None, int | None, bool] | None = None
         self._place = np.full(instances.n_rows, -1)
         self._place[rows] = np.arange(len(rows))
 
-    def of(self, rows: Ints, max_bins: int | None, drawn_by: int | None = None) -> Bins:
+    def of(
+        self, rows: Ints, max_bins: int | None, drawn_by: int | None = None, sparse: bool = False
+    ) -> Bins:
         """Return the codes of some of the rows; parameters as in `Bins.build`."""
-        if self._key != (max_bins, drawn_by):
-            self._bins = Bins.build(
-                self._instances, self._rows, self._weight, max_bins, self._threads, drawn_by
-            )
-            self._key = max_bins, drawn_by
+        if self._key != (max_bins, drawn_by, sparse):
+            rows_of = (self._instances, self._rows, self._weight)
+            self._bins = Bins.build(*rows_of, max_bins, self._threads, drawn_by, sparse)
+            self._key = max_bins, drawn_by, sparse
         places = self._place[rows]
         if np.array_equal(places, np.arange(self._bins.n_rows)):
             return self._bins

@@ -11,6 +11,7 @@ from crucial.feedback.gather import GatheredState
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.states import Output, PairState, draw_share, padded, risks_of
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
+from crucial.kernels.stored import PairWeights
 from crucial.types import Codes, Floats
 
 __all__ = ["LabelState"]
@@ -161,6 +162,13 @@ class LabelState:
         """Make what `wrong_weights` shares between features, before threads ask for it."""
         if self._level_sums is None:
             self._level_sums = self._sums.prepare_scan(self._current()[1])
+
+    def pair_weights(self) -> PairWeights:
+        """Return what weighs the pairs drawn, for sums over few rows; together they weigh 1."""
+        up, down, coefficient = self._current()
+        gains = self._labelled.gains
+        share = coefficient / self._total
+        return PairWeights(up, down, gains, self.layout.gaps(gains), share, self.layout)
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2, by counting inversions: O(n log n)."""

@@ -237,6 +237,9 @@ class ExplicitState:
     def prepare_scan(self) -> None:
         """Do nothing: features share nothing."""
 
+    def pair_weights(self) -> None:
+        """Return None: sums over few rows have no short form."""
+
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
         margin, weight = self._pairs.margins(self.scores), self._pairs.weight

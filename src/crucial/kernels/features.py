@@ -40,6 +40,8 @@ class StumpSums:
     ----------
     at_once : bool
         Whether a scan renews all features: in NumPy all of them cost hardly more than one.
+    n_stumps : int
+        Of all features and thresholds.
     drop_bounds, drops : functions
         See `crucial.kernels.plain.features`.
     """
@@ -57,7 +59,8 @@ class StumpSums:
         n_features = len(codes)
         self._codes, self._first, self._missing = codes[:, :n_rows], first, has_missing
         self._fixed, self._signed, self._threads = fixed_default, signed, threads
-        self._hist = np.zeros(int(first[-1]))
+        self.n_stumps = int(first[-1])
+        self._hist = np.zeros(self.n_stumps)
         self._everything = np.arange(n_features)
         self.at_once = is_small(n_rows, n_features)
         self._kernels: ModuleType = plain

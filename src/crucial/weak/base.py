@@ -107,17 +107,19 @@ class TrainingRows:
     threads: int
     shared: SharedBins | None = None
 
-    def binned(self, max_bins: int | None, drawn_by: int | None = None) -> Bins:
+    def binned(
+        self, max_bins: int | None, drawn_by: int | None = None, sparse: bool = False
+    ) -> Bins:
         """Return the features of the rows in bins; parameters as in `Bins.build`."""
         if self.shared is not None:
-            return self.shared.of(self.rows, max_bins, drawn_by)
-        return Bins.build(self.instances, self.rows, self.weight, max_bins, self.threads, drawn_by)
+            return self.shared.of(self.rows, max_bins, drawn_by, sparse)
+        rows = (self.instances, self.rows, self.weight)
+        return Bins.build(*rows, max_bins, self.threads, drawn_by, sparse)
 
     def scored(self, ranker: WeakRankerLike) -> Output:
         """Return the scores of a weak ranker on the training rows."""
-        table = self.instances.table
-        dense = table.toarray() if self.instances.is_sparse else table
-        return as_output(np.asarray(ranker.scores(dense, self.groups))[self.rows])
+        scores = ranker.scores(self.instances.dense_table(), self.groups)
+        return as_output(np.asarray(scores)[self.rows])
 
 
 def as_output(values: NDArray[Any]) -> Output:

@@ -20,12 +20,14 @@ from crucial.types import Ints
 from crucial.weak.choose import TIE
 from crucial.weak.search import SlopeSearch
 
-__all__ = ["SNAP", "DropSearch"]
+__all__ = ["SNAP", "Z_FLOOR", "DropSearch"]
 
 
 # Weights below this share of the total are treated as zero: a square root would turn a
 # rounding of 1e-16 into 1e-8.
 SNAP = 1e-13
+# Z is a difference of numbers near 1: with this added, its rounding stays below the tie.
+Z_FLOOR = 1e-5
 # What a square root makes of such a 0 in a bound on Z.
 _ROOT = 5e-8
 # What can have become of a weight W since the feature was scanned, see `drop_bounds`: factors

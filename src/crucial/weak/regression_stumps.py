@@ -9,16 +9,20 @@ import numpy as np
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
 from crucial.kernels.features import StumpSums
+from crucial.kernels.stored import StoredSums
 from crucial.model.weak import Affine, Presence, Stump, WeakRankerLike
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
-from crucial.weak.choose import first_best
+from crucial.weak.choose import first_best, worst_tied
+from crucial.weak.stored_search import row_sums, slopes_by_rows
 from crucial.weak.stump_grid import StumpGrid
 
 __all__ = ["RegressionStumps"]
 
 # A share of all weight that is treated as zero.
 _LIGHT = 1e-14
+# Sums over entries and over rows differ by less than this share of the best.
+_ROUNDING = 1e-12
 # Values that agree so far are equal.
 _SAME = 1e-12
 
@@ -52,8 +56,15 @@ class RegressionStumps(WeakLearner):
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
-        self.bins = training.binned(self._max_bins)
+        self.bins = training.binned(self._max_bins, sparse=True)
         bins, self._grid = self.bins, StumpGrid(self.bins, self._default_rank)
+        self._stored: StoredSums | None = None
+        self._features = np.arange(len(bins.features))
+        self._peak = np.zeros(len(bins.features))
+        if bins.stored is not None:
+            stumps = (bins.first, bins.has_missing, self._grid.fixed, training.threads)
+            self._stored = StoredSums(bins.stored.entries, bins.stored.n_padded, *stumps)
+            return bins
         self._offered = self._grid.offered()
         # Candidates in the order of the tie rule: feature, threshold, side of abstentions.
         self._at = np.argwhere(self._offered.T)
@@ -66,26 +77,47 @@ class RegressionStumps(WeakLearner):
             False,
             training.threads,
         )
-        self._features = np.arange(len(bins.features))
         self._above, self._mass = np.zeros((2, 2, int(bins.first[-1])))
-        self._peak = np.zeros(len(bins.features))
         return bins
+
+    def _sides(
+        self, pi: Floats, curvature: Floats, whole: tuple[float, float]
+    ) -> tuple[Ints, Ints, Floats, Floats]:
+        """Return position, side of abstentions, g and h of the ones of every stump.
+
+        Of sparse features only those with a stump that ties with the best.
+        """
+        if self._stored is None:
+            for values, out in ((pi, self._above), (curvature, self._mass)):
+                self._sums.scan(self._features, values, 1.0, out, self._peak)
+            position, side = self._at.T
+            return position, side, self._above[side, position], self._mass[side, position]
+        light = _LIGHT * whole[1]
+        self._stored.fits(self._features, pi, curvature, whole, light, self._peak)
+        best = float(self._peak.max(initial=0.0))
+        # (every sum of squares contains what one value for all rows explains)
+        close = np.flatnonzero(self._peak >= worst_tied(best) * (1.0 - _ROUNDING))
+        parts = []
+        for f in close.tolist():
+            k, side = np.argwhere(self._grid.offered_of(f).T).T
+            _, sums = row_sums(self._grid, f)
+            g, h = (slopes_by_rows(sums, values, 1.0)[side, k] for values in (pi, curvature))
+            parts.append((k + self._grid.first[f], side, g, h))
+        position, side, g, h = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return position, side, g, h
 
     def propose(self, potentials: Potentials) -> Candidate | None:
         """Return the best stump, or None if none explains anything."""
-        if not len(self._at):
+        if not len(self._features):
             return None
         curvature = cast(_Curved, potentials.pairs).curvature
         n = self.bins.n_rows
-        for values, out in ((potentials.pi, self._above), (curvature, self._mass)):
-            self._sums.scan(self._features, values, 1.0, out, self._peak)
-        position, side = self._at.T
-        g, h = self._above[side, position], self._mass[side, position]
         whole_g, whole_h = float(potentials.pi[:n].sum()), float(curvature[:n].sum())
         there = curvature[:n] > 0.0
         squares = float((potentials.pi[:n][there] ** 2 / curvature[:n][there]).sum())
         if not squares > 0.0:
             return None
+        position, side, g, h = self._sides(potentials.pi, curvature, (whole_g, whole_h))
         # (a side without weight, as rounding leaves it, has no value)
         seen = (h > _LIGHT * whole_h) & (whole_h - h > _LIGHT * whole_h)
         high = np.divide(g, h, out=np.zeros_like(g), where=seen)

@@ -39,10 +39,16 @@ class StumpGrid:
     def offered(self) -> Bools:
         """Return which stumps are not constant and have the default: shape (2, first[-1])."""
         offered = np.zeros((2, int(self.first[-1])), bool)
-        for f, missing in enumerate(self.bins.has_missing):
-            a, b = self.first[f], self.first[f + 1]
-            offered[0, a + (0 if missing else 1) : b - 1] = not missing or self.fixed != 1
-            offered[1, a + 1 : b] = missing and self.fixed != 0
+        for f in range(len(self.bins.has_missing)):
+            offered[:, self.first[f] : self.first[f + 1]] = self.offered_of(f)
+        return offered
+
+    def offered_of(self, feature: int) -> Bools:
+        """Return the same for the stumps of one feature: shape (2, n_bins + 1)."""
+        missing = bool(self.bins.has_missing[feature])
+        offered = np.zeros((2, int(self.first[feature + 1] - self.first[feature])), bool)
+        offered[0, 0 if missing else 1 : -1] = not missing or self.fixed != 1
+        offered[1, 1:] = missing and self.fixed != 0
         return offered
 
     def where(self, position: int) -> tuple[int, int]:
@@ -53,7 +59,7 @@ class StumpGrid:
     def output(self, position: int, default: int) -> Bytes:
         """Return the scores of a stump on the rows."""
         feature, k = self.where(position)
-        codes = self.bins.codes[feature, : self.bins.n_rows]
+        codes = self.bins.column(feature)[: self.bins.n_rows]
         ones = codes >= k
         if not default and self.bins.has_missing[feature]:
             ones &= codes != len(self.bins.thresholds[feature]) + 1

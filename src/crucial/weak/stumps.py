@@ -18,15 +18,12 @@ from crucial.model.weak import Presence, Stump, WeakRankerLike
 from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import NOISE, first_best_of, worst_tied
-from crucial.weak.drops import SNAP, DropSearch
+from crucial.weak.drops import SNAP, Z_FLOOR, DropSearch
 from crucial.weak.search import SlopeSearch
+from crucial.weak.stored_stumps import FoundStump, StoredStumps
 from crucial.weak.stump_grid import StumpGrid
 
 __all__ = ["StumpLearner"]
-
-
-# Z is a difference of numbers near 1: with this added, its rounding stays below the tie.
-_FLOOR = 1e-5
 
 
 class StumpLearner(WeakLearner):
@@ -58,17 +55,22 @@ class StumpLearner(WeakLearner):
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
-        self.bins = training.binned(self.max_bins, self.drawn_by)
+        self.bins = training.binned(self.max_bins, self.drawn_by, sparse=True)
         self._step, self._constraints = step, constraints
-        self._grid = StumpGrid(self.bins, self.default_rank)
-        signed = self.choice == "steepest_positive"
-        self.search = SlopeSearch(self._grid, signed, training.threads)
+        self.grid = StumpGrid(self.bins, self.default_rank)
         self._weight: dict[int, float] = {}  # so far, of every stump in use
         self._jump: dict[int, float] = {}  # the same, both abstention ranks together
         self._direction: Floats | None = None
         if constraints.monotone is not None:
             self._direction = constraints.monotone[self.bins.features].astype(np.float64)
         self.drops: DropSearch | None = None  # (as large as all slopes, several times)
+        self._stored: StoredStumps | None = None
+        if self.bins.stored is not None:
+            parts = (self.grid, self.choice, constraints)
+            self._stored = StoredStumps(*parts, training.threads)
+            return self.bins
+        signed = self.choice == "steepest_positive"
+        self.search = SlopeSearch(self.grid, signed, training.threads)
         if self.choice == "largest_drop":
             self.drops = DropSearch(self.search, training.threads)
         return self.bins
@@ -80,7 +82,7 @@ class StumpLearner(WeakLearner):
     ) -> Candidate:
         """Return the stump at a position of the grid, with what is known of it."""
         stump = (position, default)
-        ranker, output = self._grid.ranker(*stump), self._grid.output(*stump)
+        ranker, output = self.grid.ranker(*stump), self.grid.output(*stump)
         return Candidate(ranker, output, slope, weights, 2 * position + default)
 
     def _offer(self, position: int, default: int) -> Candidate:
@@ -92,7 +94,7 @@ class StumpLearner(WeakLearner):
     def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
         """Return the candidate that a stump of an earlier call was."""
         assert isinstance(ranker, Stump | Presence)
-        return self.candidate(*self._grid.find(ranker), slope)
+        return self.candidate(*self.grid.find(ranker), slope)
 
     def _best(self, features: Sequence[int], criterion: Floats | None = None) -> Candidate | None:
         """Return the best stump of some features by the tie rule.
@@ -129,6 +131,8 @@ class StumpLearner(WeakLearner):
         """Return the best stump, or None if none orders anything better than chance."""
         if not len(self.bins.features):
             return None
+        if self._stored is not None:
+            return self._of_entries(self._stored, potentials)
         self.search.renew(potentials)
         if self.drops is not None:
             return self._largest_drop(potentials, self.drops)
@@ -142,6 +146,16 @@ class StumpLearner(WeakLearner):
         close = np.flatnonzero((self.search.drift == 0) & (self.search.peak >= worst_tied(best)))
         return self._best(close.tolist())
 
+    def _of_entries(self, stored: StoredStumps, potentials: Potentials) -> Candidate | None:
+        """Return the best stump of sparse features."""
+
+        def may_step(stump: FoundStump) -> bool:
+            alpha = self._step(self.candidate(*stump), potentials)
+            return alpha is not None and self._allowed(stump.position, stump.default, alpha)
+
+        found = stored.propose(potentials, self._weight, may_step)
+        return None if found is None else self.candidate(*found)
+
     def _largest_drop(self, potentials: Potentials, drops: DropSearch) -> Candidate | None:
         """Return the stump with the smallest Z below 1."""
         scanned = drops.scan_contenders(potentials, self._constraints.any)
@@ -151,7 +165,7 @@ class StumpLearner(WeakLearner):
             cells = np.s_[:, first[f] : first[f + 1]]
             z = drops.z[cells]
             # Larger is better for the tie rule, and what is equal in Z is equal here.
-            criterion[cells] = np.where(z < 1.0 - SNAP, 1.0 / (z + _FLOOR), 0.0)
+            criterion[cells] = np.where(z < 1.0 - SNAP, 1.0 / (z + Z_FLOOR), 0.0)
         if self._constraints.any:
             self._forbid(criterion, potentials)
         return self._best(scanned.tolist(), criterion)
@@ -188,7 +202,7 @@ class StumpLearner(WeakLearner):
         """Return the direction in which the jump at this threshold must go; 0 for any."""
         if self._direction is None:
             return 0.0
-        feature, k = self._grid.where(position)
+        feature, k = self.grid.where(position)
         inside = 0 < k <= len(self.bins.thresholds[feature])
         return float(self._direction[feature]) if inside else 0.0
 

@@ -10,9 +10,10 @@ from crucial.data.bins import Bins
 from crucial.feedback.bipartite import BipartiteState
 from crucial.feedback.potentials import Potentials
 from crucial.model.weak import Constant, Presence, Stump, Vote, WeakRankerLike
-from crucial.types import Ints
+from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import first_best, worst_tied
+from crucial.weak.stored_search import StoredSearch
 from crucial.weak.stumps import StumpLearner
 
 __all__ = ["VoteLearner"]
@@ -42,26 +43,42 @@ class VoteLearner(WeakLearner):
         self._ones = np.ones(len(training.rows), np.uint8)
         bins = self._stumps.prepare(training, constraints, step)
         self._peak = np.zeros(len(bins.features))  # largest |r| when last scanned
+        self._stored: StoredSearch | None = None
+        if bins.stored is not None:
+            self._stored = StoredSearch(self._stumps.grid, False, None, training.threads, 2.0)
         return bins
 
     def propose(self, potentials: Potentials) -> Candidate | None:
         """Return the vote or constant with the largest ``|r|``; None if none beats chance."""
-        net, search = cast(BipartiteState, potentials.pairs).net, self._stumps.search
-        search.renew(potentials)
-        best = self._scan_contenders(net)
-        close = (search.drift == 0) & (self._peak >= worst_tied(best))
+        net, grid = cast(BipartiteState, potentials.pairs).net, self._stumps.grid
         slopes, places = [np.array([net])], [np.full((1, 2), -1)]
-        for f in np.flatnonzero(close).tolist():
-            a, b = int(search.first[f]), int(search.first[f + 1])
-            at = np.argwhere(search.offered[:, a:b].T)  # (threshold, default) order
-            slopes.append(2.0 * search.slope[at[:, 1], a + at[:, 0]] - net)
-            places.append(at + np.array([a, 0]))
+        for f, slope in self._close(potentials, net):
+            at = np.argwhere(grid.offered_of(f).T)  # (threshold, default) order
+            slopes.append(2.0 * slope[at[:, 1], at[:, 0]] - net)
+            places.append(at + np.array([int(grid.first[f]), 0]))
         r = np.concatenate(slopes)
         found = first_best(np.abs(r), r)
         if found is None:
             return None
         position, default = np.concatenate(places)[found].tolist()
         return self._candidate(position, default, float(r[found]))
+
+    def _close(self, potentials: Potentials, net: float) -> list[tuple[int, Floats]]:
+        """Return the features whose largest ``|r|`` ties with the best, and their slopes."""
+        if self._stored is not None:
+            stored = self._stored
+            stored.renew(potentials, -net)
+            best = stored.scan_contenders(abs(net))
+            close = (stored.drift == 0.0) & (stored.peak >= worst_tied(best) * (1.0 - 1e-12))
+            return [(f, stored.dense_slopes(f)) for f in np.flatnonzero(close).tolist()]
+        search = self._stumps.search
+        search.renew(potentials)
+        best = self._scan_contenders(net)
+        close = (search.drift == 0) & (self._peak >= worst_tied(best))
+        return [
+            (f, search.slope[:, search.first[f] : search.first[f + 1]])
+            for f in np.flatnonzero(close).tolist()
+        ]
 
     def _scan_contenders(self, net: float) -> float:
         """Scan every feature that can have the largest ``|r|`` or tie with it; return that.

@@ -1,0 +1,482 @@
+"""Cutting, coding and searching sparse features, over their stored entries alone.
+
+The entries of a feature are kept by falling code, abstentions first, and inside a code by rising
+row. Rows without an entry have one code, ``rest``; entries of that code are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crucial.kernels.compiled.trees import tree_add, tree_sum
+from crucial.kernels.jit import kernel
+
+__all__ = [
+    "change_of",
+    "code_stored",
+    "cut_stored",
+    "feature_slopes",
+    "feature_wrong",
+    "segment_sides",
+    "stored_drops",
+    "stored_fits",
+    "stored_peaks",
+]
+
+
+# -- cutting and coding ---------------------------------------------------------------------------
+
+
+@kernel
+def cut_stored(indptr, indices, data, features, counts, n_rows, max_bins, offset, cuts, found):
+    """Write the thresholds between all values of features that have at most ``max_bins``.
+
+    Parameters
+    ----------
+    indptr, indices, data : arrays of a table in compressed sparse columns
+    features : int array
+        The columns to cut.
+    counts : int array over the rows of the table
+        How often each occurs among the ``n_rows`` rows.
+    offset : int array over the features
+        Where their thresholds begin in ``cuts``.
+    cuts : float64 array  # OUT
+    found : int64 array of shape (2, n_features)  # OUT
+        Number of thresholds, or -1 where there are more values; number of abstentions.
+    """
+    for at in range(len(features)):
+        a, b = indptr[features[at]], indptr[features[at] + 1]
+        values = np.empty(b - a + 1)
+        size = 0
+        rows = 0
+        missing = 0
+        for e in range(a, b):
+            times = counts[indices[e]]
+            if times == 0:
+                continue
+            rows += times
+            x = np.float64(data[e])
+            if x != x:
+                missing += times
+            else:
+                values[size] = x
+                size += 1
+        if rows < n_rows:
+            values[size] = 0.0
+            size += 1
+        values = np.sort(values[:size])
+        distinct = min(size, 1)
+        for i in range(1, size):
+            distinct += values[i] != values[i - 1]
+        found[1, at] = missing
+        found[0, at] = -1
+        if distinct > max_bins:
+            continue
+        found[0, at] = max(distinct - 1, 0)
+        k = offset[at]
+        for i in range(1, size):
+            low, high = values[i - 1], values[i]
+            if low != high:
+                # (as in `crucial.data.quantiles.between`)
+                middle = low / 2 + high / 2
+                cuts[k] = middle if low <= middle < high else low
+                k += 1
+
+
+@kernel
+def _code_of(x, cuts, low, high):
+    """Return how many of the thresholds from ``low`` to ``high`` are below x."""
+    first = low
+    while low < high:
+        middle = (low + high) >> 1
+        if cuts[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low - first
+
+
+@kernel
+def code_stored(
+    indptr, indices, data, features, row_start, places, offset, n_cuts, cuts, start, place, code,
+    rest, stop,
+):  # fmt: skip
+    """Write the entries of some features: their places and codes.
+
+    Parameters
+    ----------
+    row_start, places : int arrays
+        The places of row r of the table are ``places[row_start[r]:row_start[r + 1]]``.
+    offset, n_cuts, cuts : the thresholds of each feature
+    start : int array over the features
+        Where their entries begin.
+    place, code : arrays over the entries  # OUT
+    rest, stop : int arrays over the features  # OUT
+        The code of rows without an entry; where the entries end.
+    """
+    for at in range(len(features)):
+        a, b = indptr[features[at]], indptr[features[at] + 1]
+        low = offset[at]
+        high = low + n_cuts[at]
+        absent = n_cuts[at] + 1
+        zero = _code_of(0.0, cuts, low, high)
+        rest[at] = zero
+        most = 0
+        for e in range(a, b):
+            most += row_start[indices[e] + 1] - row_start[indices[e]]
+        keys = np.empty(most, np.int64)
+        size = 0
+        for e in range(a, b):
+            x = np.float64(data[e])
+            one = absent if x != x else _code_of(x, cuts, low, high)
+            if one == zero:
+                continue
+            for j in range(row_start[indices[e]], row_start[indices[e] + 1]):
+                keys[size] = ((absent - one) << 32) | places[j]
+                size += 1
+        keys = np.sort(keys[:size])
+        k = start[at]
+        for i in range(size):
+            place[k + i] = keys[i] & 0xFFFFFFFF
+            code[k + i] = absent - (keys[i] >> 32)
+        stop[at] = k + size
+
+
+@kernel
+def change_of(pi, scale, before, first_row, last_row):
+    """Return sum and largest of |scale * pi - before|; ``before`` becomes ``scale * pi``."""
+    total = 0.0
+    largest = 0.0
+    for i in range(first_row, last_row):
+        now = scale * pi[i]
+        change = abs(now - before[i])
+        total += change
+        largest = max(largest, change)
+        before[i] = now
+    return total, largest
+
+
+# -- slopes ---------------------------------------------------------------------------------------
+
+
+@kernel
+def feature_slopes(place, code, a, b, rest, n_bins, missing, fixed, pi, scale, total, slope):
+    """Write the slope r of every stump of a feature; see ``plain.features.FeatureSums.slopes``.
+
+    Stumps above the code of the rest are sums over entries. The others are what is left of the
+    sum over all rows, ``total``.
+    """
+    zeros = fixed != 1 or not missing
+    ones = fixed != 0 and missing
+    e = a
+    absent = 0.0
+    while e < b and code[e] == n_bins:
+        absent += pi[place[e]]
+        e += 1
+    absent *= scale
+    slope[0, n_bins] = 0.0
+    slope[1, n_bins] = absent if ones else 0.0
+    above = 0.0
+    for k in range(n_bins - 1, rest, -1):
+        while e < b and code[e] == k:
+            above += pi[place[e]]
+            e += 1
+        r = scale * above
+        slope[0, k] = r if zeros else 0.0
+        slope[1, k] = r + absent if ones else 0.0
+    e = b - 1
+    below = 0.0
+    for k in range(rest + 1):
+        r = total - absent - scale * below
+        slope[0, k] = r if zeros and (k > 0 or missing) else 0.0
+        slope[1, k] = r + absent if ones and k > 0 else 0.0
+        while e >= a and code[e] == k:
+            below += pi[place[e]]
+            e -= 1
+
+
+@kernel
+def _is_offered(d, k, n_bins, missing, fixed):
+    if d == 0:
+        return (fixed != 1 or not missing) and k < n_bins and (k > 0 or missing)
+    return fixed != 0 and missing and k > 0
+
+
+@kernel
+def stored_peaks(
+    start, stop, place, code, rest, first, has_missing, fixed, sign, signed, factor, shift, pi,
+    scale, total, features, peak,
+):  # fmt: skip
+    """Write the largest criterion of the stumps of each feature, at least 0.
+
+    Parameters
+    ----------
+    sign : float array over the features
+        Stumps at a threshold count only where the slope has this sign; 0 for either.
+    signed : bool
+        Whether the criterion is ``factor * r + shift`` or its magnitude.
+    total : float
+        Sum of ``scale * pi``.
+    peak : array over all features  # OUT
+    """
+    widest = 0
+    for f in features:
+        widest = max(widest, first[f + 1] - first[f])
+    slope = np.empty((2, widest))
+    for f in features:
+        n_bins = first[f + 1] - first[f] - 1
+        missing = has_missing[f]
+        feature_slopes(
+            place, code, start[f], stop[f], rest[f], n_bins, missing, fixed, pi, scale, total,
+            slope,
+        )  # fmt: skip
+        best = 0.0
+        for d in range(2 if missing else 1):
+            for k in range(n_bins + 1):
+                if not _is_offered(d, k, n_bins, missing, fixed):
+                    continue
+                r = slope[d, k]
+                if sign[f] != 0.0 and 0 < k < n_bins and not sign[f] * r > 0.0:
+                    continue
+                value = factor * r + shift
+                best = max(best, value if signed else abs(value))
+        peak[f] = best
+
+
+# -- weights of pairs -----------------------------------------------------------------------------
+
+
+@kernel
+def segment_sides(up, down, gap, level_start, query_first, above, below):
+    """Write what the levels above and below every level of a query add up to.
+
+    Parameters
+    ----------
+    gap : array over the segments, or of length 0
+        Gain of a level minus that of the level below it.
+    above, below : arrays over the segments  # OUT
+        Sums of ``down`` over higher levels, and of ``up`` over lower ones, each times the
+        difference of the gains, if there are any.
+    """
+    graded = len(gap) > 0
+    for q in range(len(query_first) - 1):
+        a, b = query_first[q], query_first[q + 1]
+        passed = 0.0
+        gained = 0.0
+        for s in range(a, b):
+            if graded:
+                gained += gap[s] * passed
+            below[s] = gained if graded else passed
+            for i in range(level_start[s], level_start[s + 1]):
+                passed += up[i]
+        passed = 0.0
+        gained = 0.0
+        for s in range(b - 1, a - 1, -1):
+            if graded and s + 1 < b:
+                gained += gap[s + 1] * passed
+            above[s] = gained if graded else passed
+            for i in range(level_start[s], level_start[s + 1]):
+                passed += down[i]
+
+
+@kernel
+def _moved(row, up, down, gains, segment, query, query_first, few, sums):
+    """Return what the moved rows of higher and of lower levels weigh; then move this row.
+
+    ``sums`` has ``up`` and ``down`` of the moved rows per segment, in Fenwick trees (and once more
+    times the gain) unless ``few``.
+    """
+    s = segment[row]
+    q = query[s]
+    a, b = query_first[q], query_first[q + 1]
+    graded = len(gains) > 0
+    higher = 0.0
+    lower = 0.0
+    if few:
+        for t in range(s + 1, b):
+            higher += sums[1, t] * (gains[t] - gains[s] if graded else 1.0)
+        for t in range(a, s):
+            lower += sums[0, t] * (gains[s] - gains[t] if graded else 1.0)
+        sums[0, s] += up[row]
+        sums[1, s] += down[row]
+        return higher, lower
+    size, level = b - a, s - a
+    higher = tree_sum(sums[1], a, size - level - 1)
+    lower = tree_sum(sums[0], a, level)
+    if graded:
+        higher = tree_sum(sums[3], a, size - level - 1) - gains[s] * higher
+        lower = gains[s] * lower - tree_sum(sums[2], a, level)
+        tree_add(sums[2], a, size, level + 1, up[row] * gains[s])
+        tree_add(sums[3], a, size, size - level, down[row] * gains[s])
+    tree_add(sums[0], a, size, level + 1, up[row])
+    tree_add(sums[1], a, size, size - level, down[row])
+    return higher, lower
+
+
+@kernel
+def _clear(place, a, b, segment, query, query_first, few, sums):
+    """Set what `_moved` has changed for some entries back to 0."""
+    for e in range(a, b):
+        s = segment[place[e]]
+        if few:
+            sums[0, s] = 0.0
+            sums[1, s] = 0.0
+            continue
+        first = query_first[query[s]]
+        size = query_first[query[s] + 1] - first
+        for part in range(len(sums)):
+            at = s - first + 1 if part % 2 == 0 else size - (s - first)
+            while at <= size:
+                sums[part, first + at - 1] = 0.0
+                at += at & -at
+
+
+@kernel
+def feature_wrong(
+    place, code, a, b, rest, n_bins, default, up, down, gains, coefficient, segment, query,
+    query_first, above, below, few, sums, wrong,
+):  # fmt: skip
+    """Write the weight of wrongly ordered pairs of every stump of a feature.
+
+    A pair is wrong whose lower row is a one and whose higher row is a zero. Above the code of the
+    rest, entries join the ones from the highest code down; below it they leave them, from the
+    lowest up. Other rows enter through what their levels add up to.
+
+    Parameters
+    ----------
+    default : int
+        Rank of abstentions.
+    coefficient : array over the queries
+    segment, query : int arrays
+        Segment of every row, and query of every segment.
+    above, below : arrays over the segments
+        As `segment_sides` writes them.
+    few : bool
+        Whether queries have so few levels that sums need no trees.
+    sums : array of shape (2 or more, n_segments)
+        Zeros, also afterwards.
+    wrong : array of shape (n_bins + 1,)  # OUT
+    """
+    absent = a
+    while absent < b and code[absent] == n_bins:
+        absent += 1
+    e = a if default == 1 else absent
+    joined = e
+    total = 0.0
+    for k in range(n_bins, rest, -1):
+        while e < b and code[e] == k:
+            row = place[e]
+            s = segment[row]
+            high, low = _moved(row, up, down, gains, segment, query, query_first, few, sums)
+            total += coefficient[query[s]] * (up[row] * (above[s] - high) - down[row] * low)
+            e += 1
+        wrong[k] = max(total, 0.0)
+    _clear(place, joined, e, segment, query, query_first, few, sums)
+    total = 0.0
+    end = absent if default == 0 else a
+    for i in range(a, end):
+        row = place[i]
+        s = segment[row]
+        high, low = _moved(row, up, down, gains, segment, query, query_first, few, sums)
+        total += coefficient[query[s]] * (down[row] * (below[s] - low) - up[row] * high)
+    e = b - 1
+    for k in range(rest + 1):
+        wrong[k] = max(total, 0.0)
+        while e >= absent and code[e] == k:
+            row = place[e]
+            s = segment[row]
+            high, low = _moved(row, up, down, gains, segment, query, query_first, few, sums)
+            total += coefficient[query[s]] * (down[row] * (below[s] - low) - up[row] * high)
+            e -= 1
+    _clear(place, a, end, segment, query, query_first, few, sums)
+    _clear(place, e + 1, b, segment, query, query_first, few, sums)
+
+
+@kernel
+def stored_drops(
+    start, stop, place, code, rest, first, has_missing, fixed, sign, signed, pi, scale, total,
+    up, down, gains, coefficient, segment, query, query_first, above, below, few, snap, features,
+    lowest,
+):  # fmt: skip
+    """Write the lowest Z of the stumps of each feature, 1 where none is on offer.
+
+    Parameters
+    ----------
+    coefficient : array over the queries
+        Under which all pairs weigh 1.
+    sign, signed : which stumps are on offer
+        As in `stored_peaks`; with ``signed``, those of positive slope.
+    lowest : array over all features  # OUT
+    """
+    widest = 0
+    for f in features:
+        widest = max(widest, first[f + 1] - first[f])
+    slope = np.empty((2, widest))
+    wrong = np.empty(widest)
+    sums = np.zeros((2 if few else 4, len(query)))
+    for f in features:
+        n_bins = first[f + 1] - first[f] - 1
+        missing = has_missing[f]
+        a, b = start[f], stop[f]
+        feature_slopes(place, code, a, b, rest[f], n_bins, missing, fixed, pi, scale, total, slope)
+        best = 1.0
+        for d in range(2 if missing else 1):
+            if missing and fixed == 1 - d:
+                continue
+            feature_wrong(
+                place, code, a, b, rest[f], n_bins, d, up, down, gains, coefficient, segment,
+                query, query_first, above, below, few, sums, wrong,
+            )  # fmt: skip
+            for k in range(n_bins + 1):
+                if not _is_offered(d, k, n_bins, missing, fixed):
+                    continue
+                r = slope[d, k]
+                if signed and not r > 0.0:
+                    continue
+                if sign[f] != 0.0 and 0 < k < n_bins and not sign[f] * r > 0.0:
+                    continue
+                w = wrong[k] if wrong[k] >= snap else 0.0
+                v = w + r
+                if v < snap:
+                    v = 0.0
+                    w = -r if r < 0.0 else 0.0
+                best = min(best, max(1.0 - v - w + 2.0 * np.sqrt(v * w), 0.0))
+        lowest[f] = best
+
+
+# -- least squares --------------------------------------------------------------------------------
+
+
+@kernel
+def stored_fits(
+    start, stop, place, code, rest, first, has_missing, fixed, pi, curvature, whole_g, whole_h,
+    light, features, peak,
+):  # fmt: skip
+    """Write the largest sum of squares that a stump of each feature explains.
+
+    With g and h the sums of ``pi`` and ``curvature`` over a side, that is the sum of ``g^2 / h``
+    over both sides. A side with less weight than ``light`` explains nothing.
+    """
+    widest = 0
+    for f in features:
+        widest = max(widest, first[f + 1] - first[f])
+    high_g = np.empty((2, widest))
+    high_h = np.empty((2, widest))
+    for f in features:
+        n_bins = first[f + 1] - first[f] - 1
+        missing = has_missing[f]
+        a, b = start[f], stop[f]
+        feature_slopes(place, code, a, b, rest[f], n_bins, missing, fixed, pi, 1.0, whole_g, high_g)
+        feature_slopes(
+            place, code, a, b, rest[f], n_bins, missing, fixed, curvature, 1.0, whole_h, high_h
+        )
+        best = 0.0
+        for d in range(2 if missing else 1):
+            for k in range(n_bins + 1):
+                if not _is_offered(d, k, n_bins, missing, fixed):
+                    continue
+                g, h = high_g[d, k], high_h[d, k]
+                if h > light and whole_h - h > light:
+                    left = whole_g - g
+                    best = max(best, g * g / h + left * left / (whole_h - h))
+        peak[f] = best
