@@ -238,6 +238,6 @@ def _check_room(n_rows: int, n_live: int, max_bins: int | None, sparse: bool) ->
         n_rows * n_live * width,
         f"Sparse input of {n_rows:,} rows and {n_live:,} non-empty features, once binned for weak "
         "rankers that need every cell,",
-        "Use stumps (weak='stump'), which need only what is stored, choose fewer features (for "
-        "example by sklearn.feature_selection), or fewer rows.",
+        "Use stumps (RankBoost with weak='stump'), which need only what is stored, choose fewer "
+        "features (for example by sklearn.feature_selection), or fewer rows.",
     )

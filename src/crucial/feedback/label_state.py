@@ -166,9 +166,13 @@ class LabelState:
     def pair_weights(self) -> PairWeights:
         """Return what weighs the pairs drawn, for sums over few rows; together they weigh 1."""
         up, down, coefficient = self._current()
-        gains = self._labelled.gains
-        share = coefficient / self._total
-        return PairWeights(up, down, gains, self.layout.gaps(gains), share, self.layout)
+        n, layout, gains = len(self.scores), self.layout, self._labelled.gains
+        # (the root of the factor on a pair goes to each of its rows)
+        share = np.repeat(np.sqrt(coefficient / self._total), np.diff(layout.row_start))
+        weights = np.empty((n, 2))
+        np.multiply(up[:n], share, out=weights[:, 0])
+        np.multiply(down[:n], share, out=weights[:, 1])
+        return PairWeights(weights, gains, layout.gaps(gains), layout)
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2, by counting inversions: O(n log n)."""

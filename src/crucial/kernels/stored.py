@@ -54,19 +54,16 @@ class PairWeights(NamedTuple):
 
     Attributes
     ----------
-    up, down : arrays over the rows
-        A pair weighs ``up`` of its lower row times ``down`` of its higher row.
+    weights : array of shape (n_rows, 2)
+        Factors of every row: a pair weighs the first of its lower row times the second of its
+        higher row, and all pairs weigh 1.
     gains, gap : arrays over the segments, or of length 0
-    coefficient : array over the queries
-        Under which all pairs weigh 1.
     levels : Levels
     """
 
-    up: Floats
-    down: Floats
+    weights: Floats
     gains: Floats
     gap: Floats
-    coefficient: Floats
     levels: Levels
 
 
@@ -185,6 +182,7 @@ class StoredSums:
         self._fixed, self._threads = fixed_default, threads
         self._counts = entries.counts.astype(np.float64)
         self._before, self._total = np.zeros(n_padded), 0.0
+        self._kept: tuple[Levels, NDArray[np.int32], NDArray[np.int32]] | None = None
 
     def drift(self, pi: Floats, scale: float, factor: float) -> Floats:
         """Return how far ``factor`` times a slope of each feature can have moved since last time.
@@ -232,7 +230,8 @@ class StoredSums:
         """
         from crucial.kernels.compiled.stored import stored_peaks
 
-        rules = (sign, signed, *line, pi, scale, scale * float(pi.sum()))
+        total = scale * float(pi.sum())
+        rules: tuple[Any, ...] = (sign, signed, *line, pi, scale, total)
         self._run(features, partial(stored_peaks, *self._stumps, *rules), peak)
 
     def slopes(self, feature: int, pi: Floats, scale: float) -> Floats:
@@ -267,13 +266,20 @@ class StoredSums:
         """
         from crucial.kernels.compiled.stored import stored_drops
 
-        levels = pairs.levels
         rules = (sign, signed, pi, scale, scale * float(pi.sum()))
-        weights = (pairs.up, pairs.down, pairs.gains, pairs.coefficient)
-        where = (levels.segment_of_row, levels.query_of_segment, levels.query_first)
-        rest = (*sides, levels.deepest <= _FEW_LEVELS, snap)
-        inputs = (*self._stumps, *rules, *weights, *where, *rest)
+        few = pairs.levels.deepest <= _FEW_LEVELS
+        weights = (pairs.weights, pairs.gains, *self._segments(pairs.levels), *sides, few, snap)
+        inputs = (*self._stumps, *rules, *weights)
         self._run(features, partial(stored_drops, *inputs), lowest)
+
+    def _segments(self, levels: Levels) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the segment of every row, and the range of segments of its query; kept."""
+        if self._kept is None or self._kept[0] is not levels:
+            first = levels.query_first
+            bounds = np.stack((first[:-1], first[1:]), axis=1)[levels.query_of_segment]
+            row = levels.segment_of_row.astype(np.int32)
+            self._kept = levels, row, np.ascontiguousarray(bounds, np.int32)
+        return self._kept[1:]
 
     def sides(self, pairs: PairWeights) -> tuple[Floats, Floats]:
         """Return what levels above and below add up to, which all scans of a round share."""
@@ -282,7 +288,7 @@ class StoredSums:
         levels = pairs.levels
         above, below = np.zeros((2, levels.n_segments))
         where = (levels.level_start, levels.query_first)
-        segment_sides(pairs.up, pairs.down, pairs.gap, *where, above, below)
+        segment_sides(pairs.weights, pairs.gap, *where, above, below)
         return above, below
 
     def fits(

@@ -247,11 +247,14 @@ def stored_peaks(
 
 
 @kernel
-def segment_sides(up, down, gap, level_start, query_first, above, below):
+def segment_sides(weights, gap, level_start, query_first, above, below):
     """Write what the levels above and below every level of a query add up to.
 
     Parameters
     ----------
+    weights : array of shape (n_rows, 2)
+        ``up`` and ``down`` of every row: a pair weighs ``up`` of its lower row times ``down`` of
+        its higher row.
     gap : array over the segments, or of length 0
         Gain of a level minus that of the level below it.
     above, below : arrays over the segments  # OUT
@@ -268,7 +271,7 @@ def segment_sides(up, down, gap, level_start, query_first, above, below):
                 gained += gap[s] * passed
             below[s] = gained if graded else passed
             for i in range(level_start[s], level_start[s + 1]):
-                passed += up[i]
+                passed += weights[i, 0]
         passed = 0.0
         gained = 0.0
         for s in range(b - 1, a - 1, -1):
@@ -276,54 +279,36 @@ def segment_sides(up, down, gap, level_start, query_first, above, below):
                 gained += gap[s + 1] * passed
             above[s] = gained if graded else passed
             for i in range(level_start[s], level_start[s + 1]):
-                passed += down[i]
+                passed += weights[i, 1]
 
 
 @kernel
-def _moved(row, up, down, gains, segment, query, query_first, few, sums):
-    """Return what the moved rows of higher and of lower levels weigh; then move this row.
-
-    ``sums`` has ``up`` and ``down`` of the moved rows per segment, in Fenwick trees (and once more
-    times the gain) unless ``few``.
-    """
-    s = segment[row]
-    q = query[s]
-    a, b = query_first[q], query_first[q + 1]
-    graded = len(gains) > 0
-    higher = 0.0
-    lower = 0.0
-    if few:
-        for t in range(s + 1, b):
-            higher += sums[1, t] * (gains[t] - gains[s] if graded else 1.0)
-        for t in range(a, s):
-            lower += sums[0, t] * (gains[s] - gains[t] if graded else 1.0)
-        sums[0, s] += up[row]
-        sums[1, s] += down[row]
-        return higher, lower
-    size, level = b - a, s - a
-    higher = tree_sum(sums[1], a, size - level - 1)
-    lower = tree_sum(sums[0], a, level)
-    if graded:
-        higher = tree_sum(sums[3], a, size - level - 1) - gains[s] * higher
-        lower = gains[s] * lower - tree_sum(sums[2], a, level)
-        tree_add(sums[2], a, size, level + 1, up[row] * gains[s])
-        tree_add(sums[3], a, size, size - level, down[row] * gains[s])
-    tree_add(sums[0], a, size, level + 1, up[row])
-    tree_add(sums[1], a, size, size - level, down[row])
-    return higher, lower
+def _tree_sides(s, first, last, up, down, gains, sums):
+    """Return what the moved rows above and below a level weigh, by Fenwick trees; move a row."""
+    size, level = last - first, s - first
+    high = tree_sum(sums[1], first, size - level - 1)
+    low = tree_sum(sums[0], first, level)
+    if len(gains) > 0:
+        high = tree_sum(sums[3], first, size - level - 1) - gains[s] * high
+        low = gains[s] * low - tree_sum(sums[2], first, level)
+        tree_add(sums[2], first, size, level + 1, up * gains[s])
+        tree_add(sums[3], first, size, size - level, down * gains[s])
+    tree_add(sums[0], first, size, level + 1, up)
+    tree_add(sums[1], first, size, size - level, down)
+    return high, low
 
 
 @kernel
-def _clear(place, a, b, segment, query, query_first, few, sums):
-    """Set what `_moved` has changed for some entries back to 0."""
+def _clear(place, a, b, segment, bounds, few, sums):
+    """Set what moving some entries has changed back to 0."""
     for e in range(a, b):
         s = segment[place[e]]
         if few:
-            sums[0, s] = 0.0
-            sums[1, s] = 0.0
+            sums[s, 0] = 0.0
+            sums[s, 1] = 0.0
             continue
-        first = query_first[query[s]]
-        size = query_first[query[s] + 1] - first
+        first, last = bounds[s, 0], bounds[s, 1]
+        size = last - first
         for part in range(len(sums)):
             at = s - first + 1 if part % 2 == 0 else size - (s - first)
             while at <= size:
@@ -332,9 +317,62 @@ def _clear(place, a, b, segment, query, query_first, few, sums):
 
 
 @kernel
+def _move_entries(
+    place, code, before, absent, e, count, k, last_k, leaving, weights, gains, segment, bounds,
+    above, below, few, sums, wrong,
+):  # fmt: skip
+    """Let entries join the ones from the highest code down, or leave them from the lowest up.
+
+    Parameters
+    ----------
+    before, absent : int
+        Entries from ``before`` to ``absent`` move first of all.
+    e, count : int
+        The first of the others, and their number.
+    k, last_k : int
+        Stumps whose weight of wrong pairs is written, first and last.
+    """
+    graded = len(gains) > 0
+    step = -1 if leaving else 1
+    next_k = 1 if leaving else -1
+    total = 0.0
+    while True:
+        if before < absent:
+            row = place[before]
+            before += 1
+        elif count > 0 and code[e] == k - leaving:
+            row = place[e]
+            e += step
+            count -= 1
+        else:
+            wrong[k] = max(total, 0.0)
+            if k == last_k:
+                return e
+            k += next_k
+            continue
+        up, down = weights[row, 0], weights[row, 1]
+        s = segment[row]
+        high = 0.0
+        low = 0.0
+        if few:
+            for t in range(s + 1, bounds[s, 1]):
+                high += sums[t, 1] * (gains[t] - gains[s] if graded else 1.0)
+            for t in range(bounds[s, 0], s):
+                low += sums[t, 0] * (gains[s] - gains[t] if graded else 1.0)
+            sums[s, 0] += up
+            sums[s, 1] += down
+        else:
+            high, low = _tree_sides(s, bounds[s, 0], bounds[s, 1], up, down, gains, sums)
+        if leaving:
+            total += down * (below[s] - low) - up * high
+        else:
+            total += up * (above[s] - high) - down * low
+
+
+@kernel
 def feature_wrong(
-    place, code, a, b, rest, n_bins, default, up, down, gains, coefficient, segment, query,
-    query_first, above, below, few, sums, wrong,
+    place, code, a, b, rest, n_bins, default, weights, gains, segment, bounds, above, below, few,
+    sums, wrong,
 ):  # fmt: skip
     """Write the weight of wrongly ordered pairs of every stump of a feature.
 
@@ -346,64 +384,43 @@ def feature_wrong(
     ----------
     default : int
         Rank of abstentions.
-    coefficient : array over the queries
-    segment, query : int arrays
-        Segment of every row, and query of every segment.
+    weights : array of shape (n_rows, 2)
+        As in `segment_sides`.
+    segment : int32 array over the rows
+    bounds : int32 array of shape (n_segments, 2)
+        First segment of the query of a segment, and the one after its last.
     above, below : arrays over the segments
         As `segment_sides` writes them.
     few : bool
-        Whether queries have so few levels that sums need no trees.
-    sums : array of shape (2 or more, n_segments)
+        Whether queries have so few levels that sums over them need no trees.
+    sums : array of shape (n_segments, 2), or (4, n_segments) for trees
         Zeros, also afterwards.
     wrong : array of shape (n_bins + 1,)  # OUT
     """
     absent = a
     while absent < b and code[absent] == n_bins:
         absent += 1
+    pairs = (weights, gains, segment, bounds, above, below, few, sums)
     e = a if default == 1 else absent
-    joined = e
-    total = 0.0
-    for k in range(n_bins, rest, -1):
-        while e < b and code[e] == k:
-            row = place[e]
-            s = segment[row]
-            high, low = _moved(row, up, down, gains, segment, query, query_first, few, sums)
-            total += coefficient[query[s]] * (up[row] * (above[s] - high) - down[row] * low)
-            e += 1
-        wrong[k] = max(total, 0.0)
-    _clear(place, joined, e, segment, query, query_first, few, sums)
-    total = 0.0
-    end = absent if default == 0 else a
-    for i in range(a, end):
-        row = place[i]
-        s = segment[row]
-        high, low = _moved(row, up, down, gains, segment, query, query_first, few, sums)
-        total += coefficient[query[s]] * (down[row] * (below[s] - low) - up[row] * high)
-    e = b - 1
-    for k in range(rest + 1):
-        wrong[k] = max(total, 0.0)
-        while e >= absent and code[e] == k:
-            row = place[e]
-            s = segment[row]
-            high, low = _moved(row, up, down, gains, segment, query, query_first, few, sums)
-            total += coefficient[query[s]] * (down[row] * (below[s] - low) - up[row] * high)
-            e -= 1
-    _clear(place, a, end, segment, query, query_first, few, sums)
-    _clear(place, e + 1, b, segment, query, query_first, few, sums)
+    end = _move_entries(place, code, e, e, e, b - e, n_bins, rest + 1, False, *pairs, wrong)
+    _clear(place, e, end, segment, bounds, few, sums)
+    stay = absent if default == 0 else a
+    end = _move_entries(place, code, a, stay, b - 1, b - absent, 0, rest, True, *pairs, wrong)
+    _clear(place, a, stay, segment, bounds, few, sums)
+    _clear(place, end + 1, b, segment, bounds, few, sums)
 
 
 @kernel
 def stored_drops(
     start, stop, place, code, rest, first, has_missing, fixed, sign, signed, pi, scale, total,
-    up, down, gains, coefficient, segment, query, query_first, above, below, few, snap, features,
-    lowest,
+    weights, gains, segment, bounds, above, below, few, snap, features, lowest,
 ):  # fmt: skip
     """Write the lowest Z of the stumps of each feature, 1 where none is on offer.
 
     Parameters
     ----------
-    coefficient : array over the queries
-        Under which all pairs weigh 1.
+    weights : array of shape (n_rows, 2)
+        Under which all pairs weigh 1; the others as in `feature_wrong`.
     sign, signed : which stumps are on offer
         As in `stored_peaks`; with ``signed``, those of positive slope.
     lowest : array over all features  # OUT
@@ -413,7 +430,8 @@ def stored_drops(
         widest = max(widest, first[f + 1] - first[f])
     slope = np.empty((2, widest))
     wrong = np.empty(widest)
-    sums = np.zeros((2 if few else 4, len(query)))
+    n_segments = len(bounds)
+    sums = np.zeros((n_segments, 2)) if few else np.zeros((4, n_segments))
     for f in features:
         n_bins = first[f + 1] - first[f] - 1
         missing = has_missing[f]
@@ -424,8 +442,8 @@ def stored_drops(
             if missing and fixed == 1 - d:
                 continue
             feature_wrong(
-                place, code, a, b, rest[f], n_bins, d, up, down, gains, coefficient, segment,
-                query, query_first, above, below, few, sums, wrong,
+                place, code, a, b, rest[f], n_bins, d, weights, gains, segment, bounds, above,
+                below, few, sums, wrong,
             )  # fmt: skip
             for k in range(n_bins + 1):
                 if not _is_offered(d, k, n_bins, missing, fixed):

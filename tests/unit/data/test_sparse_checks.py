@@ -1,0 +1,77 @@
+"""Malformed sparse matrices are refused before compiled code walks through them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from crucial import Instances, RankBoost
+from crucial.errors import DataError, DataTypeError
+
+N = 6
+
+
+def sound():
+    return sp.csr_array(np.eye(N))
+
+
+def with_arrays(matrix, **arrays):
+    for name, values in arrays.items():
+        setattr(matrix, name, np.array(values, np.int32))
+    return matrix
+
+
+MALFORMED = [
+    ("column beyond the width", lambda: with_arrays(sound(), indices=[0, 1, 2, 3, 4, 99]),
+     "column index 99 in row 5 is outside its 6 columns"),
+    ("negative column", lambda: with_arrays(sound(), indices=[0, -7, 2, 3, 4, 5]),
+     "column index -7 in row 1"),
+    ("row beyond the height", lambda: with_arrays(sp.csc_array(np.eye(N)), indices=[6] * N),
+     "row index 6 in column 0 is outside its 6 rows"),
+    ("falling indptr", lambda: with_arrays(sound(), indptr=[0, 4, 2, 3, 4, 5, 6]), "never fall"),
+    ("late indptr", lambda: with_arrays(sound(), indptr=[1, 1, 2, 3, 4, 5, 6]), "begin with 0"),
+    ("short indptr", lambda: with_arrays(sound(), indptr=[0, 1]), "indptr has 2 numbers"),
+    ("long indptr", lambda: with_arrays(sound(), indptr=[0, 1, 2, 3, 4, 5, 60]),
+     "indptr ends at 60, and there are 6 indices and 6 values"),
+    ("column of blocks", lambda: with_arrays(sp.bsr_array(np.eye(N), blocksize=(2, 2)),
+     indices=[0, 1, 3]), "column index 3 in row 2 is outside its 3 columns"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("matrix", "words"), [case[1:] for case in MALFORMED],
+                         ids=[case[0] for case in MALFORMED])  # fmt: skip
+def test_a_malformed_matrix_is_refused(matrix, words):
+    with pytest.raises(DataError, match=f"the sparse matrix is malformed: .*{words}"):
+        Instances.from_input(matrix())
+    with pytest.raises(DataError, match="malformed"):
+        RankBoost(2).fit(matrix(), np.arange(N))
+    fitted = RankBoost(2).fit(np.eye(N), np.arange(N))
+    with pytest.raises(DataError, match="malformed"):
+        fitted.predict(matrix())
+
+
+def test_malformed_coordinates_are_refused():
+    matrix = sp.coo_array(np.eye(N))
+    matrix.coords = (matrix.coords[0], matrix.coords[1] + 3)
+    with pytest.raises(DataError, match="column index 6 is outside its 6 columns"):
+        Instances.from_input(matrix)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
+def test_every_format_is_read_and_left_as_it_was(kind):
+    values = np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 3.0]])
+    matrix = sp.csr_array(values).asformat(kind)
+    np.testing.assert_array_equal(Instances.from_input(matrix).table.toarray(), values)
+    np.testing.assert_array_equal(matrix.toarray(), values)
+
+
+def test_repeated_entries_are_added_up_in_a_copy():
+    matrix = sp.csc_array((np.ones(3), np.array([1, 0, 1]), np.array([0, 3])), shape=(2, 1))
+    assert Instances.from_input(matrix).column(0).tolist() == [1.0, 2.0]
+    assert matrix.nnz == 3
+
+
+def test_sparse_objects_are_no_numbers():
+    matrix = sp.csr_array((np.array([1.0, 2.0]), np.array([0, 1]), np.array([0, 1, 2])))
+    matrix.data = np.array(["a", "b"], object)
+    with pytest.raises(DataTypeError, match="cannot be read as numbers"):
+        Instances.from_input(matrix)
