@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
 
-from crucial.data.formats.trec import read_run, write_qrels, write_run
+from crucial.data.formats.trec import read_qrels, read_run, write_qrels, write_run
 from crucial.data.problems.digits import load_digits_search
 from crucial.data.runs import Qrels, Run
+from crucial.model.file import load_model
 
 QUICK = ("--features", "reciprocal", "--balance", "queries", "--folds", 2, "--rounds", 20)
 
@@ -221,3 +223,64 @@ def test_what_is_wrong_is_one_line(runs, crucial, error_line, tmp_path, words, s
     assert said in error_line(crucial("fuse", *(names.get(word, word) for word in words)))
     assert (runs / "top.run").read_bytes() == before
     assert not (tmp_path / "x").exists()
+
+
+class TestReport:
+    """``crucial report`` on a fusion."""
+
+    def test_a_page_from_files(self, crucial, runs, fusion, tmp_path):
+        out, model = tmp_path / "page.html", fusion[0]
+        done = crucial(
+            "report", model, *files(runs), "--qrels", runs / "train.qrels", "-o", out, "-m", "map"
+        )
+        assert done.exit_code == 0, done.stderr
+        assert "map of 0." in done.stdout
+        assert "the fusion learned from 30 of these 30 queries" in done.stderr
+        found = re.search(r'id="data">(.*?)</script>', out.read_text(), re.DOTALL)
+        data = json.loads(found.group(1))
+        assert (data["title"], data["subtitle"]) == (model.name, "7 runs by train.qrels")
+        said = crucial("evaluate", model, *files(runs), "--qrels", runs / "train.qrels", "-m",
+                       "map", "--json")  # fmt: skip
+        value = json.loads(said.stdout)["measures"][0]["value"]
+        assert data["systems"][-1]["measures"]["map"]["value"] == pytest.approx(value)
+
+    def test_what_is_refused(self, crucial, runs, fusion, tmp_path):
+        out, model = tmp_path / "page.html", fusion[0]
+        words = ("report", model, *files(runs), "-o", out)
+        assert "fuses runs: give them as DATA, and --qrels" in crucial(*words).stderr
+        done = crucial("report", model, "--qrels", runs / "train.qrels", "-o", out)
+        assert "Missing argument 'DATA': the runs to fuse" in done.stderr
+        done = crucial(*words, "--qrels", runs / "train.qrels", "--label", "y")
+        assert "--label is for rows of features" in done.stderr
+        assert not out.exists()
+
+
+class TestOtherFiles:
+    def test_judgements_of_beir_and_runs_of_json(self, crucial, runs, tmp_path):
+        judged = read_qrels(runs / "train.qrels").to_dict()
+        lines = [f"{q}\t{d}\t{grade}\n" for q, docs in judged.items() for d, grade in docs.items()]
+        beir = tmp_path / "test.tsv"
+        beir.write_text("query-id\tcorpus-id\tscore\n" + "".join(lines))
+        one = tmp_path / "top.json"
+        one.write_text(json.dumps(read_run(runs / "top.run").to_dict()))
+        mine = crucial("evaluate", one, "--qrels", beir, "-m", "map", "--json")
+        plain = crucial("evaluate", runs / "top.run", "--qrels", runs / "train.qrels", "-m", "map",
+                        "--json")  # fmt: skip
+        values = [json.loads(done.stdout)["measures"][0]["value"] for done in (mine, plain)]
+        assert values[0] == values[1]
+        done = crucial("compare", beir, one, runs / "left.run", "-m", "map")
+        assert done.exit_code == 0, done.stderr
+        out = tmp_path / "fuse.json"
+        done = crucial("fuse", one, runs / "left.run", "--qrels", beir, *QUICK, "-o", out)
+        assert done.exit_code == 0, done.stderr
+        assert load_model(out).plan.runs == ("top", "left")
+
+    def test_few_judgements_are_said_to_be_too_few(self, crucial, runs, tmp_path):
+        judged = read_qrels(runs / "train.qrels").to_dict()
+        few = tmp_path / "few.json"
+        few.write_text(json.dumps(dict(list(judged.items())[:4])))
+        done = crucial("fuse", *files(runs)[:2], "--qrels", few, "--holdout", 0, *QUICK, "-o",
+                       tmp_path / "m.json")  # fmt: skip
+        assert done.exit_code == 0, done.stderr
+        assert "learned: nothing; the fusion is rrf(60)" in done.stdout
+        assert "4 judged queries: too few to learn more than rrf(60)" in done.stdout

@@ -5,3 +5,5 @@ from crucial.apps.fusion.methods import METHODS as METHODS
 from crucial.apps.fusion.methods import fuse as fuse
 from crucial.apps.fusion.pool import Pool as Pool
 from crucial.apps.fusion.ranker import FusionRanker as FusionRanker
+from crucial.apps.fusion.report_page import FusionPage as FusionPage
+from crucial.apps.fusion.report_page import fusion_page as fusion_page

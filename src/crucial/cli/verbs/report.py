@@ -1,16 +1,26 @@
-"""``crucial report``: one page about a ranker on labelled rows."""
+"""``crucial report``: one page about a ranker on labelled rows, or a fusion on judged queries."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
 
 from crucial.cli.shared.files import check_target
 from crucial.cli.shared.measures import DEFAULT_MEASURE, measure_names
 from crucial.cli.shared.options import File, RowOptions, argument, measures_option, option, verb
-from crucial.cli.shared.row_files import read_for_model
+from crucial.cli.shared.overlap_notes import note_learned_queries
+from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
 from crucial.cli.shared.terminal import console, counted, one_line
 from crucial.errors import FileError, in_file
+
+if TYPE_CHECKING:
+    from crucial.apps.fusion.ranker import FusionRanker
+    from crucial.apps.fusion.report_page import FusionPage
+    from crucial.inspection.report_page import Report
+    from crucial.model.base import FrozenModel
 
 __all__ = ["ReportOptions", "report_command"]
 
@@ -20,8 +30,11 @@ class ReportOptions(RowOptions):
     """The options of ``crucial report``."""
 
     model: File = argument()
-    data: File = argument()
+    data: tuple[File, ...] = argument()
     output: File = option("Page to write, usually .html.", "-o", required=True)
+    qrels: File | None = option(
+        "Judgements, for a model from 'crucial fuse' with its runs as DATA."
+    )
     metrics: tuple[str, ...] = measures_option(DEFAULT_MEASURE)
     trace: File | None = option(
         "Trace written by 'crucial train --trace', to show bounds and risks by round."
@@ -40,22 +53,82 @@ def report_command(options: ReportOptions) -> None:
       crucial report model.json test.csv --item url -m ndcg@10 -m map -o report.html
       crucial train train.txt -o model.json --trace trace.tsv
       crucial report model.json test.txt --trace trace.tsv -o report.html
+      crucial report fuse.json bm25.run dense.run --qrels test.qrels -o report.html
 
     The page is one file that loads nothing else: open it from disk, or send it by mail. It shows
     measures with intervals, what every feature adds, the learning curve, and the best and worst
-    queries with the reasons for their order.
+    queries with the reasons for their order. For a model from 'crucial fuse' it shows the runs with
+    their weights and shapes, who contributed the documents at the top, and the queries that are
+    better and worse than with reciprocal rank fusion.
     """
-    from crucial.boosting.trace_file import read_trace
-    from crucial.inspection.report_page import report
+    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.model.file import load_model
     from crucial.model.payloads import row_model
 
-    output, path = options.output, options.data
+    output = options.output
     if output == "-":
         raise FileError(output, "a page is written to a file; name it with -o.")
-    check_target(output, options.model, path, options.trace, options.group_sizes)
+    check_target(
+        output, options.model, *options.data, options.trace, options.group_sizes, options.qrels
+    )
     metrics = measure_names(options.metrics)
-    model = row_model(load_model(options.model))
+    model = load_model(options.model)
+    if isinstance(model, FusionRanker):
+        page: FusionPage | Report = _fusion_page(model, metrics, options)
+    elif options.qrels is not None:
+        raise click.UsageError(
+            f"--qrels is for a model of 'crucial fuse'; {options.model} is none."
+        )
+    else:
+        page = _ranker_page(row_model(model), metrics, options)
+    page.save(output)
+    screen = console()
+    for line in _summary(page):
+        screen.print(one_line(line), soft_wrap=True)
+    screen.print(f"Wrote {output} ({os.path.getsize(output) / 1000:,.0f} kB).", soft_wrap=True)
+
+
+def _summary(page: FusionPage | Report) -> list[str]:
+    """Return what the page says, in sentences."""
+    found = (
+        page.data["sentences"] if "sentences" in page.data else page.data["summary"]["sentences"]
+    )
+    return [str(line) for line in found]
+
+
+def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOptions) -> FusionPage:
+    """Return the page of a fusion on judged queries."""
+    from crucial.apps.fusion.pool import Pool
+    from crucial.apps.fusion.report_page import fusion_page
+    from crucial.data.formats.trec import read_qrels
+
+    refuse_row_options(options)
+    if options.trace is not None:
+        raise click.UsageError("--trace is for a model of features.")
+    if options.qrels is None:
+        raise click.UsageError(f"{options.model} fuses runs: give them as DATA, and --qrels.")
+    if not options.data:
+        raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
+    pool, qrels = Pool.of(list(options.data)), read_qrels(options.qrels)
+    note_learned_queries(fusion, pool.queries)
+    with in_file(options.qrels):
+        return fusion_page(
+            fusion,
+            pool,
+            qrels,
+            measures=metrics or ("map", "ndcg@10"),
+            title=options.title or os.path.basename(options.model),
+            subtitle=f"{counted(len(options.data), 'run')} by {os.path.basename(options.qrels)}",
+            random_state=options.seed,
+        )
+
+
+def _ranker_page(model: FrozenModel, metrics: list[str], options: ReportOptions) -> Report:
+    """Return the page of a model of features on labelled rows."""
+    from crucial.boosting.trace_file import read_trace
+    from crucial.inspection.report_page import report
+
+    path = only_file(options.data)
     trace = None if options.trace is None else read_trace(options.trace)
     data = read_for_model(path, model, options, labels=True)
     assert data.y is not None
@@ -63,7 +136,7 @@ def report_command(options: ReportOptions) -> None:
     if data.qid is not None:
         size.append(counted(len(set(data.qid.tolist())), "query"))
     with in_file(path):
-        page = report(
+        return report(
             model,
             data.instances(),
             data.y,
@@ -77,8 +150,3 @@ def report_command(options: ReportOptions) -> None:
             random_state=options.seed,
             n_jobs=options.jobs,
         )
-    page.save(output)
-    screen = console()
-    for line in page.data["summary"]["sentences"]:
-        screen.print(one_line(line))
-    screen.print(f"Wrote {output} ({os.path.getsize(output) / 1000:,.0f} kB).", soft_wrap=True)
