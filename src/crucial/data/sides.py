@@ -45,6 +45,11 @@ class NamedColumns(Protocol):
         """The names of the columns."""
         ...
 
+    @property
+    def notes(self) -> list[str]:
+        """How the table was read, if that is not obvious."""
+        ...
+
     def place(self, name: str) -> int | None:
         """Return the number of a column, or None."""
         ...
@@ -69,7 +74,10 @@ class NamedColumns(Protocol):
 class FrameColumns:
     """The columns of a frame or mapping, as a `NamedColumns`."""
 
+    notes: list[str]
+
     def __init__(self, columns: Mapping[str, Sequence[object]]) -> None:
+        self.notes = []
         self.names = list(columns)
         self._columns = [list(column) for column in columns.values()]
 
@@ -169,7 +177,7 @@ def comparisons_of_table(
             name: np.array(table.numbers(table.require(name), "covariate")) * turn
             for name in covariates
         },
-        notes=found.notes,
+        notes=[*table.notes, *found.notes],
         judge=text["judge"],
         context=text["context"],
         category=text["category"],

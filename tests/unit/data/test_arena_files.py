@@ -164,3 +164,21 @@ def test_columns_are_those_of_the_rows(tmp_path, text):
     assert [list(row) for row in zip(*columns)] == other.rows
     if "\r\n\r\n" not in text:
         assert one.lines == other.lines
+
+
+def test_other_encodings(tmp_path):
+    """Latin-1 and UTF-16 as spreadsheets write them, plain and with quotes; a note says so."""
+    text = "winner,loser,judge\nCafé,thé,Ann\nthé,lait,Bob\n"
+    for quoted in (text, text.replace("thé,lait", '"thé","lait"')):
+        for encoding, note in (("cp1252", "Latin-1"), ("utf-16", "UTF-16"), ("utf-8-sig", "")):
+            path = tmp_path / "votes.csv"
+            path.write_bytes(quoted.encode(encoding))
+            table = read_comparisons(path)
+            assert set(table.items) == {"Café", "thé", "lait"}
+            assert [note in one for one in table.notes] == ([True] if note else [])
+    path.write_bytes(b"winner,loser\n\x89PNG\x01\xff,\xfe\n")
+    with pytest.raises(FileError, match="line 2: this is not UTF-8 text"):
+        read_comparisons(path)
+    path.write_bytes(b"\xff\xfew")
+    with pytest.raises(FileError, match="this is not UTF-16 text, as it begins"):
+        read_comparisons(path)

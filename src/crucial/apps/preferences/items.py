@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.data.formats.cells import filled_lines
-from crucial.data.formats.text_tables import TextTable, read_text_table
-from crucial.data.words import decode, shown
+from crucial.data.files import open_bytes
+from crucial.data.formats.column_tables import ColumnTable, read_column_table
+from crucial.data.formats.text_encoding import as_utf8
+from crucial.data.formats.text_tables import NO_ROW
+from crucial.data.words import BOM, decode, shown
 from crucial.errors import FileError
 from crucial.types import Floats, PathLike
 
@@ -78,11 +80,14 @@ class Items:
     items : tuple of Item
     features : float64 array of shape (n_items, n_features) or None
     feature_names : tuple of str
+    notes : tuple of str
+        How the table was read, if that is not obvious.
     """
 
     items: tuple[Item, ...]
     features: Floats | None = None
     feature_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,7 +109,7 @@ def read_items(
     Parameters
     ----------
     path : str or path
-        CSV or TSV with column names, plain or gzip.
+        CSV or TSV with column names, or JSON lines, plain or gzip.
     name, text, image : str, optional
         Columns with the name (by default ``item``, ``name``, ``id``, ``title``, else the
         first), a text, and the file of a picture. Other columns are shown as rows.
@@ -120,7 +125,9 @@ def read_items(
     """
     if str(path).lower().removesuffix(".gz").endswith(".txt") and not (name or text or image):
         return _of_lines(path)
-    table = read_text_table(path)
+    table = read_column_table(path)
+    if not table.n_rows:
+        raise FileError(path, NO_ROW)
     named = _place(table, name, _NAMES)
     named = 0 if named is None else named
     texts = _place(table, text, _TEXTS)
@@ -128,7 +135,8 @@ def read_items(
     root = os.path.realpath(folder if folder is not None else os.path.dirname(table.path) or ".")
     roles = {named, texts, pictures}
     items = []
-    for row, cells in enumerate(table.rows):
+    columns = [table.column(k) for k in range(len(table.names))]
+    for row, cells in enumerate(zip(*columns)):
         picture = None
         if pictures is not None and cells[pictures]:
             picture = _picture(table, row, pictures, root)
@@ -138,19 +146,24 @@ def read_items(
         shown_text = cells[texts] if texts is not None and texts != named else ""
         items.append(Item(cells[named], shown_text, picture, others))
     _check(table.path, [one.name for one in items], table.lines, named)
-    return Items(tuple(items), *_features(table, features))
+    return Items(tuple(items), *_features(table, features), tuple(table.notes))
 
 
 def _of_lines(path: PathLike) -> Items:
     """Read one item per line."""
+    with open_bytes(path) as source:
+        text, note = as_utf8(path, source.read())
+    if b"\0" in text:
+        raise FileError(path, "there is a NUL byte: this is not plain text.")
     names, lines = [], []
-    for number, raw in filled_lines(path):
-        names.append(decode(raw).strip())
-        lines.append(number)
+    for number, line in enumerate(decode(text.removeprefix(BOM)).split("\n"), 1):
+        if line.strip():
+            names.append(line.strip())
+            lines.append(number)
     if not names:
         raise FileError(path, "the file is empty: expected one item per line.")
     _check(os.fspath(path), names, lines, 0)
-    return Items(tuple(Item(name) for name in names))
+    return Items(tuple(Item(name) for name in names), notes=(note,) if note else ())
 
 
 def _check(path: str, names: list[str], lines: list[int], column: int) -> None:
@@ -167,16 +180,16 @@ def _check(path: str, names: list[str], lines: list[int], column: int) -> None:
         raise FileError(path, f"there must be 2 to {MOST_ITEMS} items. Got {len(names)}.")
 
 
-def _place(table: TextTable, asked: str | None, usual: Sequence[str]) -> int | None:
+def _place(table: ColumnTable, asked: str | None, usual: Sequence[str]) -> int | None:
     """Return the number of a column: the one asked for, or the first with a usual name."""
     if asked is None:
         return next((k for k in map(table.place, usual) if k is not None), None)
     return table.require(asked)
 
 
-def _picture(table: TextTable, row: int, place: int, root: str) -> Picture:
+def _picture(table: ColumnTable, row: int, place: int, root: str) -> Picture:
     """Return a picture; refuse a file that is none, or not in the folder."""
-    name = table.rows[row][place]
+    name = table.columns[place][row].strip()
 
     def problem(text: str) -> FileError:
         return table.error(row, place, text)
@@ -204,11 +217,11 @@ def _picture(table: TextTable, row: int, place: int, root: str) -> Picture:
     return Picture(path, kind[0])
 
 
-def _features(table: TextTable, wanted: Sequence[str]) -> tuple[Floats | None, tuple[str, ...]]:
+def _features(table: ColumnTable, wanted: Sequence[str]) -> tuple[Floats | None, tuple[str, ...]]:
     """Return the features as numbers, and their names."""
     if not wanted:
         return None, ()
-    X = np.full((len(table.rows), len(wanted)), np.nan)
+    X = np.full((table.n_rows, len(wanted)), np.nan)
     for k, name in enumerate(wanted):
         place = table.require(name)
         X[:, k] = table.numbers(place, f"feature {shown(name)}", missing=True)

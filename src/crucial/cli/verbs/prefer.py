@@ -87,7 +87,7 @@ def prefer_command(options: PreferOptions) -> None:
       crucial pairs answers.csv
 
     \b
-    ITEMS is a CSV or TSV with one row per item, or a .txt with one line per item:
+    ITEMS is a CSV, a TSV or JSON lines with one row per item, or a .txt with one line per item:
       item, name, id or title          the item's name (else the first column); --name
       text, description or body        a text to show; --text
       image, picture or photo          a file in the table's folder to show; --image
@@ -116,6 +116,8 @@ def prefer_command(options: PreferOptions) -> None:
         image=options.image,
         features=options.features,
     )
+    for text in items.notes:
+        note(f"{options.items}: {text}")
     if options.blind:
         with in_file(options.items):
             check_blind(items.items)

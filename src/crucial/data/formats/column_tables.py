@@ -10,6 +10,7 @@ import numpy as np
 
 from crucial.data.files import open_bytes
 from crucial.data.formats.cells import separator_of
+from crucial.data.formats.text_encoding import as_utf8
 from crucial.data.formats.text_tables import TextTable, read_text_table
 from crucial.data.words import BOM, shown, to_number
 from crucial.errors import FileError
@@ -89,12 +90,14 @@ def read_column_table(path: PathLike, *, sep: str | None = None) -> ColumnTable:
             return _json_table(source.path, source.read().removeprefix(BOM))
         plain = sep is None or len(sep) == 1
         text = source.read() if plain and not start.startswith(b"PAR1") else b""
+    text, note = as_utf8(path, text)
     quick = _plain_columns(path, text, sep) if text else None
     if quick is not None:
+        quick.notes.extend([note] if note else [])
         return quick
     table = read_text_table(path, sep=sep, may_be_empty=True)
     columns = [list(column) for column in zip(*table.rows)] or [[] for _ in table.names]
-    return ColumnTable(table.path, table.names, [], table.lines, columns)
+    return ColumnTable(table.path, table.names, [], table.lines, table.notes, columns)
 
 
 def _plain_columns(path: PathLike, raw: bytes, sep: str | None) -> ColumnTable | None:
@@ -123,7 +126,7 @@ def _plain_columns(path: PathLike, raw: bytes, sep: str | None) -> ColumnTable |
     n = len(columns[0])
     if any(not "".join(row).strip() for row in _blank_candidates(columns)):
         return None
-    return ColumnTable(str(path), names, [], list(range(2, n + 2)), columns)
+    return ColumnTable(str(path), names, [], list(range(2, n + 2)), columns=columns)
 
 
 def _blank_candidates(columns: list[list[str]]) -> list[list[str]]:
@@ -161,7 +164,7 @@ def _json_table(path: str, raw: bytes) -> ColumnTable:
         if not any(isinstance(one.get(name), list | dict) for one in records)
     ]  # fmt: skip
     columns = [[_text(one.get(name)) for one in records] for name in usable]
-    return ColumnTable(path, [name.strip() for name in usable], [], lines, columns)
+    return ColumnTable(path, [name.strip() for name in usable], [], lines, columns=columns)
 
 
 def _parsed(path: str, raw: bytes, line: int | None) -> object:

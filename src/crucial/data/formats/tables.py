@@ -17,6 +17,7 @@ from crucial.data.formats.cell_format import LATIN, CellFormat
 from crucial.data.formats.cells import EncodingError, cell_line, separator_of
 from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.csv_lines import read_csv
+from crucial.data.formats.text_encoding import as_utf8
 from crucial.data.instances import Instances
 from crucial.data.words import BOM, as_objects
 from crucial.errors import DataError, FileError
@@ -243,12 +244,9 @@ def _read_utf16(
     source: ByteSource, form: CellFormat, roles: RoleNames, n_jobs: int | None
 ) -> Dataset:
     """Read text that begins with the mark of UTF-16, as spreadsheets write it."""
-    try:
-        text = source.read().decode("utf-16")
-    except UnicodeDecodeError as error:
-        raise FileError(source.path, f"this is not UTF-16 text, as it begins ({error}).") from error
-    data = read_csv(TextSource(source.path, text.encode()), form, roles, n_jobs)
-    data.notes.append("the text was read as UTF-16")
+    text, note = as_utf8(source.path, source.read())
+    data = read_csv(TextSource(source.path, text), form, roles, n_jobs)
+    data.notes.append(note)
     return data
 
 

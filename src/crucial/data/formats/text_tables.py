@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import math
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from crucial.data.files import open_bytes
 from crucial.data.formats.cells import (
     CellReader,
+    EncodingError,
     first_line,
     missing_column,
     separator_of,
     text_lines,
 )
-from crucial.data.words import shown, to_number
+from crucial.data.formats.text_encoding import as_utf8
+from crucial.data.words import BOM, shown, to_number
 from crucial.errors import FileError
 from crucial.types import PathLike
 
@@ -35,12 +41,15 @@ class TextTable:
         Cells without the spaces around them.
     lines : list of int
         Line in which each row begins, from 1.
+    notes : list of str
+        How the text was read, if that is not obvious.
     """
 
     path: str
     names: list[str]
     rows: list[list[str]]
     lines: list[int]
+    notes: list[str] = field(default_factory=list)
 
     def place(self, name: str) -> int | None:
         """Return the number of a column, by its name in any case; None if there is none."""
@@ -90,9 +99,9 @@ def read_text_table(
 ) -> TextTable:
     """Read a CSV or TSV, plain or gzip, as text.
 
-    UTF-8; the first line that is not blank names the columns; cells may be quoted with
-    ``"``; spaces around a cell are dropped; blank lines are skipped. A table
-    without rows is refused unless it ``may_be_empty``.
+    UTF-8, or another encoding that `as_utf8` recognises; the first line that is not blank names
+    the columns; cells may be quoted with ``"``; spaces around a cell are dropped; blank lines are
+    skipped. A table without rows is refused unless it ``may_be_empty``.
 
     Raises
     ------
@@ -110,28 +119,48 @@ def read_text_table(
     >>> table.names, table.rows
     (['name', 'text'], [['tea', 'hot, often green']])
     """
+    refused: EncodingError | None = None
+    try:
+        with open_bytes(path) as source:
+            if source.peek(4) == b"PAR1":
+                problem = "this is parquet; read it with a frame library, or write CSV."
+                raise FileError(path, problem)
+            if source.peek(2) not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return _table(source.path, text_lines(source), sep, may_be_empty, [])
+    except EncodingError as error:
+        if not os.path.isfile(path):
+            raise
+        refused = error
+    with open_bytes(path) as source:
+        text, note = as_utf8(path, source.read())
+    if refused is not None and not note:
+        raise refused
+    lines = iter(io.BytesIO(text.removeprefix(BOM)))
+    return _table(source.path, lines, sep, may_be_empty, [note])
+
+
+def _table(
+    path: str, lines: Iterator[bytes], sep: str | None, may_be_empty: bool, notes: list[str]
+) -> TextTable:
+    """Return the table of some lines."""
     rows: list[list[str]] = []
     numbers: list[int] = []
-    with open_bytes(path) as source:
-        if source.peek(4) == b"PAR1":
-            raise FileError(path, "this is parquet; read it with a frame library, or write CSV.")
-        head, lines = first_line(text_lines(source))
-        if not head:
-            raise FileError(path, "the file is empty: it has no line that names the columns.")
-        records = iter(CellReader(path, lines, separator_of(path, head) if sep is None else sep))
-        names: list[str] = []
-        for line, cells in records:
-            stripped = [cell.strip() for cell in cells]
-            if stripped == [""] and len(names) != 1:
-                continue
-            if not names:
-                names = stripped
-            elif len(cells) != len(names):
-                problem = f"expected {len(names)} cells, as in the first line. Got {len(cells)}."
-                raise FileError(path, problem, line)
-            else:
-                rows.append(stripped)
-                numbers.append(line)
+    head, lines = first_line(lines)
+    if not head:
+        raise FileError(path, "the file is empty: it has no line that names the columns.")
+    names: list[str] = []
+    for line, cells in CellReader(path, lines, separator_of(path, head) if sep is None else sep):
+        stripped = [cell.strip() for cell in cells]
+        if stripped == [""] and len(names) != 1:
+            continue
+        if not names:
+            names = stripped
+        elif len(cells) != len(names):
+            problem = f"expected {len(names)} cells, as in the first line. Got {len(cells)}."
+            raise FileError(path, problem, line)
+        else:
+            rows.append(stripped)
+            numbers.append(line)
     if not rows and not may_be_empty:
         raise FileError(path, NO_ROW)
-    return TextTable(source.path, names, rows, numbers)
+    return TextTable(path, names, rows, numbers, notes)

@@ -407,6 +407,26 @@ def test_tables_and_lines(photos):
         assert session.names == read.names
 
 
+def test_items_in_other_forms(tmp_path):
+    (tmp_path / "l.csv").write_bytes("name,text\nCafé,noir\nthé,vert\n".encode("latin-1"))
+    (tmp_path / "l.txt").write_bytes("Café\r\nthé\n".encode("utf-16"))
+    for name in ("l.csv", "l.txt"):
+        read = read_items(tmp_path / name)
+        assert read.names == ("Café", "thé")
+        assert len(read.notes) == 1
+    lines = tmp_path / "answers.jsonl"
+    lines.write_text(
+        '{"model": "a", "text": "one\\n\\ntwo", "size": 3}\n{"model": "b", "text": "x"}\n'
+    )
+    read = read_items(lines, name="model", features=["size"])
+    assert [one.text for one in read.items] == ["one\n\ntwo", "x"]
+    assert read.items[0].cells == (("size", "3"),)
+    assert np.array_equal(read.features, [[3], [np.nan]], equal_nan=True)
+    (tmp_path / "z.txt").write_bytes(b"a\0\n")
+    with pytest.raises(FileError, match="there is a NUL byte"):
+        read_items(tmp_path / "z.txt")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
