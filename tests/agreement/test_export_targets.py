@@ -1,5 +1,7 @@
 """Every target scores random models of every kind as they score themselves, or refuses them."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,16 @@ def test_treelite_scores_the_same(name, tmp_path):
     table = X if name == "xgboost" else X.astype(np.float64)
     scores = treelite.gtil.predict(own, table).ravel()
     assert scores == pytest.approx(model.predict(X), abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
+def test_a_pmml_scorer_scores_the_same(tmp_path):
+    pypmml, pandas = pytest.importorskip("pypmml"), pytest.importorskip("pandas")
+    for kind in ("stumps", "trees", "ranking_trees"):
+        model = random_model(kind, 5, n_rounds=30, names=NAMES)
+        model.export(tmp_path / "x.pmml", "pmml")
+        X = random_rows(model, 3)[:100]
+        scorer = pypmml.Model.load(str(tmp_path / "x.pmml"))
+        scores = scorer.predict(pandas.DataFrame(X, columns=NAMES)).iloc[:, 0]
+        assert scores.to_numpy(float) == pytest.approx(model.predict(X), abs=1e-12)

@@ -18,6 +18,8 @@ TARGETS = {
     "opensearch-ltr": "elasticsearch_ltr.OPENSEARCH",
     "solr": "solr_json",
     "ranklib": "ranklib_text",
+    "onnx": "onnx_file",
+    "pmml": "pmml_file",
     "sql": "sql_code",
     "python": "python_code",
     "javascript": "javascript_code",
