@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from crucial.errors import FileError
+from crucial.progress import ReadingProgress
 
 if TYPE_CHECKING:
     # NumPy's import would slow down `crucial --help`, which needs this module.
@@ -63,6 +64,7 @@ class ByteSource:
         except (OSError, ValueError) as error:
             raise FileError(self.path, f"cannot be read: {os_reason(error)}.") from error
         self._raw = raw
+        self._progress = ReadingProgress(self.path, os.fstat(raw.fileno()).st_size)
         self._stream: BinaryIO = raw
         try:
             start = self._guarded(raw.peek, 6)
@@ -90,12 +92,19 @@ class ByteSource:
     def read(self, size: int = -1) -> bytes:
         """Read ``size`` bytes, fewer only at the end; all that is left by default."""
         if size < 0:
-            return self._guarded(self._stream.read)
+            text = self._guarded(self._stream.read)
+            self._show()
+            return text
         parts = []
         while size > 0 and (part := self._guarded(self._stream.read, size)):
             parts.append(part)
             size -= len(part)
+            self._show()
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _show(self) -> None:
+        if self._progress.wanted:
+            self._progress.show(self._raw.tell())  # (of a packed file, the packed bytes)
 
     def peek(self, size: int) -> bytes:
         """Look at the first bytes to come, without reading them."""
@@ -109,6 +118,7 @@ class ByteSource:
 
     def close(self) -> None:
         """Close the file."""
+        self._progress.stop()
         self._stream.close()
         self._raw.close()
 

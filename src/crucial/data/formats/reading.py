@@ -13,7 +13,8 @@ from crucial.data.formats.svmlight import read_svmlight
 from crucial.data.formats.tables import EXCEL, JSON, read_table
 from crucial.data.words import BOM
 from crucial.errors import Argument, FileError, Message, ParameterError
-from crucial.parameters import check, one_of
+from crucial.parameters import at_least, check, either, flag, one_of
+from crucial.progress import reading_lines
 from crucial.types import PathLike
 
 __all__ = ["find_format", "read_data"]
@@ -71,7 +72,11 @@ def find_format(path: PathLike) -> Literal["svmlight", "table"]:
 
 
 def read_data(
-    path: PathLike, format: Literal["auto", "svmlight", "table"] = "auto", **options: Any
+    path: PathLike,
+    format: Literal["auto", "svmlight", "table"] = "auto",
+    *,
+    verbose: int = 0,
+    **options: Any,
 ) -> Dataset:
     """Read rows to rank from a file of any kind.
 
@@ -81,6 +86,9 @@ def read_data(
         The file, plain or gzip.
     format : {"auto", "svmlight", "table"}
         The kind of file; "auto" as in `find_format`.
+    verbose : int
+        1 or True writes lines about the progress of large files where standard error is no
+        terminal; a terminal shows a bar in any case.
     **options
         Those of `read_svmlight` or `read_table`.
 
@@ -100,6 +108,7 @@ def read_data(
     ([[0.5], [0.25]], [1.0, 0.0], [7, 7])
     """
     check("read_data", "format", format, one_of("auto", "svmlight", "table"))
+    check("read_data", "verbose", verbose, either(at_least(0), flag))
     readers: dict[str, Any] = {"svmlight": read_svmlight, "table": read_table}
     found = find_format(path) if format == "auto" else format
     known = [one for one in inspect.signature(readers[found]).parameters if one != "path"]
@@ -109,5 +118,6 @@ def read_data(
                 f"{os.fspath(path)} is read as {found}, which has no option {option!r}; "
                 f"it has: {', '.join(known)}."
             )
-    data: Dataset = readers[found](path, **options)
+    with reading_lines(bool(verbose)):
+        data: Dataset = readers[found](path, **options)
     return data

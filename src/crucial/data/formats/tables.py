@@ -22,6 +22,7 @@ from crucial.data.instances import Instances
 from crucial.data.words import BOM, as_objects
 from crucial.errors import DataError, FileError
 from crucial.parameters import check, one_of, refuse
+from crucial.progress import reading_status
 from crucial.types import PathLike
 
 __all__ = ["EXCEL", "JSON", "read_table", "write_table"]
@@ -191,11 +192,13 @@ def _read(
     if kind == "parquet":
         from crucial.data.formats.parquet import read_parquet
 
-        return read_parquet(path, roles)
+        with reading_status(path):
+            return read_parquet(path, roles)
     if kind == "excel":
         from crucial.data.formats.excel import read_excel
 
-        return read_excel(path, sheet, form, roles)
+        with reading_status(path):
+            return read_excel(path, sheet, form, roles)
     if kind == "json":
         from crucial.data.formats.json_lines import read_json_lines
 
