@@ -54,3 +54,18 @@ def test_a_report_is_made(fitted) -> None:
     assert made.data["lists"]["exact"] == drawn
     assert made.data["permutation"]["features"]
     assert made.to_html().count("<script") == 2
+
+
+def test_points_are_the_scaled_scores_or_a_card_is_refused(fitted) -> None:
+    ranker, X, y = fitted
+    try:
+        functions = inspection.shapes(ranker)
+    except NotRankedError:
+        functions = None
+    if functions is None or functions.pairs:
+        with pytest.raises(NotRankedError, match="Train a sum of functions of one feature"):
+            inspection.scorecard(ranker, X, y)
+        return
+    card = inspection.scorecard(ranker, X, y, max_bins=None)
+    exact = card.scale.points(card.calibration.log_odds(ranker.predict(X)))
+    assert np.abs(card.score(X) - exact).max() <= 0.5 * (len(functions.features) + 1) + 1e-6
