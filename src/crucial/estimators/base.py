@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from sklearn.utils import ClassifierTags, RegressorTags
@@ -32,6 +32,9 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike, VectorLike
+
+if TYPE_CHECKING:
+    from crucial.model.export.export import Export
 
 __all__ = ["Ranker", "RankingInput"]
 
@@ -322,3 +325,24 @@ class Ranker(TableEstimator, Generic[Model]):
         """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""
         check_is_fitted(self, "model_")
         self.model_.save(path)
+
+    def export(self, path: PathLike, target: str, **settings: Any) -> Export:
+        """Write ``model_`` in the format of another engine, so that it scores the same there.
+
+        Parameters
+        ----------
+        path : str or path
+        target : str
+            Such as "xgboost", "elasticsearch-ltr", "sql" or "onnx"; ``crucial export --list``
+            describes all.
+        **settings
+            Such as ``data`` (rows whose values must stay on their sides of the thresholds),
+            ``features`` (names in the engine), ``shift``; see `crucial.model.export`.
+
+        Returns
+        -------
+        Export
+            What was written, and how it was verified.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.export(path, target, **settings)

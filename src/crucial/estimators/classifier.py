@@ -16,6 +16,7 @@ from crucial.estimators.targets import read_targets
 from crucial.feedback.base import Feedback
 from crucial.feedback.bipartite import log_class_sums
 from crucial.feedback.labels import LabelFeedback, check_weights
+from crucial.model.export.export import Export, export_model
 from crucial.parameters import (
     Rule,
     check,
@@ -24,7 +25,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.types import Floats, Ints, TableLike, VectorLike
+from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 
 __all__ = ["ClassSums", "RankingClassifier", "make_classifier"]
 
@@ -157,6 +158,27 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         good = self.decision_function(X) > 0.0
         chosen: NDArray[Any] = self.classes_[good.astype(np.int64)]
         return chosen
+
+    def export(
+        self, path: PathLike, target: str, *, probability: bool = True, **settings: Any
+    ) -> Export:
+        """Write the probability of the second class in the format of another engine.
+
+        Parameters
+        ----------
+        path : str or path
+        target : str
+            As in the ``export`` of a ranker.
+        probability : bool
+            False for the decision function, which is above 0 for the second class.
+        **settings
+            As in the ``export`` of a ranker.
+        """
+        check_is_fitted(self, "ranker_")
+        own = {"probability": probability, **settings}
+        return export_model(
+            self.ranker_.model_, path, target, offset=float(self.intercept_), slope=2.0, **own
+        )
 
 
 def _two_classes(y: VectorLike | None, owner: str) -> tuple[NDArray[Any], Ints]:

@@ -61,7 +61,14 @@ class Export:
 
 
 def export_model(
-    model: FrozenModel, path: PathLike, target: str, *, verify: bool = True, **settings: Any
+    model: FrozenModel,
+    path: PathLike,
+    target: str,
+    *,
+    verify: bool = True,
+    offset: float = 0.0,
+    slope: float | None = None,
+    **settings: Any,
 ) -> Export:
     """Write a model in another engine's format, whole or not at all.
 
@@ -74,6 +81,9 @@ def export_model(
     verify : bool
         Read the export back and score rows before it is moved into place: made-up rows at and
         around all thresholds, and ``data``.
+    offset, slope : float
+        Of a classifier around the model: its decision is the score plus ``offset``, and its
+        probability ``1 / (1 + exp(-slope * decision))``.
     **settings
         As `ExportSettings` has them; ``data`` may be any table.
 
@@ -89,6 +99,7 @@ def export_model(
         says what to do.
     """
     form = score_form(model)
+    form = replace(form, offset=offset, slope=form.slope if slope is None else slope)
     return export_form(form, model.predict, path, target, _settings(model, settings), verify=verify)
 
 
