@@ -131,10 +131,10 @@ def difference(case: Case, values: Floats, reference: Floats) -> tuple[float, fl
         share += len(case.folds[0].test) / len(case.folds[0].train)
     error = float(np.std(delta, ddof=1)) * share**0.5
     mean = float(delta.mean())
-    ends = (
-        bootstrap_interval(delta) if case.qid is not None else (mean - 2 * error, mean + 2 * error)
-    )
-    low, high = (mean, mean) if ends is None else ends
+    low, high = mean - 2 * error, mean + 2 * error
+    if case.qid is not None:
+        found = bootstrap_interval(delta)
+        low, high = (mean, mean) if found is None else found.ends
     return mean, error, f"{low:+.4f} .. {high:+.4f}"
 
 

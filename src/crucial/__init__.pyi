@@ -67,8 +67,8 @@ from crucial.inspection.pair_margins import margins as margins
 from crucial.inspection.pair_margins import max_margin as max_margin
 from crucial.lab.auto.ranker import AutoRanker as AutoRanker
 from crucial.lab.auto.trials import TriedRankers as TriedRankers
-from crucial.lab.comparison import Comparison as Comparison
 from crucial.lab.comparison import compare_runs as compare_runs
+from crucial.lab.comparison_result import Comparison as Comparison
 from crucial.lab.cross_validation import cross_validate as cross_validate
 from crucial.lab.cross_validation_result import CrossValidation as CrossValidation
 from crucial.lab.elimination import FeatureElimination as FeatureElimination
@@ -77,6 +77,7 @@ from crucial.lab.experiment import Experiment as Experiment
 from crucial.lab.experiment_result import ExperimentResult as ExperimentResult
 from crucial.lab.experiment_result import load_experiment as load_experiment
 from crucial.lab.given_folds import read_folds as read_folds
+from crucial.lab.ranking_comparison import compare_rankings as compare_rankings
 from crucial.lab.scorers import make_scorer as make_scorer
 from crucial.lab.stability import StabilitySelection as StabilitySelection
 from crucial.lab.stability import stability_selection as stability_selection

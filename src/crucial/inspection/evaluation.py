@@ -21,6 +21,7 @@ def evaluate_model(
     ties: str = "expected",
     empty: str | int = "skip",
     intervals: bool | float = False,
+    resamples: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Evaluation:
@@ -33,7 +34,7 @@ def evaluate_model(
         Rows with labels; without query ids all of them are one query.
     measures : str, Measure, or several of them, optional
         Default: ndcg@10, or auc without queries or with labels below 0.
-    ties, empty, intervals, random_state
+    ties, empty, intervals, resamples, random_state
         As in `crucial.evaluate`.
     n_jobs : int, optional
         Number of threads.
@@ -55,5 +56,6 @@ def evaluate_model(
         ties=ties,
         empty=empty,
         intervals=intervals,
+        resamples=resamples,
         random_state=random_state,
     )

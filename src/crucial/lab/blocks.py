@@ -8,7 +8,7 @@ import numpy as np
 
 from crucial.lab.tidy import Row
 from crucial.measures.base import Aggregate, summarise
-from crucial.measures.intervals import bootstrap_interval
+from crucial.measures.intervals import Interval, bootstrap_interval
 from crucial.types import Floats
 
 __all__ = ["UNITS", "Blocks"]
@@ -29,7 +29,7 @@ class Blocks:
     aggregate : {"mean", "pool", "sum"}
         How the values of blocks are combined.
     unit : {"query", "fold", "task"}
-        What a block is.
+        What a block is; without queries a fold is one list.
     names : list of str
         Names of the blocks.
     systems : tuple of str
@@ -57,12 +57,16 @@ class Blocks:
         value, count, _ = summarise(self.column(system), self.weights, self.aggregate, "skip")
         return value, count
 
-    def interval(self, system: str, level: float, seed: int) -> tuple[float, float]:
-        """Return the bootstrap interval of that number; NaN with fewer than two blocks."""
-        found = bootstrap_interval(
-            self.column(system), self.weights, self.aggregate, level=level, random_state=seed
+    def interval(self, system: str, level: float, seed: int) -> Interval | None:
+        """Return the bootstrap interval of that number; None with fewer than two blocks."""
+        return bootstrap_interval(
+            self.column(system),
+            self.weights,
+            self.aggregate,
+            level=level,
+            random_state=seed,
+            unit=UNITS[self.unit],
         )
-        return found or (float("nan"), float("nan"))
 
     def to_rows(self) -> list[Row]:
         """Return one dict per block."""

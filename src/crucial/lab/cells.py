@@ -35,6 +35,9 @@ _LAST: list[tuple[TaskLike, str, Parts]] = []
 #: Processes that this one ends with.
 _WATCHED: set[int] = set()
 
+#: Without queries, scores of so many test rows are kept, for intervals and tests by rows.
+MOST_ROWS_KEPT = 200_000
+
 
 @dataclass(frozen=True, eq=False)
 class Job:
@@ -251,7 +254,16 @@ def _measure(job: Job, test: Part, choices: dict[str, _Choice]) -> dict[str, obj
             "queries": n_queries,
             "empty": n_empty,
         }
-    return {"measures": found, "per_query": per_query, "weights": weights}
+    made: dict[str, object] = {"measures": found, "per_query": per_query, "weights": weights}
+    if test.qid is None and len(test.y) <= MOST_ROWS_KEPT:
+        numbers = job.split.test
+        made["test_rows"] = {
+            "y": test.y.tolist(),
+            "numbers": None if numbers is None else numbers.tolist(),
+            "scores": {name: one.tolist() for name, one in scores.items()},
+            "chosen_by": {one.name: job.protocol.chooser(one.name) for one in job.measures},
+        }
+    return made
 
 
 def _test_scores(test: Part, choices: dict[str, _Choice]) -> dict[str, Floats]:

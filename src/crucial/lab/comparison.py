@@ -5,173 +5,28 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from crucial.data.formats.run_inputs import as_qrels, as_run
 from crucial.data.runs import Run
 from crucial.errors import DataError, ParameterError, about
-from crucial.inspection.results import Frame
-from crucial.lab.blocks import Blocks
-from crucial.lab.tidy import Row, columns_of, frame_of
-from crucial.measures.evaluation import Evaluation
+from crucial.lab.blocks import UNITS, Blocks
+from crucial.lab.comparison_result import Comparison, Difference, Mover
+from crucial.measures.evaluation import Evaluation, interval_notes
+from crucial.measures.intervals import Interval
 from crucial.measures.names import Measures
-from crucial.measures.paired import SAME, holm, paired_test, win_tie_loss
+from crucial.measures.paired import SAME, PairedTest, holm, paired_test, win_tie_loss
 from crucial.measures.runs import evaluate_run
-from crucial.model.text import printable
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, between, check, lookup
 from crucial.types import Floats
-from crucial.wording import p_text
+from crucial.wording import counted
 
-__all__ = ["Comparison", "Difference", "Mover", "compare_blocks", "compare_runs"]
+__all__ = ["Comparison", "compare_blocks", "compare_evaluations", "compare_runs", "corrected"]
 
-
-@dataclass(frozen=True)
-class Difference:
-    """A system compared with the baseline, by one measure.
-
-    Attributes
-    ----------
-    measure, system : str
-    value, low, high : float
-        Value of the system and its interval.
-    difference, difference_low, difference_high : float
-        System minus baseline over the blocks where both have a value, with a paired interval;
-        0 for the baseline itself.
-    p, p_holm : float
-        p-value of the paired test, and the same corrected (Holm) for the number of systems
-        compared with the baseline. NaN for the baseline.
-    wins, ties, losses : int
-        Blocks in which the system is better, equal, worse.
-    n : int
-        Blocks where both have a value.
-    """
-
-    measure: str
-    system: str
-    value: float
-    low: float
-    high: float
-    difference: float
-    difference_low: float
-    difference_high: float
-    p: float
-    p_holm: float
-    wins: int
-    ties: int
-    losses: int
-    n: int
-
-
-@dataclass(frozen=True)
-class Mover:
-    """A block in which a system differs much from the baseline."""
-
-    measure: str
-    system: str
-    block: str
-    baseline_value: float
-    value: float
-    change: float
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(HtmlResult):
-    """Systems compared with a baseline.
-
-    Attributes
-    ----------
-    baseline : str
-    differences : list of Difference
-        Measure by measure, the baseline first.
-    movers : list of Mover
-        For each measure and system, the blocks with the largest gains and losses.
-    unit : str
-        What a block is: "query", "fold" or "task".
-    test : {"permutation", "t"}
-    level : float
-        Confidence level of the intervals.
-    notes : list of str
-        What else to know about the numbers.
-    """
-
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"difference": None}
-
-    baseline: str
-    differences: list[Difference]
-    movers: list[Mover]
-    unit: str
-    test: str
-    level: float
-    notes: list[str] = field(default_factory=list)
-
-    def __getitem__(self, key: tuple[str, str]) -> Difference:
-        """Find a difference by (measure, system)."""
-        found = {(one.measure, one.system): one for one in self.differences}
-        if key not in found:
-            known = ", ".join(f"({m!r}, {s!r})" for m, s in found)
-            raise KeyError(f"no difference {key!r}; there are: {known}")
-        return found[key]
-
-    def to_rows(self) -> list[Row]:
-        """Return one dict per measure and system."""
-        return [asdict(one) | {"baseline": self.baseline} for one in self.differences]
-
-    def to_frame(self) -> Frame:
-        """Return the rows as a pandas frame, where pandas is installed."""
-        return frame_of(self.to_rows())
-
-    def __repr__(self) -> str:
-        systems = len({one.system for one in self.differences})
-        measures = len({one.measure for one in self.differences})
-        return (
-            f"Comparison({systems} systems, {measures} measures, baseline {self.baseline!r}, "
-            f"paired by {self.unit})"
-        )
-
-    def __str__(self) -> str:
-        lines: list[str] = []
-        wide = max(8, *(len(printable(one.system, 30)) for one in self.differences))
-        for measure in dict.fromkeys(one.measure for one in self.differences):
-            mine = [one for one in self.differences if one.measure == measure]
-            lines += [
-                f"{measure}, against {printable(self.baseline, 30)}, paired by {self.unit}",
-                f"{'system':<{wide}} value   {self.level:.0%} interval     difference  "
-                f"{self.level:.0%} interval       p       p Holm  win/tie/loss",
-            ]
-            for one in mine:
-                own = f"[{one.low:.4f}, {one.high:.4f}]"
-                head = f"{printable(one.system, 30):<{wide}} {one.value:.4f}  {own:<16}"
-                if one.system == self.baseline:
-                    lines.append(f"{head}  (baseline)")
-                    continue
-                span = f"[{one.difference_low:+.4f}, {one.difference_high:+.4f}]"
-                lines.append(
-                    f"{head}  {one.difference:+.4f}    {span:<18}  {one.p:.4f}  "
-                    f"{one.p_holm:.4f}  {one.wins}/{one.ties}/{one.losses}"
-                )
-        how = {"permutation": "sign-flip permutation test", "t": "paired t test"}[self.test]
-        notes = [f"p: {how}, two-sided; Holm's correction within a measure", *self.notes]
-        return "\n".join([*lines, *notes])
-
-    def _html_title(self) -> str:
-        return f"Against {self.baseline}, paired by {self.unit}"
-
-    def _html_tables(self) -> list[HtmlTable]:
-        tables = []
-        for measure in dict.fromkeys(one.measure for one in self.differences):
-            rows = [asdict(one) for one in self.differences if one.measure == measure]
-            columns = columns_of([{k: v for k, v in row.items() if k != "measure"} for row in rows])
-            for name in ("p", "p_holm"):
-                columns[name] = ["" if np.isnan(row[name]) else p_text(row[name]) for row in rows]
-            tables.append(HtmlTable(columns, self._html_bars, heading=measure))
-        return tables
-
-    def _html_notes(self) -> list[str]:
-        return list(self.notes)
+_TESTS = {"permutation": "sign-flip permutation test", "t": "paired t test"}
 
 
 def compare_blocks(
@@ -209,27 +64,54 @@ def compare_blocks(
     check("compare", "movers", movers, at_least(0))
     differences: list[Difference] = []
     moved: list[Mover] = []
+    methods: list[tuple[str, str, int | None]] = []
+    tests: list[PairedTest] = []
     for table in tables:
-        found = [
-            _difference(table, base, system, test, resamples, level, random_state)
-            for system in (base, *(one for one in systems if one != base))
-        ]
-        for one, p in zip(found, holm([one.p for one in found])):
-            differences.append(replace(one, p_holm=float(p)))
-            if one.system != base:
-                moved += _movers(table, base, one.system, movers)
-    return Comparison(base, differences, moved, tables[0].unit, test, level, list(notes))
+        found = []
+        for system in (base, *(one for one in systems if one != base)):
+            one, own, paired = _difference(
+                table, base, system, test, resamples, level, random_state
+            )
+            found.append(one)
+            tests += [] if paired is None else [paired]
+            intervals = [own, None if paired is None else paired.interval]
+            methods += [(table.measure, i.method, i.draws) for i in intervals if i is not None]
+            if system != base:
+                moved += _movers(table, base, system, movers)
+        differences += corrected(found)
+    how = [
+        *interval_notes(methods, level, random_state),
+        _test_note(tests, test, tables[0].unit, random_state),
+    ]
+    return Comparison(base, differences, moved, tables[0].unit, test, level, list(notes), how)
+
+
+def corrected(found: Sequence[Difference]) -> list[Difference]:
+    """Return the differences of a measure with p-values corrected for their number (Holm)."""
+    return [replace(one, p_holm=float(p)) for one, p in zip(found, holm([one.p for one in found]))]
+
+
+def _test_note(tests: Sequence[PairedTest], test: str, unit: str, seed: int) -> str:
+    """Return what the p-values are."""
+    draws = next((one.draws for one in tests if one.draws is not None), None)
+    drawn = "" if draws is None else f", {draws:,} draws, seed {seed}"
+    return (
+        f"p: {_TESTS[test]} over {UNITS[unit]}{drawn}, two-sided; Holm's correction within a "
+        "measure"
+    )
 
 
 def _difference(
     table: Blocks, base: str, system: str, test: str, resamples: int, level: float, seed: int
-) -> Difference:
+) -> tuple[Difference, Interval | None, PairedTest | None]:
     """Compare one system with the baseline, before Holm's correction."""
     value, n = table.value(system)
-    low, high = table.interval(system, level, seed)
+    own = table.interval(system, level, seed)
+    low, high, error = (math.nan, math.nan, None) if own is None else (*own.ends, own.error)
     head = (table.measure, system, value, low, high)
     if system == base:
-        return Difference(*head, 0.0, 0.0, 0.0, math.nan, math.nan, 0, n, 0, n)
+        same = Difference(*head, 0.0, 0.0, 0.0, math.nan, math.nan, 0, n, 0, n, error)
+        return same, own, None
     first, second = table.column(base), table.column(system)
     found = paired_test(
         first,
@@ -243,7 +125,8 @@ def _difference(
     )
     counts = win_tie_loss(first, second, table.higher_is_better)
     span = (found.difference, found.low, found.high)
-    return Difference(*head, *span, found.p, math.nan, *counts, found.n)
+    errors = (error, None if found.interval is None else found.interval.error)
+    return (Difference(*head, *span, found.p, math.nan, *counts, found.n, *errors), own, found)
 
 
 def _movers(table: Blocks, base: str, system: str, count: int) -> list[Mover]:
@@ -334,17 +217,19 @@ def compare_runs(
             found[name] = evaluate_run(
                 judged, run, measures, ties=ties, empty=empty, unjudged=unjudged, missing=missing
             )
-    first = next(iter(found.values()))
     notes = []
     for name, one in found.items():
         if one.n_missing:
             what = "counted as empty lists" if missing == "count" else "left out"
-            notes.append(f"{name}: {one.n_missing} judged queries without a document, {what}")
+            text = counted(one.n_missing, "judged query")
+            notes.append(f"{name}: {text} without a document, {what}")
         if one.n_unjudged_queries:
-            notes.append(f"{name}: {one.n_unjudged_queries} queries without judgement, left out")
-    return compare_blocks(
-        [_query_blocks(measure, found, empty) for measure in first.results],
+            text = counted(one.n_unjudged_queries, "query")
+            notes.append(f"{name}: {text} without judgement, left out")
+    return compare_evaluations(
+        found,
         baseline,
+        empty=empty,
         test=test,
         resamples=resamples,
         level=level,
@@ -352,6 +237,19 @@ def compare_runs(
         random_state=random_state,
         notes=notes,
     )
+
+
+def compare_evaluations(
+    found: Mapping[str, Evaluation],
+    baseline: str | None = None,
+    *,
+    empty: str | int = "skip",
+    **options: Any,
+) -> Comparison:
+    """Compare evaluations on the same queries; options as in `compare_blocks`."""
+    measures = next(iter(found.values())).results
+    tables = [_query_blocks(measure, found, empty) for measure in measures]
+    return compare_blocks(tables, baseline, **options)
 
 
 def _named_runs(runs: Mapping[str, object] | Iterable[object]) -> dict[str, Run]:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, new_axes
-from crucial.lab.blocks import UNITS
 from crucial.lab.statistics import (
     FriedmanTest,
     critical_difference,
@@ -22,6 +21,7 @@ from crucial.lab.tidy import Row, frame_of
 from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats
+from crucial.wording import counted
 
 __all__ = ["RankSummary", "summarise_ranks"]
 
@@ -91,9 +91,9 @@ class RankSummary(HtmlResult):
         """The kind of ranks in one line."""
         left = f" ({self.n_left_out} left out)" if self.n_left_out else ""
         gone = f"; no value: {', '.join(self.absent)}" if self.absent else ""
-        unit = UNITS[self.unit]
+        blocks = counted(self.n_blocks, self.unit)
         return (
-            f"{self.measure}: average rank over {self.n_blocks:,} {unit}{left}; critical "
+            f"{self.measure}: average rank over {blocks}{left}; critical "
             f"difference {self.difference:.4f} at {self.alpha:g}{printable(gone, 200)}"
         )
 

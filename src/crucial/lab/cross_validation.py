@@ -113,7 +113,7 @@ def cross_validate(
         chosen,
         estimator=estimator,
         has_qid=qid is not None,
-        seed=int(random.integers(2**62)),
+        seed=random_state if isinstance(random_state, int) else random,
         estimators=[one.estimator for one in runs] if return_estimators else None,
     )
 

@@ -14,13 +14,16 @@ from crucial.data.groups import Groups
 from crucial.lab.adapter import Estimator
 from crucial.lab.folds import Fold
 from crucial.lab.tidy import Row, columns_of
-from crucial.measures.base import Measure, summarise
-from crucial.measures.evaluation import MeasureResult
-from crucial.measures.intervals import bootstrap_interval
+from crucial.measures.base import Measure, Prepared, summarise
+from crucial.measures.evaluation import MeasureResult, interval_notes, measure_result
+from crucial.measures.intervals import Interval, bootstrap_interval
+from crucial.measures.judged import Judged
 from crucial.measures.names import get_measure
+from crucial.measures.row_intervals import RowSampling, row_interval
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints
+from crucial.wording import counted
 
 __all__ = ["CrossValidation", "FoldReport", "summarise_folds"]
 
@@ -69,10 +72,13 @@ class CrossValidation(HtmlResult):
     has_qid : bool
         Whether queries were dealt out, or rows.
     level : float
-        Confidence level of the intervals: bootstrap over queries, or without queries
-        Student's t over the folds. Neither accounts for other training data.
+        Confidence level of the intervals: bootstrap over queries; without queries from the
+        rows, within folds (DeLong's for shares of pairs, else a bootstrap over the rows of each
+        fold and label). Neither accounts for other training data.
     estimators : list or None
         The fitted estimators, if asked for.
+    seed : int or None
+        Seed of the draws.
     """
 
     _html_bars: ClassVar[Mapping[str, float | None]] = {"value": 1.0}
@@ -84,6 +90,23 @@ class CrossValidation(HtmlResult):
     has_qid: bool
     level: float = LEVEL
     estimators: list[Estimator | None] | None = None
+    seed: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """What intervals come from: "query" or "row"."""
+        return "query" if self.has_qid else "row"
+
+    def notes(self) -> list[str]:
+        """Return how the intervals were found, with the draws and their seed."""
+        inside = "" if self.has_qid else " within folds"
+        found = [
+            (name, one.method + inside, one.draws)
+            for name, one in self.results.items()
+            if one.interval is not None
+        ]
+        lines = interval_notes(found, self.level, self.seed)
+        return [f"{line}; models of other training data are not accounted for" for line in lines]
 
     def __getitem__(self, name: str) -> float:
         if name not in self.results:
@@ -123,36 +146,40 @@ class CrossValidation(HtmlResult):
                     "high": high,
                     "fold_std": _spread(self.per_fold[name]),
                     "folds": self.n_folds,
-                    "queries": one.n_queries,
-                    "empty": one.n_empty,
-                    "description": one.measure.description,
+                    **self._counts(one),
+                    "description": one.measure.description_of(self.unit),
                 }
             )
         return rows
 
+    def _counts(self, one: MeasureResult) -> Row:
+        """Return how many queries count, or rows, and how many queries or folds have no value."""
+        if self.has_qid:
+            return {"queries": one.n_queries, "empty": one.n_empty}
+        return {"rows": int(self.per_fold["test_rows"].sum()), "empty": one.n_empty}
+
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={one.value:.4f}" for name, one in self.results.items())
-        return f"CrossValidation({self.n_folds} folds: {values})"
+        return f"CrossValidation({counted(self.n_folds, 'fold')}: {values})"
 
     def __str__(self) -> str:
         per_fold = self.per_fold
         held = "test_queries" if self.has_qid else "test_rows"
-        what = "queries" if self.has_qid else "rows"
+        what = "held-out query" if self.has_qid else "held-out row"
         lines = [
-            f"{self.estimator}: {self.n_folds} folds, {per_fold[held].sum()} held-out {what}, "
+            f"{self.estimator}: {counted(self.n_folds, 'fold')}, "
+            f"{counted(int(per_fold[held].sum()), what)}, "
             f"{per_fold['fit_seconds'].sum():.1f} s of fitting",
             f"{'measure':<16} value   {self.level:.0%} interval      by fold",
         ]
         notes = []
         for row in self.to_rows():
-            span = f"[{row['low']:.4f}, {row['high']:.4f}]"
-            if self.results[row["measure"]].interval is None:
-                span = "(none)"
+            span = self.results[row["measure"]].interval_text
             folds = _in_a_line(per_fold[row["measure"]])
             lines.append(f"{row['measure']:<16} {row['value']:.4f}  {span:<17} {folds}")
             left = f"; without a value and left out: {row['empty']}" if row["empty"] else ""
             notes.append(f"{row['measure']}: {row['description']}{left}")
-        return "\n".join(lines + notes)
+        return "\n".join([*lines, *notes, *self.notes()])
 
     def _html_title(self) -> str:
         return str(self).partition("\n")[0]
@@ -163,6 +190,9 @@ class CrossValidation(HtmlResult):
         bars = dict.fromkeys(self.results, 1.0)
         return [HtmlTable(by_measure, self._html_bars), HtmlTable(folds, bars, heading="By fold")]
 
+    def _html_notes(self) -> list[str]:
+        return self.notes()
+
 
 def summarise_folds(
     reports: Sequence[FoldReport],
@@ -172,7 +202,7 @@ def summarise_folds(
     *,
     estimator: Estimator,
     has_qid: bool,
-    seed: int,
+    seed: int | np.random.Generator,
     estimators: list[Estimator | None] | None = None,
 ) -> CrossValidation:
     """Measure the test scores of all folds at once, so that one rule applies to all.
@@ -186,8 +216,8 @@ def summarise_folds(
         Shown as text.
     has_qid : bool
         Without queries, all test rows of a fold are one list.
-    seed : int
-        Seed of the bootstrap.
+    seed : int or Generator
+        Seed of the draws.
     estimators : list, optional
         The fitted estimators, to keep.
     """
@@ -203,21 +233,24 @@ def summarise_folds(
     per_query["qid"] = groups.ids[query_of] if has_qid else per_query["fold"]
     per_fold = _describe(reports, names, codes, has_qid)
     results = {}
+    drawn = seed if isinstance(seed, int) else int(seed.integers(2**62))
+    judged = Judged.from_labels(y[rows], lists)
     for measure in measures:
         name = measure.name
-        prepared = measure.prepare(y[rows], lists)
+        prepared = Prepared(measure, judged)
         values = per_query[name] = prepared.per_query(scores)
         weights = prepared.bound.weights
         parts = [np.flatnonzero(fold_of == f) for f in range(len(reports))]
         per_fold[name] = np.array([_value(values, weights, part, measure) for part in parts])
         interval = (
-            _interval_of_queries(values, weights, query_of, measure, seed)
+            _interval_of_queries(values, weights, query_of, measure, drawn)
             if has_qid
-            else _interval_of_folds(per_fold[name], measure)
+            else row_interval(measure, judged, scores, RowSampling(LEVEL, None, drawn), rows)
         )
-        results[name] = MeasureResult(measure, *prepared.summary(values), interval)
+        results[name] = measure_result(measure, prepared.summary(values), interval)
+    shown = drawn if isinstance(seed, int) else None
     return CrossValidation(
-        results, per_fold, per_query, _call(estimator), has_qid, LEVEL, estimators
+        results, per_fold, per_query, _call(estimator), has_qid, LEVEL, estimators, shown
     )
 
 
@@ -245,7 +278,7 @@ def _describe(
 
 def _interval_of_queries(
     values: Floats, weights: Floats | None, query_of: Ints, measure: Measure, seed: int
-) -> tuple[float, float] | None:
+) -> Interval | None:
     """Return the bootstrap interval; a query tested more than once is drawn as a whole."""
     _, query = np.unique(query_of, return_inverse=True)
     n_queries = int(query.max()) + 1
@@ -260,18 +293,6 @@ def _interval_of_queries(
             each = np.where(whole > 0, amount, np.nan)
             return bootstrap_interval(each, None, "sum", level=LEVEL, random_state=seed)
         return bootstrap_interval(amount / whole, whole, "pool", level=LEVEL, random_state=seed)
-
-
-def _interval_of_folds(values: Floats, measure: Measure) -> tuple[float, float] | None:
-    """Return the interval of Student's t over the folds, each of which is one list."""
-    from scipy.stats import t
-
-    there = values[~np.isnan(values)]
-    if len(there) < 2 or measure.aggregate == "sum":
-        return None
-    reach = float(t.ppf((1 + LEVEL) / 2, len(there) - 1)) * _spread(there) / math.sqrt(len(there))
-    middle = float(there.mean())
-    return middle - reach, middle + reach
 
 
 def _spread(values: Floats) -> float:

@@ -9,22 +9,33 @@ from typing import ClassVar
 
 import numpy as np
 
-from crucial.errors import DataError, FileError
+from crucial.errors import DataError, FileError, ParameterError
 from crucial.inspection.results import Frame
 from crucial.lab.blocks import UNITS, Blocks
-from crucial.lab.comparison import Comparison, compare_blocks
+from crucial.lab.comparison import compare_blocks
+from crucial.lab.comparison_result import Comparison
 from crucial.lab.critical_difference import RankSummary, summarise_ranks
+from crucial.lab.fold_rows import FoldRows, rows_of_folds
 from crucial.lab.records import Cell, Key, MeasureRecord, Settings, key_of
+from crucial.lab.row_comparison import RowComparison
 from crucial.lab.store import ResultFolder
 from crucial.lab.tidy import Row, columns_of, frame_of, write_rows
+from crucial.measures.base import Measure
+from crucial.measures.evaluation import interval_notes
+from crucial.measures.intervals import Interval
+from crucial.measures.names import get_measure
+from crucial.measures.row_intervals import RowSampling
 from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, lookup, one_of
 from crucial.types import Floats, PathLike
+from crucial.wording import counted, interval_text, noun_for
 
 __all__ = ["ExperimentResult", "load_experiment"]
 
 LEVEL = 0.95
+
+_NOT_IN_HTML = ("measure", "unit", "error", "method", "draws")
 
 
 class ExperimentResult(HtmlResult):
@@ -89,12 +100,46 @@ class ExperimentResult(HtmlResult):
     def unit_of(self, unit: str = "auto") -> str:
         """Return what values are compared by: tasks if there are several, else queries.
 
-        Without queries a fold is one list, and counts as one query.
+        Without queries a fold is one list, and ranks are over folds.
         """
         check("an experiment", "unit", unit, one_of("auto", *UNITS))
         if unit != "auto":
             return unit
-        return "task" if len(self.tasks) > 1 else "query"
+        if len(self.tasks) > 1:
+            return "task"
+        return "query" if self.has_queries else "fold"
+
+    @cached_property
+    def has_queries(self) -> bool:
+        """Whether any task has queries; without, every fold is one list."""
+        fine = [one for one in self.cells if one["status"] == "ok"]
+        return not fine or any(
+            [str(qid) for qid in one["per_query"]["qid"]] != [one["split"]] for one in fine
+        )
+
+    @cached_property
+    def _fold_rows(self) -> FoldRows | None:
+        """Test rows of the only task, if it has no queries and they were kept."""
+        if self.has_queries or len(self.tasks) > 1 or self.n_missing:
+            return None
+        return rows_of_folds(self.cells, self.rankers)
+
+    def _by_rows(self, unit: str) -> RowComparison | None:
+        """Return the rankers to compare by rows, where there are no queries."""
+        rows = self._fold_rows
+        if unit != "auto" or rows is None:
+            return None
+        sampling = RowSampling(LEVEL, None, 0)
+        return RowComparison(
+            rows.judged, rows.scores, self.rankers[0], sampling, rows.numbers, " within folds"
+        )
+
+    def description(self, measure: str) -> str:
+        """Return what a measure is, in the words for tasks with queries or without."""
+        if self.has_queries:
+            return self.measures[measure]["description"]
+        text, _, aggregate = self.measures[measure]["description"].rpartition("; ")
+        return f"{text}; {aggregate.replace('queries', 'folds')}"
 
     def blocks(self, measure: str, unit: str = "auto") -> Blocks:
         """Return the values of a measure per task, fold or query.
@@ -202,7 +247,15 @@ class ExperimentResult(HtmlResult):
         movers: int = 5,
         random_state: int = 0,
     ) -> Comparison:
-        """Compare every ranker with a baseline (the first by default), paired by query or task."""
+        """Compare every ranker with a baseline (the first by default), paired by query or task.
+
+        Without queries, differences of one task are tested by rows (``unit="auto"``).
+        """
+        rows, measures = self._by_rows(unit), self._known_measures
+        if rows is not None and measures is not None and len(self.rankers) > 1:
+            rows.base = self.rankers[0] if baseline is None else baseline
+            lookup(dict.fromkeys(self.rankers), rows.base, "baseline")
+            return rows.compare(measures)
         return compare_blocks(
             [self.blocks(name, unit) for name in self.measures],
             baseline,
@@ -214,7 +267,7 @@ class ExperimentResult(HtmlResult):
 
     def summary(self, unit: str = "auto") -> list[Row]:
         """Return one dict per measure and ranker: value, interval, average rank, round, time."""
-        rows = []
+        rows, by_rows = [], self._by_rows(unit)
         for measure in self.measures:
             blocks = self.blocks(measure, unit)
             rank: dict[str, float] = {}
@@ -224,7 +277,8 @@ class ExperimentResult(HtmlResult):
                 rank = {name: float(r) for name, r in zip(found.rankers, found.ranks)}
             for ranker in self.rankers:
                 value, n = blocks.value(ranker)
-                low, high = blocks.interval(ranker, LEVEL, 0)
+                interval = self._interval(blocks, by_rows, ranker)
+                low, high = (np.nan, np.nan) if interval is None else interval.ends
                 fine = [c for c in self.cells if c["ranker"] == ranker and c["status"] == "ok"]
                 rounds = [c["measures"][measure]["round"] for c in fine]
                 chosen = [one for one in rounds if one is not None]
@@ -235,6 +289,9 @@ class ExperimentResult(HtmlResult):
                         "value": value,
                         "low": low,
                         "high": high,
+                        "error": None if interval is None else interval.error,
+                        "method": "" if interval is None else interval.method,
+                        "draws": None if interval is None else interval.draws,
                         "average_rank": rank.get(ranker, float("nan")),
                         "blocks": n,
                         "unit": blocks.unit,
@@ -244,6 +301,30 @@ class ExperimentResult(HtmlResult):
                     }
                 )
         return rows
+
+    def _interval(self, blocks: Blocks, rows: RowComparison | None, ranker: str) -> Interval | None:
+        """Return the interval of a ranker: by rows, if they were kept, else over blocks."""
+        known = {one.name: one for one in self._known_measures or ()}
+        if rows is None or blocks.measure not in known:
+            return blocks.interval(ranker, LEVEL, 0)
+        return rows.interval(known[blocks.measure], ranker)
+
+    @cached_property
+    def _known_measures(self) -> list[Measure] | None:
+        """The measures by name; None if one was defined elsewhere."""
+        try:
+            return [get_measure(name) for name in self.measures]
+        except ParameterError:
+            return None
+
+    def interval_notes(self, summary: list[Row], measure: str) -> list[str]:
+        """Return how the intervals of a summary were found, for one measure."""
+        found = [
+            (measure, one["method"], one["draws"])
+            for one in summary
+            if one["measure"] == measure and one["method"]
+        ]
+        return interval_notes(found, LEVEL, 0)
 
     def to_rows(self, by: str = "cell") -> list[Row]:
         """Return one dict per measure and cell, query or ranker."""
@@ -307,11 +388,11 @@ class ExperimentResult(HtmlResult):
     def __repr__(self) -> str:
         n_splits = {len(one["splits"]) for one in self.settings["tasks"].values()}
         splits = "/".join(map(str, sorted(n_splits)))
-        tasks = f"{len(self.tasks)} task{'s' if len(self.tasks) > 1 else ''}"
-        count = len(self.measures)
+        n = max(n_splits, default=0)
         return (
-            f"ExperimentResult({tasks} x {splits} splits x {len(self.rankers)} rankers, "
-            f"{count} measure{'s' if count > 1 else ''})"
+            f"ExperimentResult({counted(len(self.tasks), 'task')} x {splits} "
+            f"{noun_for(n, 'split')} x {counted(len(self.rankers), 'ranker')}, "
+            f"{counted(len(self.measures), 'measure')})"
         )
 
     def __str__(self) -> str:
@@ -321,20 +402,20 @@ class ExperimentResult(HtmlResult):
         for measure in self.measures:
             mine = [one for one in rows if one["measure"] == measure]
             mine.sort(key=lambda one: (np.isnan(one["average_rank"]), one["average_rank"]))
-            lines.append(
-                f"{measure}, by {mine[0]['unit']}: {self.measures[measure]['description']}"
-            )
+            lines.append(f"{measure}, by {mine[0]['unit']}: {self.description(measure)}")
             lines.append(f"{'ranker':<{wide}} value   95% interval      rank   round  seconds")
             for one in mine:
-                span = f"[{one['low']:.4f}, {one['high']:.4f}]"
+                span = interval_text((one["low"], one["high"]), one["error"])
                 failed = f"  {one['failures']} failed" if one["failures"] else ""
                 lines.append(
                     f"{printable(one['ranker'], 30):<{wide}} {one['value']:.4f}  {span:<16}  "
                     f"{_shown(one['average_rank'], 5, 2)}  {_shown(one['mean_round'], 6, 1)}  "
                     f"{one['fit_seconds']:7.2f}{failed}"
                 )
+            lines += self.interval_notes(rows, measure)
         if self.n_missing:
-            lines.append(f"{self.n_missing} cells are not computed yet")
+            are = "is" if self.n_missing == 1 else "are"
+            lines.append(f"{counted(self.n_missing, 'cell')} {are} not computed yet")
         return "\n".join(lines)
 
     def _html_title(self) -> str:
@@ -343,16 +424,20 @@ class ExperimentResult(HtmlResult):
     def _html_tables(self) -> list[HtmlTable]:
         rows = self.summary()
         found = []
-        for measure, known in self.measures.items():
+        for measure in self.measures:
             mine = [
-                {k: v for k, v in one.items() if k not in ("measure", "unit")}
+                {k: v for k, v in one.items() if k not in _NOT_IN_HTML}
                 for one in rows
                 if one["measure"] == measure
             ]
             mine.sort(key=lambda one: (np.isnan(one["average_rank"]), one["average_rank"]))
-            heading = f"{measure}: {known['description']}"
+            heading = f"{measure}: {self.description(measure)}"
             found.append(HtmlTable(columns_of(mine), self._html_bars, heading=heading))
         return found
+
+    def _html_notes(self) -> list[str]:
+        rows = self.summary()
+        return [text for measure in self.measures for text in self.interval_notes(rows, measure)]
 
 
 def _shown(value: float, width: int, digits: int) -> str:

@@ -89,6 +89,19 @@ class CellStages(TypedDict):
     values: list[list[float | None]]
 
 
+class TestRows(TypedDict):
+    """Test rows without queries: labels, numbers in the task, and scores.
+
+    A measure may choose other rounds or parameters than another: ``scores`` are by the measure
+    that chose, and ``chosen_by`` says which one chose for a measure.
+    """
+
+    y: list[float]
+    numbers: list[int] | None
+    scores: dict[str, list[float]]
+    chosen_by: dict[str, str]
+
+
 class Cell(TypedDict):
     """One ranker on one split of one task; a failed cell has ``error`` and ``where`` only."""
 
@@ -108,6 +121,7 @@ class Cell(TypedDict):
     choose_seconds: NotRequired[float]
     test_seconds: NotRequired[float]
     rows: NotRequired[dict[str, int]]
+    test_rows: NotRequired[TestRows]
     stages: NotRequired[CellStages]
     scores: NotRequired[list[float]]
     spread: NotRequired[float]

@@ -24,6 +24,7 @@ from crucial.lab.tidy import Row
 if TYPE_CHECKING:
     from crucial.lab.experiment_result import ExperimentResult
 from crucial.types import PathLike
+from crucial.wording import counted, interval_text, p_text
 
 __all__ = ["report_html", "write_report"]
 
@@ -121,15 +122,16 @@ def _table(
 def _head(result: ExperimentResult) -> str:
     """Return tasks, rankers, protocol and number of cells."""
     n_failed, n_missing = len(result.failures), result.n_missing
-    done = f"{len(result.cells):,} cells"
+    done = counted(len(result.cells), "cell")
     if n_failed:
         done += f", {n_failed:,} of them failed"
     if n_missing:
-        done += f"; {n_missing:,} are not computed yet"
-    tasks = "1 task" if len(result.tasks) == 1 else f"{len(result.tasks):,} tasks"
+        done += f"; {n_missing:,} {'is' if n_missing == 1 else 'are'} not computed yet"
+    tasks = counted(len(result.tasks), "task")
     protocol = result.settings["protocol"]["text"]
     return (
-        f"<p>{_text(tasks)}, {len(result.rankers)} rankers: {_text(', '.join(result.rankers))}.<br>"
+        f"<p>{_text(tasks)}, {counted(len(result.rankers), 'ranker')}: "
+        f"{_text(', '.join(result.rankers))}.<br>"
         f"Protocol: {_text(protocol)}.<br>{_text(done)}.</p>"
     )
 
@@ -145,7 +147,7 @@ def _measure(result: ExperimentResult, measure: str, summary: list[Row]) -> str:
         (
             one["ranker"],
             _number(one["value"]),
-            f"{_number(one['low'])} to {_number(one['high'])}",
+            interval_text((one["low"], one["high"]), one["error"]),
             _number(one["average_rank"], 3),
             _number(one["mean_round"], 1),
             _number(one["fit_seconds"], 2),
@@ -156,8 +158,9 @@ def _measure(result: ExperimentResult, measure: str, summary: list[Row]) -> str:
     heads = ("ranker", "value", "95% interval", "average rank", "mean round", "fit s", "failed")
     parts = [
         f"<h2>{_text(measure)}</h2>",
-        f'<p class="dim">{_text(about["description"])}; {direction}. Values and intervals over '
-        f"{_text(UNITS[rows[0]['unit']])}.</p>",
+        f'<p class="dim">{_text(result.description(measure))}; {direction}. Values over '
+        f"{_text(UNITS[rows[0]['unit']])}. "
+        f"{_text('; '.join(result.interval_notes(summary, measure)))}.</p>",
         _table(heads, cells, best=0),
     ]
     if len(result.rankers) > 1 and any(not math.isnan(one["average_rank"]) for one in rows):
@@ -180,19 +183,19 @@ def _differences(result: ExperimentResult, baseline: str | None) -> str:
             one.measure,
             one.system,
             f"{one.difference:+.4f}",
-            f"{one.difference_low:+.4f} to {one.difference_high:+.4f}",
-            _number(one.p),
-            _number(one.p_holm),
-            f"{one.wins} / {one.ties} / {one.losses}",
+            one.difference_text,
+            p_text(one.p),
+            p_text(one.p_holm),
+            *([f"{one.wins} / {one.ties} / {one.losses}"] if found.unit != "row" else []),
         )
         for one in found.differences
         if one.system != found.baseline
     ]
-    heads = ("measure", "ranker", "difference", "95% interval", "p", "p (Holm)", "win / tie / loss")
+    heads = ["measure", "ranker", "difference", "95% interval", "p", "p (Holm)"]
+    heads += ["win / tie / loss"] if found.unit != "row" else []
     return (
         f"<h2>Differences to {_text(found.baseline)}</h2>"
-        f'<p class="dim">Paired by {_text(found.unit)}; sign-flip permutation test, two-sided, '
-        "with Holm's correction within a measure.</p>"
+        f'<p class="dim">Paired by {_text(found.unit)}. {_text("; ".join(found.methods))}.</p>'
         + _table(heads, rows, text=2)
         + _movers(found)
     )

@@ -18,6 +18,7 @@ from crucial.measures.paired import SAME
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, between, check
 from crucial.types import Floats
+from crucial.wording import counted, p_text
 
 __all__ = ["FriedmanTest", "average_ranks", "critical_difference", "friedman_test", "ranks_of"]
 
@@ -86,9 +87,9 @@ class FriedmanTest(HtmlResult):
 
     def __str__(self) -> str:
         return (
-            f"Friedman chi-square {self.statistic:.3f} over {self.n_blocks} blocks and "
-            f"{self.n_rankers} rankers, p {_small(self.p)}; Iman-Davenport F "
-            f"{self.f_statistic:.3f}, p {_small(self.f_p)}"
+            f"Friedman chi-square {self.statistic:.3f} over {counted(self.n_blocks, 'block')} and "
+            f"{counted(self.n_rankers, 'ranker')}, p {p_text(self.p)}; Iman-Davenport F "
+            f"{self.f_statistic:.3f}, p {p_text(self.f_p)}"
         )
 
     def _html_title(self) -> str:
@@ -166,7 +167,3 @@ def critical_difference(n_rankers: int, n_blocks: int, alpha: float = 0.05) -> f
     check("critical_difference", "alpha", alpha, between(1e-6, 0.5))
     q = float(studentized_range.ppf(1 - alpha, n_rankers, np.inf)) / math.sqrt(2)
     return q * math.sqrt(n_rankers * (n_rankers + 1) / (6.0 * n_blocks))
-
-
-def _small(p: float) -> str:
-    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"

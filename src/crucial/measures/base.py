@@ -111,6 +111,10 @@ class Measure(ABC):
         """One line: the meaning, and how queries are aggregated."""
         return f"{self.meaning}; {_AGGREGATES[self.aggregate]}"
 
+    def description_of(self, unit: str) -> str:
+        """Return the description, or without queries (``unit="row"``) the meaning alone."""
+        return self.description if unit == "query" else self.meaning.replace("the query's", "the")
+
     @property
     def higher_is_better(self) -> bool:
         """Whether a higher value is better."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.measures.base import EMPTY, Measure, Prepared
-from crucial.measures.intervals import RandomState, bootstrap_interval
+from crucial.measures.intervals import Interval, RandomState, bootstrap_interval
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
 from crucial.measures.linear import weighted_sum
 from crucial.measures.names import Measures, get_measure, get_measures
+from crucial.measures.row_intervals import RowSampling, row_interval
 from crucial.notebook import HtmlResult
-from crucial.parameters import at_least, between, check, one_of
+from crucial.parameters import at_least, between, check, none_or, one_of
 from crucial.types import Floats, VectorLike
+from crucial.wording import counted, interval_text
 
-__all__ = ["Evaluation", "MeasureResult", "evaluate", "measure_ranking"]
+__all__ = ["Evaluation", "MeasureResult", "evaluate", "interval_notes", "measure_ranking"]
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,17 @@ class MeasureResult:
         Queries without a value (no relevant item, no pair): left out, or filled in
         according to ``empty``.
     interval : (float, float) or None
-        Bootstrap interval over queries, if requested.
+        The interval, if requested and if there is one.
     unjudged : float or None
         Of a run: share of documents without a judgement in the positions that count.
     weights : array of shape (n_queries,) or None
         Of a pooled measure: the weight of each query, those without a value included.
+    method : str
+        How the interval was found.
+    draws : int or None
+        Number of resamples behind the interval; None if nothing was drawn.
+    error : float or None
+        Standard error of the interval's ends that is due to the draws.
     """
 
     measure: Measure
@@ -52,6 +60,65 @@ class MeasureResult:
     interval: tuple[float, float] | None = None
     unjudged: float | None = None
     weights: Floats | None = field(default=None, compare=False, repr=False)
+    method: str = ""
+    draws: int | None = None
+    error: float | None = None
+
+    @property
+    def interval_text(self) -> str:
+        """Both ends with the digits that stand, or "none"."""
+        return interval_text(self.interval, self.error)
+
+
+def measure_result(
+    measure: Measure,
+    summary: tuple[float, int, int],
+    interval: Interval | None,
+    unjudged: float | None = None,
+    weights: Floats | None = None,
+) -> MeasureResult:
+    """Return a result with its interval, if it has one."""
+    if interval is None:
+        return MeasureResult(measure, *summary, None, unjudged, weights)
+    how = (interval.method, interval.draws, interval.error)
+    return MeasureResult(measure, *summary, interval.ends, unjudged, weights, *how)
+
+
+def interval_notes(
+    results: Iterable[tuple[str, str, int | None]], level: float, seed: int | None
+) -> list[str]:
+    """Return what the intervals are: one line per method, with its draws and their seed.
+
+    Parameters
+    ----------
+    results : iterable of (name, method, draws)
+        Of every measure with an interval.
+    level : float
+    seed : int or None
+        Seed of the draws.
+
+    Examples
+    --------
+    >>> interval_notes([("auc", "DeLong from rows", None)], 0.95, 0)
+    ['95% interval: DeLong from rows']
+    >>> interval_notes([("map", "bootstrap over queries", 9000)], 0.95, 0)
+    ['95% interval: bootstrap over queries, 9,000 draws, seed 0']
+    """
+    by_method: dict[str, list[tuple[str, int | None]]] = {}
+    for name, method, draws in results:
+        by_method.setdefault(method, []).append((name, draws))
+    lines = []
+    for method, some in by_method.items():
+        of = ", ".join(dict.fromkeys(name for name, _ in some))
+        names = f" of {of}" if len(by_method) > 1 else ""
+        counts = sorted({draws for _, draws in some if draws is not None})
+        text = f"{level:.0%} interval{names}: {method}"
+        if counts:
+            many = f"{counts[0]:,} to " if len(counts) > 1 else ""
+            text += f", {many}{counted(counts[-1], 'draw')}"
+            text += "" if seed is None else f", seed {seed}"
+        lines.append(text)
+    return lines
 
 
 @dataclass(frozen=True)
@@ -72,6 +139,12 @@ class Evaluation(HtmlResult):
         Of a run: judged queries without a document in the run.
     n_unjudged_queries : int
         Of a run: queries of the run without any judgement, left out.
+    unit : {"query", "row"}
+        What intervals come from: queries, or the rows of a single list.
+    n_rows : int
+        Number of rows.
+    seed : int or None
+        Seed of the draws, if it was a number.
     """
 
     _html_bars: ClassVar[Mapping[str, float | None]] = {"value": 1.0}
@@ -83,6 +156,9 @@ class Evaluation(HtmlResult):
     level: float | None = None
     n_missing: int = 0
     n_unjudged_queries: int = 0
+    unit: str = "query"
+    n_rows: int = 0
+    seed: int | None = None
 
     def __getitem__(self, name: str) -> float:
         if name not in self.results:
@@ -97,25 +173,41 @@ class Evaluation(HtmlResult):
             if self.level is not None:
                 low, high = one.interval or (float("nan"), float("nan"))
                 row |= {"low": low, "high": high}
-            row |= {"queries": one.n_queries, "empty": one.n_empty}
+            if self.unit == "row":
+                row |= {"rows": self.n_rows, "empty": one.n_empty}
+            else:
+                row |= {"queries": one.n_queries, "empty": one.n_empty}
             if one.unjudged is not None:
                 row["unjudged"] = one.unjudged
-            rows.append(row | {"description": one.measure.description})
+            rows.append(row | {"description": one.measure.description_of(self.unit)})
         return rows
+
+    def notes(self) -> list[str]:
+        """Return how the intervals were found, with the draws and their seed."""
+        found = self.results.items()
+        methods = [(n, one.method, one.draws) for n, one in found if one.interval is not None]
+        return [] if self.level is None else interval_notes(methods, self.level, self.seed)
 
     def __str__(self) -> str:
         lines = []
-        for row in self.to_rows():
-            span = f" [{row['low']:.4f}, {row['high']:.4f}]" if "low" in row else ""
-            left = f", {row['empty']} empty" if row["empty"] else ""
-            lines.append(
-                f"{row['measure']:<16} {row['value']:.4f}{span}  "
-                f"({row['queries']} queries{left})  {row['description']}"
-            )
-        return "\n".join(lines)
+        for name, one in self.results.items():
+            span = "" if self.level is None else f" [{one.interval_text.replace(' to ', ', ')}]"
+            if self.level is not None and one.interval is None:
+                span = " (no interval)"
+            if self.unit == "row":
+                base = counted(self.n_rows, "row") + (", no value" if one.n_empty else "")
+            else:
+                left = f", {one.n_empty:,} empty" if one.n_empty else ""
+                base = counted(one.n_queries, "query") + left
+            text = one.measure.description_of(self.unit)
+            lines.append(f"{name:<16} {one.value:.4f}{span}  ({base})  {text}")
+        return "\n".join([*lines, *self.notes()])
 
     def _html_title(self) -> str:
         return "Evaluation"
+
+    def _html_notes(self) -> list[str]:
+        return self.notes()
 
 
 def _unjudged_share(judged: Judged, ranking: Ranking, depth: int | None) -> float | None:
@@ -137,7 +229,7 @@ def measure_ranking(
     ties: str,
     empty: str | int,
     intervals: bool | float,
-    resamples: int,
+    resamples: int | None,
     random_state: RandomState,
     n_missing: int = 0,
     n_unjudged_queries: int = 0,
@@ -145,7 +237,7 @@ def measure_ranking(
     """Compute the measures on one ranking, sorting it once; parameters as in `evaluate`."""
     check("evaluate", "ties", ties, one_of(*TIES))
     check("evaluate", "empty", empty, one_of(*EMPTY))
-    check("evaluate", "resamples", resamples, at_least(1))
+    check("evaluate", "resamples", resamples, none_or(at_least(1)))
     level = None
     if intervals is not False:
         level = 0.95 if intervals is True else intervals
@@ -153,6 +245,8 @@ def measure_ranking(
         if isinstance(random_state, np.random.Generator):
             random_state = int(random_state.integers(2**62))
     chosen = get_measures(measures)
+    # (documents of a run are part of a collection, and no sample of rows)
+    by_rows = judged.n_queries == 1 and judged.retrieved is None
     ranking = Ranking(judged, scores, ties)
     # The deepest first: its sorted lists serve the others.
     deep = sorted(chosen, key=lambda m: -(m.depth or 2**62))
@@ -163,7 +257,10 @@ def measure_ranking(
         found = values[measure.name] = prepared.bound.values(ranking)
         value, n_queries, n_empty = prepared.summary(found)
         interval = None
-        if level is not None:
+        if level is not None and by_rows:
+            sampling = RowSampling(level, resamples, random_state, ties, empty)
+            interval = row_interval(measure, judged, scores, sampling)
+        elif level is not None:
             filled = found if empty == "skip" else np.where(np.isnan(found), float(empty), found)
             interval = bootstrap_interval(
                 filled,
@@ -174,11 +271,9 @@ def measure_ranking(
                 random_state=random_state,
             )
         unjudged = _unjudged_share(judged, ranking, measure.depth)
-        results[measure.name] = MeasureResult(
+        results[measure.name] = measure_result(
             measure,
-            value,
-            n_queries,
-            n_empty,
+            (value, n_queries, n_empty),
             interval,
             unjudged,
             prepared.bound.weights if measure.pools else None,
@@ -191,6 +286,9 @@ def measure_ranking(
         level,
         n_missing,
         n_unjudged_queries,
+        "row" if by_rows else "query",
+        len(judged.y),
+        random_state if isinstance(random_state, int) else None,
     )
 
 
@@ -205,7 +303,7 @@ def evaluate(
     ties: str = "expected",
     empty: str | int = "skip",
     intervals: bool | float = False,
-    resamples: int = 1000,
+    resamples: int | None = None,
     random_state: RandomState = 0,
 ) -> Evaluation:
     """Measure how well scores rank labelled items.
@@ -234,9 +332,15 @@ def evaluate(
         How a query without a value (no relevant item, no pair) counts: left out of the
         mean, or filled in (0 as LETOR's scripts do, 1 as LightGBM).
     intervals : bool or float
-        Bootstrap intervals over queries, at this level; True is 0.95.
-    resamples, random_state
-        Number of resamples and seed of the bootstrap.
+        Add intervals at this level; True is 0.95. With queries they are the percentiles of a
+        bootstrap over queries. Without, they come from the rows: DeLong's for shares of pairs
+        such as the AUC, also weighted; else a bootstrap over the rows of each label. A weight
+        says how much a row counts, and not how often it was observed.
+    resamples : int, optional
+        Number of draws of a bootstrap; by default as many as the third digit of the interval
+        needs.
+    random_state : int, SeedSequence, Generator or None
+        Seed of the draws.
 
     Returns
     -------
@@ -247,6 +351,9 @@ def evaluate(
     >>> found = evaluate([1, 0, 0, 0], [2.0, 1.0, 1.0, 1.0], ["a", "a", "b", "b"], ["mrr", "auc"])
     >>> found["mrr"], found.results["mrr"].n_empty
     (1.0, 1)
+    >>> found = evaluate([1, 1, 1, 0, 0, 0], [6, 5, 3, 4, 2, 1], measures="auc", intervals=True)
+    >>> found.results["auc"].interval_text, found.results["auc"].method
+    ('0.2614 to 0.9945', 'DeLong from rows, symmetric on the logit scale')
     """
     judged = Judged.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
     return measure_ranking(

@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.measures.base import Aggregate, summarise
-from crucial.measures.intervals import bootstrap_interval
+from crucial.measures.intervals import Interval, bootstrap_interval
 from crucial.parameters import at_least, check, one_of
 from crucial.types import Floats, VectorLike
 
@@ -45,6 +45,10 @@ class PairedTest:
         Whether all permutations were tried.
     n : int
         Queries that have both values.
+    interval : Interval or None
+        The interval with its method and draws.
+    draws : int or None
+        Permutations that were drawn; None if all were tried, or none.
     """
 
     difference: float
@@ -54,6 +58,8 @@ class PairedTest:
     method: str
     exact: bool
     n: int
+    interval: Interval | None = None
+    draws: int | None = None
 
 
 def paired_test(
@@ -107,7 +113,7 @@ def paired_test(
     pooled = weights if how == "pool" else None
     value = summarise(change, pooled, how, "skip")[0]
     interval = bootstrap_interval(change, pooled, how, level=level, random_state=random_state)
-    low, high = interval or (math.nan, math.nan)
+    low, high = (math.nan, math.nan) if interval is None else interval.ends
     amounts = change[there] if pooled is None else (change * pooled)[there]
     amounts = np.where(np.abs(change[there]) <= SAME, 0.0, amounts)
     exact = False
@@ -115,7 +121,8 @@ def paired_test(
         p = _student(amounts)
     else:
         p, exact = _flip_signs(amounts, resamples, random_state)
-    return PairedTest(value, low, high, p, method, exact, int(there.sum()))
+    drawn = None if exact or method == "t" else resamples
+    return PairedTest(value, low, high, p, method, exact, int(there.sum()), interval, drawn)
 
 
 def _student(amounts: Floats) -> float:

@@ -190,7 +190,7 @@ def evaluate_run(
     unjudged: str = "not_relevant",
     missing: str = "count",
     intervals: bool | float = False,
-    resamples: int = 1000,
+    resamples: int | None = None,
     random_state: RandomState = 0,
 ) -> Evaluation:
     """Evaluate a run against judged documents, as trec_eval does.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -160,3 +161,57 @@ def test_experiment_tells_failures(folder: Path, crucial, monkeypatch) -> None:
     assert done.exit_code == 0
     assert "best-feature failed on train.txt, fold 1: RuntimeError: out of luck" in done.stderr
     assert "none" in done.stdout
+
+
+def test_models_are_compared_on_rows(folder: Path, crucial, error_line, monkeypatch) -> None:
+    """Without queries: DeLong's test for the AUC, draws of rows for others."""
+    monkeypatch.chdir(folder)
+    rows = [f"{i % 3 // 2},{(i * 7) % 13 + 3 * (i % 3 // 2)},{i % 5}\n" for i in range(90)]
+    Path("rows.csv").write_text("label,a,b\n" + "".join(rows))
+    for name, rounds in (("old", 1), ("new", 8)):
+        done = crucial("train", "rows.csv", "--rounds", rounds, "-o", f"{name}.json")
+        assert done.exit_code == 0, done.stderr
+    words = ("compare", "rows.csv", "old.json", "new.json", "-m", "auc", "-m", "p@5")
+    done = crucial(*words, "--resamples", 200)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("2 models on rows.csv")
+    assert "p: DeLong's test, from rows (auc); bootstrap over rows (p@5)" in done.stdout
+    assert "bootstrap over rows, label by label, 200 draws, seed 0" in done.stdout
+    assert not re.search(r"\bquer|won/tied/lost|0\.0000", done.stdout)
+    found = json.loads(crucial(*words[:-2], "--json").stdout)
+    assert (found["data"], found["unit"]) == ("rows.csv", "row")
+    data = package.read_table("rows.csv")
+    scores = {n: package.load_model(f"{n}.json").predict(data.X) for n in ("old", "new")}
+    alone = package.compare_rankings(data.y, scores, "auc")["auc", "new"]
+    assert found["differences"][1]["p"] == alone.p
+    for wrong, said in (
+        (("compare", "old.json", "new.json", "rows.csv"), "compare rows.csv old.json new.json"),
+        (("compare", "rows.csv", "old.json", "test.txt"), "compare like with like"),
+        (("evaluate", "old.json", "new.json", "rows.csv"), "compare rows.csv MODEL MODEL"),
+        (("compare", "rows.csv", "old.json", "new.json", "--label", "zzz"), "zzz"),
+    ):
+        assert said in error_line(crucial(*wrong))
+
+
+def test_an_experiment_without_queries_speaks_of_rows_and_folds(
+    folder: Path, crucial, monkeypatch
+) -> None:
+    monkeypatch.chdir(folder)
+    rows = [f"{i % 3 // 2},{(i * 7) % 13 + 3 * (i % 3 // 2)},{i % 5}\n" for i in range(90)]
+    Path("rows.csv").write_text("label,a,b\n" + "".join(rows))
+    done = crucial("experiment", "rows.csv", "--rankers", "random,best-feature", "--folds", 3,
+                   "-m", "auc", "--output", "out", "--report", "page.html")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert "average rank over 3 folds" in done.stdout
+    assert "DeLong from rows, symmetric on the logit scale within folds" in done.stdout
+    assert "p: DeLong's test, from rows" in done.stdout
+    page = Path("page.html").read_text()
+    for text in (done.stdout, page):
+        assert not re.search(r"\bquer|0\.0000", text)
+    found = package.load_experiment("out")
+    assert found.unit_of() == "fold"
+    low, high = (found.summary()[1][key] for key in ("low", "high"))
+    assert 0.0 < low < found.value("auc", "best-feature") < high < 1.0
+    assert found.compare().unit == "row"
+    assert found.compare(unit="fold").unit == "fold"
+    assert "by fold" in str(found)

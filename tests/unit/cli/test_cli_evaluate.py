@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +113,16 @@ def test_no_queries_at_all(folder: Path, crucial) -> None:
     done = crucial("evaluate", folder / "m.json", folder / "b.txt")
     assert done.exit_code == 0, done.stderr
     assert "auc" in done.stdout
-    assert "1 query" in done.stdout
+    assert "30 rows; equal scores" in done.stdout
+    assert not re.search(r"\bquer", done.stdout)
+    done = crucial("evaluate", folder / "m.json", folder / "b.txt", "--intervals", "-m", "auc",
+                   "-m", "p@5")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert "0.5644" in done.stdout
+    assert "95% interval of auc: DeLong from rows" in done.stdout
+    assert "95% interval of p@5: bootstrap over rows, label by label" in done.stdout
+    assert "seed 0" in done.stdout
+    assert not re.search(r"\bquer", done.stdout)
 
 
 def test_labels_are_needed(folder: Path, crucial, error_line) -> None:

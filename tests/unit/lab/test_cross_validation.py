@@ -238,10 +238,27 @@ def test_without_queries_each_fold_is_one_list(data):
     np.testing.assert_array_equal(found.per_query["auc"], found.per_fold["auc"])
     assert found["auc"] == pytest.approx(found.per_fold["auc"].mean())
     low, high = found.interval["auc"]
-    # Student's t with 3 degrees of freedom, from a table
-    reach = 3.182446305284263 * found.per_fold["auc"].std(ddof=1) / 2
-    assert (low, high) == pytest.approx((found["auc"] - reach, found["auc"] + reach))
+    assert 0.0 < low < found["auc"] < high < 1.0
     assert "4 folds, 200 held-out rows" in str(found)
+    assert "DeLong from rows, symmetric on the logit scale within folds" in str(found)
+    assert "quer" not in str(found)
+    assert [row["rows"] for row in found.to_rows()] == [200, 200]
+
+
+def test_intervals_without_queries_stay_inside(data):
+    """Student's t over folds passed 1; a row tested twice is one row."""
+    easy = (data.X[:, 0] > np.median(data.X[:, 0])).astype(int)
+    found = cross_validate(RANKER, data.X, easy, cv=4, measures=["auc", "p@5"])
+    assert found["auc"] > 0.98
+    for low, high in found.interval.values():
+        assert 0.0 <= low <= high <= 1.0
+    hard = (data.y > 0).astype(int)
+    folds = [(np.arange(100, 200), np.arange(100)), (np.arange(100), np.arange(100, 200))]
+    once = cross_validate(RANKER, data.X, hard, cv=folds, measures="auc")
+    twice = cross_validate(RANKER, data.X, hard, cv=folds * 2, measures=["auc", "p@5"])
+    assert twice.interval["auc"] == pytest.approx(once.interval["auc"])
+    assert twice.interval["p@5"] is None
+    assert "none" in str(twice)
 
 
 # -- the result ------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 import math
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.measures.evaluation import evaluate
 from crucial.measures.names import get_measure
+from crucial.measures.runs import evaluate_run
 
 Y = [2, 0, 1, 0, 1, 0, 0, 0]
 SCORES = [0.3, 0.2, 0.2, 0.1, 0.0, 1.0, 0.5, 0.7]
@@ -142,7 +144,10 @@ def many_queries() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_intervals_hold_the_value_and_follow_the_seed() -> None:
     y, scores, qid = many_queries()
     names = ["map", "r2(pool)", "top@2(count)"]
-    a, b, c = (evaluate(y, scores, qid, names, intervals=0.9, random_state=s) for s in (1, 1, 2))
+    a, b, c = (
+        evaluate(y, scores, qid, names, intervals=0.9, resamples=1000, random_state=s)
+        for s in (1, 1, 2)
+    )
     for name in names:
         low, high = a.results[name].interval
         assert low < a[name] < high
@@ -152,7 +157,7 @@ def test_intervals_hold_the_value_and_follow_the_seed() -> None:
     assert {"low", "high"} <= set(a.to_rows()[0])
     assert "[" in str(a)
     generator = evaluate(
-        y, scores, qid, names, intervals=True, random_state=np.random.default_rng(1)
+        y, scores, qid, names, intervals=True, resamples=50, random_state=np.random.default_rng(1)
     )
     assert generator.level == 0.95
 
@@ -174,10 +179,14 @@ def test_filled_in_queries_are_drawn_too() -> None:
     assert filled.results["map"].interval == (0.0, 1.0)
 
 
-def test_one_query_has_no_interval() -> None:
-    found = evaluate([1, 0], [1, 2], None, "auc", intervals=True)
-    assert found.results["auc"].interval is None
+def test_one_query_of_a_run_has_no_interval() -> None:
+    columns = {"qid": ["1", "1"], "doc": ["a", "b"]}
+    qrels = SimpleNamespace(**columns, relevance=[1, 0])
+    run = SimpleNamespace(**columns, score=[1.0, 2.0])
+    found = evaluate_run(qrels, run, "map", intervals=True)
+    assert found.results["map"].interval is None
     assert math.isnan(found.to_rows()[0]["low"])
+    assert "(no interval)  (1 query)" in str(found)
 
 
 def test_small_inputs_need_no_heavy_import() -> None:

@@ -13,6 +13,7 @@ from crucial.measures.evaluation import Evaluation
 from crucial.measures.intervals import bootstrap_interval
 from crucial.measures.runs import evaluate_run
 from crucial.model.additive import AdditiveRanker
+from crucial.wording import digits_that_stand
 
 __all__ = ["MEASURES", "System", "compare_systems", "differences", "judgements"]
 
@@ -62,11 +63,15 @@ def compare_systems(test: SearchProblem, model: AdditiveRanker) -> dict[str, Sys
     return {name: System(run, evaluate_run(qrels, run, MEASURES)) for name, run in runs.items()}
 
 
-def differences(better: System, base: System) -> list[tuple[float, float, float]]:
-    """Return the mean difference of each measure, and the ends of its interval."""
+def differences(better: System, base: System) -> list[tuple[str, str, str]]:
+    """Return the mean difference of each measure, and the ends of its interval, as text."""
     found = []
     for measure in MEASURES:
         change = better.found.per_query[measure] - base.found.per_query[measure]
-        low, high = bootstrap_interval(change) or (float("nan"), float("nan"))
-        found.append((float(np.nanmean(change)), low, high))
+        interval = bootstrap_interval(change)
+        ends = ("none", "none")
+        if interval is not None:
+            digits = digits_that_stand(interval.error)
+            ends = (f"{interval.low:+.{digits}f}", f"{interval.high:+.{digits}f}")
+        found.append((f"{np.nanmean(change):+.4f}", *ends))
     return found

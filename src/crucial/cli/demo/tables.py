@@ -33,7 +33,7 @@ def print_systems(screen: Console, systems: dict[str, System]) -> None:
         shown.add_row(name, *cells, style="bold" if learned else None, end_section=learned)
     heads = ("RankBoost - rank fusion", "  95% from", "  to")
     for head, numbers in zip(heads, zip(*differences(better, base))):
-        shown.add_row(head, *(f"{number:+.4f}" for number in numbers))
+        shown.add_row(head, *numbers)
     screen.print(shown)
     print_meanings(screen, MEASURES)
     screen.print(

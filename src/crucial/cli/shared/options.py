@@ -246,13 +246,13 @@ class RowOptions(JobsOptions):
     )
 
     @classmethod
-    def as_trained(cls) -> RowOptions:
-        """Return options of which none is given: files are read as those of training were."""
+    def as_trained(cls, **given: Any) -> RowOptions:
+        """Return options of which none, or some, are given: the others are those of training."""
         several = ("ignore", "categories", "missing")
         none: dict[str, Any] = {
             one.name: () if one.name in several else None for one in fields(RowOptions)
         }
-        return cls(**none)
+        return cls(**(none | given))
 
     def explicit(self) -> dict[str, Any]:
         """Return the options about rows that were given on the command line, by name."""

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
     from crucial.model.payloads import Model
 
-__all__ = ["RowFormat", "only_file", "read_for_model", "read_training", "refuse_row_options"]
+__all__ = [
+    "RowFormat",
+    "is_model_file",
+    "only_file",
+    "read_for_model",
+    "read_training",
+    "refuse_row_options",
+]
 
 #: The options that each format has, and what the format is called in messages.
 _OPTIONS = {
@@ -136,11 +143,27 @@ def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
+def is_model_file(path: str) -> bool:
+    """Return whether a file begins as a model does, and neither as rows nor as a run."""
+    from crucial.data.files import open_bytes
+
+    with open_bytes(path) as source:
+        start = source.read(64).lstrip()
+    return bool(start.startswith(b"{") and b"}" not in start)
+
+
 def only_file(paths: tuple[str, ...]) -> str:
     """Return the one file of rows that a model of features takes."""
     if not paths:
         raise click.UsageError("Missing argument 'DATA'.")
     if len(paths) > 1:
+        models = [path for path in paths if is_model_file(path)]
+        if models:
+            rows = next((path for path in paths if path not in models), "DATA")
+            raise click.UsageError(
+                f"one model is measured at a time; 'crucial compare {rows} MODEL MODEL' compares "
+                "several."
+            )
         raise click.UsageError(
             f"this model ranks the rows of one file, and {len(paths)} were given; only a model "
             "of 'crucial fuse' takes several."
@@ -240,8 +263,10 @@ def _check_features(path: str, data: Dataset, model: Model, how: RowFormat) -> N
     )
 
 
-def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool) -> Dataset:
-    """Read rows to be scored as the model's training rows were read.
+def read_for_model(
+    path: str, model: Model, options: RowOptions, *, labels: bool, notes: bool = True
+) -> Dataset:
+    """Read rows to be scored as the model's training rows were read, with notes about them.
 
     Raises
     ------
@@ -263,7 +288,8 @@ def read_for_model(path: str, model: Model, options: RowOptions, *, labels: bool
         how = replace(how, label=label, weight=None)
         own = [] if names is None else [names[j] for j in row_model(model).encodings.categories]
         data = _read(path, replace(how, categories=tuple(own)), options.jobs, features=names)
-    _note_assumptions(path, data)
+    if notes:
+        _note_assumptions(path, data)
     compared = labels or model.needs_query
     if compared and data.qid is None and model.training.get("with_qid") is True:
         why = "was trained with queries: scores of different queries cannot be compared"

@@ -11,7 +11,8 @@ from rich.table import Table
 from crucial.cli.shared.terminal import label_column, number_column, one_line, table
 from crucial.cli.tables.evaluation import number
 from crucial.inspection.results import plain
-from crucial.lab.comparison import Comparison
+from crucial.lab.comparison_result import Comparison
+from crucial.wording import p_text
 
 __all__ = ["comparison_json", "print_comparison"]
 
@@ -40,7 +41,7 @@ def print_comparison(screen: Console, found: Comparison, *, values: bool = True)
             numbers = number(one.baseline_value), number(one.value), number(one.change, "+")
             shown.add_row(one_line(one.system), one_line(one.block), *numbers)
         screen.print(shown)
-    for text in found.notes:
+    for text in (*found.methods, *found.notes):
         screen.print(one_line(text), style="dim")
 
 
@@ -48,28 +49,29 @@ def _table_of(found: Comparison, measure: str, values: bool) -> Table:
     """Return the table of one measure."""
     span = f"{found.level:.0%} interval"
     heads = [*(("value", span) if values else ()), "difference", span, "p", "p Holm"]
-    columns = (number_column(head) for head in (*heads, "won/tied/lost"))
-    shown = table(label_column(measure, 30), *columns)
+    counts = found.unit != "row"  # (a row alone is neither won nor lost)
+    heads += ["won/tied/lost"] if counts else []
+    shown = table(label_column(measure, 30), *(number_column(head) for head in heads))
     for one in found.differences:
         if one.measure != measure:
             continue
         cells = [one_line(one.system)]
         if values:
-            cells += [number(one.value), f"{number(one.low)} {number(one.high)}"]
+            cells += [number(one.value), one.interval_text]
         if one.system == found.baseline:
-            cells += ["baseline", "", "", "", ""]
+            cells += ["baseline", "", "", "", *([""] if counts else [])]
         else:
-            ends = f"{number(one.difference_low, '+')} {number(one.difference_high, '+')}"
-            cells += [number(one.difference, "+"), ends, number(one.p), number(one.p_holm)]
-            cells.append(f"{one.wins}/{one.ties}/{one.losses}")
+            cells += [number(one.difference, "+"), one.difference_text]
+            cells += [p_text(one.p), p_text(one.p_holm)]
+            cells += [f"{one.wins}/{one.ties}/{one.losses}"] if counts else []
         shown.add_row(*cells)
     return shown
 
 
-def comparison_json(qrels: str, found: Comparison) -> str:
-    """Return the differences and movers as JSON."""
+def comparison_json(judged_by: dict[str, str], found: Comparison) -> str:
+    """Return the differences and movers as JSON, after what they were judged by."""
     result = {
-        "qrels": qrels,
+        **judged_by,
         "baseline": found.baseline,
         "unit": found.unit,
         "test": found.test,
@@ -77,5 +79,6 @@ def comparison_json(qrels: str, found: Comparison) -> str:
         "differences": found.to_rows(),
         "movers": [asdict(one) for one in found.movers],
         "notes": found.notes,
+        "methods": found.methods,
     }
     return json.dumps(plain(result), indent=1, allow_nan=False) + "\n"

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
-from crucial.cli.tables.measures import print_heading, print_meanings
+from crucial.cli.tables.measures import print_heading
 from crucial.inspection.results import plain
 from crucial.measures.evaluation import Evaluation
 
@@ -42,37 +42,46 @@ def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: in
     worst : int
         Number of queries to list that pull the first measure down.
     """
-    queries = counted(len(found.per_query["qid"]), "query")
-    print_heading(screen, f"{subject}, {queries}; {_TIES[found.ties]}", found.results)
+    by_rows = found.unit == "row"
+    queries = "" if by_rows else f", {counted(len(found.per_query['qid']), 'query')}"
+    print_heading(screen, f"{subject}{queries}; {_TIES[found.ties]}", found.results)
     filled = found.empty != "skip"
     has_unjudged = any(one.unjudged is not None for one in found.results.values())
     shown = table(label_column("measure"), number_column("value"))
     if found.level is not None:
         shown.add_column(f"{found.level:.0%} interval", justify="right")
-    shown.add_column("queries", justify="right")
-    shown.add_column(f"counted {found.empty}" if filled else "left out", justify="right")
+    if not by_rows:
+        shown.add_column("queries", justify="right")
+        shown.add_column(f"counted {found.empty}" if filled else "left out", justify="right")
     if has_unjudged:
         shown.add_column("unjudged", justify="right")
     for name, one in found.results.items():
         cells = [name, number(one.value)]
         if found.level is not None:
-            ends = one.interval
-            cells.append("" if ends is None else f"{number(ends[0])} to {number(ends[1])}")
-        cells += [f"{one.n_queries:,}", f"{one.n_empty:,}"]
+            cells.append(one.interval_text)
+        cells += [] if by_rows else [f"{one.n_queries:,}", f"{one.n_empty:,}"]
         cells += [] if one.unjudged is None else [f"{one.unjudged:.1%}"]
         shown.add_row(*cells)
     screen.print(shown)
-    print_meanings(screen, found.results)
+    for name, one in found.results.items():
+        screen.print(f"{name}: {one.measure.description_of(found.unit)}", style="dim")
+    for text in found.notes():
+        screen.print(text, style="dim")
     if found.n_missing:
         text = counted(found.n_missing, "judged query")
         screen.print(f"{text} without a document, counted as empty lists", style="dim")
     if found.n_unjudged_queries:
         text = counted(found.n_unjudged_queries, "query")
         screen.print(f"{text} without a judgement, left out", style="dim")
-    if any(one.n_empty for one in found.results.values()):
+    nothing = any(one.n_empty for one in found.results.values())
+    if nothing and by_rows:
+        screen.print(
+            "a measure without a value: no row is relevant, or no two labels differ", style="dim"
+        )
+    elif nothing:
         rule = f"count as {found.empty}" if filled else "are left out of the mean (--empty 0|1)"
         screen.print(f"queries without a relevant row, or without a pair, {rule}", style="dim")
-    if worst:
+    if worst and not by_rows:
         _print_worst(screen, found, worst)
 
 

@@ -16,8 +16,9 @@ from crucial.cli.shared.terminal import (
 )
 from crucial.cli.tables.comparison import print_comparison
 from crucial.cli.tables.evaluation import number
-from crucial.cli.tables.measures import print_heading, print_meanings
+from crucial.cli.tables.measures import print_heading
 from crucial.lab.experiment_result import ExperimentResult
+from crucial.wording import interval_text
 
 __all__ = ["print_experiment"]
 
@@ -40,24 +41,29 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
             shown.add_row(
                 one_line(one["ranker"]),
                 number(one["value"]),
-                f"{number(one['low'])} {number(one['high'])}",
+                interval_text((one["low"], one["high"]), one["error"]),
                 number(one["average_rank"], digits=3),
                 number(one["mean_round"], digits=1),
                 number(one["fit_seconds"], digits=2),
                 str(one["failures"] or ""),
             )
         screen.print(shown)
+        for text in result.interval_notes(rows, measure):
+            screen.print(text, style="dim")
         if len(result.rankers) > 1 and any(not math.isnan(one["average_rank"]) for one in mine):
             screen.print(f"{result.ranks(measure)}\n")
     if len(result.rankers) > 1:
-        screen.print(f"differences, paired by {result.unit_of()}", style="bold")
-        print_comparison(screen, result.compare(baseline, movers=2), values=False)
-    print_meanings(screen, result.measures)
+        found = result.compare(baseline, movers=2)
+        screen.print(f"differences, paired by {found.unit}", style="bold")
+        print_comparison(screen, found, values=False)
+    for measure in result.measures:
+        screen.print(f"{measure}: {result.description(measure)}", style="dim")
     for failure in result.failures[:5]:
         where = f"{failure['task']}, {failure['split']}"
         note(f"{failure['ranker']} failed on {where}: {failure['error']}")
     if len(result.failures) > 5:
-        note(f"{len(result.failures)} cells failed in all; --save or --report lists them.")
+        count = counted(len(result.failures), "cell")
+        note(f"{count} failed in all; --save or --report lists them.")
 
 
 def _best_first(rows: list[dict[str, Any]], higher_is_better: bool) -> list[dict[str, Any]]:

@@ -1,10 +1,10 @@
-"""``crucial compare``: runs against a baseline, query by query."""
+"""``crucial compare``: runs or models against a baseline."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -13,12 +13,20 @@ from crucial.cli.shared.measures import measure_names
 from crucial.cli.shared.options import (
     File,
     MeasuringOptions,
+    RowOptions,
     argument,
     measures_option,
     option,
     verb,
 )
+from crucial.cli.shared.row_files import is_model_file, read_for_model
 from crucial.cli.shared.terminal import console
+from crucial.errors import in_file
+
+if TYPE_CHECKING:
+    from crucial.data.dataset import Dataset
+    from crucial.lab.comparison_result import Comparison
+    from crucial.model.payloads import Model
 
 __all__ = ["CompareOptions", "compare_command"]
 
@@ -27,12 +35,14 @@ __all__ = ["CompareOptions", "compare_command"]
 class CompareOptions(MeasuringOptions):
     """The options of ``crucial compare``."""
 
-    qrels: File = argument()
-    runs: tuple[File, ...] = argument(required=True, metavar="RUN RUN...")
+    qrels: File = argument(metavar="QRELS|DATA")
+    runs: tuple[File, ...] = argument(required=True, metavar="RUN RUN... | MODEL MODEL...")
     baseline: str | None = option(
-        "The run that the others are compared with. [default: the first]", metavar="RUN"
+        "The run or model that the others are compared with. [default: the first]", metavar="NAME"
     )
-    metrics: tuple[str, ...] = measures_option("ndcg@10")
+    metrics: tuple[str, ...] = measures_option(
+        "ndcg@10; of models without queries, or with labels below 0: auc"
+    )
     test: Literal["permutation", "t"] = option("The paired test.", default="permutation")
     movers: int = option(
         "Length of the lists of queries that gained most and lost most.", low=0, default=5
@@ -43,31 +53,41 @@ class CompareOptions(MeasuringOptions):
     missing: Literal["count", "skip"] = option(
         "Whether a judged query that a run lacks counts as an empty list.", default="count"
     )
+    resamples: int | None = option(
+        "Models without queries: draws of rows for intervals other than those of shares of pairs. "
+        "[default: as many as the third digit needs]",
+        low=1,
+    )
+    label: str | None = option("Models: column of labels in DATA. [default: as in training]")
+    qid: str | None = option("Models: column of query ids in DATA. [default: as in training]")
     output: File | None = option("File for --json. [default: standard output]", "-o")
 
 
 @verb("compare", CompareOptions)
 def compare_command(options: CompareOptions) -> None:
-    """Compare runs with a baseline, by the judgements in QRELS.
+    """Compare runs by the judgements in QRELS, or models on the labelled rows of DATA.
 
     \b
     Examples:
       crucial compare qrels.txt base.run new.run
       crucial compare qrels.txt a.run b.run c.run --baseline b.run -m ndcg@10 -m map
       crucial compare qrels.txt base.run new.run -m mrr --movers 10 --json -o compared.json
+      crucial compare test.csv old.json new.json -m auc -m p@20
 
     \b
     Conventions:
       Differences are run minus baseline over the queries that both have; intervals come from
       resampling queries. p is two-sided: if the runs were equally good, every query's difference
       could just as well have the other sign. p Holm is corrected for the number of runs.
+      Without queries, intervals and tests come from the rows: DeLong's for auc and other shares
+      of pairs, else rows of each label are drawn with replacement.
       A judged query that a run lacks counts as an empty list (--missing skip leaves it out, as
       trec_eval does). Equal scores count by expectation (--ties trec changes that).
     """
     from crucial.cli.tables.comparison import comparison_json, print_comparison
-    from crucial.cli.tables.measures import print_heading, print_meanings
-    from crucial.data.formats.trec import read_qrels, read_run
-    from crucial.lab.comparison import compare_runs
+    from crucial.cli.tables.measures import print_heading
+    from crucial.measures.names import get_measure
+    from crucial.wording import counted
 
     if options.output is not None:
         if not options.json:
@@ -75,11 +95,54 @@ def compare_command(options: CompareOptions) -> None:
         check_target(options.output, options.qrels, *options.runs)
     paths = _named_paths(options.runs)
     baseline = _baseline(paths, options.baseline)
-    metrics = measure_names(options.metrics) or ["ndcg@10"]
-    found = compare_runs(
+    metrics = measure_names(options.metrics)
+    of_models = _are_models(options.qrels, paths)
+    found = (_compare_models if of_models else _compare_runs)(paths, baseline, metrics, options)
+    if options.json:
+        by = {"data" if of_models else "qrels": options.qrels}
+        write_text(options.output or "-", comparison_json(by, found))
+        return
+    screen = console()
+    names = list(dict.fromkeys(one.measure for one in found.differences))
+    count = counted(len(paths), "model" if of_models else "run")
+    print_heading(screen, f"{count} {'on' if of_models else 'by'} {options.qrels}", names)
+    print_comparison(screen, found)
+    unit = "row" if found.unit == "row" else "query"
+    for name in names:
+        screen.print(f"{name}: {get_measure(name).description_of(unit)}", style="dim")
+
+
+def _are_models(first: str, paths: dict[str, str]) -> bool:
+    """Return whether the files are models; they must all be, or none, and rows come first."""
+    models = [path for path in paths.values() if is_model_file(path)]
+    if models and is_model_file(first):
+        rows = next((path for path in paths.values() if path not in models), "rows.csv")
+        models = [first, *models]
+        raise click.UsageError(
+            f"the labelled rows come first: crucial compare {rows} {' '.join(models)}"
+        )
+    if models and len(models) < len(paths):
+        other = next(path for path in paths.values() if path not in models)
+        raise click.UsageError(
+            f"{models[0]} is a model and {other} is not; compare like with like."
+        )
+    return bool(models)
+
+
+def _compare_runs(
+    paths: dict[str, str], baseline: str | None, metrics: list[str], options: CompareOptions
+) -> Comparison:
+    """Compare runs by judgements, query by query."""
+    from crucial.data.formats.trec import read_qrels, read_run
+    from crucial.lab.comparison import compare_runs
+
+    for name in ("resamples", "label", "qid"):
+        if getattr(options, name) is not None:
+            raise click.UsageError(f"--{name} is for models on rows; these files are runs.")
+    return compare_runs(
         read_qrels(options.qrels),
         {name: read_run(path) for name, path in paths.items()},
-        metrics,
+        metrics or ["ndcg@10"],
         baseline=baseline,
         test=options.test,
         ties=options.ties,
@@ -89,17 +152,42 @@ def compare_command(options: CompareOptions) -> None:
         movers=options.movers,
         random_state=options.seed,
     )
-    if options.json:
-        write_text(options.output or "-", comparison_json(options.qrels, found))
-        return
-    screen = console()
-    print_heading(screen, f"{len(paths)} runs by {options.qrels}", metrics)
-    print_comparison(screen, found)
-    print_meanings(screen, metrics)
+
+
+def _compare_models(
+    paths: dict[str, str], baseline: str | None, metrics: list[str], options: CompareOptions
+) -> Comparison:
+    """Compare models on labelled rows: by query, or without queries by row."""
+    from crucial.apps.fusion.ranker import FusionRanker
+    from crucial.lab.ranking_comparison import compare_models
+    from crucial.model.file import load_model
+
+    models = {name: load_model(path) for name, path in paths.items()}
+    reading = RowOptions.as_trained(label=options.label, qid=options.qid)
+    rows: dict[str, tuple[Model, Dataset]] = {}
+    for name, model in models.items():
+        if isinstance(model, FusionRanker):
+            raise click.UsageError(
+                f"{paths[name]} fuses runs: write its run with 'crucial rank', and compare that."
+            )
+        data = read_for_model(options.qrels, model, reading, labels=True, notes=not rows)
+        rows[name] = (model, data)
+    with in_file(options.qrels):
+        return compare_models(
+            rows,
+            metrics or None,
+            baseline=baseline,
+            test=options.test,
+            ties=options.ties,
+            empty=options.empty,
+            resamples=options.resamples,
+            movers=options.movers,
+            random_state=options.seed,
+        )
 
 
 def _named_paths(runs: tuple[str, ...]) -> dict[str, str]:
-    """Return the runs by file name, or by path where two files have the same name."""
+    """Return the files by name, or by path where two files have the same name."""
     if len(runs) < 2:
         raise click.UsageError("name two runs or more: the first is the baseline.")
     if len(set(runs)) < len(runs):

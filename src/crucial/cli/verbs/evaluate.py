@@ -46,7 +46,13 @@ class EvaluateOptions(MeasuringOptions, RowOptions):
         "standard error) or to the file given by -o."
     )
     output: File | None = option("File for --by-query or --json. [default: standard output]", "-o")
-    intervals: bool = option("Add 95% intervals, by bootstrap over queries.")
+    intervals: bool = option(
+        "Add 95% intervals: by bootstrap over queries; without queries from the rows, DeLong's for "
+        "auc and other shares of pairs."
+    )
+    resamples: int | None = option(
+        "Number of bootstrap draws. [default: as many as the third digit needs]", low=1
+    )
     worst: int = option(
         "Also list the N queries that are worst by the first measure.",
         low=0,
@@ -117,6 +123,7 @@ def _evaluate_model(
             ties=options.ties,
             empty=options.empty,
             intervals=options.intervals,
+            resamples=options.resamples,
             random_state=options.seed,
             n_jobs=options.jobs,
         )
@@ -140,6 +147,7 @@ def _evaluate_run(
             ties=options.ties,
             empty=options.empty,
             intervals=options.intervals,
+            resamples=options.resamples,
             random_state=options.seed,
         )
     return found, len(run.doc)

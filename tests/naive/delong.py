@@ -1,0 +1,30 @@
+"""DeLong's variance, written plainly: all pairs of rows with different labels."""
+
+import numpy as np
+
+
+def naive_moves(y, scores, weight, tied):
+    """The share of right pairs and how far each row moves it, by a loop over all pairs."""
+    n = len(y)
+    right, total = np.zeros(n), np.zeros(n)
+    for i in range(n):
+        for j in range(n):
+            if y[i] == y[j]:
+                continue
+            high, low = (i, j) if y[i] > y[j] else (j, i)
+            credit = 1.0 if scores[high] > scores[low] else 0.0
+            credit = tied if scores[high] == scores[low] else credit
+            right[i] += weight[j] * credit
+            total[i] += weight[j]
+    pairs = float((weight * total).sum()) / 2
+    value = float((weight * right).sum()) / 2 / pairs
+    return value, weight * (right - value * total) / pairs
+
+
+def naive_variance(y, moves):
+    """The sum over labels of n/(n - 1) times the squares around the mean of the label."""
+    out = 0.0
+    for label in np.unique(y):
+        mine = moves[y == label]
+        out += len(mine) / (len(mine) - 1) * float(((mine - mine.mean()) ** 2).sum())
+    return out

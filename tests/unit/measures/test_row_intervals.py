@@ -1,0 +1,277 @@
+"""Intervals and paired tests without queries."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+from scipy.stats import brunnermunzel
+
+import crucial
+from crucial.measures.delong import pair_share, variance
+from crucial.measures.intervals import bootstrap_interval
+from crucial.measures.judged import Judged
+from crucial.measures.names import get_measure
+from crucial.measures.row_intervals import RowSampling, row_difference, row_interval
+from crucial.wording import counted, digits_that_stand, interval_text, p_text
+from naive.delong import naive_moves, naive_variance
+
+
+def two_labels(m, n, seed=0, shift=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([1.0, 0.0], [m, n])
+    return y, rng.normal(size=m + n) + shift * y, rng.normal(size=m + n) + 0.5 * y
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 4), st.sampled_from([0.5, 1.0, 3.0])),
+        min_size=8,
+        max_size=30,
+    ),
+    st.sampled_from(["auc", "r1", "r2", "kendall(tau)", "kendall(tied=0)"]),
+)
+def test_shares_of_pairs_agree_with_all_pairs(rows, name):
+    """Graded labels, tied scores, weights: as a loop over pairs counts."""
+    y, scores, weight = (np.array(column, float) for column in zip(*rows * 2))
+    if len(set(y)) < 2:
+        return
+    measure = get_measure(name)
+    found = pair_share(measure, Judged.from_labels(y, sample_weight=weight), scores)
+    tied = {"r1": 0.0, "kendall(tied=0)": 1.0}.get(name, 0.5)
+    value, moves = naive_moves(y, scores, weight, tied)
+    assert found.value == pytest.approx(value, abs=1e-12)
+    np.testing.assert_allclose(found.moves, moves, atol=1e-12)
+    assert variance(found.moves, found.strata) == pytest.approx(naive_variance(y, moves), abs=1e-12)
+    own = measure.prepare(y, sample_weight=weight)(scores)
+    as_measured = {"auc": value, "kendall(tau)": 2 * value - 1}.get(name, 1 - value)
+    assert own == pytest.approx(as_measured, abs=1e-12)
+
+
+def test_the_variance_is_that_of_brunner_and_munzel():
+    """SciPy's test of stochastic equality divides AUC - 1/2 by DeLong's standard error."""
+    y, scores, _ = two_labels(40, 90)
+    scores = scores.round(1)
+    share = pair_share(get_measure("auc"), Judged.from_labels(y), scores)
+    error = math.sqrt(variance(share.moves, share.strata))
+    theirs = brunnermunzel(scores[y == 0], scores[y == 1], distribution="normal")
+    assert (share.value - 0.5) / error == pytest.approx(theirs.statistic, rel=1e-12)
+    low, high = share.interval(0.95)
+    middle, reach = logit(share.value), 1.959964 * error / (share.value * (1 - share.value))
+    np.testing.assert_allclose([low, high], expit([middle - reach, middle + reach]), rtol=1e-6)
+
+
+def test_order_of_rows_scale_and_copies_of_weights_do_not_matter():
+    y, scores, _ = two_labels(30, 50)
+    weight = np.random.default_rng(1).choice([0.0, 1.0, 2.5], 80)
+    names = ["auc", "r1", "map", "ndcg@10"]
+    turned = np.random.default_rng(2).permutation(80)
+    some = RowSampling(resamples=500)
+    for name in names:
+        measure = get_measure(name)
+        given_weight = weight if measure.takes_weights else None
+        one = row_interval(measure, Judged.from_labels(y, sample_weight=given_weight), scores, some)
+        other = row_interval(
+            measure,
+            Judged.from_labels(
+                y[turned], sample_weight=None if given_weight is None else weight[turned]
+            ),
+            np.exp(scores[turned]),
+            some,
+        )
+        assert one.ends == pytest.approx(other.ends, abs=1e-12), name
+    whole = row_interval(
+        get_measure("auc"), Judged.from_labels(y, sample_weight=7 * weight), scores
+    )
+    kept = weight > 0
+    left = Judged.from_labels(y[kept], sample_weight=weight[kept])
+    assert whole.ends == pytest.approx(row_interval(get_measure("auc"), left, scores[kept]).ends)
+
+
+def test_every_interval_is_inside_and_named():
+    y, scores, _ = two_labels(4, 30, shift=4.0)
+    names = ["auc", "r1", "kendall(tau)", "ndcg", "p@5", "vus"]
+    found = crucial.evaluate(y, scores, measures=names, intervals=True)
+    for name in names:
+        low, high = found.results[name].interval
+        least = -1.0 if name == "kendall(tau)" else 0.0
+        assert least <= low <= found[name] <= high <= 1.0
+    assert found.unit == "row"
+    text = str(found)
+    assert "34 rows" in text
+    assert "quer" not in text
+    assert "nan" not in text
+    assert "DeLong from rows, symmetric on the logit scale" in text or "Newcombe" in text
+    assert "bootstrap over rows, label by label" in text
+    assert "draws, seed 0" in text
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 20), (5, 5), (20, 200)])
+def test_a_perfect_order_has_an_interval_of_some_width(m, n):
+    y = np.repeat([1, 0], [m, n])
+    found = crucial.evaluate(y, y, measures=["auc", "r2"], intervals=True).results
+    low, high = found["auc"].interval
+    assert high == 1.0
+    assert 0.0 < low < 1.0
+    assert found["r2"].interval == pytest.approx((0.0, 1.0 - low))
+    assert found["auc"].method == "Newcombe's score interval from rows"
+    # the end solves Newcombe's equation
+    star = (m + n) / 2 - 1
+    spread = low * (1 - low) * (1 + star * (1 - low) / (2 - low) + star * low / (1 + low))
+    assert (1 - low) ** 2 == pytest.approx(1.959964**2 * spread / (m * n), rel=1e-4)
+
+
+def test_equal_scores_are_surely_a_half():
+    found = crucial.evaluate([1, 1, 0, 0], [3, 3, 3, 3], measures="auc", intervals=True)
+    assert found.results["auc"].interval == (0.5, 0.5)
+
+
+def test_no_interval_where_there_is_no_value():
+    found = crucial.evaluate([0, 0, 0], [1, 2, 3], measures=["auc", "map"], intervals=True)
+    assert [one.interval for one in found.results.values()] == [None, None]
+    assert str(found).count("(no interval)") == 2
+    assert "3 rows, no value" in str(found)
+
+
+def test_labels_of_single_rows_are_exchanged():
+    """Every label once, as in a regression: the rows are one stratum."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    scores = y + rng.normal(size=200)
+    low, high = crucial.evaluate(y, scores, measures="auc", intervals=True).results["auc"].interval
+    assert 0.02 < high - low < 0.12
+
+
+def test_the_paired_test_is_delongs():
+    y, first, second = two_labels(60, 80)
+    auc, judged = get_measure("auc"), Judged.from_labels(y)
+    change, interval, p, test = row_difference(auc, judged, first, second)
+    moves = [naive_moves(y, one, np.ones(140), 0.5) for one in (first, second)]
+    error = math.sqrt(naive_variance(y, moves[1][1] - moves[0][1]))
+    assert change == pytest.approx(moves[1][0] - moves[0][0])
+    assert p == pytest.approx(math.erfc(abs(change) / error / math.sqrt(2)))
+    assert interval.ends == pytest.approx((change - 1.959964 * error, change + 1.959964 * error))
+    assert test == "DeLong"
+    again = row_difference(get_measure("r2"), judged, first, second)
+    assert again[0] == pytest.approx(-change)
+    assert again[2] == pytest.approx(p)
+    assert row_difference(auc, judged, first, first)[0::2][:2] == (0.0, 1.0)
+    perfect = row_difference(auc, Judged.from_labels([1, 1, 0, 0]), np.zeros(4), y[[0, 0, -1, -1]])
+    assert perfect[2] == pytest.approx(2 / 6)
+
+
+def test_other_measures_are_compared_by_drawing_rows():
+    y, first, second = two_labels(60, 80)
+    some = RowSampling(resamples=400)
+    change, interval, p, test = row_difference(
+        get_measure("map"), Judged.from_labels(y), second, first, some
+    )
+    assert test == "bootstrap"
+    assert interval.low < change < interval.high
+    assert interval.draws == 400
+    assert (p < 0.05) == (interval.low > 0)
+    same = row_difference(get_measure("map"), Judged.from_labels(y), first, first, some)
+    assert (same[0], same[2]) == (0.0, 1.0)
+
+
+def test_rankings_are_compared_by_rows():
+    y, first, second = two_labels(60, 80)
+    rankings = {"old": second, "new": first}
+    found = crucial.compare_rankings(y, rankings, ["auc", "p@10"], resamples=300)
+    assert found.unit == "row"
+    one = found["auc", "new"]
+    assert one.p == pytest.approx(row_difference(
+        get_measure("auc"), Judged.from_labels(y), second, first)[2])  # fmt: skip
+    text = str(found)
+    assert "DeLong's test, from rows (auc); bootstrap over rows (p@10)" in text
+    assert "win/tie/loss" not in text
+    assert "quer" not in text
+    same = crucial.compare_rankings(y, rankings, "map", qid=np.arange(140) % 20)
+    assert same.unit == "query"
+    assert "sign-flip permutation test over queries, 10,000 draws, seed 0" in str(same)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"rankings": {"a": [1, 2]}}, "a comparison needs two or more"),
+        ({"baseline": "c"}, "baseline"),
+        ({"rankings": {"a": [1, 2], "b": [1, np.nan]}}, "ranking 'b'"),
+        ({"level": 2.0}, "level"),
+        ({"resamples": 0}, "resamples"),
+    ],
+)
+def test_comparisons_that_are_refused(options, match):
+    words = {"y": [1, 0], "rankings": {"a": [1, 2], "b": [2, 1]}} | options
+    with pytest.raises(crucial.CrucialError, match=match):
+        crucial.compare_rankings(**words)
+
+
+def test_draws_follow_the_digits():
+    """By default another seed leaves the third digit of most ends; printed digits are fewer."""
+    values = np.random.default_rng(0).beta(2, 2, 60)
+    ends = [bootstrap_interval(values, random_state=seed) for seed in range(6)]
+    assert all(one.draws > 20_000 for one in ends)
+    low = np.array([one.low for one in ends])
+    assert np.abs(low - low.mean()).max() < 0.0008
+    assert low.std(ddof=1) == pytest.approx(ends[0].error, rel=1.0)
+    assert digits_that_stand(ends[0].error) == 3
+    few = bootstrap_interval(values, resamples=200)
+    assert few.draws == 200
+    assert digits_that_stand(few.error) < 3
+    assert str(few).count(".") == 2
+
+
+def test_numbers_in_words():
+    assert p_text(1e-9) == "< 1e-4"
+    assert p_text(0.0) == "< 1e-4"
+    assert p_text(0.5) == "0.5000"
+    assert counted(1, "feature") == "1 feature"
+    assert interval_text((float("nan"), 1.0)) == "none"
+    assert interval_text((0.123456, 0.2), None) == "0.1235 to 0.2000"
+
+
+# -- coverage --------------------------------------------------------------------------
+
+
+def coverage(m, n, shift, repeats, measure="auc", sampling=None, seed=0):
+    """The share of intervals that contain the truth, for normal scores."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([1.0, 0.0], [m, n])
+    judged, one = Judged.from_labels(y), get_measure(measure)
+    far = np.repeat([1.0, 0.0], [20_000, 20_000])
+    truth = one(far, rng.normal(size=40_000) + shift * far)
+    hits = 0
+    for _ in range(repeats):
+        scores = rng.normal(size=m + n) + shift * y
+        low, high = row_interval(one, judged, scores, sampling or RowSampling()).ends
+        hits += low <= truth <= high
+    return hits / repeats
+
+
+def test_coverage_of_delong_in_short():
+    assert 0.92 <= coverage(30, 100, 1.0, 400) <= 0.98
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("m", "n"), [(10, 100), (30, 100), (50, 500)])
+@pytest.mark.parametrize("shift", [0.0, 1.0, 2.0])
+def test_coverage_of_delong(m, n, shift):
+    """Ten positives are few: up to two points off there, one and a half elsewhere."""
+    room = 0.02 if m == 10 else 0.015
+    assert coverage(m, n, shift, 4000) == pytest.approx(0.95, abs=room)
+
+
+@pytest.mark.slow
+def test_coverage_of_the_bootstrap_and_size_of_the_test():
+    some = RowSampling(resamples=400)
+    assert coverage(60, 60, 1.0, 300, "vus", some) == pytest.approx(0.95, abs=0.035)
+    rng = np.random.default_rng(1)
+    y = np.repeat([1.0, 0.0], [30, 100])
+    judged, auc = Judged.from_labels(y), get_measure("auc")
+    p = [row_difference(auc, judged, *(rng.normal(size=(2, 130)) + y))[2] for _ in range(3000)]
+    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
