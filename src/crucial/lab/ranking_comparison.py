@@ -83,7 +83,7 @@ def compare_rankings(
     >>> found = compare_rankings(y, {"old": [1, 5, 3, 4, 2, 6], "new": [6, 5, 3, 4, 2, 1]})
     >>> one = found["auc", "new"]
     >>> found.unit, round(one.difference, 4), round(one.p, 4)
-    ('row', 0.5556, 0.0771)
+    ('row', 0.5556, 0.1518)
     """
     named = {str(name): scores for name, scores in rankings.items()}
     if len(named) < 2:

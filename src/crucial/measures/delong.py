@@ -11,9 +11,11 @@ A = sum w_i N_i / sum w_i D_i, and row i moves it by
 
 The variance of A is the sum over labels of n/(n - 1) times the squares of u_i around their mean,
 with n rows of the label: DeLong's equation for two labels and equal weights. The interval is
-symmetric on the logit scale (Qin & Hotilovac 2008), so that it stays inside 0 and 1. Where that
-says nothing, in a perfect order or with a single row of a label, the interval is the score interval
-of Newcombe (2006, part 2, method 5), which is as wide as the number of rows allows.
+symmetric on the logit scale (Qin & Hotilovac 2008), so that it stays inside 0 and 1, and reaches as
+far as Student's t with Satterthwaite's degrees of freedom, as in Brunner & Munzel (2000): few rows
+of a label make it wider. Where that says nothing, in a perfect order or with a single row of a
+label, the interval is the score interval of Newcombe (2006, part 2, method 5), which is as wide as
+the number of rows allows.
 """
 
 from __future__ import annotations
@@ -30,9 +32,10 @@ from crucial.types import Floats, Ints
 __all__ = [
     "PairShare",
     "delong_applies",
-    "normal_quantile",
     "pair_share",
     "row_strata",
+    "t_quantile",
+    "t_test",
     "variance",
 ]
 
@@ -76,12 +79,12 @@ class PairShare:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval, which lies inside 0 and 1."""
-        z = normal_quantile(level)
         if self.is_degenerate:
-            return _score_interval(self.value, *self.sides, z)
-        error = math.sqrt(variance(self.moves, self.strata))
+            return _score_interval(self.value, *self.sides, level)
+        spread, freedom = variance(self.moves, self.strata)
         middle = math.log(self.value / (1.0 - self.value))
-        reach = z * error / (self.value * (1.0 - self.value))
+        reach = t_quantile(level, freedom) * math.sqrt(spread)
+        reach /= self.value * (1.0 - self.value)
         return _logistic(middle - reach), _logistic(middle + reach)
 
 
@@ -90,17 +93,32 @@ def delong_applies(measure: object) -> bool:
     return isinstance(measure, PairMeasure) and measure.among == "comparable"
 
 
-def normal_quantile(level: float) -> float:
+def t_quantile(level: float, freedom: float) -> float:
     """Return how many standard errors an interval reaches.
 
     Examples
     --------
-    >>> round(normal_quantile(0.95), 4)
-    1.96
+    >>> round(t_quantile(0.95, 9), 4), round(t_quantile(0.95, float("inf")), 4)
+    (2.2622, 1.96)
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri, stdtrit
 
-    return float(ndtri((1 + level) / 2))
+    if math.isinf(freedom):
+        return float(ndtri((1 + level) / 2))
+    return float(stdtrit(freedom, (1 + level) / 2))
+
+
+def t_test(statistic: float, freedom: float) -> float:
+    """Return the two-sided p-value of a statistic.
+
+    Examples
+    --------
+    >>> round(t_test(2.2622, 9), 4)
+    0.05
+    """
+    from scipy.special import stdtr
+
+    return float(2.0 * stdtr(freedom, -abs(statistic)))
 
 
 def pair_share(measure: PairMeasure, judged: Judged, scores: Floats) -> PairShare:
@@ -137,10 +155,11 @@ def pair_share(measure: PairMeasure, judged: Judged, scores: Floats) -> PairShar
     return PairShare(value, moves, strata, _sides(label[keep]))
 
 
-def variance(moves: Floats, strata: Ints) -> float:
-    """Return the variance of a value from the moves of its rows; stratum -1 has no weight.
+def variance(moves: Floats, strata: Ints) -> tuple[float, float]:
+    """Return the variance of a value from the moves of its rows, and its degrees of freedom.
 
-    A row that is alone in its stratum adds the square of its move.
+    Rows of stratum -1 have no weight. A row that is alone in its stratum adds the square of its
+    move.
     """
     inside = strata >= 0
     moves, strata = moves[inside], strata[inside]
@@ -149,7 +168,13 @@ def variance(moves: Floats, strata: Ints) -> float:
     mean = np.bincount(strata, moves) / np.maximum(counts, 1)
     apart = moves - np.where(several, mean, 0.0)[strata]
     factor = np.divide(counts, counts - 1.0, out=np.ones(len(counts)), where=several)
-    return float((factor[strata] * apart**2).sum())
+    parts = np.bincount(strata, factor[strata] * apart**2)
+    total = float(parts.sum())
+    if total == 0.0:
+        return 0.0, math.inf
+    # Satterthwaite's: the variance of each stratum has one degree less than it has rows.
+    shares = parts / total
+    return total, 1.0 / float((shares**2 / np.maximum(counts - 1, 1)).sum())
 
 
 def row_strata(codes: Ints, level: Ints) -> Ints:
@@ -225,8 +250,9 @@ def _logistic(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
-def _score_interval(value: float, m: int, n: int, z: float) -> tuple[float, float]:
+def _score_interval(value: float, m: int, n: int, level: float) -> tuple[float, float]:
     """Return the shares that are not rejected (Newcombe 2006, method 5)."""
+    z = t_quantile(level, math.inf)
     star = (m + n) / 2 - 1
 
     def too_far(share: float) -> bool:

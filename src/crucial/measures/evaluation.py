@@ -353,7 +353,7 @@ def evaluate(
     (1.0, 1)
     >>> found = evaluate([1, 1, 1, 0, 0, 0], [6, 5, 3, 4, 2, 1], measures="auc", intervals=True)
     >>> found.results["auc"].interval_text, found.results["auc"].method
-    ('0.2614 to 0.9945', 'DeLong from rows, symmetric on the logit scale')
+    ('0.0880 to 0.9985', 'DeLong from rows, symmetric on the logit scale')
     """
     judged = Judged.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
     return measure_ranking(

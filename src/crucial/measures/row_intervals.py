@@ -19,9 +19,10 @@ from crucial.measures.base import Measure
 from crucial.measures.delong import (
     PairShare,
     delong_applies,
-    normal_quantile,
     pair_share,
     row_strata,
+    t_quantile,
+    t_test,
     variance,
 )
 from crucial.measures.intervals import Interval, RandomState, drawn_interval
@@ -109,7 +110,7 @@ def row_interval(
     >>> from crucial.measures.names import get_measure
     >>> judged = Judged.from_labels([1, 1, 1, 0, 0, 0])
     >>> print(row_interval(get_measure("auc"), judged, np.array([6.0, 5, 3, 4, 2, 1])))
-    [0.2614, 0.9945]
+    [0.0880, 0.9985]
     """
     if delong_applies(measure) and isinstance(measure, PairMeasure):
         share = pair_share(measure, judged, scores)
@@ -165,7 +166,7 @@ def row_difference(
     >>> better, worse = np.array([6.0, 5, 3, 4, 2, 1]), np.array([1.0, 5, 3, 4, 2, 6])
     >>> found = row_difference(get_measure("auc"), judged, worse, better)
     >>> round(found[0], 4), round(found[2], 4), found[3]
-    (0.5556, 0.0771, 'DeLong')
+    (0.5556, 0.1518, 'DeLong')
     """
     if delong_applies(measure) and isinstance(measure, PairMeasure):
         shares = [pair_share(measure, judged, one) for one in (first, second)]
@@ -200,13 +201,14 @@ def _delong_difference(
     value = sign * (second.value - first.value)
     if math.isnan(value):
         return math.nan, None, math.nan, "DeLong"
-    error = abs(sign) * math.sqrt(variance(second.moves - first.moves, second.strata))
-    reach = normal_quantile(level) * error
+    spread, freedom = variance(second.moves - first.moves, second.strata)
+    error = abs(sign) * math.sqrt(spread)
+    reach = t_quantile(level, freedom) * error
     most = abs(sign)
     ends = max(-most, value - reach), min(most, value + reach)
     found = Interval(*ends, "DeLong from rows")
     if error > 1e-12:
-        return value, found, math.erfc(abs(value) / error / math.sqrt(2.0)), "DeLong"
+        return value, found, t_test(value / error, freedom), "DeLong"
     if abs(value) <= 1e-12:
         return value, found, 1.0, "DeLong"
     # No row differs from the others, as in a perfect order against a constant one: the chance
