@@ -144,12 +144,12 @@ def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_model_file(path: str) -> bool:
-    """Return whether a file begins as a model does, and neither as rows nor as a run."""
+    """Return whether a file begins as a model does; rows and runs may be JSON too."""
     from crucial.data.files import open_bytes
 
     with open_bytes(path) as source:
-        start = source.read(64).lstrip()
-    return bool(start.startswith(b"{") and b"}" not in start)
+        start = source.read(512).lstrip()
+    return bool(start.startswith(b"{") and b'"format"' in start)
 
 
 def only_file(paths: tuple[str, ...]) -> str:

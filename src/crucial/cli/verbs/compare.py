@@ -65,7 +65,7 @@ class CompareOptions(MeasuringOptions):
 
 @verb("compare", CompareOptions)
 def compare_command(options: CompareOptions) -> None:
-    """Compare runs by the judgements in QRELS, or models on the labelled rows of DATA.
+    """Compare runs by QRELS, or models on the rows of DATA.
 
     \b
     Examples:
