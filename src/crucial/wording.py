@@ -15,11 +15,13 @@ def noun_for(number: int, noun: str) -> str:
 
     Examples
     --------
-    >>> noun_for(1, "query"), noun_for(2, "query"), noun_for(0, "day"), noun_for(2, "box")
-    ('query', 'queries', 'days', 'boxes')
+    >>> noun_for(1, "query"), noun_for(2, "query"), noun_for(0, "day"), noun_for(2, "leaf")
+    ('query', 'queries', 'days', 'leaves')
     """
     if number == 1:
         return noun
+    if noun.endswith("leaf"):
+        return f"{noun[:-1]}ves"
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

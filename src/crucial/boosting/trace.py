@@ -12,6 +12,7 @@ from crucial.feedback.base import exp_or_inf
 from crucial.model.weak import WeakRankerLike
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats
+from crucial.wording import counted
 
 __all__ = ["BoundTerms", "Round", "Trace"]
 
@@ -98,7 +99,7 @@ class Trace(HtmlResult):
     def __repr__(self) -> str:
         if not self._rounds:
             return "Trace(no rounds)"
-        return f"Trace({len(self)} rounds, loss {self._rounds[-1].loss:.6g})"
+        return f"Trace({counted(len(self), 'round')}, loss {self._rounds[-1].loss:.6g})"
 
     def column(self, name: str) -> Floats:
         """Return one number per round: a field of `Round`, ``loss``, a measure or an extra."""

@@ -11,6 +11,7 @@ from crucial.data.frames import frame_columns
 from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.types import Bools, Floats, FrameLike, Ints
+from crucial.wording import counted
 
 __all__ = ["Comparisons"]
 
@@ -61,10 +62,13 @@ class Comparisons:
         return len(self.winner)
 
     def __repr__(self) -> str:
-        parts = [f"{len(self)} of {len(self.items)} items", f"{int(self.tie.sum())} ties"]
-        parts += [f"{len(self.judges)} judges"] if self.judge is not None else []
+        parts = [
+            f"{len(self)} of {counted(len(self.items), 'item')}",
+            f"{int(self.tie.sum())} ties",
+        ]
+        parts += [counted(len(self.judges), "judge")] if self.judge is not None else []
         parts += [f"{len(self.contexts)} contexts"] if self.context is not None else []
-        parts += [f"{len(self.categories)} categories"] if self.category is not None else []
+        parts += [counted(len(self.categories), "category")] if self.category is not None else []
         return f"Comparisons({', '.join(parts)})"
 
     @classmethod

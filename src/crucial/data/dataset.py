@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from crucial.types import Bools, Floats, Ids, Objects
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.data.instances import Instances
@@ -54,9 +55,9 @@ class Dataset:
     occurs: Bools | None = None
 
     def __repr__(self) -> str:
-        parts = [f"{self.n_rows} rows", f"{self.n_features} features"]
+        parts = [counted(self.n_rows, "row"), counted(self.n_features, "feature")]
         if self.qid is not None:
-            parts.append(f"{len(set(self.qid.tolist()))} queries")
+            parts.append(counted(len(set(self.qid.tolist())), "query"))
         there = [name for name in ("y", "qid", "item", "weight") if getattr(self, name) is not None]
         return f"Dataset({', '.join(parts)}; X{''.join(f', {name}' for name in there)})"
 

@@ -11,6 +11,7 @@ import numpy as np
 from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.types import Floats, Ints
+from crucial.wording import counted
 
 __all__ = ["Order", "Rankings"]
 
@@ -38,7 +39,7 @@ class Rankings:
 
     def __repr__(self) -> str:
         return (
-            f"Rankings({self.count.sum():g} of {len(self.items)} items, "
+            f"Rankings({self.count.sum():g} of {counted(len(self.items), 'item')}, "
             f"{len(self.orders)} different)"
         )
 

@@ -15,6 +15,7 @@ from crucial.data.words import as_ids
 from crucial.errors import Argument, DataError, FileError, Message
 from crucial.parameters import check, one_of
 from crucial.types import Floats, FrameLike, Ids, Ints, PathLike
+from crucial.wording import counted
 
 __all__ = ["MAX_RATING", "NO_RATING", "Ratings", "checked_ratings", "rating_problem"]
 
@@ -59,7 +60,8 @@ class Ratings:
         return len(self.rating)
 
     def __repr__(self) -> str:
-        return f"Ratings({len(self)} by {len(self.users)} users of {len(self.items)} items)"
+        users, items = counted(len(self.users), "user"), counted(len(self.items), "item")
+        return f"Ratings({len(self)} by {users} of {items})"
 
     @classmethod
     def from_columns(

@@ -336,8 +336,12 @@ class BoostedRanker(Resampled):
     def _warn_of_waste(self, ensemble: Ensemble, instances: Instances) -> None:
         """Warn of features without use, and of an empty ensemble."""
         if ensemble.bins is not None:
-            warn_ignored(ensemble.bins.all_missing, "abstain on every row", instances)
-            warn_ignored(ensemble.bins.constant, "are constant", instances)
+            warn_ignored(
+                ensemble.bins.all_missing,
+                ("abstains on every row", "abstain on every row"),
+                instances,
+            )
+            warn_ignored(ensemble.bins.constant, ("is constant", "are constant"), instances)
         if not ensemble.rankers:
             warn_caller(
                 f"no round could be made ({ensemble.trace.stopped}); all scores are 0."

@@ -9,7 +9,8 @@ from crucial.weak.intervals import CENTRES
 __all__ = ["USELESS", "Intervals"]
 
 #: Why a feature that has the same centre in every interval is ignored.
-USELESS = "are constant or abstain on every row of a query that can be cut into intervals,"
+_WHERE = "on every row of a query that can be cut into intervals,"
+USELESS = (f"is constant or abstains {_WHERE}", f"are constant or abstain {_WHERE}")
 
 
 @with_parameters

@@ -32,6 +32,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, none_or, parameter, with_parameters
 from crucial.types import Floats, VectorLike
 from crucial.weak.base import TrainingRows
+from crucial.wording import counted
 
 __all__ = ["Resampled"]
 
@@ -212,7 +213,9 @@ class Resampled(
             ahead = with_callbacks(offset(progress, n_folds * rounds), best, self.callbacks)
             ensemble = self._boost(training, feedback, None, seed, best, ahead, ())
         if len(ensemble.trace) == best < rounds:
-            ensemble.trace.stopped = f"{n_folds} folds rank best after {best} rounds"
+            ensemble.trace.stopped = (
+                f"{counted(n_folds, 'fold')} rank best after {counted(best, 'round')}"
+            )
         self.fold_curves_: FoldCurves = curves
         self._set_fitted(ensemble, data.instances, feedback, None, data.with_qid)
         return self

@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from crucial.data.instances import Instances
 from crucial.data.suspects import suspicious_features
 from crucial.errors import Argument, DataWarning, Message
+from crucial.wording import counted
 
 __all__ = ["warn_caller", "warn_ignored", "warn_suspicious"]
+
+#: Why features are ignored: what one does, and what several do.
+Reason: TypeAlias = tuple[str, str]
 
 _MOST_NAMED = 5
 
@@ -24,23 +29,24 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def warn_ignored(features: Sequence[int], reason: str, instances: Instances) -> None:
+def warn_ignored(features: Sequence[int], reason: Reason, instances: Instances) -> None:
     """Warn of features that a fit has no use for, if there are any.
 
     Parameters
     ----------
     features : sequence of int
-    reason : str
-        Continues "3 features ...".
+    reason : (str, str)
+        Continues "1 feature ..." and "3 features ...".
     instances : Instances
         Knows their names.
     """
     if features:
         names = ", ".join(instances.name(j) for j in features[:5])
         more = f" and {len(features) - 5} more" if len(features) > 5 else ""
-        warn_caller(
-            f"{len(features)} features {reason} and are ignored: {names}{more}.", DataWarning
-        )
+        count = counted(len(features), "feature")
+        one = len(features) == 1
+        verb = f"{reason[0]} and is" if one else f"{reason[1]} and are"
+        warn_caller(f"{count} {verb} ignored: {names}{more}.", DataWarning)
 
 
 def warn_suspicious(instances: Instances) -> None:

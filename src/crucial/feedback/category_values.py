@@ -10,7 +10,9 @@ standings t and weights w of the rows of category c,
 which goes to 0, the mean of every query, for categories of few rows (Micci-Barreca 2001). A row
 must not see its own label in the number of its category: stumps would learn rare categories by
 heart. So the rows to learn from get the number that the other folds give their category; folds are
-whole queries, or rows where there is one query. New rows get the number that all rows give.
+whole queries, or rows where there is one query. Rows are dealt out label by label, in an order that
+their values decide and not their places, so that sorting a table does not change the model. New
+rows get the number that all rows give.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
@@ -97,13 +100,53 @@ def _on_grid(standing: Floats) -> Floats:
     return np.asarray(np.round(standing / _GRID) * _GRID, np.float64)
 
 
-def _folds(groups: Groups) -> Ints:
+def _folds(instances: Instances, standing: Floats, weight: Floats, groups: Groups) -> Ints:
     """Return the fold of every row: whole queries at random, or rows where there is one query."""
-    units, of_row = groups.n_groups, groups.codes
+    units = groups.n_groups
     if units == 1:
-        units, of_row = groups.n_rows, np.arange(groups.n_rows)
+        return _row_folds(instances, standing, weight)
     fold = np.arange(units) % min(FOLDS, units)
-    return np.asarray(np.random.default_rng(1).permutation(fold)[of_row])
+    return np.asarray(np.random.default_rng(1).permutation(fold)[groups.codes])
+
+
+def _row_folds(instances: Instances, standing: Floats, weight: Floats) -> Ints:
+    """Deal out rows of equal standing in turn, in an order that a hash of their values decides.
+
+    Values count by their ranks, which no monotone change of a feature changes; rows of equal
+    values are dealt to different folds, and which of them goes where makes no difference. Only as
+    many columns are hashed as it takes to tell the rows apart, those of text first.
+    """
+    stratum = _codes(standing)
+    key = _mixed(_codes(weight).astype(np.uint64))
+    levels = instances.levels or {}
+    others = (f for f in range(instances.n_features) if f not in levels)
+    for feature in (*levels, *others):
+        column = np.asarray(instances.table[:, feature], np.float64)
+        if feature in levels:
+            known = ~np.isnan(column)
+            place = np.argsort(np.argsort(np.array(levels[feature], dtype=object), kind="stable"))
+            column[known] = place[column[known].astype(np.int64)]
+        turn = np.uint64(2 * feature + 3)
+        key = _mixed(key ^ _mixed(_codes(column).astype(np.uint64) * turn))
+        if feature not in levels and len(np.unique(key)) == len(key):
+            break
+    order = np.lexsort((key, stratum))
+    folds = np.empty(len(order), np.int64)
+    folds[order] = np.arange(len(order)) % min(FOLDS, len(order))
+    return folds
+
+
+def _codes(values: Floats) -> Ints:
+    """Return the ranks of values among the different ones; missing values are one of them."""
+    return np.asarray(np.unique(values, return_inverse=True)[1].ravel(), np.int64)
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return keys in which every bit depends on every bit (the finaliser of SplitMix64)."""
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(keys ^ (keys >> np.uint64(31)))
 
 
 def learn_encodings(
@@ -130,7 +173,7 @@ def learn_encodings(
     if not levels:
         return instances, Encodings(times=dict(instances.times or {}))
     _refuse_ids(instances)
-    folds = _folds(groups)
+    folds = _folds(instances, standing, weight, groups)
     n_folds = int(folds.max()) + 1
     table = np.array(instances.table, np.float64, order="F")
     categories: dict[int, dict[str, float]] = {}

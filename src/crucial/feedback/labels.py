@@ -25,6 +25,7 @@ from crucial.feedback.margins import LabelMargins
 from crucial.feedback.states import PairState
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, Ints, VectorLike
+from crucial.wording import counted
 
 __all__ = [
     "LabelFeedback",
@@ -313,6 +314,6 @@ def _no_pair(labels: Floats, groups: Groups, keep: Bools | None) -> str:
     if groups.n_groups == len(labels):
         hint = " Every row has a different qid: are these row numbers?"
     return (
-        f"No comparable pair: none of the {groups.n_groups} queries has two rows of different "
-        f"labels.{hint}"
+        f"No comparable pair: none of the {counted(groups.n_groups, 'query')} has two rows of "
+        f"different labels.{hint}"
     )

@@ -24,6 +24,7 @@ from crucial.inspection.covering import LogCovering, log_covering_of_means, smal
 from crucial.model.additive import AdditiveRanker
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import Rule, between, check, one_of, refuse
+from crucial.wording import counted
 
 __all__ = [
     "Bound",
@@ -124,7 +125,7 @@ def training_bound(source: object, by: str = "z") -> Bound:
     if value < 1.0:
         says = (
             f"At most {_percent(value)} of the weight of the training pairs is {wrong} "
-            f"({what} over {rounds} rounds)."
+            f"({what} over {counted(rounds, 'round')})."
         )
     elif by == "slopes" and squares is None:
         says = (
@@ -132,7 +133,8 @@ def training_bound(source: object, by: str = "z") -> Bound:
             "below 1."
         )
     else:
-        says = f"Vacuous: {what} over {rounds} rounds is {value:.4g}, and no risk is above 1."
+        over = counted(rounds, "round")
+        says = f"Vacuous: {what} over {over} is {value:.4g}, and no risk is above 1."
     return Bound(f"training bound on {risk}", value, terms, says)
 
 

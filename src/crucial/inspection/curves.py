@@ -25,6 +25,7 @@ from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
 from crucial.types import Floats, Ints, TableLike, VectorLike
+from crucial.wording import counted
 
 __all__ = ["LearningCurve", "learning_curve", "stages_of"]
 
@@ -79,12 +80,13 @@ class LearningCurve(HtmlResult):
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"LearningCurve({len(self.rounds)} rounds traced, best {self.best_round})"
+        return f"LearningCurve({counted(len(self.rounds), 'round')} traced, best {self.best_round})"
 
     def __str__(self) -> str:
         ended = f" ({self.stopped})" if self.stopped else ""
         lines = [
-            f"{self.best_round} rounds kept of {max(self.best_round, len(self.rounds))}{ended}"
+            f"{counted(self.best_round, 'round')} kept of "
+            f"{max(self.best_round, len(self.rounds))}{ended}"
         ]
         lines += [_line(name, values) for name, values in self._drawn()]
         lines += [_line(f"{name} (given rows)", values) for name, values in self.measured.items()]

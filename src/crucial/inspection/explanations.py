@@ -181,7 +181,8 @@ class PairExplanation(HtmlResult):
                 lines.append(f"{part:+10.4g}  {shown(name, 24)} {a} against {b}")
         same = len(self.names) - int(np.count_nonzero(self.added))
         if same:
-            lines.append(f"{'0':>10}  {same} features make no difference")
+            makes = "makes" if same == 1 else "make"
+            lines.append(f"{'0':>10}  {counted(same, 'feature')} {makes} no difference")
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:
@@ -228,7 +229,10 @@ def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: st
     ax = new_axes(ax)
     names, values = labels[:top], added[:top].tolist()
     if len(added) > top:
-        names, values = [*names, f"{len(added) - top} others"], [*values, added[top:].sum()]
+        names, values = (
+            [*names, counted(len(added) - top, "other")],
+            [*values, added[top:].sum()],
+        )
     places = range(len(values))
     ax.barh(places, values, color=["tab:blue" if v >= 0 else "tab:orange" for v in values])
     ax.set_yticks(places, names, parse_math=False)

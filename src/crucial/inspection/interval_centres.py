@@ -18,6 +18,7 @@ from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, int_between, one_of
 from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.intervals import CENTRES, centres_of, interval_codes
+from crucial.wording import counted
 
 __all__ = ["IntervalCentres", "centres"]
 
@@ -46,7 +47,8 @@ class IntervalCentres(HtmlResult):
 
     def __repr__(self) -> str:
         kinds = ", ".join(self.values)
-        return f"IntervalCentres({len(self.features)} features, {self.n_intervals}: {kinds})"
+        features = counted(len(self.features), "feature")
+        return f"IntervalCentres({features}, {self.n_intervals}: {kinds})"
 
     def __str__(self) -> str:
         lines = []

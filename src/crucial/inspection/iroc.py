@@ -17,6 +17,7 @@ from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
 from crucial.types import Floats, VectorLike
+from crucial.wording import counted
 
 __all__ = ["IrocCurve", "iroc_curve"]
 
@@ -57,11 +58,13 @@ class IrocCurve(HtmlResult):
     band: Band | None = None
 
     def __repr__(self) -> str:
-        return f"IrocCurve({self.n_thresholds} thresholds, IAUC {self.iauc:.4f})"
+        return f"IrocCurve({counted(self.n_thresholds, 'threshold')}, IAUC {self.iauc:.4f})"
 
     def __str__(self) -> str:
         line = sparkline(limits(self.alpha, self.beta, np.linspace(0, 1, 32))[1].tolist(), 32)
-        return f"IROC curve  {line}  IAUC {self.iauc:.4f}, {self.n_thresholds} thresholds"
+        return (
+            f"IROC curve  {line}  IAUC {self.iauc:.4f}, {counted(self.n_thresholds, 'threshold')}"
+        )
 
     def to_frame(self) -> Frame:
         """Return one row per point."""

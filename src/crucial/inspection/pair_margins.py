@@ -26,6 +26,7 @@ from crucial.model.weak import Constant, Tree, Vote
 from crucial.notebook import HtmlResult, HtmlTable, tables_html
 from crucial.parameters import at_least, check, refuse
 from crucial.types import Floats, TableLike, VectorLike
+from crucial.wording import counted
 
 __all__ = ["Margins", "MaxMargin", "margins", "max_margin"]
 
@@ -91,14 +92,14 @@ class Margins(HtmlResult):
         return float(found) if found.ndim == 0 else found
 
     def __repr__(self) -> str:
-        return f"Margins({self.n_pairs:,} pairs, minimum {self.minimum:.6g})"
+        return f"Margins({counted(self.n_pairs, 'pair')}, minimum {self.minimum:.6g})"
 
     def __str__(self) -> str:
         thresholds, shares = self.curve
         values = self.quantile(np.array(_QUANTILES))
         text = "  ".join(f"{q:.0%} {value:.4g}" for q, value in zip(_QUANTILES, values))
         lines = [
-            f"margins of {self.n_pairs:,} pairs, weights sum to {self.norm:.4g}",
+            f"margins of {counted(self.n_pairs, 'pair')}, weights sum to {self.norm:.4g}",
             f"minimum {self.minimum:.4g}  {text}  maximum {self.maximum:.4g}",
             f"tied or in the wrong order: {self.at_most(0.0):.4%}",
         ]

@@ -12,6 +12,7 @@ from crucial.inspection.curve_parts import read_rows, two_classes
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.notebook import HtmlResult
 from crucial.types import Floats, VectorLike
+from crucial.wording import counted
 
 __all__ = ["PrecisionRecallCurve", "precision_recall_curve"]
 
@@ -45,7 +46,7 @@ class PrecisionRecallCurve(HtmlResult):
 
     def __repr__(self) -> str:
         return (
-            f"PrecisionRecallCurve({len(self.recall)} points, average precision "
+            f"PrecisionRecallCurve({counted(len(self.recall), 'point')}, average precision "
             f"{self.average_precision:.4f})"
         )
 

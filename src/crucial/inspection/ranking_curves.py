@@ -22,6 +22,7 @@ from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult
 from crucial.parameters import between, check
 from crucial.types import Floats, VectorLike
+from crucial.wording import counted
 
 __all__ = [
     "GainCurve",
@@ -76,7 +77,7 @@ class RocCurve(HtmlResult):
     band: Band | None = None
 
     def __repr__(self) -> str:
-        return f"RocCurve({len(self.alpha)} points, AUC {self.auc:.4f})"
+        return f"RocCurve({counted(len(self.alpha), 'point')}, AUC {self.auc:.4f})"
 
     def __str__(self) -> str:
         return f"ROC curve  {_line(limits(self.alpha, self.beta, _GRID)[1])}  AUC {self.auc:.4f}"
@@ -174,7 +175,7 @@ class GainCurve(HtmlResult):
     best: Floats
 
     def __repr__(self) -> str:
-        return f"GainCurve({len(self.share)} points)"
+        return f"GainCurve({counted(len(self.share), 'point')})"
 
     def __str__(self) -> str:
         tenth, half = np.interp([0.1, 0.5], self.share, self.gain)
@@ -222,7 +223,7 @@ class LiftCurve(HtmlResult):
     lift: Floats
 
     def __repr__(self) -> str:
-        return f"LiftCurve({len(self.share)} points)"
+        return f"LiftCurve({counted(len(self.share), 'point')})"
 
     def __str__(self) -> str:
         tenth = np.interp(0.1, self.share, self.lift)
@@ -334,7 +335,7 @@ class ProfitCurve(HtmlResult):
     best_profit: float
 
     def __repr__(self) -> str:
-        return f"ProfitCurve({len(self.count)} points, best at {self.best_count:g})"
+        return f"ProfitCurve({counted(len(self.count), 'point')}, best at {self.best_count:g})"
 
     def __str__(self) -> str:
         return (

@@ -15,6 +15,7 @@ from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
 from crucial.types import Floats, VectorLike
+from crucial.wording import counted
 
 __all__ = ["CalibrationCurve", "calibration_curve"]
 
@@ -55,7 +56,7 @@ class CalibrationCurve(HtmlResult):
     error: float
 
     def __repr__(self) -> str:
-        return f"CalibrationCurve({len(self.rows)} bins, Brier {self.brier:.4f})"
+        return f"CalibrationCurve({counted(len(self.rows), 'bin')}, Brier {self.brier:.4f})"
 
     @property
     def source(self) -> str:

@@ -21,6 +21,7 @@ from crucial.model.shape import Shape, sparkline
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
 from crucial.types import Floats, Ints, TableLike
+from crucial.wording import counted
 
 __all__ = ["FeatureShape", "Shapes", "shapes"]
 
@@ -151,7 +152,7 @@ class Shapes(HtmlResult):
         raise KeyError(name)
 
     def __repr__(self) -> str:
-        return f"Shapes({len(self.features)} used features, {len(self.unused)} unused)"
+        return f"Shapes({counted(len(self.features), 'used feature')}, {len(self.unused)} unused)"
 
     def __str__(self) -> str:
         lines = []

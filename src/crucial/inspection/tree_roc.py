@@ -16,6 +16,7 @@ from crucial.model.ranking_trees import RankingTrees
 from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult
 from crucial.types import Floats, TableLike, VectorLike
+from crucial.wording import counted
 
 __all__ = ["TreeRoc", "tree_roc"]
 
@@ -42,13 +43,13 @@ class TreeRoc(HtmlResult):
     auc: float
 
     def __repr__(self) -> str:
-        return f"TreeRoc({len(self.scores)} leaves, AUC {self.auc:.4f})"
+        return f"TreeRoc({counted(len(self.scores), 'leaf')}, AUC {self.auc:.4f})"
 
     def __str__(self) -> str:
         points = self.points()
         grid = np.linspace(0.0, 1.0, 32)
         line = sparkline(np.interp(grid, points[0], points[1]).tolist(), 32)
-        lines = [f"ROC curve of {len(self.scores)} leaves  {line}  AUC {self.auc:.4f}"]
+        lines = [f"ROC curve of {counted(len(self.scores), 'leaf')}  {line}  AUC {self.auc:.4f}"]
         lines.append(f"{'score':>8}{'low rows':>10}{'high rows':>11}")
         for score, low, high in zip(self.scores, self.alpha, self.beta, strict=True):
             lines.append(f"{score:>8.4g}{low:>10.1%}{high:>11.1%}")

@@ -94,7 +94,7 @@ def corrected(found: Sequence[Difference]) -> list[Difference]:
 def _test_note(tests: Sequence[PairedTest], test: str, unit: str, seed: int) -> str:
     """Return what the p-values are."""
     draws = next((one.draws for one in tests if one.draws is not None), None)
-    drawn = "" if draws is None else f", {draws:,} draws, seed {seed}"
+    drawn = "" if draws is None else f", {counted(draws, 'draw')}, seed {seed}"
     return (
         f"p: {_TESTS[test]} over {UNITS[unit]}{drawn}, two-sided; Holm's correction within a "
         "measure"

@@ -172,7 +172,9 @@ class Comparison(HtmlResult):
             rows = [asdict(one) for one in self.differences if one.measure == measure]
             hidden = {"measure", "error", "difference_error"}
             hidden |= {"wins", "ties", "losses"} if self.unit == "row" else set()
-            columns = columns_of([{k: v for k, v in row.items() if k not in hidden} for row in rows])
+            columns = columns_of(
+                [{k: v for k, v in row.items() if k not in hidden} for row in rows]
+            )
             for name in ("p", "p_holm"):
                 columns[name] = ["" if np.isnan(row[name]) else p_text(row[name]) for row in rows]
             tables.append(HtmlTable(columns, self._html_bars, heading=measure))

@@ -22,6 +22,7 @@ from crucial.measures.judged import as_numbers
 from crucial.measures.names import Measures, get_measures
 from crucial.parameters import check, flag, none_or, nonzero, refuse
 from crucial.types import Floats, Ints, TableLike, VectorLike
+from crucial.wording import counted
 
 __all__ = ["cross_validate"]
 
@@ -165,7 +166,9 @@ def _warn_once(runs: list[_FoldRun]) -> None:
     """Repeat each warning of the folds once, with the number of folds that had it."""
     counts = Counter(one for run in runs for one in dict.fromkeys(run.warned))
     for (category, text), count in counts.items():
-        warnings.warn(f"{text} (In {count} of {len(runs)} folds.)", category, stacklevel=3)
+        warnings.warn(
+            f"{text} (In {count} of {counted(len(runs), 'fold')}.)", category, stacklevel=3
+        )
 
 
 def _targets(y: VectorLike, labels: Floats) -> NDArray[np.generic]:

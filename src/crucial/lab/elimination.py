@@ -23,6 +23,7 @@ from crucial.parameters import at_least, between, check, either, flag, one_of
 from crucial.progress import Show, progress_bar
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 from crucial.weak.choose import TIE
+from crucial.wording import counted
 
 __all__ = ["FeatureElimination", "eliminate_features"]
 
@@ -80,7 +81,7 @@ class FeatureElimination(HtmlResult):
         at = np.flatnonzero(self.sizes == size)
         if not len(at):
             sizes = ", ".join(map(str, self.sizes.tolist()))
-            raise ParameterError(f"no fit had {size} features; they had {sizes}.")
+            raise ParameterError(f"no fit had {counted(size, 'feature')}; they had {sizes}.")
         return np.asarray((self.removed == 0) | (self.removed > at[0]))
 
     def features(self, n_features: int | None = None) -> tuple[str, ...]:
@@ -88,10 +89,12 @@ class FeatureElimination(HtmlResult):
         return tuple(self.names[j] for j in np.flatnonzero(self.support(n_features)))
 
     def __repr__(self) -> str:
-        return f"FeatureElimination({len(self.sizes)} fits, best {self.best_size} features)"
+        return (
+            f"FeatureElimination({len(self.sizes)} fits, best {counted(self.best_size, 'feature')})"
+        )
 
     def __str__(self) -> str:
-        where = "training rows" if self.per_fold is None else f"{len(self.per_fold)} folds"
+        where = "training rows" if self.per_fold is None else counted(len(self.per_fold), "fold")
         lines = [f"{'features':>8} {self.measure} ({where})  removed next"]
         for number, (size, value) in enumerate(zip(self.sizes.tolist(), self.values.tolist())):
             gone = [self.names[j] for j in np.flatnonzero(self.removed == number + 1)]
@@ -192,7 +195,7 @@ def eliminate_features(
     groups = Groups.from_qid(qid, instances.n_rows)
     if n_features > instances.n_features:
         raise DataError(
-            f"eliminate_features should stop at {n_features} features, and X has "
+            f"eliminate_features should stop at {counted(n_features, 'feature')}, and X has "
             f"{instances.n_features}.",
             parameter="n_features",
         )
@@ -306,7 +309,7 @@ class _Path:
             shares[number, kept] = importances(fresh.estimator, kind=self.importance).values
             if value is not None and test is not None:
                 values[number] = value(fresh.scores(test.columns(kept), test.qid))
-            self.count(f"{size} features")
+            self.count(counted(size, "feature"))
         return _Followed(removed, shares, values)
 
 

@@ -19,6 +19,7 @@ from crucial.data.instances import Instances
 from crucial.errors import FileError
 from crucial.lab.tasks import Part, Parts, Split
 from crucial.types import PathLike
+from crucial.wording import counted
 
 __all__ = ["FoldFiles", "FoldTask", "read_folds"]
 
@@ -111,7 +112,7 @@ class FoldTask:
         return found.hexdigest()
 
     def __repr__(self) -> str:
-        return f"FoldTask({self.name!r}, {len(self.folds)} folds)"
+        return f"FoldTask({self.name!r}, {counted(len(self.folds), 'fold')})"
 
 
 def read_folds(folder: PathLike, name: str | None = None, **options: Any) -> FoldTask:

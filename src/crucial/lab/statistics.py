@@ -99,7 +99,7 @@ class FriedmanTest(HtmlResult):
         columns: dict[str, Sequence[object]] = {
             "test": ["Friedman's chi-square", "Iman and Davenport's F"],
             "statistic": [self.statistic, self.f_statistic],
-            "p": [_small(self.p), _small(self.f_p)],
+            "p": [p_text(self.p), p_text(self.f_p)],
         }
         return [HtmlTable(columns)]
 

@@ -17,6 +17,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError, about
 from crucial.feedback.labels import check_labels
 from crucial.types import Floats, Ints, PathLike, TableLike
+from crucial.wording import counted
 
 __all__ = ["Part", "Parts", "Split", "Task", "TaskLike", "as_table", "as_tasks", "take_rows"]
 
@@ -124,7 +125,7 @@ class Task:
     --------
     >>> task = Task("toy", [[1.0], [2.0], [3.0]], [0, 1, 1])
     >>> task
-    Task('toy', 3 rows x 1 features)
+    Task('toy', 3 rows x 1 feature)
     """
 
     name: str
@@ -186,8 +187,10 @@ class Task:
 
     def __repr__(self) -> str:
         rows, features = self.X.shape
-        queries = "" if self.qid is None else f", {self.groups.n_groups} queries"
-        return f"Task({self.name!r}, {rows} rows x {features} features{queries})"
+        queries = "" if self.qid is None else f", {counted(self.groups.n_groups, 'query')}"
+        return (
+            f"Task({self.name!r}, {counted(rows, 'row')} x {counted(features, 'feature')}{queries})"
+        )
 
 
 _RULE = (

@@ -24,6 +24,7 @@ from crucial.model.weak import (
     Tree,
     Vote,
 )
+from crucial.wording import counted
 
 __all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "direction_of", "drawing"]
 
@@ -312,7 +313,7 @@ def _category_lines(summary: FeatureSummary, width: int) -> list[str]:
     lines = []
     for number, (text, part) in enumerate(shown):
         if hidden > 0 and number == _CATEGORIES // 2:
-            lines.append(f"{'':>12}{hidden} more categories")
+            lines.append(f"{'':>12}{counted(hidden, 'more category')}")
         filled = round((width - label) * (part - low) / (high - low)) if high > low else 0
         lines.append(f"{part:>10.4g}  {printable(text, 24):<{label}} {'█' * filled}".rstrip())
     missing = sum(ramp.missing for ramp in summary.ramps)

@@ -19,6 +19,7 @@ from crucial.model.kernel_functions import Kernel
 from crucial.model.weak import ScaledFeature
 from crucial.parameters import refuse
 from crucial.types import Floats, Ints, TableLike
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
@@ -216,7 +217,7 @@ class KernelRanker(FrozenModel):
         form = given.get(kernel.form, kernel.name) if isinstance(kernel.form, str) else kernel.name
         n = len(self.coefficients)
         lines = [
-            f"f(x) = sum of a_i K(x_i, x) over {n:,} rows; K(x, z) = {form}",
+            f"f(x) = sum of a_i K(x_i, x) over {counted(n, 'row')}; K(x, z) = {form}",
             "It is not additive: no step function per feature describes it, and none is exported.",
             "What a feature does to a ranking: importances(ranker, X, y, kind='permutation').",
         ]

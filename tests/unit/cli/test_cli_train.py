@@ -216,7 +216,7 @@ def test_features_without_use_are_noted(
     X[:, 2] = 7.0
     (folder / "c.txt").write_text(svmlight_lines(X, y, qid))
     done = crucial("train", folder / "c.txt", "-o", folder / "m.json", "--rounds", 3)
-    assert "features are constant and are ignored: '3'" in done.stderr
+    assert "1 feature is constant and is ignored: '3'" in done.stderr
 
 
 def test_summary_is_json_the_model_can_hold(folder: Path, crucial) -> None:

@@ -76,7 +76,7 @@ class TestForms:
     def test_no_qid(self, read):
         data = read("1 1:2\n0 1:3\n")
         assert data.qid is None
-        assert "no qid: all rows are one query" in data.notes
+        assert "no qid: all rows are ranked together" in data.notes
 
     def test_missing_is_not_zero(self, read):
         text = "1 1:nan 2:0\n0 2:NULL 3:5\n"
@@ -89,7 +89,7 @@ class TestForms:
         notes = read("1 1:nan 2:0\n0 2:1 3:5\n").notes
         assert "feature indices begin at 1: column 0 is feature 1" in notes
         assert "features absent from a line are read as 0 (absent='zero')" in notes
-        assert "1 values written 'nan' or 'null' are read as missing" in notes
+        assert "1 value written 'nan' or 'null' is read as missing" in notes
         assert not any("absent" in note for note in read("1 1:2\n0 1:3\n").notes)
 
 

@@ -82,7 +82,7 @@ class TestText:
         assert (data.y, data.qid) == (None, None)
         assert data.notes == [
             "there is no column 'label': rows have no labels",
-            "there is no column 'qid': all rows are one query",
+            "there is no column 'qid': all rows are ranked together",
         ]
         quiet = read("a,b\n1,2\n", label=None, qid=None)
         assert quiet.notes == []

@@ -585,8 +585,8 @@ def test_columns_without_use_are_named():
         assert [w.category for w in said] == [DataWarning] * 2
         assert all(w.filename == __file__ for w in said)
         assert {str(w.message) for w in said} == {
-            f"1 features are constant and are ignored: {names[0]}.",
-            f"1 features abstain on every row and are ignored: {names[1]}.",
+            f"1 feature is constant and is ignored: {names[0]}.",
+            f"1 feature abstains on every row and is ignored: {names[1]}.",
         }
 
 

@@ -20,7 +20,12 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, DataTypeError, ParameterError
 from crucial.estimators.registry import RANKERS
-from crucial.feedback.category_values import SHRINKAGE, label_standing, learn_encodings
+from crucial.feedback.category_values import (
+    SHRINKAGE,
+    _row_folds,
+    label_standing,
+    learn_encodings,
+)
 from crucial.inspection import contributions, shapes, why
 from crucial.model.describe import describe, drawing
 
@@ -63,6 +68,30 @@ class TestStanding:
         twice, _ = label_standing(y[rows], Groups.from_qid(qid[rows], 4), None)
         assert once[rows].tolist() == twice.tolist()
         assert mass.tolist() == [1, 2, 1, 0]
+
+    def test_order_of_rows_without_queries(self):
+        """Folds follow from what the rows are, and not from where they stand."""
+        frame, y, _ = make()
+        frame["size"] = np.round(frame.pop("x"))
+        order = np.random.default_rng(0).permutation(len(y))
+        first = RankBoost(20).fit(frame, y)
+        moved = RankBoost(20).fit(frame.iloc[order], y[order])
+        steep = RankBoost(20).fit(frame.assign(size=np.exp(frame["size"])), y)
+        np.testing.assert_allclose(first.predict(frame), moved.predict(frame), rtol=1e-9)
+        other = steep.predict(frame.assign(size=np.exp(frame["size"])))
+        np.testing.assert_allclose(first.predict(frame), other, rtol=1e-9)
+
+    def test_rows_are_dealt_label_by_label(self):
+        """Also where rows are alike: every fold has its share of each label."""
+        codes = np.repeat([0.0, 1.0], 50)
+        instances = Instances(codes[:, None], levels={0: ("a", "b")})
+        standing = np.tile([1.0, -1.0, -1.0, -1.0, -1.0], 20)
+        folds = _row_folds(instances, standing, np.ones(100))
+        for label in (1.0, -1.0):
+            counts = np.bincount(folds[standing == label], minlength=5)
+            assert counts.max() - counts.min() == 0
+        inside = [np.bincount(folds[(codes == c) & (standing == 1)], minlength=5) for c in (0, 1)]
+        assert np.max(inside) - np.min(inside) <= 1
 
     def test_monotone_labels_and_order_of_rows(self):
         frame, y, qid = make()

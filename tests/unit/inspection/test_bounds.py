@@ -177,7 +177,7 @@ def test_connamacher_2019_theorem_2():
 def test_a_trace_that_grew_is_vacuous():
     trace = Trace()
     trace.add(Round(Stump(0, 0.5, 0), 0.1, 0.1, 1.5, math.log(1.5)))
-    assert str(bounds.training_bound(trace)).startswith("Vacuous: the product of Z over 1 rounds")
+    assert str(bounds.training_bound(trace)).startswith("Vacuous: the product of Z over 1 round")
     trace.add(Round(Stump(0, 0.5, 0), 9e3, 0.1, math.inf, 9e3))
     assert bounds.training_bound(trace).value == math.inf
     assert bounds.training_bound(Trace()).value == 1.0

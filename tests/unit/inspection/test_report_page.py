@@ -171,7 +171,11 @@ def test_one_list_without_queries() -> None:
     y = (X[:, 0] + rng.normal(size=300) > 0.8).astype(int)
     made = inspection.report(RankBoost(20).fit(X, y), X, y)
     assert [row["name"] for row in made.data["measures"]] == ["auc"]
-    assert made.data["measures"][0]["low"] is None
+    one = made.data["measures"][0]
+    assert 0.0 < one["low"] < one["value"] < one["high"] < 1.0
+    assert made.data["intervals"]["unit"] == "row"
+    assert "DeLong from rows" in made.data["intervals"]["notes"][0]
+    assert "queries" not in one["description"]
     (only,) = made.data["lists"]["worst"]
     assert made.data["lists"]["best"] == []
     places = [item["place"] for item in only["items"]]

@@ -343,7 +343,7 @@ def test_a_measure_of_ones_own(data):
 
 def test_warnings_of_all_folds_are_said_once(data):
     X = np.column_stack((data.X, np.ones(len(data.y))))
-    with pytest.warns(DataWarning, match=r"1 features are constant.*In 5 of 5 folds") as caught:
+    with pytest.warns(DataWarning, match=r"1 feature is constant.*In 5 of 5 folds") as caught:
         cross_validate(RANKER, X, data.y, qid=data.qid)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -352,7 +352,7 @@ def test_warnings_of_all_folds_are_said_once(data):
 @pytest.mark.filterwarnings("error::crucial.errors.DataWarning")
 def test_warnings_that_are_errors_stay_errors(data):
     X = np.column_stack((data.X, np.ones(len(data.y))))
-    with pytest.raises(DataWarning, match="1 features are constant"):
+    with pytest.raises(DataWarning, match="1 feature is constant"):
         cross_validate(RANKER, X, data.y, qid=data.qid)
 
 

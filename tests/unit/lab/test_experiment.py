@@ -216,7 +216,7 @@ def test_warnings_are_kept():
     found = Experiment(
         {"t": (constant, y, qid)}, {"rb": crucial.RankBoost(3, n_jobs=1)}, "r2"
     ).run()
-    assert found.to_rows()[0]["warnings"].startswith("1 features are constant")
+    assert found.to_rows()[0]["warnings"].startswith("1 feature is constant")
 
 
 # -- the same numbers -----------------------------------------------------------------

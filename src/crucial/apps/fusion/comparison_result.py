@@ -10,6 +10,7 @@ from crucial.apps.fusion.ranker import FusionRanker
 from crucial.apps.fusion.renamed import renamed
 from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
+from crucial.wording import counted
 
 __all__ = ["Difference", "FusionComparison", "Loners", "SystemResult"]
 
@@ -139,7 +140,7 @@ class FusionComparison(HtmlResult):
         wide = max(len(printable(one.name, 30)) for one in self.systems)
         first = self.measures[0]
         lines = [
-            f"{len(self.test_queries)} held-out queries; differences of {first} from "
+            f"{counted(len(self.test_queries), 'held-out query')}; differences of {first} from "
             f"{printable(self.baseline, 30)}, the best run on the {len(self.train_queries)} others"
         ]
         for one in self.systems:

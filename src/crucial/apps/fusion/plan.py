@@ -15,6 +15,7 @@ from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Listing, Pool
 from crucial.errors import DataError, DataWarning, ParameterError
 from crucial.types import Floats, Singles
+from crucial.wording import counted
 
 __all__ = ["FusionPlan"]
 
@@ -137,7 +138,7 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return self._ordered(pool, dict(zip(found, range(len(found)))), known)
         if len(pool.names) != len(self.runs):
             raise DataError(
-                f"the model fuses {len(self.runs)} runs ({', '.join(self.runs)}). Got "
+                f"the model fuses {counted(len(self.runs), 'run')} ({', '.join(self.runs)}). Got "
                 f"{len(pool.names)} ({', '.join(pool.names)}), whose names and tags are other "
                 "ones; name the runs as in training."
             )

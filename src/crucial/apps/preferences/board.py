@@ -12,6 +12,7 @@ from crucial.apps.preferences.graph import Circles
 from crucial.apps.preferences.judges import JudgeAgreement
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.notebook import HtmlResult, HtmlTable
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.apps.preferences.position import PositionBias
@@ -138,7 +139,8 @@ class Leaderboard(HtmlResult):
 
     def __repr__(self) -> str:
         first = self.standings[0].item
-        return f"Leaderboard({len(self.standings)} items, {self.n_parts} parts, first {first!r})"
+        items, parts = counted(len(self.standings), "item"), counted(self.n_parts, "part")
+        return f"Leaderboard({items}, {parts}, first {first!r})"
 
     def __getitem__(self, item: str) -> Standing:
         for one in self.standings:
@@ -210,7 +212,9 @@ class Leaderboard(HtmlResult):
         ax.set_xlabel(f"strength ({unit}), {self.level:.0%} interval")
         hidden = len(self.standings) - len(chosen)
         if hidden:
-            ax.set_title(f"the first {len(chosen)} of {len(self.standings)} items", loc="left")
+            ax.set_title(
+                f"the first {len(chosen)} of {counted(len(self.standings), 'item')}", loc="left"
+            )
         return ax
 
     def _html_tables(self) -> list[HtmlTable]:

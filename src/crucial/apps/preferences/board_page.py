@@ -15,6 +15,7 @@ from crucial.data.files import atomic_write
 from crucial.data.rankings import Rankings
 from crucial.inspection.reporting.html import page_asset, page_html
 from crucial.types import PathLike
+from crucial.wording import counted
 
 __all__ = ["BoardPage", "board_page"]
 
@@ -97,7 +98,7 @@ def board_page(
     facts: dict[str, Any] = {
         "version": version("crucial"),
         "title": title,
-        "subtitle": f"{count:,} {kind} of {len(data.items):,} items",
+        "subtitle": f"{count:,} {kind} of {counted(len(data.items), 'item')}",
         "scale": board.scale,
         "unit": SCALES[board.scale][0],
         "level": board.level,

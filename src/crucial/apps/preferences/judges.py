@@ -16,6 +16,7 @@ from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats, Ints
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
@@ -72,7 +73,9 @@ class JudgeAgreement(HtmlResult):
     reliability_high: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
-        return f"JudgeAgreement({len(self.judges)} judges, same_pair={self.same_pair:.3f})"
+        return (
+            f"JudgeAgreement({counted(len(self.judges), 'judge')}, same_pair={self.same_pair:.3f})"
+        )
 
     def to_frame(self) -> Frame:
         """Return the columns judge, comparisons, with_others and reliability."""
@@ -290,7 +293,8 @@ class JudgeRanking(HtmlResult):
     ranker: RankBoost
 
     def __repr__(self) -> str:
-        return f"JudgeRanking({len(self.items)} items, {len(self.judges)} judges)"
+        items, judges = counted(len(self.items), "item"), counted(len(self.judges), "judge")
+        return f"JudgeRanking({items}, {judges})"
 
     def to_frame(self) -> Frame:
         """Return the columns item and score, best first."""

@@ -17,6 +17,7 @@ from crucial.inspection.results import shown as padded
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
@@ -54,7 +55,7 @@ class PreferenceRanker(HtmlResult):
     n_held_out: int
 
     def __repr__(self) -> str:
-        return f"PreferenceRanker({self.rounds} rounds, accuracy={self.accuracy:.3f})"
+        return f"PreferenceRanker({counted(self.rounds, 'round')}, accuracy={self.accuracy:.3f})"
 
     def predict(self, X: TableLike) -> Floats:
         """Return the scores of rows; higher is better."""
@@ -77,11 +78,11 @@ class PreferenceRanker(HtmlResult):
 
     def text(self) -> str:
         """Return rounds, accuracy and the heaviest features as lines of text."""
-        head = f"{self.rounds} rounds"
+        head = counted(self.rounds, "round")
         if self.n_held_out:
             head += (
-                f"; {self.accuracy:.1%} of {self.n_held_out:,} decisions about items that were "
-                "held out come out right"
+                f"; {self.accuracy:.1%} of {counted(self.n_held_out, 'decision')} about items "
+                "that were held out come out right"
             )
         lines = [
             f"  {padded(name, 28)} {share:6.1%}"

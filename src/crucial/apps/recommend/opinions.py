@@ -10,6 +10,7 @@ import numpy as np
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
 from crucial.types import Floats, Ints, TableLike
+from crucial.wording import counted
 
 __all__ = ["DistinctValues", "Opinions"]
 
@@ -47,8 +48,8 @@ class Opinions:
     value: Floats
 
     def __repr__(self) -> str:
-        shape = f"{self.n_rows} rows x {self.n_columns} columns"
-        return f"Opinions({shape}, {len(self.value)} values)"
+        shape = f"{counted(self.n_rows, 'row')} x {counted(self.n_columns, 'column')}"
+        return f"Opinions({shape}, {counted(len(self.value), 'value')})"
 
     @classmethod
     def from_entries(

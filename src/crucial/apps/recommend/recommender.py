@@ -21,6 +21,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, check, none_or, one_of
 from crucial.progress import Show
 from crucial.types import Floats, Id, Ints
+from crucial.wording import counted
 
 __all__ = ["FINDERS", "METHODS", "Recommender"]
 
@@ -249,7 +250,7 @@ class Recommender:
         if self.method not in FINDERS and len(np.unique(labels)) < 2:
             gave = f"{len(labels)} rating{'' if len(labels) == 1 else 's'}"
             if len(labels) > 1:
-                gave = f"the same rating, {labels[0]:g}, to all {len(labels)} items"
+                gave = f"the same rating, {labels[0]:g}, to all {counted(len(labels), 'item')}"
             raise DataError(
                 f"{who} gave {gave}, which expresses no preference; two different ratings are "
                 "needed."

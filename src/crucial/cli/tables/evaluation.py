@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
-from crucial.cli.tables.measures import print_heading
+from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.inspection.results import plain
 from crucial.measures.evaluation import Evaluation
 
@@ -63,8 +63,7 @@ def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: in
         cells += [] if one.unjudged is None else [f"{one.unjudged:.1%}"]
         shown.add_row(*cells)
     screen.print(shown)
-    for name, one in found.results.items():
-        screen.print(f"{name}: {one.measure.description_of(found.unit)}", style="dim")
+    print_meanings(screen, found.results, found.unit)
     for text in found.notes():
         screen.print(text, style="dim")
     if found.n_missing:

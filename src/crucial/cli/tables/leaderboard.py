@@ -135,7 +135,8 @@ def _print_effects(screen: Console, board: Leaderboard) -> None:
     bias = board.position
     if bias is not None:
         screen.print(
-            f"- the item shown first won {bias.first_won[0]:.1%} of {bias.n[0]:,} decisions: "
+            f"- the item shown first won {bias.first_won[0]:.1%} of "
+            f"{counted(bias.n[0], 'decision')}: "
             f"{bias.effect[0]:+.2f} log-odds [{bias.low[0]:+.2f}, {bias.high[0]:+.2f}], "
             f"{p_text(bias.p_value[0])}"
             + ("; --covariate position takes it out" if _worth_it(board) else "")
@@ -192,7 +193,7 @@ def _print_judges(screen: Console, board: Leaderboard) -> None:
     if found.n_same_pair:
         screen.print(
             f"on the same pair two judges agree in {found.same_pair:.1%} of "
-            f"{found.n_same_pair:,} couples of decisions (chance: 50%)"
+            f"{counted(found.n_same_pair, 'couple')} of decisions (chance: 50%)"
         )
     bias = board.position if board.position and len(board.position.judges) > 1 else None
     shown = table(
@@ -247,11 +248,14 @@ def print_learned(screen: Console, learned: PreferenceRanker) -> None:
     screen.print(feature_table(describe(learned.model)))
     if learned.n_held_out:
         screen.print(
-            f"{learned.rounds} rounds; {learned.accuracy:.1%} of {learned.n_held_out:,} decisions "
-            "about items that were held out come out right (chance: 50%)"
+            f"{counted(learned.rounds, 'round')}; {learned.accuracy:.1%} of "
+            f"{counted(learned.n_held_out, 'decision')} about items that were held out come out "
+            "right (chance: 50%)"
         )
     else:
-        screen.print(f"{learned.rounds} rounds; too few items to hold some out", style="dim")
+        screen.print(
+            f"{counted(learned.rounds, 'round')}; too few items to hold some out", style="dim"
+        )
 
 
 def leaderboard_csv(board: Leaderboard) -> str:

@@ -34,8 +34,8 @@ def print_heading(screen: Console, text: str, measures: Iterable[str]) -> None:
     screen.print("; ".join(filter(None, [text, gain_rule(measures)])), style="bold")
 
 
-def print_meanings(screen: Console, names: Iterable[str]) -> None:
-    """Print what the measures of a table are, below it."""
+def print_meanings(screen: Console, names: Iterable[str], unit: str = "query") -> None:
+    """Print what the measures of a table are, below it; of rows where there are no queries."""
 
     for name in names:
-        screen.print(f"{name}: {get_measure(name).description}", style="dim")
+        screen.print(f"{name}: {get_measure(name).description_of(unit)}", style="dim")

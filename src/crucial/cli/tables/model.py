@@ -69,7 +69,8 @@ def print_model(path: str, learned: Description, bound: Bound | None) -> None:
         screen.print(line, overflow="fold")
     hidden = learned.n_used - len(learned.features)
     if hidden:
-        screen.print(f"\n{hidden} lighter features are not shown (--features N)", style="dim")
+        text = counted(hidden, "lighter feature") + (" is" if hidden == 1 else " are")
+        screen.print(f"\n{text} not shown (--features N)", style="dim")
 
 
 def _training(learned: Description, bound: Bound | None) -> Table:

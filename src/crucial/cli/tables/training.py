@@ -89,7 +89,7 @@ def print_training(result: Training, evaluations: Mapping[str, Evaluation], seco
     screen.print()
     print_heading(screen, "measures of the model", result.metrics)
     screen.print(_measures(result, evaluations))
-    print_meanings(screen, result.metrics)
+    print_meanings(screen, result.metrics, next(iter(evaluations.values())).unit)
     curve = _curve(result)
     if curve:
         screen.print(f"\n{curve}")
@@ -142,7 +142,8 @@ def _rounds(result: Training) -> str:
     why = f" ({trace.stopped})" if trace.stopped else ""
     if len(trace) == 0 or not trace[0].measures:
         return f"{len(trace)}{why}"
-    judge = result.valid_path or "the queries held out"
+    held_out = "the rows held out" if result.train.qid is None else "the queries held out"
+    judge = result.valid_path or held_out
     return f"{len(trace)}{why}; the first {kept} are kept, best {result.metrics[0]} on {judge}"
 
 
@@ -154,7 +155,10 @@ def _measures(result: Training, evaluations: Mapping[str, Evaluation]) -> Table:
         part = name if held_out is None else "all rows"
         first = next(iter(one.results.values()))
         left = f", {first.n_empty:,} left out" if first.n_empty else ""
-        columns.append(number_column(f"{part}\n({counted(first.n_queries, 'query')}{left})"))
+        base = f"{counted(first.n_queries, 'query')}{left}"
+        if one.unit == "row":
+            base = counted(one.n_rows, "row")
+        columns.append(number_column(f"{part}\n({base})"))
     if held_out is not None:
         columns.append(number_column("held out"))
     shown = table(label_column("measure"), *columns)

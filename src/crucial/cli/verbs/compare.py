@@ -85,8 +85,7 @@ def compare_command(options: CompareOptions) -> None:
       trec_eval does). Equal scores count by expectation (--ties trec changes that).
     """
     from crucial.cli.tables.comparison import comparison_json, print_comparison
-    from crucial.cli.tables.measures import print_heading
-    from crucial.measures.names import get_measure
+    from crucial.cli.tables.measures import print_heading, print_meanings
     from crucial.wording import counted
 
     if options.output is not None:
@@ -108,8 +107,7 @@ def compare_command(options: CompareOptions) -> None:
     print_heading(screen, f"{count} {'on' if of_models else 'by'} {options.qrels}", names)
     print_comparison(screen, found)
     unit = "row" if found.unit == "row" else "query"
-    for name in names:
-        screen.print(f"{name}: {get_measure(name).description_of(unit)}", style="dim")
+    print_meanings(screen, names, unit)
 
 
 def _are_models(first: str, paths: dict[str, str]) -> bool:

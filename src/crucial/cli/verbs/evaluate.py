@@ -23,6 +23,7 @@ from crucial.cli.shared.overlap_notes import note_learned_queries
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
 from crucial.cli.shared.terminal import console
 from crucial.errors import in_file
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.data.runs import Run
@@ -100,7 +101,7 @@ def evaluate_command(options: EvaluateOptions) -> None:
     if options.by_query:
         write_text(output, by_query_tsv(found))
     screen = console(sys.stderr if options.by_query and output == "-" else None)
-    print_evaluation(screen, f"{model} on {data}: {n_rows:,} rows", found, options.worst)
+    print_evaluation(screen, f"{model} on {data}: {counted(n_rows, 'row')}", found, options.worst)
 
 
 def _evaluate_model(

@@ -13,7 +13,7 @@ from crucial.types import PathLike
 __all__ = ["RoleNames", "Roles", "assign_roles"]
 
 #: Roles whose usual names a file may lack, and what is then assumed.
-_MAY_BE_ABSENT = {"label": "rows have no labels", "qid": "all rows are one query"}
+_MAY_BE_ABSENT = {"label": "rows have no labels", "qid": "all rows are ranked together"}
 
 #: Names that other programs give the column of labels.
 _LIKELY_LABELS = frozenset(

@@ -146,7 +146,7 @@ def read_ratings(
     ...     with open(name, "w") as file:
     ...         _ = file.write("film,rating,user\\nalien,5,ann\\nalien,3,bob\\n")
     ...     read_ratings(name)
-    Ratings(2 by 2 users of 1 items)
+    Ratings(2 by 2 users of 1 item)
     """
     # Ids and ratings repeat: each text is read once.
     users, items, values = _Codes(), _Codes(), _Numbers()

@@ -21,6 +21,7 @@ from crucial.errors import Argument, DataError, FileError, Message
 from crucial.kernels.text import MAX_INDEX
 from crucial.parameters import check, int_between, none_or, one_of, refuse
 from crucial.types import Ints, PathLike
+from crucial.wording import counted
 
 __all__ = ["read_svmlight", "write_svmlight"]
 
@@ -146,7 +147,7 @@ def read_svmlight(
         data.qid = _qid_from_sizes(path, data, group_sizes)
         data.notes.append(f"queries are as in {os.fspath(group_sizes)}, numbered from 0")
     elif qid is None:
-        data.notes.append(Message("no qid: all rows are one query", _hint_of_sizes(path)))
+        data.notes.append(Message("no qid: all rows are ranked together", _hint_of_sizes(path)))
     return data
 
 
@@ -161,7 +162,9 @@ def _notes(
         note = f"features absent from a line are read as {as_what} ("
         notes.append(Message(note, Argument("absent", absent), ")"))
     if n_missing:
-        notes.append(f"{n_missing} values written 'nan' or 'null' are read as missing")
+        are = "is" if n_missing == 1 else "are"
+        text = counted(n_missing, "value")
+        notes.append(f"{text} written 'nan' or 'null' {are} read as missing")
     if not isinstance(data.X, np.ndarray):
         notes.append(f"X is sparse: {entries} of {cells} cells are in the file")
     if data.feature_names is None:
@@ -193,7 +196,7 @@ def _qid_from_sizes(path: PathLike, data: Dataset, sizes_path: PathLike) -> Ints
                 raise FileError(sizes_path, problem, number, 1)
     if sum(sizes) != data.n_rows:
         problem = f"the {len(sizes)} group sizes add up to {sum(sizes)}"
-        rows = f"{os.fspath(path)} has {data.n_rows} rows"
+        rows = f"{os.fspath(path)} has {counted(data.n_rows, 'row')}"
         raise FileError(sizes_path, f"{problem}, but {rows}.")
     return np.repeat(np.arange(len(sizes)), sizes)
 

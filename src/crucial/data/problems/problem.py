@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.types import Ints, Reals
+from crucial.wording import counted
 
 __all__ = ["Problem"]
 
@@ -37,6 +38,7 @@ class Problem:
 
     def __repr__(self) -> str:
         n_queries = 1 if self.qid is None else len(np.unique(self.qid))
-        queries = "1 query" if n_queries == 1 else f"{n_queries} queries"
+        queries = counted(n_queries, "query")
         rows, features = self.X.shape
-        return f"{type(self).__name__}({rows} rows x {features} features, {queries})"
+        shape = f"{counted(rows, 'row')} x {counted(features, 'feature')}"
+        return f"{type(self).__name__}({shape}, {queries})"

@@ -314,7 +314,7 @@ function featuresSection() {
       el(
         'h3',
         null,
-        `What is lost without it: ${lost.measure} when a feature\u2019s values change places inside queries`,
+        `What is lost without it: ${lost.measure} when a feature\u2019s values change places${data.data.queries === null ? '' : ' inside queries'}`,
       ),
       barList(
         lost.features.map((f) => ({

@@ -17,7 +17,9 @@ function dataSection() {
       'one label only',
       `${counted(d.one_label, 'query', 'queries')}, in which there is nothing to rank`,
     ]);
-  facts.push([
+  if (d.queries === null && d.left_out.length)
+    facts.push(['without a value', d.left_out.map(([name]) => name).join(', ')]);
+  if (d.queries !== null) facts.push([
     'left out',
     d.left_out.length
       ? d.left_out.map(([name, n]) => `${name}: ${counted(n, 'query', 'queries')} without a value`).join(', ')

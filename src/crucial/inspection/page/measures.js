@@ -25,25 +25,29 @@ function summarySection() {
 }
 
 function measuresSection() {
+  const byRow = data.intervals.unit === 'row';
   const rows = data.measures.map((m) => [
     el('strong', null, named(m.name)),
     fixed(m.value, 4),
-    m.low === null ? 'none' : `${fixed(m.low, 4)} to ${fixed(m.high, 4)}`,
+    m.interval,
     fixed(m.random, 4),
-    number(m.queries),
-    number(m.empty),
+    ...(byRow ? [] : [number(m.queries), number(m.empty)]),
   ]);
   const heads = [
     { name: 'measure' },
     { name: 'value', number: true },
     { name: '95% interval', number: true },
     { name: 'random order', number: true },
-    { name: 'queries', number: true },
-    { name: 'left out', number: true },
+    ...(byRow
+      ? []
+      : [
+          { name: 'queries', number: true },
+          { name: 'left out', number: true },
+        ]),
   ];
   const out = [
     table(
-      'Means over queries, with intervals by bootstrap over queries. Equal scores count by the exact expectation over their random order.',
+      `${byRow ? 'All rows as one list.' : 'Means over queries.'} Equal scores count by the exact expectation over their random order.`,
       heads,
       rows,
     ),
@@ -53,6 +57,7 @@ function measuresSection() {
       data.measures.map((m) =>
         el('li', null, `${m.name}: ${m.description}${m.higher ? '' : '; less is better'}`),
       ),
+      data.intervals.notes.map((text) => el('li', null, text)),
     ),
   ];
   const charts = el('div', { class: 'split' });

@@ -15,6 +15,7 @@ from crucial.inspection.reporting.numbers import MeasureRow, SingleFeature, Ties
 from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.types import Floats, Ints
+from crucial.wording import counted
 
 __all__ = [
     "bound_facts",
@@ -220,7 +221,7 @@ def _features_said(subject: Subject) -> list[str]:
         shares = {k: share for k, share in trees.shares().items() if len(k) > 1}
         of = f"{sum(shares.values()):.0%} of the gains"
         if subject.order == 2:
-            pairs = f"{len(shares):,} pair{'s' if len(shares) > 1 else ''} of features"
+            pairs = f"{counted(len(shares), 'pair')} of features"
             text.append(f"{pairs} act together, with {of}.")
         else:
             text.append(f"Trees that combine features, up to {subject.order} of them, have {of}.")
@@ -254,7 +255,7 @@ def headline(
 
 
 def _span(row: MeasureRow) -> str:
-    return "" if row["low"] is None else f"95% interval {row['low']:.3f} to {row['high']:.3f}"
+    return "" if row["low"] is None else f"95% interval {row['interval']}"
 
 
 def _tile(value: str, label: str, note: str) -> dict[str, str]:
@@ -274,9 +275,9 @@ def sentences(
 ) -> list[str]:
     """Return the same in sentences."""
     lead = rows[0]
-    where = f"{len(subject.y):,} items"
+    where = counted(len(subject.y), "item")
     if subject.has_queries:
-        where = f"{lead['queries']:,} queries with {where}"
+        where = f"{counted(lead['queries'], 'query')} with {where}"
     span = f" ({_span(lead)})" if _span(lead) else ""
     text = [f"On {where}, the ranker reaches {lead['name']} of {lead['value']:.3f}{span}."]
     other = f"Random order would reach {lead['random']:.3f}"
@@ -303,12 +304,13 @@ def sentences(
         )
     if tied["share"] >= 0.005:
         first = tied["measures"][0]
+        of_list = " of their list" if subject.has_queries else ""
         low, high = f"{first['unlucky']:.3f}", f"{first['lucky']:.3f}"
         moved = f"could move {first['name']} between {low} and {high}"
         if low == high:
             moved = f"does not matter for {first['name']}, to three digits"
         text.append(
-            f"{tied['share']:.0%} of the items share their score with another of their list; the "
+            f"{tied['share']:.0%} of the items share their score with another{of_list}; the "
             f"order of ties {moved}."
         )
     return text

@@ -15,6 +15,7 @@ from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.measures.evaluation import Evaluation
 from crucial.model.encoding_text import cell_text
 from crucial.types import Bytes, Floats, Ints
+from crucial.wording import counted
 
 __all__ = ["ranked_lists"]
 
@@ -176,7 +177,7 @@ def _parts_of(subject: Subject, rows: Ints) -> _Parts:
     names = [subject.feature_title(int(parts.features[s])) for s in kept]
     columns = [parts.added[:, s] for s in kept]
     if others:
-        names.append(f"{len(others)} other features")
+        names.append(counted(len(others), "other feature"))
         columns.append(parts.added[:, others].sum(axis=1))
     levels, at = [], np.zeros((len(rows), len(columns)), np.int64)
     for slot, column in enumerate(columns):

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-_DRAWS = 4_000_000  # queries drawn for one interval, at most
+_BAND_DRAWS = 500  # draws of an interval that is drawn as a band, of which no digits are read
 _FAMILIES = ("ndcg", "p", "recall")
 _SINGLES = 10  # features tried alone
 _SHUFFLED = 20  # features permuted
@@ -45,6 +45,7 @@ class MeasureRow(TypedDict):
     value: float
     low: float | None
     high: float | None
+    interval: str
     queries: int
     empty: int
     higher: bool
@@ -83,7 +84,7 @@ class SingleFeature(TypedDict):
 
 def measured(subject: Subject) -> Evaluation:
     """Evaluate the measures of the report, with intervals."""
-    return _evaluate(subject, subject.scores, subject.measures, intervals=True)
+    return _evaluate(subject, subject.scores, subject.measures, intervals=True, resamples=None)
 
 
 def _evaluate(
@@ -92,8 +93,9 @@ def _evaluate(
     measures: Measures,
     intervals: bool = False,
     ties: str = "expected",
+    resamples: int | None = _BAND_DRAWS,
 ) -> Evaluation:
-    """Evaluate a ranking of the rows, with fewer resamples for very many queries."""
+    """Evaluate a ranking of the rows."""
     return evaluate(
         subject.y,
         scores,
@@ -102,7 +104,7 @@ def _evaluate(
         ids=subject.item if ties == "trec" else None,
         ties=ties,
         intervals=intervals,
-        resamples=max(100, min(1000, _DRAWS // max(1, subject.n_queries))),
+        resamples=resamples,
         random_state=subject.seed,
     )
 
@@ -119,11 +121,12 @@ def measure_table(subject: Subject, found: Evaluation) -> list[MeasureRow]:
                 "value": one.value,
                 "low": low,
                 "high": high,
+                "interval": one.interval_text,
                 "queries": one.n_queries,
                 "empty": one.n_empty,
                 "higher": one.measure.higher_is_better,
                 "random": random.results[name].value,
-                "description": one.measure.description,
+                "description": one.measure.description_of(found.unit),
             }
         )
     return rows

@@ -27,6 +27,7 @@ from crucial.measures.base import Measure
 from crucial.measures.custom import CustomMeasure
 from crucial.progress import Show, progress_bar
 from crucial.types import PathLike
+from crucial.wording import counted
 
 __all__ = ["Search"]
 
@@ -293,7 +294,9 @@ def _is_over(until: float | None) -> bool:
 
 def _with_rounds(trial: Trial) -> str:
     """Return the name of a trial with its number of rounds."""
-    return trial.name if trial.rounds is None else f"{trial.name} ({trial.rounds} rounds)"
+    return (
+        trial.name if trial.rounds is None else f"{trial.name} ({counted(trial.rounds, 'round')})"
+    )
 
 
 def _average_of(members: Sequence[Trial]) -> Candidate:

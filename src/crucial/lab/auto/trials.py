@@ -17,6 +17,7 @@ from crucial.lab.tidy import Row, frame_of
 from crucial.measures.base import Measure
 from crucial.notebook import HtmlTable, tables_html
 from crucial.types import Floats
+from crucial.wording import counted
 
 __all__ = ["Trial", "TriedRankers", "summarise_trials"]
 
@@ -190,7 +191,7 @@ class TriedRankers:
         """What was kept and why, in a few sentences."""
         kept, best = self.kept, self.best
         spread = _deviation(kept)
-        rounds = f" with {self.rounds:,} rounds" if self.rounds else ""
+        rounds = f" with {counted(self.rounds, 'round')}" if self.rounds else ""
         lines = [
             f"Kept {kept.name}{rounds} ({_WORDS[kept.kind]}): {self.measure} "
             f"{self._shown(kept.value)} ± {spread:.4f} over {self.units}."
