@@ -64,8 +64,10 @@ class Interval:
         """Both ends."""
         return self.low, self.high
 
-    def __str__(self) -> str:
-        return f"[{interval_text(self.ends, self.error, between=', ')}]"
+    @property
+    def text(self) -> str:
+        """Both ends, with the digits that stand."""
+        return interval_text(self.ends, self.error)
 
 
 def drawn_interval(

@@ -109,8 +109,8 @@ def row_interval(
     --------
     >>> from crucial.measures.names import get_measure
     >>> judged = Judged.from_labels([1, 1, 1, 0, 0, 0])
-    >>> print(row_interval(get_measure("auc"), judged, np.array([6.0, 5, 3, 4, 2, 1])))
-    [0.0880, 0.9985]
+    >>> row_interval(get_measure("auc"), judged, np.array([6.0, 5, 3, 4, 2, 1])).text
+    '0.0880 to 0.9985'
     """
     if delong_applies(measure) and isinstance(measure, PairMeasure):
         share = pair_share(measure, judged, scores)

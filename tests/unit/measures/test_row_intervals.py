@@ -231,7 +231,7 @@ def test_draws_follow_the_digits():
     few = bootstrap_interval(values, resamples=200)
     assert few.draws == 200
     assert digits_that_stand(few.error) < 3
-    assert str(few).count(".") == 2
+    assert few.text.count(".") == 2
 
 
 def test_numbers_in_words():
