@@ -191,3 +191,19 @@ def test_huge_ratings_are_refused_at_their_cell(crucial, tmp_path, error_line, h
     assert "mine.csv, line 2, column 2: a rating must be between" in error_line(
         crucial("recommend", path, "--mine", mine)
     )
+
+
+def test_tiny_tables_have_a_list_without_notes_about_features(crucial, tmp_path):
+    path = tmp_path / "tiny.csv"
+    path.write_text("ann,a,2\nann,b,5\nbob,a,1\nbob,c,0\ncyd,c,3\ncyd,b,5\n")
+    done = crucial("recommend", path, "--user", "ann", "--min-raters", 1)
+    assert done.exit_code == 0, done.stderr
+    assert "constant" not in done.stderr
+    assert "cyd" in done.stdout or "goes with" in done.stdout or "popular" in done.stdout
+    same = tmp_path / "same.csv"
+    same.write_text("ann,a,3\nann,b,3\nbob,a,3\nbob,c,3\ncyd,c,3\ncyd,b,3\n")
+    words = ("--user", "ann", "--min-raters", 1, "--method", "items")
+    assert "goes with a and b, which you rated" in crucial("recommend", same, *words).stdout
+    lone = tmp_path / "lone.csv"
+    lone.write_text("ann,a,3\nann,b,3\n")
+    assert "there is no item left" in crucial("recommend", lone, "--user", "ann").stderr

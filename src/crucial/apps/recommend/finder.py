@@ -269,6 +269,28 @@ class Finder:
             near[place] = 0.0
         return near
 
+    def related(self, films: Ints, labels: Floats, row: int) -> Ints:
+        """Return up to three of a user's films that raise the base score of an item most.
+
+        None for popularity, which does not depend on the user.
+        """
+        if self.settings.base == "popularity":
+            return np.zeros(0, np.int64)
+        user = self.users.row(films, labels)
+        films, weight = user.indices, user.data
+        if self.settings.base == "items":
+            adds = weight * self.items.weight_[films][:, [row]].toarray().ravel()
+        elif self._known is None:
+            adds = weight * self.ease.weight_[films, row]
+        else:
+            place = np.searchsorted(self._known, films)
+            inside = self._known[np.minimum(place, len(self._known) - 1)] == films
+            films, place = films[inside], place[inside]
+            column = int(np.searchsorted(self._known, row))
+            adds = weight[inside] * self.ease.weight_[place, column]
+        order = np.argsort(-adds, kind="stable")[:3]
+        return np.asarray(films[order[adds[order] > 0.0]], np.int64)
+
     def best(
         self, films: Ints, labels: Floats, place: int | None, top: int, enough: int
     ) -> tuple[Ints, Floats]:

@@ -15,6 +15,7 @@ Popularity is one of the candidates, so that what is chosen never finds less tha
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,6 +33,7 @@ from crucial.apps.recommend.interactions import Interactions, RatingScale
 from crucial.apps.recommend.item_models import Ease
 from crucial.apps.recommend.opinions import Opinions
 from crucial.apps.recommend.top_n import HeldOut, best_items, hold_out, ndcg
+from crucial.errors import DataWarning
 from crucial.estimators.rankboost import RankBoost
 from crucial.model.additive import AdditiveRanker
 from crucial.notebook import HtmlResult, HtmlTable
@@ -271,7 +273,10 @@ def _comparable(gains: Floats, owner: Ints) -> bool:
 
 def _boosted(X: Floats, gains: Floats, owner: Ints, rounds: int) -> AdditiveRanker:
     """Learn to rank hidden items above others, and better rated ones above worse."""
-    return RankBoost(rounds, n_jobs=1).fit(X, gains, qid=owner).model_
+    with warnings.catch_warnings():
+        # (of small tables some features are constant; nobody chose these features)
+        warnings.simplefilter("ignore", DataWarning)
+        return RankBoost(rounds, n_jobs=1).fit(X, gains, qid=owner).model_
 
 
 def _joined(boosted: AdditiveRanker, share: float, X: Floats) -> AdditiveRanker:

@@ -13,7 +13,7 @@ from crucial.apps.recommend.taste import ScoreParts, Target
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats, Id, Ints
 
-__all__ = ["Reason", "reasons_by_item"]
+__all__ = ["Reason", "listed", "reasons_by_item"]
 
 # Over fewer films, nothing is said about how often somebody agrees.
 _FEWEST_SHARED = 5
@@ -77,8 +77,8 @@ class Reason(HtmlResult):
         if self.shared >= _FEWEST_SHARED and not math.isnan(self.agreement):
             parts.append(next(word for least, word in _WORDS if self.agreement >= least))
         if self.films:
-            parts.append(f"also likes {_listed([title(film) for film in self.films])}")
-        return _listed(parts)
+            parts.append(f"also likes {listed([title(film) for film in self.films])}")
+        return listed(parts)
 
     def _html_title(self) -> str:
         return str(self)
@@ -87,7 +87,7 @@ class Reason(HtmlResult):
         return []
 
 
-def _listed(parts: Sequence[str]) -> str:
+def listed(parts: Sequence[str]) -> str:
     """Join by commas, and the last by "and"."""
     if len(parts) < 2:
         return "".join(parts)

@@ -99,6 +99,19 @@ class Recommendations(HtmlResult):
             "only RankBoost has a model; use method='auto', 'rankboost' or 'hybrid'."
         )
 
+    def related(self, pick: Pick) -> tuple[Id, ...]:
+        """Return up to three items of the user that speak most for a recommended one.
+
+        Those from which EASE or item neighbours found it; none for other methods.
+        """
+        assert self.items is not None
+        return tuple(self.items[self.taste.related(self._row(pick))].tolist())
+
+    def _row(self, pick: Pick) -> int:
+        if pick not in self.picks:
+            raise DataError(f"item {str(pick.item)!r} is not one of the recommended items.")
+        return int(np.flatnonzero(self.items == pick.item)[0])
+
     def why(self, pick: Pick, top: int = 3) -> tuple[Reason, ...]:
         """Return viewers who liked a recommended item and agree with the user.
 
@@ -114,15 +127,14 @@ class Recommendations(HtmlResult):
         check("why", "top", top, at_least(1))
         learned, target = self._taste_and_target
         assert self.items is not None
-        if pick not in self.picks:
-            raise DataError(f"item {str(pick.item)!r} is not one of the recommended items.")
+        self._row(pick)
         if top not in self._reasons:
-            rows = [int(np.flatnonzero(self.items == one.item)[0]) for one in self.picks]
+            rows = [self._row(one) for one in self.picks]
             parts = [one for one in map(learned.score_parts, rows) if one is not None]
             if len(parts) < len(rows):
                 raise NotRankedError(
-                    "only the methods 'auto', 'ease', 'items', 'rankboost', 'hybrid' and 'vsim' "
-                    "give reasons."
+                    "only the methods 'auto', 'ease', 'items', 'viewers', 'rankboost', 'hybrid' "
+                    "and 'vsim' give reasons."
                 )
             self._reasons[top] = reasons_by_item(parts, target, self.items, top)
         return self._reasons[top][self.picks.index(pick)]

@@ -302,7 +302,11 @@ class Recommender:
                 zip(items, scores.tolist(), raters[rows].tolist()), 1
             )
         )
-        problem = None if picks else f"there is no item left that {self.min_raters} others rated"
+        problem = None
+        if not picks:
+            problem = "there is no item left" + (
+                f" that {self.min_raters} others rated" if self.min_raters > 0 else ""
+            )
         user = None if place is None else self._user(place)
         return Recommendations(user, picks, problem, self.ratings.items, learned)
 
@@ -314,7 +318,8 @@ class Recommender:
         rows, found = self._finder.best(films, labels, place, n_items, self.min_raters)
         scores[rows] = found
         model = self.model if self.method == "auto" else None
-        return FoundTaste(scores, target, model), target
+        related = partial(self._finder.related, films, labels)
+        return FoundTaste(scores, target, model, related), target
 
 
 def _pair(learned: Taste, target: Target) -> tuple[Taste, Target]:

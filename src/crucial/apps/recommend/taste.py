@@ -175,6 +175,10 @@ class Taste:
         """Return the parts of a film's score; None if it is not a sum over viewers."""
         return None
 
+    def related(self, row: int) -> Ints:
+        """Return the user's films that a film goes with; none if that is not how it was found."""
+        return np.zeros(0, np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class SimilarTaste(Taste):
@@ -228,10 +232,17 @@ class FoundTaste(Taste):
     target : Target
     model : AdditiveRanker or None
         The last word, for all users.
+    find_related : callable
+        Returns the user's films that raise the score of an item most; see `related`.
     """
 
     target: Target
-    model: AdditiveRanker | None = None
+    model: AdditiveRanker | None
+    find_related: Callable[[int], Ints]
+
+    def related(self, row: int) -> Ints:
+        """Return up to three of the user's films that raise the score of an item most."""
+        return self.find_related(row)
 
     def score_parts(self, row: int) -> ScoreParts | None:
         """Return the viewers who rated the film.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crucial.apps.recommend import Recommendations, Recommender
+from crucial.apps.recommend import Pick, Recommendations, Recommender
+from crucial.apps.recommend.reasons import listed
 from crucial.cli.shared.terminal import console, number_column, table
 from crucial.model.text import printable
 
@@ -12,9 +13,6 @@ __all__ = ["HEADER", "print_recommendations", "tsv_lines"]
 
 #: The first line of the TSV.
 HEADER = "user\tposition\titem\tscore\ttitle\n"
-
-# Where no viewer both liked the item and agrees with the user.
-_NOBODY = "it goes with what you rated"
 
 
 def tsv_lines(found: Recommendations) -> Iterator[str]:
@@ -42,6 +40,14 @@ def print_recommendations(recommender: Recommender, found: Recommendations, reas
                 printable(reason.words(recommender.title), limit=300)
                 for reason in found.why(one, reasons)
             ]
-            cells.append("\n".join(lines) or _NOBODY)
+            cells.append("\n".join(lines) or _without_viewers(recommender, found, one))
         shown.add_row(*cells)
     console().print(shown)
+
+
+def _without_viewers(recommender: Recommender, found: Recommendations, pick: Pick) -> str:
+    """Return why an item is there where no viewer both liked it and agrees with the user."""
+    films = [recommender.title(film) for film in found.related(pick)]
+    if not films:
+        return "popular; nobody who agrees with you liked it especially"
+    return printable(f"goes with {listed(films)}, which you rated", limit=300)

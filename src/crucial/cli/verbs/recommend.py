@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["RecommendOptions", "recommend_command"]
 
 # The methods that name viewers as reasons, and those that have a model.
-_WITH_REASONS = ("auto", "ease", "items", "rankboost", "hybrid", "vsim")
+_WITH_REASONS = ("auto", "ease", "items", "viewers", "rankboost", "hybrid", "vsim")
 _WITH_MODEL = ("auto", "rankboost", "hybrid")
 
 
@@ -39,7 +39,8 @@ class RecommendOptions(JobsOptions):
     )
     top: int = option("Number of items to recommend.", low=1, default=20)
     reasons: int | None = option(
-        "Reasons per item, for the methods auto, ease, items, rankboost, hybrid and vsim. "
+        "Reasons per item, for the methods auto, ease, items, viewers, rankboost, hybrid and "
+        "vsim. "
         "[default: 1 in the terminal]",
         low=0,
     )

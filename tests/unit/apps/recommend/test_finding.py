@@ -149,9 +149,31 @@ def test_reasons_are_viewers_who_like_the_film_and_agree(ratings, fitted, method
     assert len(set(named)) >= 14  # (few liked some of the films)
     first = [found.why(pick, 1)[0].viewer for pick in found.picks]
     assert len(set(first)) == 8
+    for pick in found.picks:
+        assert set(found.related(pick)) <= set(mine)
+    if method != "auto":
+        assert len(found.related(found.picks[0])) == 3
     stranger = replace(found.picks[0], item=-1)
     with pytest.raises(DataError, match="item '-1' is not one of the recommended"):
         found.why(stranger)
+
+
+@pytest.mark.parametrize("base", ["ease", "items"])
+@pytest.mark.parametrize("known", [10**6, 60])
+def test_related_films_are_the_largest_parts_of_the_base_score(ratings, monkeypatch, base, known):
+    monkeypatch.setattr("crucial.apps.recommend.finder._EASE_ITEMS", known)
+    by_user = Opinions.from_ratings(ratings)
+    finder = Finder(by_user, Settings(base))
+    films, labels = by_user.of_column(2)
+    row = int(finder.best(films, labels, 2, 1, 0)[0][0])
+    whole = finder.base_scores(finder.users.row(films, labels))[0, row]
+    parts = {}
+    for film in films.tolist():  # (the score without a film: scores are sums)
+        kept = films != film
+        less = finder.base_scores(finder.users.row(films[kept], labels[kept]))[0, row]
+        parts[film] = whole - less
+    largest = sorted(parts, key=lambda film: -parts[film])[:3]
+    assert finder.related(films, labels, row).tolist() == largest
 
 
 def test_a_saved_model_gives_the_same_lists(ratings, fitted, tmp_path):
