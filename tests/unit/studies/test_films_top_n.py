@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+from crucial.apps.recommend import Ease
 from crucial.apps.recommend.opinions import Opinions
-from crucial.apps.recommend.top_n import hold_out
+from crucial.apps.recommend.top_n import best_items, hold_out, ndcg
 from crucial.data.formats.ratings import read_ratings
 from crucial.studies.films_top_n import MEASURES, main, measure
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +59,29 @@ def test_error_is_one_line(tmp_path, capsys):
     (tmp_path / "lonely.csv").write_text("1,2,3\n2,2,3\n")
     assert main([str(tmp_path / "lonely.csv")]) == 2
     assert "no user has two ratings" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_auto_on_movielens(tmp_path):
+    """Within 3% of EASE on who rated what at any penalty, and far above popularity."""
+    data = tmp_path / "ml-100k.inter"
+    subprocess.run([sys.executable, str(ROOT / "scripts/movielens.py"), str(data)], check=True)
+    ratings = read_ratings(data)
+    parts = hold_out(Opinions.from_ratings(ratings))
+    found = {
+        method: float(measure(ratings, parts, parts.users, method).values["ndcg@10"].mean())
+        for method in ("auto", "ease", "popularity")
+    }
+    binary = csr_array(
+        (np.ones(len(parts.train.row)), parts.train.row, parts.train.start),
+        (parts.train.n_columns, parts.train.n_rows),
+    )
+    gains = csr_array(
+        (np.ones(len(parts.test.row)), parts.test.row, parts.test.start), binary.shape
+    )
+    for penalty in (100.0, 200.0, 400.0):
+        scores = Ease(penalty).fit(binary).predict(binary)
+        best = best_items(scores, binary, parts.train.row_count, 10)
+        assert found["auto"] > 0.97 * np.nanmean(ndcg(best, gains))
+    assert found["auto"] > 0.97 * found["ease"]
+    assert found["auto"] > 1.5 * found["popularity"]

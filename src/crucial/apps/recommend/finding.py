@@ -3,7 +3,8 @@
 A fifth of the ratings of up to 1,000 users is hidden. NDCG@10 of finding them among all items that
 a user has not rated, with a gain that grows with the rating, settles in this order:
 
-1. the penalty of EASE and how much the value of a rating counts, on the most rated items;
+1. the penalty of EASE and how much the value of a rating counts, on the most rated items and with
+   three draws of what is hidden;
 2. the base: EASE, item neighbours where they are better by more than a standard error, or
    popularity where neither is better than that;
 3. whether RankBoost orders the candidates better than the base alone, and how far it may change
@@ -18,6 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +44,7 @@ from crucial.types import Floats, Ints
 __all__ = ["PENALTIES", "STEPS", "Choice", "choose"]
 
 #: Penalties of EASE that are tried.
-PENALTIES = (5.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+PENALTIES = (5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0)
 #: Shares of weight that do not depend on the rating, tried beside the default of `Settings`.
 SEEN = (1.0,)
 
@@ -50,10 +52,12 @@ SEEN = (1.0,)
 SHARES = (0.25, 0.5, 1.0)
 
 #: Number of steps that `choose` reports.
-STEPS = len(PENALTIES) + len(SEEN) + 4
+STEPS = 6
 
 # Users with hidden ratings, and items on which settings are compared.
 _USERS, _ITEMS = 1000, 1000
+# Splits on which settings are compared.
+_SPLITS = 3
 _TOP = 10
 _ROUNDS = 200
 # Users whose scores are in memory at once.
@@ -124,7 +128,8 @@ def choose(
     if not len(parts.users):  # (nobody has two ratings: nothing can be compared)
         settings = Settings("popularity")
         return Choice(settings, _summarised(base_model(), settings, {}), {})
-    settings = _ease_settings(parts, scale, progress)
+    several = [parts, *(hold_out(by_user, seed=k, most_users=_USERS) for k in range(1, _SPLITS))]
+    settings = _ease_settings(several, scale, progress)
     finder = Finder(parts.train, settings, scale=scale)
     trial = _Trial(finder, parts, scale)
     values = {}
@@ -164,26 +169,58 @@ def _summarised(
     return AdditiveRanker(model.n_features, model.rankers, model.weights, FEATURES, training)
 
 
-def _ease_settings(parts: HeldOut, scale: RatingScale, progress: _Progress) -> Settings:
-    """Choose the penalty, then how much the value of a rating counts."""
-    known = np.sort(np.argsort(-parts.train.row_count, kind="stable")[:_ITEMS])
-    raters = parts.train.row_count[known]
-    gains = _gains(parts, scale)[:, known]
+def _ease_settings(several: Sequence[HeldOut], scale: RatingScale, progress: _Progress) -> Settings:
+    """Choose the penalty, then how much the value of a rating counts.
 
-    def value(settings: Settings) -> float:
-        progress.step(f"penalty {settings.penalty:g}")
-        matrix = Interactions.of(parts.train, scale, settings.seen).matrix[:, known]
-        ease = Ease(settings.penalty).fit(matrix)
-        rows = matrix[parts.users]
-        best = best_items(ease.scores(rows), rows, raters, _TOP)
-        values = ndcg(best, gains)
-        return float(np.nanmean(values)) if not np.isnan(values).all() else 0.0
-
-    tried = {one: value(one) for one in (Settings(penalty=penalty) for penalty in PENALTIES)}
-    first = max(tried, key=lambda one: tried[one])
+    Starts at the defaults, and moves to the next penalty up or down while that is better by more
+    than a standard error: the best penalty is flat, and its place changes with what is hidden.
+    """
+    values = partial(_ease_values, [_Known.of(parts, scale) for parts in several], scale)
+    progress.step("penalty of EASE")
+    settings = Settings()
+    here = values(settings)
+    for direction in (1, -1):
+        at = PENALTIES.index(settings.penalty) + direction
+        while 0 <= at < len(PENALTIES):
+            other = replace(settings, penalty=PENALTIES[at])
+            found = values(other)
+            if not _better(found, here):
+                break
+            settings, here, at = other, found, at + direction
+    progress.step("weights of ratings")
     for seen in SEEN:
-        tried[replace(first, seen=seen)] = value(replace(first, seen=seen))
-    return max(tried, key=lambda one: tried[one])
+        other = replace(settings, seen=seen)
+        found = values(other)
+        if _better(found, here):
+            settings, here = other, found
+    return settings
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """The most rated items of one split."""
+
+    parts: HeldOut
+    items: Ints
+    gains: Any
+
+    @classmethod
+    def of(cls, parts: HeldOut, scale: RatingScale) -> _Known:
+        items = np.sort(np.argsort(-parts.train.row_count, kind="stable")[:_ITEMS])
+        return cls(parts, items, _gains(parts, scale)[:, items])
+
+
+def _ease_values(several: Sequence[_Known], scale: RatingScale, settings: Settings) -> Floats:
+    """Return NDCG by EASE for every user of every split, 0 where no known item is hidden."""
+    values = []
+    for one in several:
+        train = one.parts.train
+        matrix = Interactions.of(train, scale, settings.seen).matrix[:, one.items]
+        rows = matrix[one.parts.users]
+        scores = Ease(settings.penalty).fit(matrix).scores(rows)
+        best = best_items(scores, rows, train.row_count[one.items], _TOP)
+        values.append(np.nan_to_num(ndcg(best, one.gains)))
+    return np.concatenate(values)
 
 
 def _gains(parts: HeldOut, scale: RatingScale) -> Any:
