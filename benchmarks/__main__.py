@@ -24,6 +24,7 @@ ALL = [
     "trees",
     "componentwise",
     "fusion",
+    "fusion_rank",
     "boards",
     "recommend",
     "defaults",
