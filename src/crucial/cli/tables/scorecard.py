@@ -49,6 +49,7 @@ def _json(card: Scorecard) -> str:
         "scale": asdict(card.scale),
         "calibration": asdict(card.calibration),
         "auc": dict(card.auc),
+        "auc_interval": card.auc_interval,
         "ks": card.ks,
         "start": card.start,
         "features": [

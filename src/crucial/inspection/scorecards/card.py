@@ -177,6 +177,8 @@ class Scorecard:
     auc : dict of str to float
         Area under the ROC curve: of the "model", of its "bins" before and of the "points" after
         rounding.
+    auc_interval : (float, float) or None
+        95% interval of the area by points, from the rows (see `crucial.evaluate`).
     ks : float
         Largest difference between the shares of good and bad rows below some points
         (Kolmogorov and Smirnov).
@@ -201,6 +203,7 @@ class Scorecard:
     n_rows: float
     n_good: float
     auc: Mapping[str, float]
+    auc_interval: tuple[float, float] | None
     ks: float
     bands: tuple[ScoreBand, ...]
     left_out: tuple[str, ...]

@@ -23,9 +23,10 @@ from crucial.inspection.scorecards.inputs import (
 )
 from crucial.inspection.scorecards.points import card_features, exact_points, score_bands
 from crucial.inspection.shape_functions import shapes
+from crucial.measures.evaluation import evaluate
 from crucial.model.inputs import checked_rows
 from crucial.parameters import above, at_least, between, check, flag, none_or, one_of
-from crucial.types import Floats, TableLike, VectorLike
+from crucial.types import Floats, Ints, TableLike, VectorLike
 
 __all__ = ["ANCHORS", "MISSING", "scorecard"]
 
@@ -186,6 +187,7 @@ def scorecard(
             "bins": roc_curve(labels, total, sample_weight=weight).auc,
             "points": by_points.auc,
         },
+        _auc_interval(good, points, weight),
         float((by_points.beta - by_points.alpha).max()),
         score_bands(points, good, weight, scale),
         tuple(one.name for one in binned if one.name not in names),
@@ -243,6 +245,13 @@ def _calibrated(total: Floats, labels: Floats, weight: Floats) -> Calibration:
             ),
         )
     return found
+
+
+def _auc_interval(good: Floats, points: Ints, weight: Floats) -> tuple[float, float] | None:
+    """Return the 95% interval of the area under the ROC curve by points, from the rows."""
+    found = evaluate(good, points, measures="auc", sample_weight=weight, intervals=True)
+    interval = found.results["auc"].interval
+    return None if interval is None or np.isnan(interval).any() else interval
 
 
 def _notes(

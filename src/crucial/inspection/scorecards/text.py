@@ -47,6 +47,9 @@ def _share(part: float, whole: float) -> str:
 def facts(card: Scorecard) -> list[tuple[str, str]]:
     """Return what a card states about itself, as pairs of a name and a text."""
     scale, fit, auc = card.scale, card.calibration, card.auc
+    span = ""
+    if card.auc_interval is not None:
+        span = " (95% interval {:.3f} to {:.3f})".format(*card.auc_interval)
     return [
         (
             "rows",
@@ -65,7 +68,7 @@ def facts(card: Scorecard) -> list[tuple[str, str]]:
         ),
         (
             "AUC",
-            f"{auc['points']:.4f} by points; {auc['bins']:.4f} before rounding, "
+            f"{auc['points']:.4f} by points{span}; {auc['bins']:.4f} before rounding, "
             f"{auc['model']:.4f} of the model before binning",
         ),
         ("Gini, KS", f"{2.0 * auc['points'] - 1.0:.4f}, {card.ks:.4f}"),
