@@ -24,9 +24,6 @@ KINDS = ("linear", "stumps", "pairs", "trees")
 _LARGEST_GRADE = 10.0
 #: ListMLE sorts every query in every step: beyond this many cells of X it takes too long.
 _LIST_CELLS = 400_000
-#: Smaller data (rows, and queries that count as 300 rows each) run in NumPy under "lambda", which
-#: then takes longer than all other losses together.
-_LAMBDA_ROWS, _LAMBDA_QUERY = 40_000, 300
 #: Without queries, logistic pairs of more rows take too long: all are compared.
 _ROWS_FOR_LOGISTIC = 2_000
 #: Fewer rows do not fill trees of 31 leaves.
@@ -162,7 +159,6 @@ def _with_queries(facts: Facts) -> list[Candidate]:
     """Return candidates for labels in queries, those that win most often first."""
     small = facts.n_rows * facts.n_features <= _LIST_CELLS
     many = facts.n_rows >= _ROWS_FOR_LARGE_TREES
-    compiled = facts.n_rows + _LAMBDA_QUERY * (facts.n_queries or 0) > _LAMBDA_ROWS
     gains, large = facts.has_gains, facts.has_large_gains
     gain: dict[str, Any] = {"gain": "exp"} if facts.has_grades else {}
     wanted = [
@@ -176,7 +172,7 @@ def _with_queries(facts: Facts) -> list[Candidate]:
         (True, _boosted("logistic", "stumps", **gain)),
         (True, _bagged("query_rmse", "stumps")),
         (True, _noisy()),
-        (gains and compiled, _boosted("lambda", "small")),
+        (gains, _boosted("lambda", "small")),
         (large, _boosted("xendcg", "small")),
         (small, _linear(ListMLE(), 30.0)),
         (True, _boosted("exponential", "small", **gain)),

@@ -88,7 +88,10 @@ def compute_cell(
         estimator.fit(train.instances, train.y, qid=train.qid, sample_weight=train.weight)
         fitted = time.perf_counter()
         rounds = [0] if candidate.rounds is None else stage_rounds(candidate.rounds)
-        found = measured(_staged(estimator, test, rounds), rounds, test, fold, measure)
+        stages = _staged(estimator, test, rounds)
+        found = measured(stages, rounds, test, fold, measure)
+        if candidate.rounds is None:  # (an average can take these, and need not fit again)
+            found |= _scored(estimator, train, stages[0])
         return {
             **found,
             "candidates": 1,
@@ -141,18 +144,23 @@ def compute_scores(key: Key, estimator: Any, rows: Rows, fold: Fold, n_jobs: int
         own.fit(train.instances, train.y, qid=train.qid, sample_weight=train.weight)
         return {
             "status": "ok",
-            "scores": own.predict(test.instances, test.qid),
-            "spread": score_spread(own.predict(train.instances, train.qid), train.groups),
+            **_scored(own, train, own.predict(test.instances, test.qid)),
             "rows": {"train": len(train.y), "valid": 0, "test": len(test.y)},
         }
 
     return run_cell(key, work)
 
 
+def _scored(estimator: Any, train: Rows, scores: Floats) -> dict[str, object]:
+    """Return what an average needs of a fitted ranker: scores of other rows, and their scale."""
+    own = estimator.predict(train.instances, train.qid)
+    return {"scores": scores, "spread": score_spread(own, train.groups)}
+
+
 def average_cell(
     key: Key, members: Sequence[Cell], rows: Rows, fold: Fold, measure: Measure
 ) -> Cell:
-    """Measure the average of scores that `compute_scores` kept."""
+    """Measure the average of scores that `compute_scores` or `compute_cell` kept."""
 
     def work() -> dict[str, object]:
         factors = scale_factors([one["spread"] for one in members])

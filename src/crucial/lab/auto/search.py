@@ -43,7 +43,7 @@ _AVERAGE_WORK = 0.4
 #: a single ranker must be ahead of its average to replace it. The best of many owes part of its
 #: lead to chance. Settled on samples of CatBoost, LightGBM, MSLR, MQ2007 and ClueWeb09, on folds
 #: that were not chosen by.
-_CLEARLY = 3.0
+_CLEARLY = 2.0
 _SINGLE = 2.0
 
 
@@ -271,13 +271,17 @@ class Search:
             there = [one for one in scored if one is not None and one["status"] == "ok"]
             if len(there) < len(members):
                 return None
-            seconds += sum(one["seconds"] for one in there)
+            # (what was tried already has measures, and is counted there)
+            seconds += sum(one["seconds"] for one in there if "measures" not in one)
             key = (TASK, str(fold.name), average.name)
             cells.append(average_cell(key, there, rows, fold, self.measure))
         return Trial.of(average, cells, self.measure, stage, seconds, rows.qid is not None)
 
     def _scores(self, trial: Trial, rows: Rows, fold: Fold, until: float | None) -> Cell | None:
         """Return the scores of held-out rows at a trial's number of rounds; None out of time."""
+        tried = self._cells[TASK, str(fold.name), trial.name]
+        if "scores" in tried:
+            return tried
         key = (TASK, str(fold.name), f"{_with_rounds(trial)}: scores")
         if key not in self._cells:
             if _is_over(until):

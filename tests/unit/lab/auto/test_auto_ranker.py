@@ -191,6 +191,17 @@ def test_an_average_is_one_sum_of_weak_rankers():
     assert average.model_.n_rounds == sum(one.model_.n_rounds for one in average.rankers_)
 
 
+def test_rankers_without_rounds_are_not_fitted_again_to_be_averaged(tmp_path: Path):
+    table = fitted(interactions=1, store=tmp_path).table_
+    averaged = {name for one in table.trials for name in one.candidate.members}
+    whole = {one.name for one in table.trials if one.rounds is None}
+    assert averaged & whole, averaged
+    lines = (tmp_path / "cells.jsonl").read_text().splitlines()
+    fits = [(one["split"], one["ranker"].split(" (")[0]) for one in map(json.loads, lines)]
+    again = {name for split, name in fits if (split, f"{name}: scores") in fits}
+    assert not again
+
+
 def test_the_trees_of_every_member_of_an_average_gain_the_same():
     from crucial.lab.auto.blend import AverageRanker
 
