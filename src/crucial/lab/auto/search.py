@@ -120,7 +120,7 @@ class Search:
         """Estimate the time of everything, in any unit."""
         total, last = 0.0, 0.0
         for stage, part, held in zip(self.plan.stages, parts, folds, strict=True):
-            count = stage.candidates + 2 * stage.per_kind
+            count = stage.candidates + 2 * stage.per_kind + 4 * stage.families
             last = _work(self.candidates[:count], part, len(held))
             total += last
         return total + (_AVERAGE_WORK * last if self.average else 0.0)
@@ -329,7 +329,7 @@ def _work(candidates: Sequence[Candidate], rows: Rows, folds: int) -> float:
 
 
 def _survivors(ready: list[Trial], stage: Stage) -> set[str]:
-    """Return who takes part in the next stage: the best, and some of every kind."""
+    """Return who takes part in the next stage: the best, and some of every kind and family."""
     ranked = sorted(ready, key=lambda one: (-one.value, KINDS.index(one.kind)))
     kept = {one.name for one in ranked[: stage.candidates]}
     best: dict[tuple[str, str], Trial] = {}
@@ -337,4 +337,6 @@ def _survivors(ready: list[Trial], stage: Stage) -> set[str]:
         best.setdefault((one.kind, one.candidate.family), one)
     for kind in KINDS:
         kept.update([one.name for key, one in best.items() if key[0] == kind][: stage.per_kind])
+    if stage.families:
+        kept.update(one.name for one in _members(ready))
     return kept

@@ -7,7 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from crucial.lab.auto.candidates import Candidate
 from crucial.lab.auto.choice import Entrant, choose, gap_of, mean_of
+from crucial.lab.auto.plan import Stage
+from crucial.lab.auto.search import _survivors
+from crucial.lab.auto.trials import Trial
 
 RANDOM = np.random.default_rng(0)
 BASE = RANDOM.uniform(0.2, 0.9, 200)
@@ -57,3 +61,15 @@ def test_a_simpler_best_is_kept_and_equal_means_go_to_the_simpler():
 
 def test_one_unit_has_no_noise_to_be_within():
     assert choose([Entrant(0, np.array([0.5])), Entrant(6, np.array([0.6]))], 0.5) == (1, 1)
+
+
+@pytest.mark.parametrize(("families", "kept"), [(False, {"best"}), (True, {"best", "noise"})])
+def test_losses_within_noise_of_the_best_stay_in_the_search(families, kept):
+    means = {"best": 0.0, "noise": -0.019, "clear": -0.021}  # (errors are 0.01)
+    ready = [
+        Trial(Candidate(name, "trees", name, None), 0, 2, None, values, None, 0.0, 1.0)
+        for name, values in (
+            (name, BASE + mean + (WAVE if mean else 0.0)) for name, mean in means.items()
+        )
+    ]
+    assert _survivors(ready, Stage(1, 1, 5, 10**9, families=families)) == kept
