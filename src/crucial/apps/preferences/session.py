@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from crucial.types import Ints, PathLike
 __all__ = ["Place", "PreferenceSession", "StaleQuestionError"]
 
 _TOP = 3  # places to settle, unless told
+_SHARE = {"left": 1.0, "right": 0.0, "tie": 0.5, "skip": math.nan}  # the win of the left item
 
 
 class StaleQuestionError(DataError):
@@ -319,16 +321,17 @@ class PreferenceSession(HtmlResult):
     def _learn(self) -> None:
         """Fit the strengths to all answers, and choose the next question."""
         n = len(self.names)
+        answers = self._journal.answers
+        left = np.array([self._place[one.left] for one in answers], np.int64)
+        right = np.array([self._place[one.right] for one in answers], np.int64)
+        share = np.array([_SHARE[one.answer] for one in answers], np.float64)
         asked = np.zeros((n, n), np.int64)
+        np.add.at(asked, (left, right), 1)
+        asked += asked.T
+        decided = ~np.isnan(share)
         wins = np.zeros((n, n))
-        for one in self._journal.answers:
-            left, right = self._place[one.left], self._place[one.right]
-            asked[left, right] += 1
-            asked[right, left] += 1
-            if one.answer != "skip":
-                share = {"left": 1.0, "right": 0.0, "tie": 0.5}[one.answer]
-                wins[left, right] += share
-                wins[right, left] += 1 - share
+        np.add.at(wins, (left[decided], right[decided]), share[decided])
+        np.add.at(wins, (right[decided], left[decided]), 1 - share[decided])
         self._wins, self._drawn = wins, dict[int, Ints]()
         self._settles = None
         self._counts = np.rint(wins.sum(axis=0) + wins.sum(axis=1)).astype(np.int64)
