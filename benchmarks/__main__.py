@@ -26,6 +26,7 @@ ALL = [
     "fusion",
     "fusion_rank",
     "boards",
+    "prefer",
     "recommend",
     "defaults",
 ]

@@ -21,8 +21,9 @@ __all__ = ["Item", "Items", "Picture", "read_items"]
 
 MOST_ITEMS = 1000
 _LARGEST_PICTURE = 50_000_000
-_NAMES = ("item", "name", "id", "title")
-_TEXTS = ("text", "description", "body")
+#: Usual columns of names, which are hidden where names are.
+NAMES = ("item", "name", "id", "title", "model", "system")
+_TEXTS = ("text", "description", "body", "answer", "response", "output")
 _PICTURES = ("image", "picture", "photo")
 
 #: By ending: media type, and how such a file begins.
@@ -111,8 +112,9 @@ def read_items(
     path : str or path
         CSV or TSV with column names, or JSON lines, plain or gzip.
     name, text, image : str, optional
-        Columns with the name (by default ``item``, ``name``, ``id``, ``title``, else the
-        first), a text, and the file of a picture. Other columns are shown as rows.
+        Columns with the name (by default ``item``, ``name``, ``id``, ``title``, ``model``,
+        ``system``, else the first), a text, and the file of a picture. Other columns are shown as
+        rows.
     features : sequence of str
         Columns of numbers to learn from.
     folder : path, optional
@@ -128,7 +130,7 @@ def read_items(
     table = read_column_table(path)
     if not table.n_rows:
         raise FileError(path, NO_ROW)
-    named = _place(table, name, _NAMES)
+    named = _place(table, name, NAMES)
     named = 0 if named is None else named
     texts = _place(table, text, _TEXTS)
     pictures = _place(table, image, _PICTURES)

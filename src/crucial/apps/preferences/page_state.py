@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crucial.apps.preferences.items import Item
+from crucial.apps.preferences.items import NAMES, Item
 from crucial.apps.preferences.session import PreferenceSession
 from crucial.data.words import shown
 from crucial.errors import DataError
@@ -15,8 +15,8 @@ __all__ = ["PageOptions", "check_blind", "page_state", "ranking_state"]
 _SHOWN = 20  # places sent with every question; the page asks for all if they are wanted
 _CELLS = 40  # other cells of an item on the page
 _LONGEST = 20_000  # characters of a text on the page
-#: Columns that say what an item is called, and are not shown where names are hidden.
-_TELLING = frozenset(("item", "name", "id", "title"))
+#: Columns that say what an item is, and are not shown where names are hidden.
+_TELLING = frozenset((*NAMES, "author"))
 
 
 @dataclass(frozen=True)

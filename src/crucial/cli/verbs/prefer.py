@@ -88,8 +88,8 @@ def prefer_command(options: PreferOptions) -> None:
 
     \b
     ITEMS is a CSV, a TSV or JSON lines with one row per item, or a .txt with one line per item:
-      item, name, id or title          the item's name (else the first column); --name
-      text, description or body        a text to show; --text
+      item, name, id, title, model     the item's name (else the first column); --name
+      text, answer, response, body     a text to show; --text
       image, picture or photo          a file in the table's folder to show; --image
       other columns                    shown as rows; --features: numbers to learn from
 

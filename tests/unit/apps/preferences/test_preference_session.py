@@ -416,11 +416,12 @@ def test_items_in_other_forms(tmp_path):
         assert len(read.notes) == 1
     lines = tmp_path / "answers.jsonl"
     lines.write_text(
-        '{"model": "a", "text": "one\\n\\ntwo", "size": 3}\n{"model": "b", "text": "x"}\n'
+        '{"prompt": "p", "model": "a", "answer": "one\\n\\ntwo", "size": 3}\n'
+        '{"prompt": "p", "model": "b", "answer": "x"}\n'
     )
-    read = read_items(lines, name="model", features=["size"])
+    read = read_items(lines, features=["size"])
     assert [one.text for one in read.items] == ["one\n\ntwo", "x"]
-    assert read.items[0].cells == (("size", "3"),)
+    assert read.items[0].cells == (("prompt", "p"), ("size", "3"))
     assert np.array_equal(read.features, [[3], [np.nan]], equal_nan=True)
     (tmp_path / "z.txt").write_bytes(b"a\0\n")
     with pytest.raises(FileError, match="there is a NUL byte"):
