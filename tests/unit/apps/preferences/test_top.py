@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -130,3 +132,31 @@ def test_blind_pages_contain_no_name():
 def test_cut_texts_say_so():
     session = PreferenceSession(Items((Item("a", "x" * 30_000), Item("b"))))
     assert "… (cut: 20,000 of 30,000 characters)" in str(page_state(session, PageOptions()))
+
+
+def test_a_turn_uses_one_thread():
+    """Libraries that are loaded late are limited, too: spinning threads took most of a turn."""
+    program = """
+import numpy as np
+from threadpoolctl import threadpool_info
+from crucial.apps.preferences import PreferenceSession, session
+learn = session.learn_posterior
+def watched(*arguments):
+    found = learn(*arguments)
+    print(sorted({one["num_threads"] for one in threadpool_info()}))
+    return found
+session.learn_posterior = watched
+PreferenceSession(["tea", "milk"])
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "[1]\n"
+
+
+def test_few_places_are_sent_with_a_question():
+    session = PreferenceSession([f"{k:03}" for k in range(60)])
+    for _ in range(30):
+        session.answer("left")
+    state = page_state(session, PageOptions())
+    assert (state["ranked"], len(state["ranking"])) == (60, 20)

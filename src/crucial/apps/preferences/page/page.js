@@ -171,8 +171,12 @@
     busy = false;
     enable();
     if (!state) return;
-    if (state !== before) show();
-    else for (const card of Object.values(sides)) card.classList.remove('chosen');
+    if (state !== before) {
+      // Who has scrolled through a long text starts at the top of the next pair.
+      const read = Object.values(sides).some((card) => card.classList.contains('open'));
+      show();
+      if (read && byId('ask').getBoundingClientRect().top < 0) byId('ask').scrollIntoView();
+    } else for (const card of Object.values(sides)) card.classList.remove('chosen');
     if (route === 'answer' && state.done && before && !before.done) openResult(true);
     if (state !== before) refreshPlaces().catch(lost);
   }
