@@ -64,6 +64,9 @@ def test_what_no_target_can_do_is_refused_in_one_line(tmp_path):
     ):
         with pytest.raises((ParameterError, ValueError), match=match):
             model.export(tmp_path / "x", "xgboost", **settings)
+    nameless = random_model("stumps", 0)
+    with pytest.raises(ParameterError, match="finds features by their names, and this model has"):
+        nameless.export(tmp_path / "x", "solr")
     with pytest.raises(NotRankedError, match="no probabilities"):
         model.export(tmp_path / "x", "xgboost", probability=True)
     with pytest.raises(ParameterError, match="unknown target 'xgbost'; did you mean 'xgboost'"):

@@ -11,6 +11,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "guide").glob("*.md"))
+EXPORTS = sorted((DOCS / "export").glob("*.md"))
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -31,13 +32,23 @@ def test_there_is_a_guide():
     assert len(PAGES) >= 5
 
 
+def test_the_pages_on_exports(tmp_path: Path):
+    program = [line for page in EXPORTS for line in steps(page)]
+    assert len(program) > 30
+    run(program, tmp_path)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page(page: Path, tmp_path: Path):
     program = steps(page)
     assert len(program) > 1
+    run(program, tmp_path)
+
+
+def run(program: list[str], folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(program)],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         encoding="utf-8",
         timeout=300,

@@ -210,6 +210,13 @@ def _engine_names(target: Target, form: ScoreForm, settings: ExportSettings) -> 
             f"{', '.join(form.names[:5])}{' ...' if len(form.names) > 5 else ''}.",
             parameter="features",
         )
+    nameless = [form.names[at] for at in form.used if form.names[at] not in settings.features]
+    if target.by_name and not form.named and nameless:
+        raise ParameterError(
+            f"{target.name} finds features by their names, and this model has none: name them "
+            f"there, as in {{{nameless[0]!r}: 'title_match'}} (features; f0 is the first column).",
+            parameter="features",
+        )
     names = tuple(settings.features.get(name, name) for name in form.names)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:

@@ -47,6 +47,8 @@ class Target:
         The settings beyond "features", "data" and "allow_ties" that it takes.
     knows_missing : bool
         Whether the engine tells a missing value from 0.
+    by_name : bool
+        Whether the engine finds features by their names alone.
     check_name : callable, optional
         Returns why the format cannot hold a name; "" if it can.
     reorders : callable
@@ -72,6 +74,7 @@ class Target:
     holds: frozenset[str] = frozenset({"trees"})
     takes: frozenset[str] = frozenset({"shift"})
     knows_missing: bool = True
+    by_name: bool = False
     check_name: Callable[[str], str] | None = None
     reorders: Callable[[ScoreForm], bool] = lambda form: False
     trial_cells: int = 2_000_000

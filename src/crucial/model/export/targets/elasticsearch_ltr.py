@@ -120,6 +120,7 @@ TARGET = Target(
     twin=_twin,
     engine=None,
     engine_name="the LTR plugin",
+    by_name=True,
     takes=frozenset({"shift", "probability"}),
 )
 OPENSEARCH = replace(

@@ -118,6 +118,7 @@ TARGET = Target(
     twin=_twin,
     engine=None,
     engine_name="Elasticsearch",
+    by_name=True,
     takes=frozenset({"shift"}),
     reorders=sums_differ,
 )

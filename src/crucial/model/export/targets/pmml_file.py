@@ -165,6 +165,7 @@ TARGET = Target(
     twin=_twin,
     engine=None,
     engine_name="a PMML scorer",
+    by_name=True,
     check_name=_check_name,
     reorders=sums_differ,
 )

@@ -127,6 +127,7 @@ TARGET = Target(
     twin=_twin,
     engine=None,
     engine_name="Solr",
+    by_name=True,
     cuts=_cuts,
     number_words="computes with float32 and moves thresholds by 1e-6",
 )

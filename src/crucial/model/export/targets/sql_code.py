@@ -259,6 +259,7 @@ TARGET = Target(
     twin=by_sqlite,
     engine=by_database,
     engine_name="the database",
+    by_name=True,
     holds=frozenset({"trees", "pieces", "probability", "text"}),
     takes=frozenset({"shift", "probability", "dialect"}),
     trial_cells=1_000_000,
