@@ -73,7 +73,9 @@ class Reason(HtmlResult):
         """
         if self.viewer is None:
             return "viewers like you rate it highly"
-        parts = [f"{self.viewer} {'loved' if self.loved else 'liked'} it"]
+        # (a number alone is no name)
+        name = f"viewer {self.viewer}" if str(self.viewer).isdigit() else str(self.viewer)
+        parts = [f"{name} {'loved' if self.loved else 'liked'} it"]
         if self.shared >= _FEWEST_SHARED and not math.isnan(self.agreement):
             parts.append(next(word for least, word in _WORDS if self.agreement >= least))
         if self.films:

@@ -143,7 +143,8 @@ def test_reasons_are_viewers_who_like_the_film_and_agree(ratings, fitted, method
             assert reason.agreement > 0.5 or (np.isnan(reason.agreement) and reason.films)
             assert reason.shared == len(mine.keys() & theirs.keys())
             assert all(mine[film] >= np.mean(list(mine.values())) for film in reason.films)
-            assert not any(word.isdigit() for word in reason.words(lambda film: "F").split()[1:])
+            assert not any(word.isdigit() for word in reason.words(lambda film: "F").split()[2:])
+            assert str(reason).startswith(f"viewer {reason.viewer} l")
             named.append(reason.viewer)
     assert len(named) == 16
     assert len(set(named)) >= 14  # (few liked some of the films)
