@@ -92,6 +92,7 @@ def test_the_curves_of_a_report_lie_on_scikit_learns(labels):
     np.testing.assert_allclose(np.interp(alpha + beta, theirs[0] + theirs[1], theirs[1]), beta,
                                atol=1e-5)  # fmt: skip
     assert found["roc"]["auc"] == pytest.approx(roc_auc_score(Y, SCORES))
+    assert found["roc"]["low"] < found["roc"]["auc"] < found["roc"]["high"]
     assert found["average_precision"] == pytest.approx(average_precision_score(Y, SCORES))
     assert found["label"] == labels[1]
     assert "logistic fit" in found["calibration"]["source"]
