@@ -19,7 +19,7 @@ from crucial.measures.evaluation import MeasureResult, interval_notes, measure_r
 from crucial.measures.intervals import Interval, bootstrap_interval
 from crucial.measures.judged import Judged
 from crucial.measures.names import get_measure
-from crucial.measures.row_intervals import RowSampling, row_interval
+from crucial.measures.row_intervals import RowSampling, row_interval, within_folds
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints
@@ -99,9 +99,8 @@ class CrossValidation(HtmlResult):
 
     def notes(self) -> list[str]:
         """Return how the intervals were found, with the draws and their seed."""
-        inside = "" if self.has_qid else " within folds"
         found = [
-            (name, one.method + inside, one.draws)
+            (name, one.method if self.has_qid else within_folds(one.method), one.draws)
             for name, one in self.results.items()
             if one.interval is not None
         ]

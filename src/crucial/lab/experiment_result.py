@@ -131,7 +131,7 @@ class ExperimentResult(HtmlResult):
             return None
         sampling = RowSampling(LEVEL, None, 0)
         return RowComparison(
-            rows.judged, rows.scores, self.rankers[0], sampling, rows.numbers, " within folds"
+            rows.judged, rows.scores, self.rankers[0], sampling, rows.numbers, folds=True
         )
 
     def description(self, measure: str) -> str:

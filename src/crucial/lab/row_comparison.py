@@ -12,7 +12,13 @@ from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import interval_notes
 from crucial.measures.intervals import Interval
 from crucial.measures.judged import Judged
-from crucial.measures.row_intervals import ROW_TESTS, RowSampling, row_difference, row_interval
+from crucial.measures.row_intervals import (
+    ROW_TESTS,
+    RowSampling,
+    row_difference,
+    row_interval,
+    within_folds,
+)
 from crucial.types import Floats, Ints
 
 __all__ = ["RowComparison"]
@@ -32,8 +38,8 @@ class RowComparison:
     sampling : RowSampling
     rows : int array of shape (n_rows,), optional
         Which row of the data each one is, where folds test some rows more than once.
-    inside : str
-        Appended to the names of the methods.
+    folds : bool
+        Whether the lists are folds, which the names of the methods then say.
     """
 
     def __init__(
@@ -43,11 +49,11 @@ class RowComparison:
         base: str,
         sampling: RowSampling,
         rows: Ints | None = None,
-        inside: str = "",
+        folds: bool = False,
     ) -> None:
         self.judged, self.base, self.sampling = judged, base, sampling
         self.scores = scores if callable(scores) else lambda measure: scores
-        self.rows, self.inside = rows, inside
+        self.rows, self.folds = rows, folds
         self.methods: list[tuple[str, str, int | None]] = []
         self.tests: dict[str, list[str]] = {}
 
@@ -73,7 +79,9 @@ class RowComparison:
         """Return the interval of one ranking."""
         scores = self.scores(measure.name)[name]
         found = row_interval(measure, self.judged, scores, self.sampling, self.rows)
-        return None if found is None else replace(found, method=found.method + self.inside)
+        if found is None or not self.folds:
+            return found
+        return replace(found, method=within_folds(found.method))
 
     def _difference(self, measure: Measure, name: str) -> Difference:
         """Compare one ranking with the baseline, before Holm's correction."""
@@ -96,5 +104,7 @@ class RowComparison:
         if span is None:
             return Difference(*head, change, math.nan, math.nan, p, math.nan, 0, 0, 0, n, error)
         if span.draws is not None:
-            self.methods.append((measure.name, span.method + self.inside, span.draws))
+            self.methods.append(
+                (measure.name, within_folds(span.method) if self.folds else span.method, span.draws)
+            )
         return Difference(*head, change, *span.ends, p, math.nan, 0, 0, 0, n, error, span.error)

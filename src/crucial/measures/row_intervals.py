@@ -30,7 +30,7 @@ from crucial.measures.judged import Judged, Ranking
 from crucial.measures.pairs import PairMeasure
 from crucial.types import Floats, Ints
 
-__all__ = ["ROW_TESTS", "RowSampling", "row_difference", "row_interval"]
+__all__ = ["ROW_TESTS", "RowSampling", "row_difference", "row_interval", "within_folds"]
 
 _DELONG = "DeLong from rows, symmetric on the logit scale"
 _SCORE = "Newcombe's score interval from rows"
@@ -70,6 +70,17 @@ class RowSampling:
 
 
 _DEFAULTS = RowSampling()
+
+
+def within_folds(method: str) -> str:
+    """Return the name of a method whose rows come from several folds.
+
+    Examples
+    --------
+    >>> within_folds("DeLong from rows")
+    'DeLong from rows within folds'
+    """
+    return method.replace("rows", "rows within folds", 1)
 
 
 def _of_measure(measure: PairMeasure, ends: tuple[float, float]) -> tuple[float, float]:

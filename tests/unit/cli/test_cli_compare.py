@@ -203,7 +203,7 @@ def test_an_experiment_without_queries_speaks_of_rows_and_folds(
                    "-m", "auc", "--output", "out", "--report", "page.html")  # fmt: skip
     assert done.exit_code == 0, done.stderr
     assert "average rank over 3 folds" in done.stdout
-    assert "DeLong from rows, symmetric on the logit scale within folds" in done.stdout
+    assert "DeLong from rows within folds" in done.stdout
     assert "p: DeLong's test, from rows" in done.stdout
     page = Path("page.html").read_text()
     for text in (done.stdout, page):

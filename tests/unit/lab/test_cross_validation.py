@@ -240,7 +240,7 @@ def test_without_queries_each_fold_is_one_list(data):
     low, high = found.interval["auc"]
     assert 0.0 < low < found["auc"] < high < 1.0
     assert "4 folds, 200 held-out rows" in str(found)
-    assert "DeLong from rows, symmetric on the logit scale within folds" in str(found)
+    assert "DeLong from rows within folds" in str(found)
     assert "quer" not in str(found)
     assert [row["rows"] for row in found.to_rows()] == [200, 200]
 

@@ -145,7 +145,7 @@ class FusionComparison(HtmlResult):
         ]
         for one in self.systems:
             cells = "  ".join(f"{name} {one.values[name]:.4f}" for name in self.measures)
-            span = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*one.differences[first])
+            span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*one.differences[first])
             span = "" if one.name == self.baseline else span
             lines.append(f"{printable(one.name, 30):<{wide}}  {cells}  {span}".rstrip())
         return "\n".join(lines)

@@ -35,12 +35,12 @@ def print_comparison(screen: Console, found: FusionComparison) -> None:
     for one in found.systems:
         span = "best run in training"
         if one.name != found.baseline:
-            span = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*one.differences[first])
+            span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*one.differences[first])
         cells = [f"{one.values[name]:.4f}" for name in found.measures]
         style = "bold" if one.kind == "learned" else None
         shown.add_row(one_line(one.name), *cells, span, f"{one.unjudged:.1%}", style=style)
     screen.print(shown)
-    span = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*found.against_rrf[first])
+    span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*found.against_rrf[first])
     screen.print(f"learned against {found.rrf}, its k tuned on training queries: {first} {span}")
     screen.print(
         "differences over the same queries, 95% bootstrap intervals; "
