@@ -38,7 +38,7 @@ def test_every_image_is_a_query_of_seven_engines(problem: SearchProblem) -> None
     assert problem.X.shape == (len(problem.y), 7)
     assert problem.X.dtype == np.float32
     assert len(problem.qid) == len(problem.item) == len(problem.fold) == len(problem.y)
-    assert repr(problem) == f"SearchProblem({len(problem.y)} rows x 7 features, 1797 queries)"
+    assert repr(problem) == f"SearchProblem({len(problem.y):,} rows x 7 features, 1,797 queries)"
 
 
 def test_no_query_is_its_own_answer(problem: SearchProblem) -> None:
