@@ -284,3 +284,17 @@ class TestOtherFiles:
         assert done.exit_code == 0, done.stderr
         assert "learned: nothing; the fusion is rrf(60)" in done.stdout
         assert "4 judged queries: too few to learn more than rrf(60)" in done.stdout
+
+
+def test_runs_of_queries_learned_from_are_noted_by_their_tag(crucial, runs, fusion, tmp_path):
+    out, named = tmp_path / "fused.run", tmp_path / "named.run"
+    assert crucial("rank", fusion[0], *files(runs), "-o", out).exit_code == 0
+    assert crucial("rank", fusion[0], *files(runs), "--tag", "mine", "-o", named).exit_code == 0
+    assert set(read_run(out).tag) == {"crucial-learned"}
+    assert set(read_run(named).tag) == {"mine"}
+    said = "fused by a model that learned from some of its queries"
+    done = crucial("compare", runs / "train.qrels", runs / "top.run", out, "-m", "map")
+    assert f"{out} was {said}" in done.stderr
+    assert said in crucial("evaluate", out, "--qrels", runs / "train.qrels").stderr
+    done = crucial("compare", runs / "train.qrels", runs / "top.run", named, "-m", "map")
+    assert (done.exit_code, said in done.stderr) == (0, False)

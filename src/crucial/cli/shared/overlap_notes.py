@@ -10,8 +10,9 @@ from crucial.cli.shared.terminal import counted, note
 if TYPE_CHECKING:
     from crucial.apps.fusion.ranker import FusionRanker
     from crucial.data.dataset import Dataset
+    from crucial.data.runs import Run
 
-__all__ = ["note_learned_queries", "note_overlap"]
+__all__ = ["LEARNED_TAG", "note_learned_queries", "note_learned_run", "note_overlap"]
 
 #: Share of rows that two files may have in common by chance, such as rows of few categories.
 _BY_CHANCE = 0.05
@@ -36,8 +37,12 @@ def note_overlap(path: str, valid_path: str, train: Dataset, valid: Dataset) -> 
         )
 
 
-def note_learned_queries(fusion: FusionRanker, queries: Iterable[object]) -> None:
-    """Report queries to fuse that the fusion learned from."""
+#: Tag of a run that a fusion wrote for queries it learned from, unless --tag names another.
+LEARNED_TAG = "crucial-learned"
+
+
+def note_learned_queries(fusion: FusionRanker, queries: Iterable[object]) -> int:
+    """Report queries to fuse that the fusion learned from; return how many there are."""
     ids = list(queries)
     known = fusion.n_learned_from(ids)
     if known:
@@ -45,4 +50,15 @@ def note_learned_queries(fusion: FusionRanker, queries: Iterable[object]) -> Non
             f"the fusion learned from {known:,} of these {counted(len(ids), 'query')}: measures "
             "over them look better than they are for new queries ('crucial fuse' prints a table "
             "over held-out ones)"
+        )
+    return known
+
+
+def note_learned_run(path: str, run: Run) -> None:
+    """Report that a run is of a fusion that learned from its queries, as its tag says."""
+    tags = {run.tag} if isinstance(run.tag, str) else set(run.tag[:1].tolist())
+    if LEARNED_TAG in tags:
+        note(
+            f"{path} was fused by a model that learned from some of its queries, as its tag says: "
+            "measures over them look better than they are for new queries"
         )

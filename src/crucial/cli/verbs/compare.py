@@ -19,6 +19,7 @@ from crucial.cli.shared.options import (
     option,
     verb,
 )
+from crucial.cli.shared.overlap_notes import note_learned_run
 from crucial.cli.shared.row_files import is_model_file, read_for_model
 from crucial.cli.shared.terminal import console
 from crucial.errors import in_file
@@ -137,9 +138,12 @@ def _compare_runs(
     for name in ("resamples", "label", "qid"):
         if getattr(options, name) is not None:
             raise click.UsageError(f"--{name} is for models on rows; these files are runs.")
+    runs = {name: read_run(path) for name, path in paths.items()}
+    for name, run in runs.items():
+        note_learned_run(paths[name], run)
     return compare_runs(
         read_qrels(options.qrels),
-        {name: read_run(path) for name, path in paths.items()},
+        runs,
         metrics or ["ndcg@10"],
         baseline=baseline,
         test=options.test,

@@ -19,7 +19,7 @@ from crucial.cli.shared.options import (
     option,
     verb,
 )
-from crucial.cli.shared.overlap_notes import note_learned_queries
+from crucial.cli.shared.overlap_notes import note_learned_queries, note_learned_run
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
 from crucial.cli.shared.terminal import console
 from crucial.errors import in_file
@@ -175,4 +175,6 @@ def _run(options: EvaluateOptions) -> Run:
         raise click.UsageError(
             "one run is measured at a time; 'crucial compare' measures several side by side."
         )
-    return read_run(options.model)
+    run = read_run(options.model)
+    note_learned_run(options.model, run)
+    return run

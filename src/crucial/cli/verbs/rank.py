@@ -9,7 +9,7 @@ import click
 
 from crucial.cli.shared.files import check_tag, check_target, write_run_to, write_text
 from crucial.cli.shared.options import File, RowOptions, argument, option, verb
-from crucial.cli.shared.overlap_notes import note_learned_queries
+from crucial.cli.shared.overlap_notes import LEARNED_TAG, note_learned_queries
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
 from crucial.cli.shared.terminal import counted, note
 from crucial.errors import in_file
@@ -31,7 +31,10 @@ class RankOptions(RowOptions):
     format: Literal["scores", "tsv", "trec"] | None = option(
         "Format of the output. [default: scores; trec for fused runs]", "-f"
     )
-    tag: str = option("Name of the run, in the last column.", default="crucial")
+    tag: str | None = option(
+        "Name of the run, in the last column. [default: crucial; crucial-learned for a fusion of "
+        "queries it learned from]"
+    )
     depth: int | None = option("Fused runs: documents per query. [default: 1000]", low=1)
 
 
@@ -62,7 +65,7 @@ def rank_command(options: RankOptions) -> None:
     from crucial.model.file import load_model
 
     check_target(options.output, options.model, *options.data, options.group_sizes)
-    check_tag(options.tag)
+    check_tag(options.tag or "crucial")
     model = load_model(options.model)
     if isinstance(model, FusionRanker):
         _fuse(model, options)
@@ -82,9 +85,9 @@ def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
     if not options.data:
         raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
     pool = Pool.of(list(options.data))
-    note_learned_queries(fusion, pool.queries)
-    depth = options.depth or 1000
-    fused = fusion.fuse(pool, depth=depth, tag=options.tag, n_jobs=options.jobs)
+    learned = note_learned_queries(fusion, pool.queries)
+    tag = options.tag or (LEARNED_TAG if learned else "crucial")
+    fused = fusion.fuse(pool, depth=options.depth or 1000, tag=tag, n_jobs=options.jobs)
     write_run_to(options.output, fused)
     _note_written(options.output, counted(len(fused.doc), "line"), pool.n_queries)
 
@@ -99,7 +102,7 @@ def _rank(model: Model, path: str, options: RankOptions) -> None:
         groups = Groups.from_qid(data.qid, data.n_rows)
         scores = model.predict(data.instances(), groups, n_jobs=options.jobs)
     if options.format == "trec":
-        write_run_to(options.output, ranked_run(data, scores, options.tag))
+        write_run_to(options.output, ranked_run(data, scores, options.tag or "crucial"))
     elif options.format == "tsv":
         write_text(options.output, ranked_tsv(data, groups, scores))
     else:
