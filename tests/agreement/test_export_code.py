@@ -42,7 +42,7 @@ def test_text_and_probabilities(target, tmp_path):
 
 
 def test_c_takes_numbers(tmp_path):
-    with pytest.raises(NotRankedError, match="is a column of text: pass encoded=True"):
+    with pytest.raises(NotRankedError, match="is a column of text: pass encoded if"):
         with_text().export(tmp_path / "x.c", "c")
     assert with_text().export(tmp_path / "x.c", "c", encoded=True).verification.same_scores
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from crucial.data.files import atomic_write
 from crucial.data.instances import Instances
-from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.errors import Argument, DataError, Message, NotRankedError, ParameterError
 from crucial.model.base import FrozenModel
 from crucial.model.export.engine_numbers import engine_form
 from crucial.model.export.form import ScoreForm
@@ -158,9 +158,12 @@ def _check(target: Target, form: ScoreForm, settings: ExportSettings) -> None:
         )
     if not target.knows_missing and settings.missing != "zero":
         raise NotRankedError(
-            f"{target.name} takes a missing value for 0, which changes the score of every row on "
-            "which a feature abstains: pass missing='zero' if 0 is what your data have there, or "
-            "export to another target.",
+            Message(
+                f"{target.name} takes a missing value for 0, which changes the score of every row "
+                "on which a feature abstains: pass ",
+                Argument("missing", "zero"),
+                " if 0 is what your data have there, or export to another target.",
+            ),
             parameter="missing",
         )
     if settings.probability and form.slope is None:
@@ -184,10 +187,13 @@ def _check_columns(target: Target, form: ScoreForm, settings: ExportSettings) ->
         names = [repr(form.names[feature]) for feature in sorted(used & {*columns})]
         if names and part not in target.holds:
             raise NotRankedError(
-                f"{target.name} takes numbers, and {', '.join(names[:5])} "
-                f"{'is a column' if len(names) == 1 else 'are columns'} of {part}: pass "
-                "encoded=True if the engine gets the numbers that stand in the model file under "
-                f"training.columns{_or_able(part)}.",
+                Message(
+                    f"{target.name} takes numbers, and {', '.join(names[:5])} "
+                    f"{'is a column' if len(names) == 1 else 'are columns'} of {part}: pass ",
+                    Argument("encoded"),
+                    " if the engine gets the numbers that stand in the model file under "
+                    f"training.columns{_or_able(part)}.",
+                ),
                 parameter="encoded",
             )
 

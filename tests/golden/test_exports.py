@@ -1,0 +1,61 @@
+"""What an export writes stays the same, byte for byte, unless it is changed on purpose.
+
+``python tests/golden/test_exports.py`` writes the files anew.
+"""
+
+import base64
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent / "exports"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from crucial.model.export.export import export_model  # noqa: E402
+from crucial.model.export.targets import TARGETS, target_named  # noqa: E402
+from naive.random_models import random_model  # noqa: E402
+
+NAMES = ("price", "length", "clicks", "age")
+# ONNX files name the version of the package that wrote them; its operators are compared by scores.
+COMPARED = [name for name in TARGETS if name != "onnx"]
+
+
+def write(name, folder):
+    """Write the export of a fixed model: stumps and trees of few thresholds."""
+    both = [random_model(kind, 7, n_rounds=6, names=NAMES, float32=True) for kind in KINDS]
+    rankers = [ranker for model in both for ranker in model.rankers]
+    weights = [weight for model in both for weight in model.weights]
+    model = type(both[0])(4, rankers, weights, NAMES)
+    settings = {} if target_named(name).knows_missing else {"missing": "zero"}
+    if name == "solr":
+        settings["data"] = [[-1.0, 0.0, 0.5, 1.0], [1.0, 0.5, 0.0, -1.0], [2.0, 2.0, 2.0, 2.0]]
+    path = folder / f"{name}.txt"
+    export_model(model, path, name, verify=True, **settings)
+    return path
+
+
+KINDS = ("stumps", "trees")
+
+
+def unpacked(content):
+    """Return an export without packing, which differs between versions of zlib."""
+    if b"compressed_definition" not in content:
+        return content
+    body = json.loads(content)
+    packed = base64.b64decode(body.pop("compressed_definition"))
+    return json.dumps(body).encode() + gzip.decompress(packed)
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_exports_stay_the_same(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("crucial.model.export.export._ROWS", 200)
+    found = write(name, tmp_path).read_bytes()
+    assert unpacked(found) == unpacked((FOLDER / f"{name}.txt").read_bytes())
+
+
+if __name__ == "__main__":
+    for one in COMPARED:
+        print(write(one, FOLDER))  # noqa: T201

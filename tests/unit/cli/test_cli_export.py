@@ -1,0 +1,73 @@
+"""``crucial export``: what it prints, and what it refuses in one line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from crucial import RankBoost
+from crucial.model.export.targets import TARGETS
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3)).round(2)
+    X[random.random(X.shape) < 0.1] = np.nan
+    path = tmp_path_factory.mktemp("export") / "model.json"
+    ranker = RankBoost(15).fit(X, (np.nan_to_num(X).sum(axis=1) > 0).astype(int))
+    ranker.save(path)
+    return path
+
+
+def test_what_was_verified_is_printed(crucial, model, tmp_path):
+    done = crucial("export", model, "--to", "xgboost", "-o", tmp_path / "x.json")
+    assert done.exit_code == 0
+    assert "10,000 rows" in done.stdout
+    assert "on thresholds" in done.stdout
+    assert json.loads((tmp_path / "x.json").read_text())["learner"]
+    done = crucial("export", model, "--to", "python", "-o", tmp_path / "x.py", "--no-verify")
+    assert "not verified" in done.stdout
+
+
+def test_all_targets_are_listed(crucial):
+    listed = crucial("export", "--list").stdout
+    assert all(name in listed for name in TARGETS)
+
+
+def test_names_are_read_from_a_file(crucial, model, tmp_path):
+    names = tmp_path / "names.json"
+    names.write_text('{"f0": "a", "f1": "b", "f2": "c"}')
+    done = crucial(
+        "export", model, "--to", "elasticsearch-ltr", "--features", names, "-o", tmp_path / "x"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert '"split": "a"' in (tmp_path / "x").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--to", "elasticserch-ltr", "-o", "x"], "did you mean 'elasticsearch-ltr'"),
+        (["--to", "xgboost", "-o", "."], "this is a directory"),
+        (["--to", "xgboost", "-o", "no/such/folder"], "no/such/folder"),
+        (["--to", "xgboost"], "crucial export MODEL --to TARGET -o FILE"),
+        (["--to", "solr", "-o", "x"], "finds features by their names"),
+        (["--to", "ranklib", "-o", "x"], "--missing zero"),
+        (["--to", "xgboost", "-o", "x", "--dialect", "duckdb"], "takes no dialect"),
+        (["--to", "xgboost", "-o", "x", "--features", "bad.json"], "a JSON object"),
+        (["--to", "xgboost", "-o", "x", "--features", "none.json"], "no such file"),
+        (["--to", "xgboost", "-o", "x", "--probability"], "no probabilities"),
+        (["--to", "c", "-o", "x", "--name", "a-b"], "name"),
+    ],
+)
+def test_mistakes_are_answered_in_one_line(
+    crucial, model, arguments, message, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.json").write_text('["f0"]')
+    done = crucial("export", model, *arguments)
+    assert done.exit_code != 0
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert {one.name for one in tmp_path.iterdir()} == {"bad.json"}
