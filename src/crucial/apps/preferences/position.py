@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -52,7 +52,7 @@ class PositionBias(HtmlResult):
 
     def to_frame(self) -> Frame:
         """Return one row for all judges together, and one per judge."""
-        return as_frame({name: list(getattr(self, name)) for name in self.__dataclass_fields__})
+        return as_frame({one.name: list(getattr(self, one.name)) for one in fields(self)})
 
     def text(self) -> str:
         """Return the bias as lines of text, the most certain first."""
