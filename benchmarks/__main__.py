@@ -21,6 +21,8 @@ ALL = [
     "feature_rank",
     "plus",
     "sparse",
+    "sparse_input",
+    "sparse_defaults",
     "trees",
     "componentwise",
     "fusion",

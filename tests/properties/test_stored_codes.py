@@ -72,7 +72,7 @@ def test_criteria_of_entries_are_those_of_rows(table, gain, trees, data):
     """Slopes, the lowest Z and explained squares of every feature, by entries and by all rows.
 
     Through feature_slopes, stored_peaks, segment_sides, feature_wrong and stored_drops on codes of
-    cut_stored and code_stored; change_of bounds what changes.
+    cut_stored and code_stored; change_of and stored_drop_bounds bound what changes.
     """
     feedback = LabelFeedback(table.y, Groups.from_qid(table.qid, table.n_rows), gain=gain)
     potentials = Potentials(feedback.state())

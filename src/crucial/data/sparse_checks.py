@@ -47,7 +47,7 @@ def checked_columns(X: Any) -> Any:
         _check_compressed(X)
     elif X.format == "coo":
         _check_coordinates(X)
-    table = csc_array(X)
+    table = csc_array(_narrow(X))
     if X.format not in ("csr", "csc", "bsr", "coo"):
         _check_compressed(table)
     if table.dtype.kind == "f" and table.dtype.itemsize not in (4, 8):
@@ -57,6 +57,15 @@ def checked_columns(X: Any) -> Any:
             table = table.copy()  # (it shares its arrays with the user's)
         table.sum_duplicates()
     return table
+
+
+def _narrow(X: Any) -> Any:
+    """Return a compressed matrix with indices of four bytes, where they fit."""
+    wide = X.format in ("csr", "csc") and X.indices.dtype.itemsize > 4
+    if not wide or max(*X.shape, int(X.indptr[-1])) >= 2**31:
+        return X
+    narrow = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return type(X)(narrow, shape=X.shape)
 
 
 def _refuse(what: str) -> NoReturn:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crucial.kernels.levels import Levels
 from crucial.kernels.threads import cut_evenly, over_ranges, run_all
-from crucial.types import Bools, Codes, Floats, Ints
+from crucial.types import Bools, Codes, Floats, Ints, Singles
 
 __all__ = ["Entries", "PairWeights", "StoredSums", "code_columns", "cut_columns"]
 
@@ -256,6 +256,7 @@ class StoredSums:
         pairs: PairWeights,
         sides: tuple[Floats, Floats],
         snap: float,
+        slots: tuple[Ints, Singles],
         lowest: Floats,
     ) -> None:
         """Write the lowest Z of some features; see ``compiled.stored.stored_drops``.
@@ -263,14 +264,41 @@ class StoredSums:
         Parameters
         ----------
         sides : what `sides` returned
+        slots : slot of every feature, and what the stumps of each slot part
         """
         from crucial.kernels.compiled.stored import stored_drops
 
         rules = (sign, signed, pi, scale, scale * float(pi.sum()))
         few = pairs.levels.deepest <= _FEW_LEVELS
-        weights = (pairs.weights, pairs.gains, *self._segments(pairs.levels), *sides, few, snap)
+        weights = (
+            pairs.weights,
+            pairs.gains,
+            *self._segments(pairs.levels),
+            *sides,
+            few,
+            snap,
+            *slots,
+        )
         inputs = (*self._stumps, *rules, *weights)
         self._run(features, partial(stored_drops, *inputs), lowest)
+
+    def drop_bounds(
+        self,
+        features: Ints,
+        pi: Floats,
+        scale: float,
+        sign: Floats,
+        signed: bool,
+        slots: tuple[Ints, Singles],
+        change: Floats,
+        reach: Floats,
+    ) -> None:
+        """Write bounds on 1 - Z; see ``compiled.stored.stored_drop_bounds``."""
+        from crucial.kernels.compiled.stored import stored_drop_bounds
+
+        rules = (sign, signed, pi, scale, scale * float(pi.sum()))
+        inputs = (*self._stumps, *rules, *slots, change)
+        self._run(features, partial(stored_drop_bounds, *inputs), reach)
 
     def _segments(self, levels: Levels) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the segment of every row, and the range of segments of its query; kept."""

@@ -16,6 +16,7 @@ from crucial.kernels.stored import StoredSums
 from crucial.types import Bools, Codes, Floats, Ints
 from crucial.weak.choose import TIE
 from crucial.weak.drops import SNAP
+from crucial.weak.stored_drops import PartedPairs
 from crucial.weak.stump_grid import StumpGrid
 
 __all__ = ["StoredSearch", "row_sums", "slopes_by_rows"]
@@ -26,6 +27,8 @@ _SLACK = 1e-11
 _ROOT = 5e-8
 # Features scanned first; each time after that, so many times more.
 _FIRST_LOOK, _GROWTH = 64, 4
+# The same for Z: features considered, and how many of them are scanned for a first good Z.
+_FIRST_DROPS, _FIRST_SCANS = 8, 2
 
 
 class StoredSearch:
@@ -52,6 +55,8 @@ class StoredSearch:
     lowest : array over the features
         Lowest Z of its stumps, when last scanned.
     sums : StoredSums
+    parted : PartedPairs
+        What earlier scans for Z found.
     """
 
     def __init__(
@@ -71,6 +76,7 @@ class StoredSearch:
         self.sums = StoredSums(bins.stored.entries, bins.stored.n_padded, *stumps, threads)
         self.peak, self.lowest = np.zeros(n), np.full(n, np.inf)
         self._guess = self.lowest  # Z when last known
+        self.parted = PartedPairs(n, int(np.diff(grid.first).max(initial=1)))
         self.drift = np.full(n, np.inf)
         self._shift = 0.0
 
@@ -83,6 +89,8 @@ class StoredSearch:
 
     def scan(self, features: Ints) -> None:
         """Renew the peaks of some features."""
+        if not len(features):
+            return
         now = self._potentials
         rules = (self._sign, self._signed, (self._factor, self._shift))
         self.sums.peaks(features, now.pi, now.scale, *rules, self.peak)
@@ -112,32 +120,42 @@ class StoredSearch:
     def scan_drops(self) -> float:
         """Find the lowest Z of every feature that can have the best or tie; return the best.
 
-        ``1 - Z`` is at most the largest slope. `lowest` is infinite where it was not needed.
+        ``1 - Z`` is at most the largest slope, and at most what earlier scans leave. `lowest` is
+        infinite where it was not needed.
         """
-        before = self._guess
-        self.lowest = np.full(len(before), np.inf)
+        self.lowest = np.full(len(self._guess), np.inf)
         measure = self._measure_drops()
-        known = np.isfinite(before).any()
+        known = np.isfinite(self._guess).any()
         if not known:
             self.scan_contenders()
-        chunk = np.argsort(before if known else -self.peak, kind="stable")[: _FIRST_LOOK // 4]
-        together = _FIRST_LOOK
+        look = np.argsort(self._guess if known else -self.peak, kind="stable")[:_FIRST_DROPS]
+        self.scan(look[self.drift[look] > 0.0])
+        chunk = self._by_reach(look, 0.0)[:_FIRST_SCANS]
+        together = _FIRST_DROPS
         while True:
             measure(chunk)
-            need = 1.0 - float(self.lowest.min(initial=1.0)) * (1.0 + TIE) - _ROOT
+            best = float(self.lowest.min(initial=1.0))
+            need = max(1.0 - best * (1.0 + TIE) - _ROOT, _SLACK)
             unknown = ~np.isfinite(self.lowest)
-            left = np.flatnonzero(unknown & (self.peak + self.drift >= max(need, _SLACK)))
+            left = np.flatnonzero(unknown & (self.peak + self.drift >= need))
             stale = left[self.drift[left] > 0.0]
             if len(stale):  # with r known exactly, many drop out
                 self.scan(stale)
-                left = left[self.peak[left] >= max(need, _SLACK)]
+            left = self._by_reach(left[self.peak[left] >= need], need)
             if not len(left):
                 # (of the others, what they had is the best guess of where to begin)
-                self._guess = np.where(np.isfinite(self.lowest), self.lowest, before)
-                return float(self.lowest.min(initial=1.0))
-            order = np.argsort(-self.peak[left], kind="stable")
-            chunk = left[order[:together]]
+                self._guess = np.where(np.isfinite(self.lowest), self.lowest, self._guess)
+                return best
+            chunk = left[:together]
             together *= _GROWTH
+
+    def _by_reach(self, features: Ints, need: float) -> Ints:
+        """Return the features whose bound on 1 - Z is at least ``need``, the largest first."""
+        reach = self.peak.copy()
+        rules = (self._potentials, self._sign, self._signed)
+        self.parted.bound(self.sums, features, *rules, reach)
+        features = features[reach[features] >= need]
+        return features[np.argsort(-reach[features], kind="stable")]
 
     def _measure_drops(self) -> Callable[[Ints], None]:
         """Return what writes the lowest Z of some features into `lowest`."""
@@ -158,7 +176,8 @@ class StoredSearch:
 
         def by_entries(features: Ints) -> None:
             rules = (now.pi, now.scale, self._sign, self._signed)
-            self.sums.drops(features, *rules, pairs, sides, SNAP, self.lowest)
+            self.parted.scanned(features)
+            self.sums.drops(features, *rules, pairs, sides, SNAP, self.parted.slots, self.lowest)
 
         return by_entries
 

@@ -175,17 +175,20 @@ class StumpLearner(WeakLearner):
         self._weight[candidate.slot] = self._weight.get(candidate.slot, 0.0) + alpha
         position = candidate.slot // 2
         self._jump[position] = self._jump.get(position, 0.0) + alpha
-        if self.drops is None:
+        bounds = self.drops if self._stored is None else self._stored.search.parted
+        if bounds is None:
             return
         if math.isinf(alpha):
-            self.drops.forget()
+            bounds.forget()
         elif candidate.weights is not None:
-            self.drops.stepped(candidate.weights, alpha)
+            bounds.stepped(candidate.weights, alpha)
 
     def forget(self) -> None:
         """Drop the bounds on W+ and W-: the pairs in use have changed."""
         if self.drops is not None:
             self.drops.forget()
+        if self._stored is not None:
+            self._stored.search.parted.forget()
 
     # -- constraints --------------------------------------------------------------
 

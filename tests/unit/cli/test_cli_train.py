@@ -281,3 +281,20 @@ def test_a_trace_that_cannot_be_written_leaves_the_model_alone(folder: Path, cru
                    "--trace", "/dev/full")  # fmt: skip
     assert done.exit_code == 2
     assert (folder / "m.json").read_text() == "old"
+
+
+def test_sparse_rows_stay_sparse_and_get_advice(folder: Path, crucial) -> None:
+    far = 1_000_000
+    rows = [f"{i % 2} qid:{i // 4} {1 + i % 3}:1.5 {far - i % 2}:2" for i in range(40)]
+    (folder / "sparse.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    done = crucial("train", folder / "sparse.txt", "-o", folder / "m.json", "--rounds", 2)
+    assert done.exit_code == 0, done.stderr
+    assert "X is sparse: 80 of 40000000 cells are in the file" in done.stderr
+    assert "--choice largest_drop --step exact --learning-rate 1 mostly ranks" in done.stderr
+    chosen = ("--choice", "largest_drop", "--step", "exact", "--rounds", 2)
+    done = crucial("train", folder / "sparse.txt", "-o", folder / "m.json", *chosen)
+    assert done.exit_code == 0, done.stderr
+    assert "mostly ranks" not in done.stderr
+    out = folder / "run.txt"
+    ranked = crucial("rank", folder / "m.json", folder / "sparse.txt", "-o", out)
+    assert ranked.exit_code == 0, ranked.stderr

@@ -121,6 +121,7 @@ def _train(options: TrainOptions) -> Training:
     with in_file(options.data):
         _check_measures(metrics, train)
     _note_stopping(ranker, options)
+    _note_sparse(ranker, train)
     with in_training_files(options.data, options.valid):
         _fit(ranker, train, valid, options)
     stored = how.to_store()
@@ -156,6 +157,19 @@ def _note_stopping(ranker: object, options: TrainOptions) -> None:
     elif getattr(ranker, "early_stopping_rounds", None) is None:
         how = " (--early-stopping N)" if hasattr(ranker, "early_stopping_rounds") else ""
         note(f"{options.valid} decides the round to keep; training never stops early{how}")
+
+
+def _note_sparse(ranker: object, train: Dataset) -> None:
+    """Recommend what ranks better than the defaults on sparse rows."""
+    from crucial.estimators.rankboost import RankBoost
+
+    if not hasattr(train.X, "tocsr") or not isinstance(ranker, RankBoost):
+        return
+    if ranker.weak == "stump" and ranker.choice == "steepest" and ranker.step is None:
+        note(
+            "the rows are sparse, where --choice largest_drop --step exact --learning-rate 1 "
+            "mostly ranks better than the defaults"
+        )
 
 
 def _check_measures(metrics: list[str], train: Dataset) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "feature_slopes",
     "feature_wrong",
     "segment_sides",
+    "stored_drop_bounds",
     "stored_drops",
     "stored_fits",
     "stored_peaks",
@@ -203,6 +204,14 @@ def _is_offered(d, k, n_bins, missing, fixed):
 
 
 @kernel
+def _counts(r, k, n_bins, sign, signed):
+    """Return whether constraints allow a stump of this slope."""
+    if signed and not r > 0.0:
+        return False
+    return sign == 0.0 or k == 0 or k == n_bins or sign * r > 0.0
+
+
+@kernel
 def stored_peaks(
     start, stop, place, code, rest, first, has_missing, fixed, sign, signed, factor, shift, pi,
     scale, total, features, peak,
@@ -236,7 +245,7 @@ def stored_peaks(
                 if not _is_offered(d, k, n_bins, missing, fixed):
                     continue
                 r = slope[d, k]
-                if sign[f] != 0.0 and 0 < k < n_bins and not sign[f] * r > 0.0:
+                if not _counts(r, k, n_bins, sign[f], False):
                     continue
                 value = factor * r + shift
                 best = max(best, value if signed else abs(value))
@@ -413,7 +422,7 @@ def feature_wrong(
 @kernel
 def stored_drops(
     start, stop, place, code, rest, first, has_missing, fixed, sign, signed, pi, scale, total,
-    weights, gains, segment, bounds, above, below, few, snap, features, lowest,
+    weights, gains, segment, bounds, above, below, few, snap, slot, apart, features, lowest,
 ):  # fmt: skip
     """Write the lowest Z of the stumps of each feature, 1 where none is on offer.
 
@@ -423,6 +432,10 @@ def stored_drops(
         Under which all pairs weigh 1; the others as in `feature_wrong`.
     sign, signed : which stumps are on offer
         As in `stored_peaks`; with ``signed``, those of positive slope.
+    slot : int array over all features
+        Where ``apart`` has a place for it; -1 for none.
+    apart : float32 array of shape (n_slots, 2, at least the most bins + 1)  # OUT
+        At most the weight of the pairs that each stump parts, ``W+ + W-``.
     lowest : array over all features  # OUT
     """
     widest = 0
@@ -449,17 +462,57 @@ def stored_drops(
                 if not _is_offered(d, k, n_bins, missing, fixed):
                     continue
                 r = slope[d, k]
-                if signed and not r > 0.0:
-                    continue
-                if sign[f] != 0.0 and 0 < k < n_bins and not sign[f] * r > 0.0:
-                    continue
                 w = wrong[k] if wrong[k] >= snap else 0.0
                 v = w + r
                 if v < snap:
                     v = 0.0
                     w = -r if r < 0.0 else 0.0
-                best = min(best, max(1.0 - v - w + 2.0 * np.sqrt(v * w), 0.0))
+                if slot[f] >= 0:
+                    apart[slot[f], d, k] = (v + w) * (1.0 - 1e-6)
+                if _counts(r, k, n_bins, sign[f], signed):
+                    best = min(best, max(1.0 - v - w + 2.0 * np.sqrt(v * w), 0.0))
         lowest[f] = best
+
+
+@kernel
+def stored_drop_bounds(
+    start, stop, place, code, rest, first, has_missing, fixed, sign, signed, pi, scale, total,
+    slot, apart, change, features, reach,
+):  # fmt: skip
+    """Write a bound on ``1 - Z`` of the stumps of features that have a slot.
+
+    With ``s = W+ + W-``, ``1 - Z = s - sqrt(s^2 - r^2)`` falls with s. What the steps since the
+    last scan can have taken from s is known.
+
+    Parameters
+    ----------
+    change : array of shape (2, n_slots)
+        The weight W of any pairs is at least ``change[0] W - change[1]`` now.
+    reach : array over all features  # OUT
+    """
+    widest = 0
+    for f in features:
+        widest = max(widest, first[f + 1] - first[f])
+    slope = np.empty((2, widest))
+    for f in features:
+        n_bins = first[f + 1] - first[f] - 1
+        missing = has_missing[f]
+        at = slot[f]
+        feature_slopes(
+            place, code, start[f], stop[f], rest[f], n_bins, missing, fixed, pi, scale, total,
+            slope,
+        )  # fmt: skip
+        best = 0.0
+        for d in range(2 if missing else 1):
+            for k in range(n_bins + 1):
+                if not _is_offered(d, k, n_bins, missing, fixed):
+                    continue
+                r = slope[d, k]
+                if r != 0.0 and _counts(r, k, n_bins, sign[f], signed):
+                    r = abs(r)
+                    s = max(apart[at, d, k] * change[0, at] - change[1, at] - 1e-12, r)
+                    best = max(best, r * r / (s + np.sqrt((s - r) * (s + r))))
+        reach[f] = best
 
 
 # -- least squares --------------------------------------------------------------------------------
