@@ -167,8 +167,8 @@ def _note_sparse(ranker: object, train: Dataset) -> None:
         return
     if ranker.weak == "stump" and ranker.choice == "steepest" and ranker.step is None:
         note(
-            "the rows are sparse, where --choice largest_drop --step exact --learning-rate 1 "
-            "mostly ranks better than the defaults"
+            "the rows are sparse, where --choice largest_drop --step exact mostly ranks better "
+            "than the defaults"
         )
 
 
