@@ -142,7 +142,7 @@ def test_defaults_that_help_states_are_the_estimators() -> None:
         if parameter is not None:
             assert str(parameter.default) == text or float(text) == parameter.default
             checked += 1
-    assert checked == 12
+    assert checked == 13
     assert defaults["step"].default is None
     assert defaults["positive_weights"].default is None
     assert defaults["early_stopping_rounds"].default is None
