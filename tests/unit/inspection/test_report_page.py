@@ -174,6 +174,7 @@ def test_one_list_without_queries() -> None:
     one = made.data["measures"][0]
     assert 0.0 < one["low"] < one["value"] < one["high"] < 1.0
     assert made.data["intervals"]["unit"] == "row"
+    assert not any("queries" in name for name in made.data["model"]["training"])
     assert "DeLong from rows" in made.data["intervals"]["notes"][0]
     assert "queries" not in one["description"]
     (only,) = made.data["lists"]["worst"]

@@ -38,9 +38,10 @@ def model_facts(subject: Subject) -> PageData:
     model = getattr(subject.ranker, "model_", subject.ranker)
     training = dict(getattr(model, "training", {}))
     parameters = training.get("parameters")
+    of_queries = () if training.get("with_qid") is False else ("queries", "skipped_queries")
     known = {
         key: training[key]
-        for key in ("rows", "queries", "skipped_queries", "pairs", "stopped")
+        for key in ("rows", *of_queries, "pairs", "stopped")
         if isinstance(training.get(key), int | float | str)
     }
     return {
