@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,9 +12,13 @@ from crucial.data.cutting import Cutter, over_features
 from crucial.data.instances import Instances
 from crucial.data.memory import check_room
 from crucial.data.stored_codes import StoredCodes, StoredColumns, stays_sparse
+from crucial.errors import DataWarning
 from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = ["Bins"]
+
+# Bytes of dense codes of sparse input from which a fit says so.
+_MUCH = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,8 @@ class Bins:
         live = _live(instances)
         if sparse and stays_sparse(instances, n, len(live)):
             return cls._build_stored(instances, live, rows, weight, max_bins, threads, drawn_by)
-        _check_room(n, len(live), max_bins, instances.is_sparse)
+        if instances.is_sparse:
+            _check_room(n, len(live), max_bins, int(instances.table.nnz))
         # Rows that stay zero (constant features) are never touched, so they cost nothing.
         bytes_fit = max_bins is not None and max_bins <= 255
         codes = np.zeros((len(live) if bytes_fit else 0, -(-n // 8) * 8), np.uint8)
@@ -229,15 +235,18 @@ def _constant(live: Ints, found: list[tuple[Floats, int]], n_features: int) -> t
     return tuple(np.flatnonzero(~varies).tolist())
 
 
-def _check_room(n_rows: int, n_live: int, max_bins: int | None, sparse: bool) -> None:
-    """Refuse sparse input whose dense codes would not fit, before they are allocated."""
-    if not sparse:
-        return
+def _check_room(n_rows: int, n_live: int, max_bins: int | None, n_stored: int) -> None:
+    """Refuse sparse input whose dense codes would not fit; warn where they take much more."""
     width = 1 if max_bins is not None and max_bins <= 255 else 2 if n_rows <= 65535 else 4
-    check_room(
-        n_rows * n_live * width,
+    needed = n_rows * n_live * width
+    what = (
         f"Sparse input of {n_rows:,} rows and {n_live:,} non-empty features, once binned for weak "
-        "rankers that need every cell,",
-        "Use stumps (RankBoost with weak='stump'), which need only what is stored, choose fewer "
-        "features (for example by sklearn.feature_selection), or fewer rows.",
+        "rankers that need every cell,"
     )
+    remedy = (
+        "Use stumps (RankBoost with weak='stump'), which need only what is stored, choose fewer "
+        "features (for example by sklearn.feature_selection), or fewer rows."
+    )
+    check_room(needed, what, remedy)
+    if needed >= _MUCH and n_stored * 10 <= n_rows * n_live:
+        warnings.warn(f"{what} takes {needed / 2**30:.1f} GiB. {remedy}", DataWarning, stacklevel=2)

@@ -168,8 +168,11 @@ class StoredColumns:
         n_cuts, missing = cut_columns(self._table, *inputs)
         self._cuts, self._offset, self._n_cuts = cuts, offset, n_cuts
 
+        whole = float(self._n) if weight is None else float(weight.sum())
+
         def coarse(at: int) -> None:
-            found = self._coarse(int(self._features[at]), weight, max_bins, drawn_by)
+            feature = int(self._features[at])
+            found = self._coarse(feature, weight, whole, max_bins, drawn_by)
             n_cuts[at] = len(found)
             cuts[offset[at] : offset[at] + len(found)] = found
 
@@ -180,11 +183,16 @@ class StoredColumns:
         ]
 
     def _coarse(
-        self, feature: int, weight: Floats | None, max_bins: int | None, drawn_by: int | None
+        self,
+        feature: int,
+        weight: Floats | None,
+        whole: float,
+        max_bins: int | None,
+        drawn_by: int | None,
     ) -> Floats:
         """Return the thresholds of a feature with more values than bins.
 
-        All rows without an entry are one value, 0, with their mass.
+        All rows without an entry are one value, 0, with their mass: what is left of the whole.
         """
         indptr, indices, data = self._table
         own = slice(indptr[feature], indptr[feature + 1])
@@ -192,7 +200,6 @@ class StoredColumns:
         values = data[own][again].astype(np.float64)
         place = self._places[at]
         mass = np.ones(len(values)) if weight is None else weight[place]
-        whole = float(self._n) if weight is None else float(weight.sum())
         if len(values) < self._n:
             values = np.append(values, 0.0)
             mass = np.append(mass, max(whole - float(mass.sum()), 0.0))

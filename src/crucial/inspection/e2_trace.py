@@ -117,8 +117,7 @@ def _output(ranker: WeakRankerLike, instances: Instances, groups: Groups) -> Flo
     if isinstance(ranker, Stump | Presence | ScaledFeature):
         alone = msgspec.structs.replace(ranker, feature=0)
         return alone.scores(instances.column(ranker.feature)[:, None], groups)
-    table = instances.table
-    return ranker.scores(table.toarray() if instances.is_sparse else table, groups)
+    return ranker.scores(instances.dense_table(), groups)
 
 
 class _Expressed:

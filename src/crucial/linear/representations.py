@@ -151,8 +151,7 @@ def _precomputed(instances: Instances, rows: Ints, settings: KernelSettings) -> 
             parameter="X",
         )
     _check_size(len(rows))
-    whole = instances.table.toarray() if instances.is_sparse else instances.table
-    gram = np.asarray(whole[np.ix_(rows, rows)], np.float64)
+    gram = np.asarray(instances.dense_table()[np.ix_(rows, rows)], np.float64)
     return KernelRows(
         _symmetric(gram, "precomputed"), Kernel("precomputed"), (), np.zeros((len(rows), 0)), rows
     )

@@ -151,7 +151,7 @@ class AdditiveRanker(RoundsModel):
             return self._dense_scores(instances.table, groups, n_jobs)
         columns, compact = self._compact
         if self.needs_query:
-            return compact._dense_scores(instances.table[:, columns].toarray(), groups, n_jobs)
+            return compact._dense_scores(instances.dense_table(columns), groups, n_jobs)
         rows = instances.table[:, columns].tocsr()
         step = max(1, BLOCK_ROWS * 128 // len(columns))
         blocks = (rows[begin : begin + step].toarray() for begin in range(0, rows.shape[0], step))
@@ -190,7 +190,7 @@ class AdditiveRanker(RoundsModel):
         instances = self._check_rows(X, groups, 1)
         if instances.is_sparse:
             columns, compact = self._compact
-            return compact._staged(instances.table[:, columns].toarray(), groups)
+            return compact._staged(instances.dense_table(columns), groups)
         return self._staged(instances.table, groups)
 
     def _staged(self, X: Reals, groups: Groups | None) -> Iterator[Floats]:

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from crucial import GradientRanker, RankBoost
-from crucial.data import memory
-from crucial.errors import DataError
+from crucial.data import bins, memory
+from crucial.errors import DataError, DataWarning
 
 
 def text_like(n_rows, n_features, per_row, seed=0):
@@ -24,14 +24,15 @@ def text_like(n_rows, n_features, per_row, seed=0):
     return X, y, np.arange(n_rows) // 20
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*are constant:crucial.errors.DataWarning")
+
 X, Y, QID = text_like(1000, 1500, 12)
 
 
-def pulled(ranker, table):
+def learned(ranker, table):
     return ranker.fit(table, Y, qid=QID)
 
 
-@pytest.mark.filterwarnings("ignore::crucial.errors.DataWarning")
 @pytest.mark.parametrize(
     "settings",
     [
@@ -44,7 +45,7 @@ def pulled(ranker, table):
 )
 def test_the_model_and_its_scores_are_those_of_dense_input(settings):
     made = [
-        pulled(RankBoost(**{"n_estimators": 12, "n_jobs": n_jobs, **settings}), table)
+        learned(RankBoost(**{"n_estimators": 12, "n_jobs": n_jobs, **settings}), table)
         for table, n_jobs in ((X.toarray(), 1), (X, 1), (X, 2))
     ]
     assert len({ranker.model_.rankers for ranker in made}) == 1
@@ -56,7 +57,7 @@ def test_the_model_and_its_scores_are_those_of_dense_input(settings):
 def test_a_fit_takes_little_more_than_its_input():
     many, y, qid = text_like(20_000, 4_000, 25)
     size = many.data.nbytes + many.indices.nbytes + many.indptr.nbytes
-    pulled(RankBoost(2, choice="largest_drop", step="exact"), X)  # (compiled by now)
+    learned(RankBoost(2, choice="largest_drop", step="exact"), X)  # (compiled by now)
     for choice, step in (("steepest", "bound"), ("largest_drop", "exact")):
         ranker = RankBoost(3, choice=choice, step=step, n_jobs=1)
         tracemalloc.start()
@@ -72,5 +73,9 @@ def test_a_fit_takes_little_more_than_its_input():
 def test_trees_say_what_they_would_take(monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 2_000_000)
     with pytest.raises(DataError, match=r"1,000 rows and [\d,]+ non-empty .* would take 0\.0 GiB"):
-        pulled(GradientRanker(2), X)
-    pulled(RankBoost(2), X)
+        learned(GradientRanker(2), X)
+    learned(RankBoost(2), X)
+    monkeypatch.setattr(memory, "free_memory", lambda: 2**34)
+    monkeypatch.setattr(bins, "_MUCH", 1_000_000)
+    with pytest.warns(DataWarning, match=r"every cell, takes 0\.0 GiB\. Use stumps"):
+        learned(GradientRanker(2), X)
