@@ -154,7 +154,7 @@ class Instances:
         values = whole.take(rows) if rows is not None else whole.copy()
         return self.checked(values, feature, rows)
 
-    def dense_table(self, features: Ints | None = None) -> Numbers:
+    def dense_table(self, features: Ints | None = None) -> NDArray[Any]:
         """Return the table as an array, of all features or of some.
 
         Raises
