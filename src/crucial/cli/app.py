@@ -80,8 +80,9 @@ def app(ctx: click.Context) -> None:
       crucial evaluate model.json test.txt -m ndcg@10 -m map
       crucial show model.json
 
-    Data files are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV or
-    parquet, plain or gzipped. An error is one line on standard error, and the exit code is not 0.
+    Data files are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV,
+    JSON lines, parquet or Excel, text plain or gzipped. An error is one line on
+    standard error, and the exit code is not 0.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -28,7 +28,7 @@ RandomState: TypeAlias = int | np.random.SeedSequence | np.random.Generator | No
 _AT_ONCE = 2_000_000
 
 #: The first draws, from which the number of all draws is estimated; and the most draws.
-_PILOT, _MOST = 1000, 512_000
+_PILOT, _MOST = 1000, 2_000_000
 
 #: Numbers drawn in all, at most.
 _MOST_NUMBERS = 24_000_000
@@ -155,7 +155,7 @@ def bootstrap_interval(
         Share of the resampled values inside.
     resamples : int, optional
         Number of draws of all queries; by default as many as the third digit needs, at most
-        512,000.
+        2,000,000.
     random_state : int, SeedSequence or Generator
         Seed of the draws.
     unit : str

@@ -298,3 +298,10 @@ def test_sparse_rows_stay_sparse_and_get_advice(folder: Path, crucial) -> None:
     out = folder / "run.txt"
     ranked = crucial("rank", folder / "m.json", folder / "sparse.txt", "-o", out)
     assert ranked.exit_code == 0, ranked.stderr
+
+
+def test_rows_in_no_pair_are_not_counted_as_features(folder: Path, crucial) -> None:
+    text = (folder / "train.txt").read_text() + "1 qid:alone 1:0.5\n"
+    (folder / "more.txt").write_text(text)
+    done = crucial("train", folder / "more.txt", "-o", folder / "m.json", "--rounds", 2)
+    assert "121 (1 in no pair) with 4 features" in done.stdout

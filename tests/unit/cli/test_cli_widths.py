@@ -105,3 +105,11 @@ def test_a_table_turns_on_its_side_where_it_must() -> None:
     assert text_of(shown, 40).splitlines() == [
         "system", LONG[:40], LONG[40:], "  ndcg@1  0.123456", "  ndcg@5  0.234567"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns, width", [("60", 60), ("", PLAIN_WIDTH), ("wide", PLAIN_WIDTH)])
+def test_a_pipe_is_as_wide_as_columns_says(folder, crucial, monkeypatch, columns, width) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    done = crucial("pairs", folder / "pairs.csv")
+    widest = max(len(line.rstrip()) for line in done.stdout.splitlines())
+    assert width - 20 < widest <= width

@@ -283,3 +283,9 @@ def test_coverage_of_the_bootstrap_and_size_of_the_test():
     judged, auc = Judged.from_labels(y), get_measure("auc")
     p = [row_difference(auc, judged, *(rng.normal(size=(2, 130)) + y))[2] for _ in range(3000)]
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
+
+
+def test_the_third_digit_stands_with_a_dozen_queries():
+    """The ends of few queries are wide, and need more draws than those of many."""
+    found = bootstrap_interval(np.random.default_rng(0).random(12) * 0.8)
+    assert digits_that_stand(found.error) == 3 and found.text.count(".") == 2

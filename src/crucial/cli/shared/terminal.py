@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from typing import IO, TYPE_CHECKING
@@ -30,7 +31,7 @@ __all__ = [
     "table",
 ]
 
-#: Width where the output is not a terminal: the same on every machine.
+#: Width where the output is not a terminal: the same on every machine, unless COLUMNS is set.
 PLAIN_WIDTH = 100
 
 
@@ -75,6 +76,12 @@ def fail(text: str) -> None:
     click.echo(f"crucial: error: {one_line(_with_options(text))}", err=True)
 
 
+def _plain_width() -> int:
+    """Return the width of output that is not to a terminal: COLUMNS, if it is set."""
+    text = os.environ.get("COLUMNS", "")
+    return int(text) if text.isascii() and text.isdigit() and int(text) else PLAIN_WIDTH
+
+
 def console(stream: IO[str] | None = None) -> Console:
     """Return a rich console on standard output or another stream; plain if not a terminal.
 
@@ -86,7 +93,7 @@ def console(stream: IO[str] | None = None) -> Console:
     is_terminal = stream.isatty()
     return Console(
         file=stream,
-        width=None if is_terminal else PLAIN_WIDTH,
+        width=None if is_terminal else _plain_width(),
         no_color=None if is_terminal else True,
         force_terminal=None if is_terminal else False,
         markup=False,

@@ -113,8 +113,8 @@ def _counts(result: Training) -> Table:
 
     used = summary["rows"]
     or_held_out = "" if result.held_out is None else " or held out"
-    left = f", {rows - used:,} of them in no pair{or_held_out}" if used < rows else ""
-    add("rows", f"{rows:,} with {counted(result.train.n_features, 'feature')}{left}")
+    left = f" ({rows - used:,} in no pair{or_held_out})" if used < rows else ""
+    add("rows", f"{rows:,}{left} with {counted(result.train.n_features, 'feature')}")
     if not summary["queries"]:
         add("queries", "not used: learned from the pairs of the file only")
     elif result.train.qid is None:

@@ -50,10 +50,10 @@ class TrainOptions(EstimatorOptions, RowOptions):
 def train_command(options: TrainOptions) -> None:
     """Learn to rank the rows of DATA and write the ranker to a file.
 
-    DATA contains labelled rows in queries: svmlight / LETOR lines (label qid:Q index:value
-    ... # item), CSV, TSV or parquet, plain or gzipped. RankBoost adds one stump
-    [feature > threshold] per round, chosen to put more pairs in the right order, or one tree with
-    --weak tree; --ranker selects another method.
+    DATA contains labelled rows in queries, or without: svmlight / LETOR lines (label qid:Q
+    index:value ... # item), CSV, TSV, JSON lines, parquet or Excel, text plain or gzipped.
+    RankBoost adds one stump [feature > threshold] per round, chosen to put more pairs in the
+    right order, or one tree with --weak tree; --ranker selects another method.
 
     \b
     Examples:
