@@ -107,7 +107,9 @@ def test_a_table_turns_on_its_side_where_it_must() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("columns, width", [("60", 60), ("", PLAIN_WIDTH), ("wide", PLAIN_WIDTH)])
+@pytest.mark.parametrize(
+    ("columns", "width"), [("60", 60), ("", PLAIN_WIDTH), ("wide", PLAIN_WIDTH)]
+)
 def test_a_pipe_is_as_wide_as_columns_says(folder, crucial, monkeypatch, columns, width) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     done = crucial("pairs", folder / "pairs.csv")

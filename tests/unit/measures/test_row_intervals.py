@@ -288,4 +288,5 @@ def test_coverage_of_the_bootstrap_and_size_of_the_test():
 def test_the_third_digit_stands_with_a_dozen_queries():
     """The ends of few queries are wide, and need more draws than those of many."""
     found = bootstrap_interval(np.random.default_rng(0).random(12) * 0.8)
-    assert digits_that_stand(found.error) == 3 and found.text.count(".") == 2
+    assert digits_that_stand(found.error) == 3
+    assert found.text.count(".") == 2
