@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from numpy.typing import NDArray
 
 from crucial.types import Floats
 
-__all__ = ["DAYS", "SECONDS", "NumberColumn", "frame_column", "number_text", "text_column"]
+__all__ = [
+    "DAYS",
+    "SECONDS",
+    "NumberColumn",
+    "frame_column",
+    "number_text",
+    "text_column",
+    "time_number",
+]
 
 DAYS = "days since 1970-01-01"
 """What the number of a date counts; times of day are fractions of a day, time zones are UTC."""
@@ -133,6 +142,43 @@ def _time_column(series: Any) -> NumberColumn:
             np.float64,
         )
     return NumberColumn(np.where(missing, np.nan, values), unit=unit)
+
+
+def time_number(value: Any, unit: str) -> float:
+    """Return a date, time or duration as the number that a column of a frame has of it.
+
+    Parameters
+    ----------
+    value : datetime, date, timedelta, time, numpy.datetime64, numpy.timedelta64 or float
+        A number is taken as it is; None and NaT are missing.
+    unit : str
+        `DAYS` or `SECONDS`.
+
+    Examples
+    --------
+    >>> time_number(date(1970, 1, 3), DAYS), time_number(timedelta(minutes=2), SECONDS)
+    (2.0, 120.0)
+    """
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        kind = "M8[us]" if isinstance(value, np.datetime64) else "m8[us]"
+        value = value.astype(kind).item()
+    if value is None or value != value:
+        return np.nan
+    if isinstance(value, time) and unit == SECONDS:
+        whole = value.hour * 3600 + value.minute * 60 + value.second
+        return whole + value.microsecond / 1e6
+    if isinstance(value, timedelta) and unit == SECONDS:
+        return float(value // timedelta(microseconds=1)) / 1e6
+    if isinstance(value, datetime) and unit == DAYS:
+        zone = None if value.tzinfo is None else UTC
+        return float((value - datetime(1970, 1, 1, tzinfo=zone)) // timedelta(microseconds=1)) / (
+            86_400e6
+        )
+    if isinstance(value, date) and unit == DAYS:
+        return float((value - date(1970, 1, 1)).days)
+    if isinstance(value, int | float | np.integer | np.floating):
+        return float(value)
+    raise TypeError(f"{value!r} is no number of {unit}")
 
 
 def _ticks(series: Any, per_unit: float) -> Floats:

@@ -35,6 +35,7 @@ from crucial.types import Bools, Floats, Ints, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
     from crucial.model.export.export import Export
+    from crucial.model.scorer import Scorer
 
 __all__ = ["Ranker", "RankingInput"]
 
@@ -325,6 +326,15 @@ class Ranker(TableEstimator, Generic[Model]):
         """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""
         check_is_fitted(self, "model_")
         self.model_.save(path)
+
+    def scorer(self) -> Scorer:
+        """Return a function of one row or of the rows of one query, for serving.
+
+        It gives what ``model_.predict`` gives, without its checks after the first call; see
+        `crucial.model.scorer.Scorer`.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.scorer()
 
     def export(self, path: PathLike, target: str, **settings: Any) -> Export:
         """Write ``model_`` in the format of another engine, so that it scores the same there.

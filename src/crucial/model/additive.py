@@ -36,6 +36,7 @@ from crucial.types import Floats, Ints, Reals, TableLike
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
+    from crucial.model.step_grid import StepGrid
 
 __all__ = ["AdditiveRanker"]
 
@@ -158,8 +159,15 @@ class AdditiveRanker(RoundsModel):
         # (blocks cut through queries, and no ranker here needs them)
         return np.concatenate([compact._dense_scores(block, None, n_jobs) for block in blocks])
 
-    def _dense_scores(self, X: Reals, groups: Groups | None, n_jobs: int | None) -> Floats:
-        out = self._steps.scores(X, n_jobs)
+    def _dense_scores(
+        self,
+        X: Reals,
+        groups: Groups | None,
+        n_jobs: int | None,
+        steps: StepFunctions | StepGrid | None = None,
+    ) -> Floats:
+        """Return the score of every row; ``steps`` adds up the stumps in another way."""
+        out = (self._steps if steps is None else steps).scores(X, n_jobs)
         if self.tree_sums is not None:
             out += self.tree_sums.scores(X, n_jobs)
         if self._terms is not None:

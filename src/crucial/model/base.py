@@ -20,6 +20,7 @@ from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 if TYPE_CHECKING:
     from crucial.measures.names import MeasureLike
     from crucial.model.export.export import Export
+    from crucial.model.scorer import Scorer
 
 __all__ = ["FrozenModel", "check_width"]
 
@@ -139,6 +140,26 @@ class FrozenModel:
     def _predict(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Floats:
         """Return the score of every row."""
         raise NotImplementedError
+
+    def scorer(self) -> Scorer:
+        """Return a function of one row or of the rows of one query, for serving.
+
+        It gives the same bits as `predict` in a fraction of the time of a call: a row of 40
+        features takes a few microseconds. A row is a dict, a list or an array of one dimension and
+        gives a float; a list of rows, an array of two dimensions or a frame gives an array. Only
+        the first call of each kind checks its input. Threads can share it.
+
+        Examples
+        --------
+        >>> from crucial.model.additive import AdditiveRanker
+        >>> from crucial.model.weak import Stump
+        >>> score = AdditiveRanker(1, [Stump(0, 2.5, 0)], [1.0], ["bm25"]).scorer()
+        >>> score({"bm25": 3.0}), score([{"bm25": 3.0}, {"bm25": 2.0}]).tolist()
+        (1.0, [1.0, 0.0])
+        """
+        from crucial.model.scorer import Scorer
+
+        return Scorer(self)
 
     def rank(
         self,
