@@ -12,7 +12,8 @@ from crucial.model.export.targets.sql_code import DIALECTS
 from naive.random_models import random_model
 
 ATTACKS = ('pr"ice; DROP TABLE x--', "l`e'n gth", "clïcks */ \n */ ??/", "</script>" + "a" * 50)
-COLUMNS = {"1": {"kind": "category", "values": {"it's": -0.2, "b": 0.3, "</x>": 0.6, 'd"': 2.0}}}
+CATEGORIES = {"it's": -0.2, "b\\": 0.3, "</x>\n": 0.6, 'd"': 2.0}
+COLUMNS = {"1": {"kind": "category", "values": CATEGORIES}}
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +29,11 @@ def with_text(kind="mixed"):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_scores_as_the_model(dialect, tmp_path):
+    names = {name: f"c{at}" for at, name in enumerate(ATTACKS)} if dialect == "bigquery" else {}
     for name in (None, 'a "table`'):
-        done = with_text().export(tmp_path / "x.sql", "sql", dialect=dialect, name=name)
+        done = with_text().export(
+            tmp_path / "x.sql", "sql", dialect=dialect, name=name, features=names
+        )
         assert done.verification.same_scores
     assert DIALECTS[dialect].quote in (tmp_path / "x.sql").read_text()
 
@@ -39,6 +43,34 @@ def test_text_and_probabilities(target, tmp_path):
     done = with_text().export(tmp_path / "x", target, probability=True)
     assert done.verification.difference < 1e-12
     assert done.verification.lowest >= 0.0
+
+
+def test_text_ends_nowhere_in_databases_with_escapes(tmp_path):
+    path = tmp_path / "x.sql"
+    for dialect in ("bigquery", "snowflake"):
+        names = {name: f"c{at}" for at, name in enumerate(ATTACKS)}
+        with_text().export(path, "sql", dialect=dialect, features=names)
+        text = path.read_text()
+        assert r"'it\'s'" in text
+        assert r"'b\\'" in text
+        assert r"'</x>\n'" in text
+
+
+def test_names_that_bigquery_cannot_hold_are_refused(tmp_path):
+    with pytest.raises(ParameterError, match="has no '\"' in its name"):
+        with_text().export(tmp_path / "x.sql", "sql", dialect="bigquery")
+
+
+def test_sqlite_refuses_a_column_that_is_not_there(tmp_path):
+    import sqlite3
+
+    random_model("stumps", 1, names=("a", "b", "c", "d")).export(
+        tmp_path / "x.sql", "sql", dialect="sqlite"
+    )
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE t (a REAL)")
+    with pytest.raises(sqlite3.OperationalError, match="no such column"):
+        database.execute(f"SELECT ({(tmp_path / 'x.sql').read_text()}) FROM t")
 
 
 def test_c_takes_numbers(tmp_path):

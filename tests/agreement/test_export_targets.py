@@ -1,13 +1,16 @@
 """Every target scores random models of every kind as they score themselves, or refuses them."""
 
+import json
 import shutil
 
 import numpy as np
 import pytest
 
 from crucial.errors import NotRankedError, ParameterError
+from crucial.model.additive import AdditiveRanker
 from crucial.model.export.forms import score_form
 from crucial.model.export.targets import TARGETS, target_named
+from crucial.model.tree import Tree
 from naive.random_models import KINDS, random_model, random_rows
 
 NAMES = ("price", "length", "clicks", "age")
@@ -72,6 +75,21 @@ def test_what_no_target_can_do_is_refused_in_one_line(tmp_path):
     with pytest.raises(ParameterError, match="unknown target 'xgbost'; did you mean 'xgboost'"):
         model.export(tmp_path / "x", "xgbost")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_xgboost_finds_the_right_child_beside_the_left_one(tmp_path):
+    # (nodes in an order in which the two children of one are not neighbours)
+    tree = Tree(
+        (0, 1, 2, 3), (0.0, 0.5, 1.0, -1.0), (0, 1, 0, 1), (1, 3, ~1, ~3), (2, ~0, ~2, ~4),
+        (1.0,) * 4, (1.0, 2.0, 4.0, 8.0, 16.0),
+    )  # fmt: skip
+    model = AdditiveRanker(4, [tree], [1.0], NAMES)
+    done = model.export(tmp_path / "x.json", "xgboost")
+    assert done.verification.same_scores
+    written = json.loads((tmp_path / "x.json").read_text())
+    (one,) = written["learner"]["gradient_booster"]["model"]["trees"]
+    for left, right in zip(one["left_children"], one["right_children"]):
+        assert right == (left + 1 if left >= 0 else -1)
 
 
 @pytest.mark.parametrize("name", ["xgboost", "lightgbm"])

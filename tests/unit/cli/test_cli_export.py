@@ -33,6 +33,23 @@ def test_what_was_verified_is_printed(crucial, model, tmp_path):
 def test_all_targets_are_listed(crucial):
     listed = crucial("export", "--list").stdout
     assert all(name in listed for name in TARGETS)
+    for kind in ("stumps", "trees", "straight lines", "probabilities", "text", "dates", "kernels"):
+        assert kind in listed
+    assert "no target: score" in " ".join(listed.split())
+
+
+def test_rows_that_tie_are_counted(crucial, tmp_path):
+    rows = [(y, 1.0 + y * 1e-9 * (1 + row)) for row in range(10) for y in (0, 1)]
+    table = "label,a\n" + "".join(f"{y},{a!r}\n" for y, a in rows)
+    (tmp_path / "t.csv").write_text(table)
+    trained = crucial("train", tmp_path / "t.csv", "--rounds", 3, "-o", tmp_path / "m.json")
+    assert trained.exit_code == 0, trained.stderr
+    arguments = ["export", tmp_path / "m.json", "--to", "xgboost", "-o", tmp_path / "x"]
+    refused = crucial(*arguments, "--data", tmp_path / "t.csv")
+    assert "are the same number" in refused.stderr
+    done = crucial(*arguments, "--data", tmp_path / "t.csv", "--allow-ties")
+    assert done.exit_code == 0, done.stderr
+    assert "of 20 rows of the data have values that xgboost cannot tell apart" in done.stdout
 
 
 def test_names_are_read_from_a_file(crucial, model, tmp_path):

@@ -128,10 +128,36 @@ def _names(path: str | None) -> dict[str, str]:
 def _print_targets() -> None:
     from crucial.model.export.targets import TARGETS, target_named
 
-    shown = table(label_column("target"), "what it is", "numbers", "holds", "missing values")
-    for name in TARGETS:
-        target = target_named(name)
+    shown = table(label_column("target"), "what it is", "numbers", "missing values")
+    targets = {name: target_named(name) for name in TARGETS}
+    for name, target in targets.items():
         missing = "as no opinion" if target.knows_missing else "count as 0: refused unless told"
-        holds = ["steps", *sorted(target.holds)]
-        shown.add_row(name, target.title, target.numbers, ", ".join(holds), missing)
+        shown.add_row(name, target.title, target.numbers, missing)
     console().print(shown)
+    console().print()
+    kinds = table(label_column("models"), "go to")
+    for kind, part, otherwise in _KINDS:
+        able = [name for name, target in targets.items() if part in target.holds | target.takes]
+        names = "all targets" if len(able) == len(targets) else ", ".join(able) or "no target"
+        kinds.add_row(kind, f"{names}{otherwise}")
+    console().print(kinds)
+
+
+# Kinds of models and columns, what a target must hold for them, and what to do with the others.
+_KINDS = (
+    ("of stumps: rankboost, logitboost, adaboost ...", "trees", ""),
+    ("of trees: gradient; treerank, crank and their forests by the mean", "trees", ""),
+    (
+        "of straight lines: linear rankers, componentwise, --weak feature",
+        "pieces",
+        "; others: train stumps or trees",
+    ),
+    ("probabilities: logitboost, to_classifier()", "probability", "; scores to all targets"),
+    ("columns of text", "text", "; others with --encoded"),
+    ("columns of dates", "dates", "; others with --encoded"),
+    (
+        "ranking inside queries (featurerank, diffrank ...), kernels, nets, medians of trees",
+        "queries",
+        ": score with crucial rank",
+    ),
+)

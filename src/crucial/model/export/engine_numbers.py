@@ -11,9 +11,10 @@ from crucial.errors import NotRankedError
 from crucial.model.export.form import ScoreForm
 from crucial.types import Floats
 
-__all__ = ["EngineCuts", "engine_form", "float32_cuts"]
+__all__ = ["FLOAT32_LIMIT", "EngineCuts", "EngineForm", "engine_form", "float32_cuts"]
 
-_LARGEST = float(np.finfo(np.float32).max)
+#: Values as large as this, or larger, are no float32 numbers that a threshold can be above.
+FLOAT32_LIMIT = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,25 @@ class EngineCuts:
 
     cuts: Floats
     lost: list[tuple[float, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class EngineForm:
+    """A form with an engine's thresholds.
+
+    Attributes
+    ----------
+    form : ScoreForm
+    cuts : dict of float64 arrays
+        By feature, the engine's number for every threshold in the model's ``cuts()``, in the same
+        order; two thresholds may have become one.
+    n_lost : int
+        Places where the engine cannot tell values apart that the model does.
+    """
+
+    form: ScoreForm
+    cuts: dict[int, Floats]
+    n_lost: int = 0
 
 
 def _rounded_down(values: Floats) -> Floats:
@@ -78,46 +98,53 @@ def float32_cuts(thresholds: Floats, values: Floats | None = None) -> EngineCuts
 
 def engine_form(
     form: ScoreForm,
-    values_of: Callable[[int], Floats] | None,
+    values_of: Callable[[int], Floats | None],
     allow_ties: bool,
     engine: str,
     cuts_of: Callable[[Floats, Floats | None], EngineCuts] = float32_cuts,
-) -> ScoreForm:
+    limit: float = FLOAT32_LIMIT,
+) -> EngineForm:
     """Return the form with thresholds that are numbers of an engine.
 
     Parameters
     ----------
     form : ScoreForm
-    values_of : callable, optional
-        Returns the ascending values of a feature that must stay on their sides.
+    values_of : callable
+        Returns the ascending values of a feature that must stay on their sides; None if they are
+        not known.
     allow_ties : bool
         Go on where the engine cannot tell values apart.
     engine : str
         What it does with numbers, for messages: "xgboost computes with float32".
     cuts_of : callable
         The rule; `float32_cuts` for engines that compare float32 numbers as they are.
+    limit : float
+        Thresholds and values must be smaller, or the engine has no number for them.
 
     Raises
     ------
     NotRankedError
-        The engine cannot tell values apart that the model tells apart; it names the feature and
-        the values.
+        The engine cannot tell values apart that the model tells apart, or has no number for one;
+        it names the feature and the values.
     """
-    found: dict[int, dict[float, float]] = {}
+    cuts: dict[int, Floats] = {}
+    n_lost = 0
     for feature, thresholds in form.cuts().items():
         name = form.names[feature]
-        if cuts_of is float32_cuts and len(thresholds) and np.abs(thresholds).max() >= _LARGEST:
-            worst = float(thresholds[np.abs(thresholds).argmax()])
-            raise NotRankedError(
-                f"{engine}, and the threshold {worst!r} of feature {name!r} "
-                "is beyond its range: scale the feature down and train again, or export to a "
-                "target of doubles, such as lightgbm or sql."
-            )
-        own = cuts_of(thresholds, None if values_of is None else values_of(feature))
+        values = values_of(feature)
+        _refuse_beyond(thresholds, "threshold", name, engine, limit)
+        if values is not None:
+            _refuse_beyond(values, "value", name, engine, limit)
+        own = cuts_of(thresholds, values)
         if own.lost and not allow_ties:
-            raise _lost(own.lost, name, engine, values_of is not None)
-        found[feature] = dict(zip(thresholds.tolist(), own.cuts.tolist(), strict=True))
-    return replace(
+            raise _lost(own.lost, name, engine, values is not None)
+        n_lost += len(own.lost)
+        cuts[feature] = own.cuts
+    found = {
+        feature: dict(zip(thresholds.tolist(), cuts[feature].tolist(), strict=True))
+        for feature, thresholds in form.cuts().items()
+    }
+    moved = replace(
         form,
         steps=tuple(
             replace(step, thresholds=_moved(found[step.feature], step.thresholds))
@@ -138,6 +165,18 @@ def engine_form(
             for tree in form.trees
         ),
     )
+    return EngineForm(moved, cuts, n_lost)
+
+
+def _refuse_beyond(numbers: Floats, what: str, name: str, engine: str, limit: float) -> None:
+    """Refuse numbers that are infinite in the engine, where they pass for missing ones."""
+    largest = float(numbers[np.abs(numbers).argmax()]) if len(numbers) else 0.0
+    if abs(largest) >= limit:
+        raise NotRankedError(
+            f"{engine}, and the {what} {largest!r} of feature {name!r} is beyond its range: scale "
+            "the feature down and train again, or export to a target of doubles, such as onnx or "
+            "sql."
+        )
 
 
 def _lost(
@@ -150,7 +189,7 @@ def _lost(
     return NotRankedError(
         f"{engine}, where {a!r} and {b!r} of feature {name!r} are the same number and the model "
         f"tells them apart ({places} in this feature). {first}{other} or shift the feature "
-        "and train again, export to a target of doubles such as lightgbm or sql, or allow ties."
+        "and train again, export to a target of doubles such as onnx or sql, or allow ties."
     )
 
 

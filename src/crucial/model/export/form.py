@@ -225,6 +225,13 @@ class ScoreForm:
         """Return steps and trees as trees, for targets that know nothing else."""
         return (*(step.tree() for step in self.steps), *self.trees)
 
+    def largest(self) -> float:
+        """Return a size that no score is above: the sum of the largest size of every part."""
+        most = [max(float(np.abs(step.values).max()), abs(step.missing)) for step in self.steps]
+        most += [float(np.abs(tree.values).max()) for tree in self.trees]
+        most += [abs(one.weight) * max(1.0, abs(one.default)) for one in self.pieces]
+        return (sum(most) + abs(self.intercept)) / self.divisor + abs(self.offset)
+
     def lowest(self) -> float:
         """Return a score that no row is below: the sum of the least value of every part."""
         least = [min(float(step.values.min()), step.missing) for step in self.steps]

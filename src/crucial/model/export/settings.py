@@ -48,3 +48,10 @@ class ExportSettings:
     dialect: str = "ansi"
     name: str | None = None
     data: Instances | None = None
+
+    @property
+    def missing_note(self) -> str:
+        """What a file says about missing values if they are 0; "" if they are no opinion."""
+        if self.missing != "zero":
+            return ""
+        return "Exported with --missing zero: 0 stands for a missing value."

@@ -20,13 +20,27 @@ from crucial.types import Floats
 __all__ = ["by_database", "by_sqlite"]
 
 _TABLE = "rows"
-_CAST = re.compile(r"'([^' ]*)'::float8?")
+# Names in either quotes; text, in which a quote is doubled or a backslash escapes; its cast.
+_NAME = r"""(?P<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`)"""
+_DOUBLED = re.compile(_NAME + r"|'(?P<text>(?:[^']|'')*)'(?P<cast>::float8?)?")
+_ESCAPED = re.compile(_NAME + r"|'(?P<text>(?:[^'\\]|\\.)*)'(?P<cast>::float8?)?")
+_SIGNS = {"n": "\n", "r": "\r", "'": "''"}
 
 
-def _plain_number(cast: re.Match[str]) -> str:
-    """Return a number that is cast from text as SQLite writes it; NaN equals no number there."""
-    text = cast[1]
-    return "'NaN'" if text == "NaN" else text if "e" in text else f"{text}e0"
+def _for_sqlite(text: str, escapes: bool) -> str:
+    """Return an expression of another dialect with text and numbers as SQLite reads them."""
+
+    def written(token: re.Match[str]) -> str:
+        if token["name"] is not None:
+            return token[0]
+        word = token["text"]
+        if token["cast"]:  # (NaN equals no number there)
+            return "'NaN'" if word == "NaN" else word if "e" in word else f"{word}e0"
+        if escapes:
+            word = re.sub(r"\\(.)", lambda sign: _SIGNS.get(sign[1], sign[1]), word)
+        return f"'{word}'"
+
+    return (_ESCAPED if escapes else _DOUBLED).sub(written, text)
 
 
 def _columns(
@@ -46,8 +60,8 @@ def _columns(
 
 def by_sqlite(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     """Score rows by SQLite, which reads all dialects but for their casts and tests for NaN."""
-    text = _CAST.sub(_plain_number, content.decode())
-    text = exact_numbers(text)
+    escapes = settings.dialect in ("bigquery", "snowflake")
+    text = exact_numbers(_for_sqlite(content.decode(), escapes))
     columns = _columns(X, form, settings)
     rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
     connection = sqlite3.connect(":memory:")

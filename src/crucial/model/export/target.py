@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from crucial.model.export.engine_numbers import EngineCuts, float32_cuts
+from crucial.model.export.engine_numbers import FLOAT32_LIMIT, EngineCuts, float32_cuts
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.settings import ExportSettings
 from crucial.types import Floats
@@ -88,6 +88,11 @@ class Target:
         return np.float32 if self.numbers == "float32" else np.float64
 
     @property
+    def limit(self) -> float:
+        """Numbers of this size, or larger, are infinite in the engine."""
+        return FLOAT32_LIMIT if self.numbers == "float32" else float(np.inf)
+
+    @property
     def cuts_of(self) -> Callable[[Floats, Floats | None], EngineCuts] | None:
         """How thresholds become numbers of the engine; None if they stay as they are."""
         return float32_cuts if self.cuts is None and self.numbers == "float32" else self.cuts
@@ -102,9 +107,6 @@ class Target:
         """Return how far the engine's sum of the parts can be from the model's; 0 if the same."""
         if self.numbers == "float64" and not self.reorders(form):
             return 0.0
-        largest = [max(float(np.abs(step.values).max()), abs(step.missing)) for step in form.steps]
-        largest += [float(np.abs(tree.values).max()) for tree in form.trees]
-        largest += [abs(p.weight) * max(1.0, abs(p.default)) for p in form.pieces]
-        total = (sum(largest) + abs(form.intercept)) / form.divisor + abs(form.offset)
+        n_parts = len(form.steps) + len(form.trees) + len(form.pieces)
         limits = np.finfo(self.dtype)
-        return (len(largest) + 4) * float(limits.eps) * max(total, float(limits.tiny))
+        return (n_parts + 4) * float(limits.eps) * max(form.largest(), float(limits.tiny))

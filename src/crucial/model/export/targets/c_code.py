@@ -39,7 +39,7 @@ _CODE = """/* Scores of a ranker: the higher, the better.
  * values in this order, with NAN where a feature has no opinion:
 {listing}
  *
- * Compile without -ffast-math: it would lose the missing values.
+ * Compile without -ffast-math: it would lose the missing values.{missing}
  */
 #include <math.h>
 #include <stddef.h>
@@ -124,6 +124,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     rows = ["{" + ", ".join(map(_number, piece)) + "}" for piece in tables.pieces]
     text = _CODE.format(
         name=name,
+        missing=f"\n * {settings.missing_note}" if settings.missing_note else "",
         n=form.n_features,
         listing="\n".join(f" *   {at}: {_comment(one)}" for at, one in enumerate(form.names)),
         n_steps=len(tables.steps),

@@ -81,8 +81,9 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
         "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
         "compressed_definition": base64.b64encode(packed).decode("ascii"),
     }
-    if settings.name is not None:
-        body["description"] = settings.name
+    about = [text for text in (settings.name, settings.missing_note) if text]
+    if about:
+        body["description"] = ". ".join(about)
     return json.dumps(body, indent=1).encode()
 
 

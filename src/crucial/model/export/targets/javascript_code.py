@@ -26,7 +26,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _OPENING, _CLOSING = "const T = ", ";\n"
 _CODE = """// Scores of a ranker: the higher, the better.
 // {name}(row) scores one row: an object from names of features to values, or an array of values in
-// the order of T.features. null, undefined and NaN are "no opinion".
+// the order of T.features. null, undefined and NaN are "no opinion".{missing}
 var {name} = (function () {{
   "use strict";
   {opening}{tables}{closing}
@@ -104,7 +104,10 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     # (a script in a page must not contain the closing tag, and JSON may escape the slash)
     text = json.dumps(tables, allow_nan=False).replace("</", "<\\/")
     result = "1 / (1 + Math.exp(-T.end[3] * total))" if settings.probability else "total"
-    whole = _CODE.format(name=name, opening=_OPENING, tables=text, closing=_CLOSING, result=result)
+    missing = f"\n// {settings.missing_note}" if settings.missing_note else ""
+    whole = _CODE.format(
+        missing=missing, name=name, opening=_OPENING, tables=text, closing=_CLOSING, result=result
+    )
     return whole.encode()
 
 

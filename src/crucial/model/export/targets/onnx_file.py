@@ -160,6 +160,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     model.ir_version = 10
     names = model.metadata_props.add()
     names.key, names.value = "features", "\n".join(form.names)
+    model.doc_string = settings.missing_note
     onnx.checker.check_model(model)
     content: bytes = model.SerializeToString(deterministic=True)
     return content

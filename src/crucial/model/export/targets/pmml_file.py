@@ -69,7 +69,8 @@ def _node(
 
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     root = _Element("PMML", {"xmlns": _SPACE, "version": "4.4"})
-    header = _added(root, "Header", description="The score of a ranker: the higher, the better")
+    about = f"The score of a ranker: the higher, the better. {settings.missing_note}"
+    header = _added(root, "Header", description=about.strip(". "))
     _added(header, "Application", name="crucial")
     used = [form.names[feature] for feature in form.used] or [form.names[0]]
     fields = _added(root, "DataDictionary", numberOfFields=str(len(used)))

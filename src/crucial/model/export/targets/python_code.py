@@ -23,7 +23,7 @@ __all__ = ["TARGET"]
 _CODE = '''"""Scores of a ranker: the higher, the better.
 
 ``{name}(row)`` scores one row: a mapping from names of features to values, or a sequence of values
-in the order of ``FEATURES``. None, NaN and a name that is not there are "no opinion".
+in the order of ``FEATURES``. None, NaN and a name that is not there are "no opinion".{missing}
 """
 
 from bisect import bisect_left
@@ -91,6 +91,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     end = (form.intercept, form.divisor, form.offset, form.slope)
     text = _CODE.format(
         name=name,
+        missing=f"\n{settings.missing_note}" if settings.missing_note else "",
         features=_plain(form.names),
         categories=_plain(used),
         tables=_plain(tables),

@@ -122,7 +122,8 @@ def _ensemble(form: ScoreForm, numbers: dict[int, int]) -> str:
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     numbers = _numbers(form)
     text = _ensemble(form, numbers) if form.trees else _stumps(form, numbers)
-    return text.encode()
+    first, rest = text.split("\n", 1)  # (RankLib knows the kind of model by the first line)
+    return f"{first}\n## {settings.missing_note}\n{rest}".encode()
 
 
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:

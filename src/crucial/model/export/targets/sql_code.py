@@ -40,6 +40,10 @@ class Dialect:
         Sign around names.
     longest : int
         Longest name in bytes.
+    escapes : bool
+        Whether a backslash in text begins an escape.
+    refused : str
+        Signs that no name of a column can have.
     """
 
     double: str
@@ -47,6 +51,22 @@ class Dialect:
     is_nan: str
     quote: str = '"'
     longest: int = 255
+    escapes: bool = False
+    refused: str = ""
+
+    def text(self, word: str) -> str:
+        """Return text as a literal, which nothing in it can end.
+
+        Examples
+        --------
+        >>> DIALECTS["duckdb"].text("it's"), DIALECTS["snowflake"].text("it's")
+        ("'it''s'", "'it\\\\'s'")
+        """
+        if not self.escapes:
+            return "'" + word.replace("'", "''") + "'"
+        for sign, written in _ESCAPES.items():
+            word = word.replace(sign, written)
+        return f"'{word}'"
 
 
 def _exponent(value: float) -> str:
@@ -55,16 +75,21 @@ def _exponent(value: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
-#: The dialects that can be written.
+# (the backslash first, as the others are written with one)
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"}
+#: The dialects that can be written. SQLite takes a name in double quotes for text if there is no
+#: such column; one in backticks it refuses.
 DIALECTS: Mapping[str, Dialect] = {
     "ansi": Dialect("DOUBLE PRECISION", _exponent, "{x} <> {x}"),
     "postgres": Dialect(
         "DOUBLE PRECISION", lambda value: f"'{value!r}'::float8", "{x} = 'NaN'::float8", longest=63
     ),
-    "sqlite": Dialect("REAL", _exponent, ""),
+    "sqlite": Dialect("REAL", _exponent, "", "`"),
     "duckdb": Dialect("DOUBLE", _exponent, "isnan({x})"),
-    "bigquery": Dialect("FLOAT64", _exponent, "IS_NAN({x})", "`", 300),
-    "snowflake": Dialect("DOUBLE", _exponent, "{x} = 'NaN'::float"),
+    "bigquery": Dialect(
+        "FLOAT64", _exponent, "IS_NAN({x})", "`", 300, True, '!"$()*,./;?@[\\]^`{}~\n'
+    ),
+    "snowflake": Dialect("DOUBLE", _exponent, "{x} = 'NaN'::float", escapes=True),
 }
 
 
@@ -104,7 +129,7 @@ class _Writer:
         return None if self.encoded else self.form.encodings.categories.get(feature)
 
     def words(self, some: Sequence[str]) -> str:
-        return ", ".join("'" + one.replace("'", "''") + "'" for one in some)
+        return ", ".join(map(self.dialect.text, some))
 
     def step(self, step: StepFunction) -> str:
         """Return a step function as a search tree of CASE."""
@@ -223,6 +248,13 @@ def _check_names(form: ScoreForm, dialect: Dialect) -> None:
                 "there (features).",
                 parameter="features",
             )
+        bad = next((sign for sign in name if sign in dialect.refused), "")
+        if bad:
+            raise ParameterError(
+                f"a column in this dialect has no {bad!r} in its name. Got {name[:40]!r}. Give it "
+                "another name there (features).",
+                parameter="features",
+            )
     twice = [name for name, count in Counter(map(str.casefold, names)).items() if count > 1]
     if twice:
         raise ParameterError(
@@ -241,6 +273,8 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
         '-- The score of a ranker: the higher, the better. NULL and NaN are "no opinion".',
         f"-- Dialect: {settings.dialect}.",
     ]
+    if settings.missing_note:
+        lines.append(f"-- {settings.missing_note}")
     if settings.name is None:
         lines.append(
             "-- One expression over the columns of a table: SELECT *, <this> AS score FROM ..."

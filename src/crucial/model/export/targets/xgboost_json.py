@@ -20,6 +20,7 @@ __all__ = ["TARGET"]
 
 _ANY = float(np.finfo(np.float32).max)  # every value is below it, and a missing one is not
 _VERSION = [2, 1, 0]
+_NO_PARENT = 2147483647
 _REFUSED = {"[": "a bracket", "]": "a bracket", "<": "a less-than sign"}
 
 
@@ -33,35 +34,43 @@ def _above(threshold: float) -> float:
     return float(np.nextafter(np.float32(threshold), np.float32(np.inf)))
 
 
+def _places(tree: FormTree) -> tuple[list[int], list[int], list[int]]:
+    """Return the node or ``~leaf`` in every place of a file, its left child, and its parent.
+
+    The two children of a node have neighbouring places: xgboost finds the right one beside the
+    left one, whatever the file says.
+    """
+    order, left, parents = [0 if len(tree.features) else ~0], [-1], [_NO_PARENT]
+    for place, node in enumerate(order):  # (which grows)
+        if node >= 0:
+            left[place] = len(order)
+            order += [int(tree.left[node]), int(tree.right[node])]
+            left += [-1, -1]
+            parents += [place, place]
+    return order, left, parents
+
+
 def _tree_json(tree: FormTree, number: int, n_features: int) -> dict[str, Any]:
-    """Return one tree; nodes keep their order, leaves follow them."""
-    n, leaves = len(tree.features), float32_leaves(tree)
-    size = n + len(leaves)
-
-    def place(child: int) -> int:
-        return child if child >= 0 else n + ~child
-
-    left = [place(child) for child in tree.left.tolist()] + [-1] * len(leaves)
-    right = [place(child) for child in tree.right.tolist()] + [-1] * len(leaves)
-    parents = [2147483647] * size
-    for node in range(n):
-        parents[left[node]] = parents[right[node]] = node
+    """Return one tree, level by level."""
+    leaves = float32_leaves(tree)
+    features, missing_right = tree.features.tolist(), tree.missing_right.tolist()
     tests = [_ANY if math.isnan(t) else _above(t) for t in tree.thresholds.tolist()]
+    order, left, parents = _places(tree)
+    size = len(order)
     return {
-        "base_weights": [0.0] * n + leaves,
+        "base_weights": [0.0 if node >= 0 else leaves[~node] for node in order],
         "categories": [],
         "categories_nodes": [],
         "categories_segments": [],
         "categories_sizes": [],
-        "default_left": [int(not right) for right in tree.missing_right.tolist()]
-        + [0] * len(leaves),
+        "default_left": [int(node >= 0 and not missing_right[node]) for node in order],
         "id": number,
         "left_children": left,
         "loss_changes": [0.0] * size,
         "parents": parents,
-        "right_children": right,
-        "split_conditions": tests + leaves,
-        "split_indices": tree.features.tolist() + [0] * len(leaves),
+        "right_children": [child + 1 if child >= 0 else -1 for child in left],
+        "split_conditions": [tests[node] if node >= 0 else leaves[~node] for node in order],
+        "split_indices": [features[node] if node >= 0 else 0 for node in order],
         "split_type": [0] * size,
         "sum_hessian": [0.0] * size,
         "tree_param": {
@@ -85,7 +94,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     )
     whole = {
         "learner": {
-            "attributes": {},
+            "attributes": {"missing": settings.missing_note} if settings.missing_note else {},
             "feature_names": list(form.names),
             "feature_types": ["float"] * form.n_features,
             "gradient_booster": {
@@ -119,7 +128,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
 
 
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
-    """Score rows as xgboost does: float32 throughout, less than the threshold goes left."""
+    """Score rows as xgboost does: float32, smaller values go left, the right child is next."""
     learner = json.loads(content)["learner"]
     trees = []
     for tree in learner["gradient_booster"]["model"]["trees"]:
@@ -132,7 +141,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
                 conditions,
                 np.array(tree["default_left"], bool),
                 left,
-                np.array(tree["right_children"], np.int64),
+                left + 1,
                 conditions,
             )
         )
