@@ -39,11 +39,11 @@ _CANDIDATES_END, _AVERAGES_END = 0.55, 0.8
 #: rounds.
 _AVERAGE_WORK = 0.4
 
-#: Standard errors that a ranker may be behind the best and still be part of an average, and that
-#: a single ranker must be ahead of its average to replace it. The best of many owes part of its
-#: lead to chance. Settled on samples of CatBoost, LightGBM, MSLR, MQ2007 and ClueWeb09, on folds
-#: that were not chosen by.
-_CLEARLY = 2.0
+#: Standard errors that a ranker may be behind the best and still be part of an average, by queries
+#: and by folds, whose errors are those of few values; and that a single ranker must be ahead of its
+#: average to replace it. The best of many owes part of its lead to chance. Settled on samples of
+#: CatBoost, LightGBM, MSLR, MQ2007 and ClueWeb09: chosen by 50 queries, measured on the others.
+_CLEARLY, _CLEARLY_BY_FOLDS = 2.0, 3.0
 _SINGLE = 2.0
 
 
@@ -319,7 +319,8 @@ def _members(trials: Sequence[Trial]) -> list[Trial]:
         best.setdefault(one.candidate.family, one)
     ranked = list(best.values())
     gaps = [ranked[0].gap(one) for one in ranked]
-    return [one for one, gap in zip(ranked, gaps) if not gap.mean > _CLEARLY * gap.error]
+    limit = _CLEARLY_BY_FOLDS if ranked[0].overlap else _CLEARLY
+    return [one for one, gap in zip(ranked, gaps) if not gap.mean > limit * gap.error]
 
 
 def _work(candidates: Sequence[Candidate], rows: Rows, folds: int) -> float:
