@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
 
 from numpy.typing import ArrayLike
 
-from crucial.data.files import atomic_write
 from crucial.inspection.reporting import curves, facts, learned, numbers
 from crucial.inspection.reporting.html import page_html
 from crucial.inspection.reporting.lists import ranked_lists
+from crucial.inspection.reporting.page import Page
 from crucial.inspection.reporting.subject import Subject
 from crucial.measures.names import Measures
 from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
-from crucial.types import PathLike, TableLike, VectorLike
+from crucial.types import TableLike, VectorLike
 
 __all__ = ["Report", "report"]
 
 
-@dataclass(frozen=True, eq=False)
-class Report(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(HtmlResult, Page):
     """Result of `report`.
 
     Attributes
@@ -34,12 +33,6 @@ class Report(HtmlResult):
         Everything on the page, as plain data.
     """
 
-    title: str
-    data: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return f"Report({self.title!r})"
-
     def __str__(self) -> str:
         lines = [self.title, *self.data["summary"]["sentences"]]
         return "\n".join(printable(line, 4000) for line in lines)
@@ -47,12 +40,6 @@ class Report(HtmlResult):
     def to_html(self) -> str:
         """Return the page; the same data give the same bytes."""
         return page_html(self.title, self.data)
-
-    def save(self, path: PathLike) -> None:
-        """Write the page to a file, atomically."""
-        page = self.to_html().encode("utf-8")
-        with atomic_write(path) as file:
-            file.write(page)
 
     def _html_title(self) -> str:
         return self.title

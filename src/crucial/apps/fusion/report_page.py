@@ -12,18 +12,17 @@ from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.apps.fusion.report_facts import FusedQueries
-from crucial.data.files import atomic_write
 from crucial.inspection.reporting.html import page_asset, page_html
+from crucial.inspection.reporting.page import Page
 from crucial.measures.names import get_measure
-from crucial.types import PathLike
 
 __all__ = ["FusionPage", "fusion_page"]
 
 _SCRIPTS = ("fusion.js", "main.js")
 
 
-@dataclass(frozen=True, eq=False)
-class FusionPage:
+@dataclass(frozen=True, eq=False, repr=False)
+class FusionPage(Page):
     """Result of `fusion_page`.
 
     Attributes
@@ -32,12 +31,6 @@ class FusionPage:
     data : dict
         Everything on the page, as plain data.
     """
-
-    title: str
-    data: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return f"FusionPage({self.title!r})"
 
     def to_html(self) -> str:
         """Return the page; the same data give the same bytes."""
@@ -51,12 +44,6 @@ class FusionPage:
             scripts=[page_asset("core.js"), page_asset("charts.js"), *map(own, _SCRIPTS)],
             styles=[page_asset("page.css"), own("fusion.css")],
         )
-
-    def save(self, path: PathLike) -> None:
-        """Write the page to a file, atomically."""
-        page = self.to_html().encode("utf-8")
-        with atomic_write(path) as file:
-            file.write(page)
 
 
 def fusion_page(

@@ -11,10 +11,9 @@ import numpy as np
 
 from crucial.apps.preferences.board import SCALES, Leaderboard
 from crucial.data.comparisons import Comparisons
-from crucial.data.files import atomic_write
 from crucial.data.rankings import Rankings
 from crucial.inspection.reporting.html import page_asset, page_html
-from crucial.types import PathLike
+from crucial.inspection.reporting.page import Page
 from crucial.wording import counted
 
 __all__ = ["BoardPage", "board_page"]
@@ -24,8 +23,8 @@ _HEAT = 40  # items of a table of wins
 _JUDGES = 200
 
 
-@dataclass(frozen=True, eq=False)
-class BoardPage:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoardPage(Page):
     """Result of `board_page`.
 
     Attributes
@@ -34,12 +33,6 @@ class BoardPage:
     data : dict
         Everything on the page, as plain data.
     """
-
-    title: str
-    data: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return f"BoardPage({self.title!r})"
 
     def to_html(self) -> str:
         """Return the page; the same data give the same bytes."""
@@ -53,12 +46,6 @@ class BoardPage:
             scripts=[page_asset("core.js"), *map(own, _SCRIPTS)],
             styles=[page_asset("page.css"), own("board.css")],
         )
-
-    def save(self, path: PathLike) -> None:
-        """Write the page to a file, atomically."""
-        page = self.to_html().encode("utf-8")
-        with atomic_write(path) as file:
-            file.write(page)
 
 
 def board_page(

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from crucial.data.files import atomic_write
 from crucial.inspection.calibration import Calibration, sigmoid
 from crucial.inspection.pipelines import InnerRanker
+from crucial.inspection.reporting.page import SavedAsHtml
 from crucial.inspection.results import Frame, as_frame
 from crucial.inspection.scorecards.cells import BinnedFeature
 from crucial.inspection.scorecards.reasons import AGAINST, ReasonCodes
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.parameters import at_least, check, one_of
-from crucial.types import Floats, Ints, PathLike, TableLike
+from crucial.types import Floats, Ints, TableLike
 
 __all__ = ["CardBin", "CardFeature", "Scale", "ScoreBand", "Scorecard"]
 
@@ -158,7 +158,7 @@ class ScoreBand:
 
 
 @dataclass(frozen=True, eq=False)
-class Scorecard:
+class Scorecard(SavedAsHtml):
     """Result of `scorecard`.
 
     Attributes
@@ -256,12 +256,6 @@ class Scorecard:
         from crucial.inspection.scorecards.page import card_page
 
         return card_page(self)
-
-    def save(self, path: PathLike) -> None:
-        """Write the page to a file, atomically."""
-        page = self.to_html().encode("utf-8")
-        with atomic_write(path) as file:
-            file.write(page)
 
     def _bins(self, X: TableLike) -> Ints:
         """Return the bin of each row in each feature."""

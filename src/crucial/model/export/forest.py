@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.types import Floats, Numbers
 
-__all__ = ["EngineTree", "Forest"]
+__all__ = ["EngineTree", "Forest", "NestedNode", "flattened"]
 
 _CELLS = 1 << 20  # (row, tree) pairs that are walked at a time
 
@@ -37,6 +37,53 @@ class EngineTree:
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     values: Floats
+
+
+@dataclass(frozen=True)
+class NestedNode:
+    """A node or leaf of a nested tree, as a file has it.
+
+    Attributes
+    ----------
+    value : float
+        Of a leaf.
+    feature : int
+        -1 for a leaf.
+    threshold : float
+    children : pair of nested nodes, or ()
+        The left and the right one, in the form of the file.
+    """
+
+    value: float = 0.0
+    feature: int = -1
+    threshold: float = 0.0
+    children: tuple[Any, ...] = ()
+
+
+def flattened(root: Any, read: Callable[[Any], NestedNode]) -> EngineTree:
+    """Return a nested tree whose missing values go right, by what ``read`` makes of its nodes."""
+    nodes: list[NestedNode] = []
+    left: list[int] = []
+    right: list[int] = []
+
+    def visit(part: Any) -> int:
+        at = len(nodes)
+        nodes.append(read(part))
+        left.append(0)
+        right.append(0)
+        if nodes[at].children:
+            left[at], right[at] = (visit(child) for child in nodes[at].children)
+        return at
+
+    visit(root)
+    return EngineTree(
+        np.array([node.feature for node in nodes], np.int64),
+        np.array([node.threshold for node in nodes]),
+        np.zeros(len(nodes), bool),
+        np.array(left, np.int64),
+        np.array(right, np.int64),
+        np.array([node.value for node in nodes]),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.forest import Forest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.plain_trees import (
     float32_leaves,
@@ -73,32 +74,13 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     return json.dumps({"model": {"name": settings.name, "model": model}}, indent=1).encode()
 
 
-def _flat(root: dict[str, Any], places: dict[str, int]) -> EngineTree:
-    nodes: list[dict[str, Any]] = []
-
-    def visit(node: dict[str, Any]) -> int:
-        at = len(nodes)
-        nodes.append({"feature": -1, "threshold": 0.0, "left": 0, "right": 0, "value": 0.0})
-        if "leaf" in node:
-            nodes[at]["value"] = node["leaf"]
-        else:
-            nodes[at]["feature"] = places[node["split"]]
-            nodes[at]["threshold"] = node["split_condition"]
-            yes, no = node["children"]
-            if (yes["nodeid"], no["nodeid"]) != (node["yes"], node["no"]):
-                raise ValueError("children do not have the numbers of yes and no")
-            nodes[at]["left"], nodes[at]["right"] = visit(yes), visit(no)
-        return at
-
-    visit(root)
-    return EngineTree(
-        np.array([node["feature"] for node in nodes], np.int64),
-        np.array([node["threshold"] for node in nodes]),
-        np.zeros(len(nodes), bool),
-        np.array([node["left"] for node in nodes], np.int64),
-        np.array([node["right"] for node in nodes], np.int64),
-        np.array([node["value"] for node in nodes]),
-    )
+def _read(node: dict[str, Any], places: dict[str, int]) -> NestedNode:
+    if "leaf" in node:
+        return NestedNode(node["leaf"])
+    yes, no = node["children"]
+    if (yes["nodeid"], no["nodeid"]) != (node["yes"], node["no"]):
+        raise ValueError("children do not have the numbers of yes and no")
+    return NestedNode(0.0, places[node["split"]], node["split_condition"], (yes, no))
 
 
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
@@ -107,7 +89,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     if "model" in whole:
         whole = json.loads(whole["model"]["model"]["definition"])
     places = {name: at for at, name in enumerate(form.names)}
-    trees = [_flat(root, places) for root in whole["splits"]]
+    trees = [flattened(root, partial(_read, places=places)) for root in whole["splits"]]
     scores = Forest(trees, "<", np.float32, np.float32).scores(X)
     return 1.0 / (1.0 + np.exp(-scores)) if whole["objective"] == "binary:logistic" else scores
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.forest import Forest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.plain_trees import float32_leaves, plain_trees, sums_differ
 from crucial.model.export.settings import ExportSettings
@@ -133,7 +134,8 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     if text.startswith("## RankBoost"):
         return _twin_of_stumps(text, X, columns)
     root = ElementTree.fromstring(text[text.index("<ensemble>") :])
-    trees = [_flat(tree.find("split"), columns) for tree in root.iter("tree")]
+    read = partial(_read, columns=columns)
+    trees = [flattened(tree.find("split"), read) for tree in root.iter("tree")]
     return Forest(trees, "<=", np.float32, np.float32).scores(X)
 
 
@@ -146,29 +148,14 @@ def _twin_of_stumps(text: str, X: Floats, columns: dict[int, int]) -> Floats:
     return out
 
 
-def _flat(root: ElementTree.Element | None, columns: dict[int, int]) -> EngineTree:
-    features, thresholds, left, right, values = [], [], [], [], []  # type: ignore[var-annotated]
-
-    def visit(node: ElementTree.Element | None) -> int:
-        assert node is not None
-        at = len(features)
-        output = node.findtext("output")
-        features.append(-1 if output else columns[int(node.findtext("feature") or "")])
-        thresholds.append(float(node.findtext("threshold") or 0.0))
-        values.append(float(output or 0.0))
-        left.append(0)
-        right.append(0)
-        if not output:
-            low, high = node.findall("split")
-            left[at], right[at] = visit(low), visit(high)
-        return at
-
-    visit(root)
-    missing = np.zeros(len(features), bool)
-    sides = np.array(left, np.int64), np.array(right, np.int64)
-    return EngineTree(
-        np.array(features, np.int64), np.array(thresholds), missing, *sides, np.array(values)
-    )
+def _read(node: ElementTree.Element | None, columns: dict[int, int]) -> NestedNode:
+    assert node is not None
+    output = node.findtext("output")
+    if output:
+        return NestedNode(float(output))
+    feature, threshold = node.findtext("feature") or "", node.findtext("threshold") or ""
+    low, high = node.findall("split")
+    return NestedNode(0.0, columns[int(feature)], float(threshold), (low, high))
 
 
 TARGET = Target(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from crucial.model.export.engine_numbers import EngineCuts, float32_cuts
-from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.forest import Forest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.plain_trees import float32_leaves, missing_goes_right, plain_trees
 from crucial.model.export.settings import ExportSettings
@@ -87,35 +88,18 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     return json.dumps(whole, indent=1).encode()
 
 
-def _flat(root: dict[str, Any], places: dict[str, int]) -> EngineTree:
-    features, thresholds, left, right, values = [], [], [], [], []  # type: ignore[var-annotated]
-
-    def visit(node: dict[str, Any]) -> int:
-        at = len(features)
-        is_leaf = "value" in node
-        features.append(-1 if is_leaf else places[node["feature"]])
-        thresholds.append(
-            0.0 if is_leaf else float(np.float32(np.float32(node["threshold"]) + _SLACK))
-        )
-        values.append(float(node["value"]) if is_leaf else 0.0)
-        left.append(0)
-        right.append(0)
-        if not is_leaf:
-            left[at], right[at] = visit(node["left"]), visit(node["right"])
-        return at
-
-    visit(root)
-    sides = np.array(left, np.int64), np.array(right, np.int64)
-    missing = np.zeros(len(features), bool)
-    return EngineTree(
-        np.array(features, np.int64), np.array(thresholds), missing, *sides, np.array(values)
-    )
+def _read(node: dict[str, Any], places: dict[str, int]) -> NestedNode:
+    if "value" in node:
+        return NestedNode(float(node["value"]))
+    threshold = float(np.float32(np.float32(node["threshold"]) + _SLACK))
+    return NestedNode(0.0, places[node["feature"]], threshold, (node["left"], node["right"]))
 
 
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     """Score rows as Solr does: float32, thresholds with its slack, missing values to the right."""
     places = {name: at for at, name in enumerate(form.names)}
-    trees = [_flat(one["root"], places) for one in json.loads(content)["params"]["trees"]]
+    read = partial(_read, places=places)
+    trees = [flattened(one["root"], read) for one in json.loads(content)["params"]["trees"]]
     return Forest(trees, "<=", np.float32, np.float32).scores(X)
 
 
