@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -18,7 +19,7 @@ from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.estimators.warn import warn_suspicious
 from crucial.feedback.base import Feedback
-from crucial.feedback.category_values import label_standing, learn_encodings, pair_standing
+from crucial.feedback.category_values import COMMON, label_standing, learn_encodings, pair_standing
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.feedback.pairs import PairFeedback
 from crucial.measures.names import MeasureLike
@@ -153,10 +154,12 @@ class Ranker(TableEstimator, Generic[Model]):
             weight = np.sum([one for _, one in found], axis=0)
             summed = np.sum([one * mass for one, mass in found], axis=0)
             standing = np.divide(summed, weight, out=np.zeros(len(weight)), where=weight > 0)
+            common = COMMON * len(judges)
         else:
             assert pairs is not None
             standing, weight = pair_standing(pairs)
-        encoded, self._encodings = learn_encodings(instances, standing, weight, data.groups)
+            common = math.inf  # (a row weighs as much as its pairs, of which there may be many)
+        encoded, self._encodings = learn_encodings(instances, standing, weight, data.groups, common)
         return replace(data, instances=encoded)
 
     def _with_columns(self, model: Model) -> Model:

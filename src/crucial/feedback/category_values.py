@@ -8,11 +8,15 @@ standings t and weights w of the rows of category c,
     value(c) = sum w t / (sum w + SHRINKAGE),
 
 which goes to 0, the mean of every query, for categories of few rows (Micci-Barreca 2001). A row
-must not see its own label in the number of its category: stumps would learn rare categories by
-heart. So the rows to learn from get the number that the other folds give their category; folds are
-whole queries, or rows where there is one query. Rows are dealt out label by label, in an order that
-their values decide and not their places, so that sorting a table does not change the model. New
-rows get the number that all rows give.
+of a rare category must not see its own label in the number of its category: stumps would learn rare
+categories by heart. So such rows to learn from get the number that the other folds give their
+category; folds are whole queries, or rows where there is one query. Rows are dealt out label by
+label, in an order that their values decide and not their places, so that sorting a table does not
+change the model. New rows get the number that all rows give.
+
+So do rows to learn from of categories that weigh at least COMMON. In them a row's own label hardly
+counts, while folds do harm: the fold that has more of the good rows of a category gets a lower
+number than the others, so that with few positives the order of the categories is learned reversed.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from crucial.errors import DataTypeError
 from crucial.feedback.pairs import PairFeedback
 from crucial.types import Floats, Ints
 
-__all__ = ["FOLDS", "SHRINKAGE", "label_standing", "learn_encodings", "pair_standing"]
+__all__ = ["COMMON", "FOLDS", "SHRINKAGE", "label_standing", "learn_encodings", "pair_standing"]
 
 SHRINKAGE = 3.0
 """Weight of the rows of mean standing that are added to every category.
@@ -37,6 +41,13 @@ SHRINKAGE = 3.0
 Between 1 and 30 it makes little difference, since no row sees its own label."""
 
 FOLDS = 5
+
+COMMON = 100.0
+"""Weight of a category from which on its rows get the number that new rows get.
+
+Settled by cross-validation on eight tables of two classes with categories (AUC of stumps up by
+0.003 in the mean, of trees by 0.007), and on simulated columns of up to 100 categories that mean
+nothing, where 20 and 50 are worse than folds and 100 is not."""
 
 # Standings are multiples of this: sums of them are exact, in any order of the rows.
 _GRID = 2.0**-30
@@ -150,7 +161,11 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def learn_encodings(
-    instances: Instances, standing: Floats, weight: Floats, groups: Groups
+    instances: Instances,
+    standing: Floats,
+    weight: Floats,
+    groups: Groups,
+    common: float = COMMON,
 ) -> tuple[Instances, Encodings]:
     """Return the rows to learn from as numbers, and how new rows become numbers.
 
@@ -162,6 +177,8 @@ def learn_encodings(
         As `label_standing` or `pair_standing` return them.
     groups : Groups
         The queries.
+    common : float
+        Weight from which on a category has one number in all folds.
 
     Raises
     ------
@@ -195,6 +212,8 @@ def learn_encodings(
             total.sum(axis=1, keepdims=True) - total, mass.sum(axis=1, keepdims=True) - mass
         )
         others[rows.sum(axis=1, keepdims=True) == rows] = np.nan
+        frequent = mass.sum(axis=1) >= common
+        others[frequent] = whole[frequent, np.newaxis]
         table[known, feature] = others.ravel()[cell]
         seen = rows.sum(axis=1) > 0
         categories[feature] = {t: v for t, v, s in zip(texts, whole.tolist(), seen.tolist()) if s}

@@ -373,3 +373,33 @@ def test_golden_file():
         day=lambda rows: pd.to_datetime(rows["day"], format="ISO8601")
     )
     assert model.predict(frame).tolist() == expected["scores"]
+
+
+def test_few_positives_do_not_turn_the_order_of_categories():
+    """In folds, the rows of one with more positives get a lower number: a stump learns that."""
+    sizes, positives = np.array([150, 125, 130, 298]), np.array([5, 9, 2, 8])
+    texts, y = np.repeat(list("abcd"), sizes), np.zeros(sizes.sum(), int)
+    for begin, many in zip(np.cumsum(sizes) - sizes, positives):
+        y[begin : begin + many] = 1
+    noise = np.random.default_rng(0).normal(size=len(y)).round(2)
+    frame = pd.DataFrame({"place": texts, "noise": noise})
+    ranker = RankBoost(50).fit(frame, y)
+    one_each = pd.DataFrame({"place": list("abcd"), "noise": 0.0})
+    by_score = np.argsort(ranker.predict(one_each))
+    assert by_score.tolist() == np.argsort(positives / sizes).tolist()
+
+
+def test_common_categories_have_one_number_in_all_folds():
+    """Frequent by weight: a row twice is a row of weight 2."""
+    texts = ["a"] * 60 + ["b"] * 45
+    y = np.random.default_rng(0).integers(0, 3, 105)
+    frame = pd.DataFrame({"place": texts})
+    for rows, weight in ((np.repeat(np.arange(105), 2), None), (np.arange(105), np.full(105, 2.0))):
+        data = Instances.from_input(frame.iloc[rows], texts=True)
+        groups = Groups.from_qid(None, len(rows))
+        standing, mass = label_standing(y[rows].astype(float), groups, weight)
+        encoded, encodings = learn_encodings(data, standing, mass, groups)
+        assert np.unique(encoded.table[np.array(texts)[rows] == "a"]).tolist() == [
+            encodings.categories[0]["a"]
+        ]
+        assert len(np.unique(encoded.table[np.array(texts)[rows] == "b"])) > 1
