@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.coded_table import CodedTable
 from crucial.data.cutting import Cutter, over_features
 from crucial.data.instances import Instances
 from crucial.data.memory import check_room
 from crucial.data.stored_codes import StoredCodes, StoredColumns, stays_sparse
-from crucial.errors import DataWarning
+from crucial.errors import DataError, DataWarning
 from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = ["Bins"]
@@ -84,6 +85,8 @@ class Bins:
     ) -> Bins:
         """Cut and code some rows of every feature.
 
+        Coded input has its bins already; they are taken as they are.
+
         Parameters
         ----------
         rows : int array
@@ -99,8 +102,11 @@ class Bins:
         Raises
         ------
         DataError
-            If sparse input does not fit into memory once every cell has a code.
+            If sparse input does not fit into memory once every cell has a code, or if the bins
+            that coded input has are others than those asked for.
         """
+        if isinstance(instances.table, CodedTable):
+            return _given(instances.table.bins, rows, max_bins, drawn_by)
         n, n_features = len(rows), instances.n_features
         if weight is not None and n:  # by a power of two, so that no sum overflows
             weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
@@ -220,6 +226,28 @@ class Bins:
             cutter.code(self.thresholds[place], codes[place])
 
         over_features(instances, self.features, rows, threads, code)
+
+
+def _given(
+    bins: Bins, rows: NDArray[np.integer], max_bins: int | None, drawn_by: int | None
+) -> Bins:
+    """Return the bins of some rows of coded input, if they are what is asked for."""
+    if drawn_by is not None:
+        raise DataError(
+            "thresholds cannot be drawn at random for rows from Dataset.from_parts, which have "
+            "their bins already. Leave thresholds at 'quantiles'."
+        )
+    most = int(bins.n_bins.max(initial=1))
+    if max_bins is not None and most > max_bins:
+        raise DataError(
+            f"max_bins={max_bins} is less than the {most} bins that the rows from "
+            f"Dataset.from_parts have. Pass max_bins={max_bins} to Dataset.from_parts as well.",
+            parameter="max_bins",
+            value=max_bins,
+        )
+    if np.array_equal(rows, np.arange(bins.n_rows)):
+        return bins
+    return bins.taken(rows)
 
 
 def _live(instances: Instances) -> Ints:

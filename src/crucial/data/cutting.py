@@ -68,7 +68,7 @@ class Cutter:
         self._columns = Columns(len(rows), instances.n_features, kind)
         self._stored_by_row = (
             self._columns.gathers
-            and not instances.is_sparse
+            and isinstance(table, np.ndarray)
             and table.flags.c_contiguous
             and table.dtype in (np.float32, np.float64)
         )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.coded_table import CodedTable
 from crucial.data.frame_columns import frame_column, number_text
 from crucial.data.groups import as_array
 from crucial.data.memory import check_room
@@ -32,8 +33,9 @@ class Instances:
 
     Attributes
     ----------
-    table : array of shape (n_rows, n_features), or scipy CSC array of that shape
-        In the number type of the input; nothing is copied that need not be.
+    table : array of shape (n_rows, n_features), scipy CSC array of that shape, or CodedTable
+        In the number type of the input; nothing is copied that need not be. A coded table has
+        the bins of its cells instead of their values.
     names : tuple of str, or None
         Feature names, if the input had them.
     levels : mapping from feature to tuple of str, or None
@@ -54,7 +56,7 @@ class Instances:
     origin: Instances | None = None
 
     @classmethod
-    def from_input(cls, X: TableLike, *, texts: bool = False) -> Instances:
+    def from_input(cls, X: TableLike, *, texts: bool = False, coded: bool = False) -> Instances:
         """Check an array, a scipy sparse matrix or a pandas / polars / pyarrow frame.
 
         Parameters
@@ -63,8 +65,16 @@ class Instances:
         texts : bool
             Whether columns of a frame may be text, to be encoded by the caller. If not, they are
             all named in one error.
+        coded : bool
+            Whether the bins of cells will do instead of their values.
         """
         instances = cls._from_any(X)
+        if instances.is_coded and not coded:
+            raise DataError(
+                "Input X has the bins of its cells instead of their values "
+                "(Dataset.from_parts), and values are needed here. Boosters of stumps and trees, "
+                "such as RankBoost, learn from bins; to predict, pass the parts one by one."
+            )
         if instances.levels and not texts:
             listed = ", ".join(instances.name(feature) for feature in sorted(instances.levels))
             raise DataTypeError(
@@ -112,7 +122,12 @@ class Instances:
     @property
     def is_sparse(self) -> bool:
         """Whether the table is a scipy sparse one."""
-        return not isinstance(self.table, np.ndarray)
+        return not isinstance(self.table, np.ndarray | CodedTable)
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether the bins of the cells are known, and not their values."""
+        return isinstance(self.table, CodedTable)
 
     @property
     def shape(self) -> tuple[int, int]:

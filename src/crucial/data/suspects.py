@@ -22,8 +22,8 @@ _SHARE_OF_IDS = 0.9  # distinct values per row, from which whole numbers under s
 def suspicious_features(instances: Instances) -> dict[int, str]:
     """Return the features that look like ids or dates, with what each of them looks like.
 
-    Looked at are tables of at least 20 rows and two features that are not sparse. A feature is
-    suspicious if its values are whole numbers and
+    Looked at are tables of at least 20 rows and two features that are neither sparse nor coded.
+    A feature is suspicious if its values are whole numbers and
 
     - all distinct, and rising or falling from row to row: numbers of rows, or of orders;
     - nearly all distinct under a name such as ``id`` or ``user_id``;
@@ -36,7 +36,11 @@ def suspicious_features(instances: Instances) -> dict[int, str]:
     >>> suspicious_features(Instances(table, ("order", "day", "date")))
     {0: 'distinct, rising whole numbers', 2: 'dates written as whole numbers'}
     """
-    if instances.is_sparse or instances.n_rows < _FEWEST_ROWS or instances.n_features < 2:
+    if (
+        not isinstance(instances.table, np.ndarray)
+        or instances.n_rows < _FEWEST_ROWS
+        or instances.n_features < 2
+    ):
         return {}
     found = {}
     for feature in range(instances.n_features):

@@ -115,6 +115,10 @@ class Ranker(TableEstimator, Generic[Model]):
         """Return whether the ranker learns from relevant rows and others, and not from grades."""
         return False
 
+    def _takes_bins(self) -> bool:
+        """Return whether the bins of cells are enough to learn from."""
+        return False
+
     def _input(
         self,
         X: TableLike,
@@ -130,7 +134,7 @@ class Ranker(TableEstimator, Generic[Model]):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         self._check_parameters()
-        instances = Instances.from_input(X, texts=True)
+        instances = Instances.from_input(X, texts=True, coded=self._takes_bins())
         self._learn_columns(instances)
         warn_suspicious(instances)
         data = RankingInput(

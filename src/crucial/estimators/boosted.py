@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self, TypeAlias
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.feature_pairs import best_pairs
@@ -12,6 +13,7 @@ from crucial.boosting.loop import Ensemble, boost
 from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
+from crucial.data.coded_table import CodedTable
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
@@ -37,7 +39,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.types import TableLike, VectorLike
+from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.trees import TreeLearner
 
@@ -321,8 +323,7 @@ class BoostedRanker(Resampled):
         if not with_qid and feedback.two_classes() is not None:
             scores = ensemble.scores
             if best < len(trace) or len(scores) != len(feedback.rows):
-                everything = self.model_.predict(instances, Groups.single(feedback.n_rows))
-                scores = everything[feedback.rows]
+                scores = _scores(self.model_, instances)[feedback.rows]
             self._classes = ClassSums.of(feedback, scores)
 
     def _best_round(self, trace: Trace, watch: Watch | None) -> int:
@@ -387,3 +388,12 @@ class BoostedRanker(Resampled):
         """
         check_is_fitted(self, "model_")
         return make_classifier(self, self._classes, calibrated, X, y, sample_weight)
+
+
+def _scores(model: AdditiveRanker, instances: Instances) -> Floats:
+    """Return the scores of a model on the rows that it was made from."""
+    if not isinstance(instances.table, CodedTable):
+        return model.predict(instances, Groups.single(instances.n_rows))
+    # (stumps and trees, which need no queries)
+    blocks = (Instances(block, instances.names) for block in instances.table.blocks())
+    return np.concatenate([model.predict(block) for block in blocks])

@@ -192,10 +192,9 @@ def _eval_groups(eval_qid: VectorLike | None, n_rows: int, name: str) -> Groups:
 
 def take_rows(data: RankingInput, rows: Ints) -> EvalRows:
     """Return some rows of the training set as an eval set."""
-    table = data.instances.table
-    part = table.tocsr()[rows] if data.instances.is_sparse else table[rows]
+    part = Instances(data.instances.take_rows(rows).table)
     groups = Groups.from_qid(data.groups.codes[rows], len(rows))
-    return EvalRows(Instances.from_input(part), data.known_labels[rows], groups)
+    return EvalRows(part, data.known_labels[rows], groups)
 
 
 def _held_out(data: RankingInput, fraction: float, seed: int, name: str) -> Ints:

@@ -158,6 +158,9 @@ class GradientRanker(GradientTrees, MonotoneRanker):
     )
     on_perfect: str = fixed(default="smooth")
 
+    def _takes_bins(self) -> bool:
+        return True
+
     def _check_combinations(self) -> None:
         default = parameters_of(self)["max_leaves"].default
         if self.weak == "stump" and self.max_leaves not in (2, default):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from crucial.boosting.trace import Round, Trace
+from crucial.data.coded_table import CodedTable
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
 from crucial.estimators.table_estimator import TableEstimator
@@ -68,7 +69,10 @@ def _fingerprint(instances: Instances, feedback: Feedback, parameters: Mapping[s
     arrays: list[Any] = [feedback.potentials(scores), feedback.rows, np.array(feedback.total)]
     if feedback.weight is not None:
         arrays.append(feedback.weight)
-    arrays += [table.data, table.indices, table.indptr] if instances.is_sparse else [table]
+    if isinstance(table, CodedTable):
+        arrays += table.arrays()
+    else:
+        arrays += [table.data, table.indices, table.indptr] if instances.is_sparse else [table]
     for array in arrays:
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)

@@ -56,6 +56,9 @@ class StumpsOrTrees(Trees, Stumps):
         default=0,
     )
 
+    def _takes_bins(self) -> bool:
+        return isinstance(self.weak, str) and self.weak in ("stump", "tree")
+
     def _check_weak(self, also: tuple[str, ...] = ()) -> None:
         """Refuse parameters that do not apply to the weak rankers.
 
