@@ -9,6 +9,7 @@ from itertools import takewhile
 ALL = [
     "training",
     "memory",
+    "parts",
     "cold_start",
     "predict",
     "measures",
