@@ -22,4 +22,5 @@ _COMMON = {
 settings.register_profile("default", max_examples=40, **_COMMON)
 settings.register_profile("full", max_examples=1000, **_COMMON)
 settings.register_profile("raw", max_examples=40, phases=[Phase.generate], **_COMMON)
+os.environ.pop("COLUMNS", None)  # (runs in parallel set it, and tables would follow it)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -17,7 +17,7 @@ SAID = {
     "adaboost_is_rankboost": "RankBoost with b = 2.9701 decides as AdaBoost on 100%",
     "cross_validation": "GridSearchCV, mean share of pairs in the right order:",
     "experiment": "r2: average rank over 20 tasks; critical difference 0.7411 at 0.05",
-    "fuse_runs": "learned           map 0.8606  ndcg@10 0.9535  +0.5159 [+0.4599, +0.5631]",
+    "fuse_runs": "learned           map 0.8606  ndcg@10 0.9535  +0.5159 [+0.462, +0.565]",
     "leaderboard": "asked what tells most: the right order after 9 of 15 pairs",
     "margins_of_ranking": "smooth margin  0.36341 after 100, 0.37228 after 2,000, 0.37419",
     "meta_search_digits": "What a document gains by its place in an engine's list:",

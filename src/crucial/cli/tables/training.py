@@ -82,14 +82,15 @@ def print_training(result: Training, evaluations: Mapping[str, Evaluation], seco
     """
     screen = console()
     name = type(result.ranker).__name__
-    screen.print(f"\n{name} on {result.path}, in {seconds:.1f} s", style="bold")
+    screen.print(f"\n{name} on {result.path}, in {seconds:.1f} s", style="bold", soft_wrap=True)
     if result.choice is not None:
         print_choice(screen, result.choice)
     screen.print(_counts(result))
     screen.print()
-    print_heading(screen, "measures of the model", result.metrics)
-    screen.print(_measures(result, evaluations))
-    print_meanings(screen, result.metrics, next(iter(evaluations.values())).unit)
+    if evaluations:  # (rows of pairs may have no labels)
+        print_heading(screen, "measures of the model", result.metrics)
+        screen.print(_measures(result, evaluations))
+        print_meanings(screen, result.metrics, next(iter(evaluations.values())).unit)
     curve = _curve(result)
     if curve:
         screen.print(f"\n{curve}")
