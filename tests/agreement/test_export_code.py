@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.export.sqlite_numbers import exact_numbers
+from crucial.model.export.targets import TARGETS, target_named
 from crucial.model.export.targets.sql_code import DIALECTS
 from naive.random_models import random_model
 
@@ -79,21 +80,53 @@ def test_c_takes_numbers(tmp_path):
     assert with_text().export(tmp_path / "x.c", "c", encoded=True).verification.same_scores
 
 
-@pytest.mark.parametrize("target", ["python", "javascript", "c", "sql"])
+NAMES = st.text(min_size=1, max_size=60) | st.sampled_from(
+    [
+        "__proto__",
+        "constructor",
+        "f0",
+        "1",
+        "a" * 300,
+        '"); DROP TABLE x;--',
+        "ß",
+        "ẞ",
+        "\t",
+        "a[0]",
+    ]
+)
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @settings(max_examples=6)
-@given(names=st.lists(st.text(min_size=1, max_size=60), min_size=4, max_size=4, unique=True))
+@given(names=st.lists(NAMES, min_size=4, max_size=4, unique=True))
 def test_any_name_is_held_or_refused(target, names, tmp_path_factory):
+    held_or_refused(target, names, tmp_path_factory)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=150)
+@given(names=st.lists(NAMES, min_size=4, max_size=4, unique=True))
+def test_more_names_are_held_or_refused(target, names, tmp_path_factory):
+    held_or_refused(target, names, tmp_path_factory)
+
+
+def held_or_refused(target, names, tmp_path_factory):
     path = tmp_path_factory.mktemp("names") / "x"
+    own = target_named(target)
     try:
-        model = random_model("stumps", 1, names=tuple(names))
+        model = random_model("stumps", 1, names=tuple(names), float32=True)
     except ParameterError:
         return  # (no name of a feature at all)
+    more = {} if own.knows_missing else {"missing": "zero"}
+    if target == "solr":
+        more["data"] = np.array([[-2.0], [-1.0], [0.0], [0.5], [1.0]]) * np.ones(4)
     try:
-        done = model.export(path, target)
+        done = model.export(path, target, **more)
     except ParameterError as problem:
         refused = str(problem)
     else:
-        assert done.verification.same_scores
+        assert done.verification.same_scores or own.numbers == "float32"
         return
     assert "name" in refused
     assert not path.exists()

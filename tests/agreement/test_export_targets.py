@@ -31,8 +31,19 @@ def settings_of(target):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_target_scores_as_the_model_or_refuses(name, kind, tmp_path):
+    scores_as_the_model_or_refuses(name, kind, tmp_path, range(2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", TARGETS)
+def test_more_models_score_the_same(name, kind, tmp_path):
+    scores_as_the_model_or_refuses(name, kind, tmp_path, range(2, 25))
+
+
+def scores_as_the_model_or_refuses(name, kind, tmp_path, seeds):
     target = target_named(name)
-    for seed in range(2):
+    for seed in seeds:
         model = random_model(kind, seed, n_rounds=12, names=NAMES, float32=True)
         path = tmp_path / f"{seed}"
         settings = settings_of(target)

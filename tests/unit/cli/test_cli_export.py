@@ -88,3 +88,28 @@ def test_mistakes_are_answered_in_one_line(
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert {one.name for one in tmp_path.iterdir()} == {"bad.json"}
+
+
+def test_fusions_are_functions_or_weights(crucial, model, tmp_path):
+    from crucial.apps.fusion import learn_fusion
+
+    judged = {str(query): {"a": 1} for query in range(6)}
+    orders = {"good": "abc", "bad": "cba"}
+    runs = {name: {query: [*order] for query in judged} for name, order in orders.items()}
+    learn_fusion(runs, judged).save(tmp_path / "fusion.json")
+    for name, order in orders.items():
+        lines = [f"{q} Q0 {d} 1 {3 - at} {name}" for q in judged for at, d in enumerate(order)]
+        (tmp_path / f"{name}.run").write_text("\n".join(lines))
+    (tmp_path / "qrels").write_text("\n".join(f"{q} 0 a 1" for q in judged))
+    fusion, out = tmp_path / "fusion.json", tmp_path / "out"
+    done = crucial("export", fusion, "--to", "python", "-o", out)
+    assert "identical order, scores equal" in done.stdout
+    weights = ["export", fusion, "--to", "langchain", "-o", out]
+    assert "pass --runs and --qrels" in crucial(*weights).stderr
+    more = ["--runs", tmp_path / "good.run", "--runs", tmp_path / "bad.run"]
+    done = crucial(*weights, *more, "--qrels", tmp_path / "qrels", "-m", "map")
+    assert done.exit_code == 0, done.stderr
+    assert "map over 6 queries, 6 of which it learned from" in done.stdout
+    refused = crucial("export", model, "--to", "langchain", "-o", out)
+    assert "does not fuse runs" in refused.stderr
+    assert "did you mean 'langchain'" in crucial(*weights[:3], "langchian", *weights[4:]).stderr

@@ -24,7 +24,9 @@ from crucial.parameters import at_least, check, lookup, none_or
 from crucial.types import Floats, Objects, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
+    from crucial.apps.fusion.export import FusionExport
     from crucial.data.groups import Groups
+    from crucial.model.export.export import Export
 
 __all__ = ["FusionPayload", "FusionRanker"]
 
@@ -201,6 +203,26 @@ class FusionRanker:
         scores = self.model.predict(table, n_jobs=1).tolist()
         ranked = sorted(zip(scores, pool.doc.tolist()), reverse=True)
         return [(doc, score) for score, doc in ranked[:depth]]
+
+    def export(self, path: PathLike, target: str, **settings: Any) -> Export | FusionExport:
+        """Write the fusion for another program.
+
+        Parameters
+        ----------
+        path : str or path
+        target : str
+            "python" or "javascript" for a function of result lists; "elasticsearch-rrf",
+            "elasticsearch-linear", "opensearch-rrf", "opensearch-linear", "langchain" or
+            "llamaindex" for one weight per run; any other target for a model of the plan's
+            columns.
+        **settings
+            As in `crucial.apps.fusion.export.export_fusion`, or of the target.
+        """
+        from crucial.apps.fusion.export import FUSION_TARGETS, export_fusion
+
+        if target in FUSION_TARGETS:
+            return export_fusion(self, path, target, **settings)
+        return self.model.export(path, target, **settings)
 
     def n_learned_from(self, queries: Sequence[object]) -> int:
         """Return how many of some queries the fusion learned from, by their ids.

@@ -13,6 +13,7 @@ from crucial.errors import ParameterError
 
 if TYPE_CHECKING:
     from crucial.model.base import FrozenModel
+    from crucial.model.payloads import Model
 
 __all__ = ["ExportOptions", "export_command"]
 
@@ -45,6 +46,13 @@ class ExportOptions:
         "Go on where the engine cannot tell values apart that the model does."
     )
     dialect: _DIALECTS = option("Dialect of SQL.", default="ansi")
+    runs: tuple[File, ...] = option(
+        "A fusion as weights: a TREC run on which the loss is measured; may be repeated."
+    )
+    qrels: File | None = option("A fusion as weights: judgements of the queries of the runs.")
+    metric: str | None = option(
+        "A fusion as weights: the measure of the loss. [default: that of the fusion]", "-m"
+    )
     name: str | None = option("Name of the model or function in the engine.")
     verify: bool | None = option(
         "Score rows by what was written before the file is moved into place.",
@@ -63,6 +71,7 @@ def export_command(options: ExportOptions) -> None:
       crucial export model.json --to xgboost -o model.xgb.json --data train.txt
       crucial export model.json --to elasticsearch-ltr -o ltr.json --features names.json
       crucial export model.json --to sql --dialect postgres -o score.sql
+      crucial export fusion.json --to langchain --runs a --runs b --qrels q -o weights.py
 
     A missing value stays "no opinion", and values fall on the same side of every threshold in the
     engine's type of numbers; what cannot be kept is refused. Before the file is moved into place it
@@ -76,12 +85,17 @@ def export_command(options: ExportOptions) -> None:
         raise click.UsageError(
             "name the model, the target and the file: crucial export MODEL --to TARGET -o FILE"
         )
-    from crucial.model.export.targets import target_named
+    from crucial.model.export.targets import TARGETS
     from crucial.model.file import load_model
     from crucial.model.payloads import row_model
+    from crucial.parameters import lookup
 
-    target_named(options.to)
-    model = row_model(load_model(options.model))
+    lookup(dict.fromkeys((*TARGETS, *_FUSIONS_ONLY)), options.to, "target")
+    loaded = load_model(options.model)
+    if options.to in _FUSIONS_ONLY or (options.to in _FUNCTIONS and _is_fusion(loaded)):
+        _export_fusion(options, loaded, options.to, options.output)
+        return
+    model = row_model(loaded)
     settings: dict[str, Any] = {
         "features": _names(options.features),
         "shift": options.shift,
@@ -94,6 +108,49 @@ def export_command(options: ExportOptions) -> None:
         "data": _rows(options, model),
     }
     done = model.export(options.output, options.to, verify=bool(options.verify), **settings)
+    click.echo(str(done))
+
+
+# Targets of fusions alone, and those that are functions of result lists for fusions.
+_FUSIONS_ONLY = (
+    "elasticsearch-rrf",
+    "elasticsearch-linear",
+    "opensearch-rrf",
+    "opensearch-linear",
+    "langchain",
+    "llamaindex",
+)
+_FUNCTIONS = ("python", "javascript")
+
+
+def _is_fusion(loaded: Model) -> bool:
+    return "fusion" in loaded.training
+
+
+def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: str) -> None:
+    from crucial.apps.fusion.export import export_fusion
+    from crucial.apps.fusion.ranker import FusionRanker
+
+    if not isinstance(loaded, FusionRanker):
+        raise ParameterError(
+            f"{target} takes the weights of runs, and this model does not fuse runs: learn a "
+            "fusion with crucial fuse, or export to another target.",
+            parameter="to",
+        )
+    qrels = None
+    if options.qrels is not None:
+        from crucial.data.formats.trec import read_qrels
+
+        qrels = read_qrels(options.qrels)
+    done = export_fusion(
+        loaded,
+        output,
+        target,
+        runs=list(options.runs),
+        qrels=qrels,
+        measure=options.metric,
+        verify=bool(options.verify),
+    )
     click.echo(str(done))
 
 
@@ -140,6 +197,10 @@ def _print_targets() -> None:
         able = [name for name, target in targets.items() if part in target.holds | target.takes]
         names = "all targets" if len(able) == len(targets) else ", ".join(able) or "no target"
         kinds.add_row(kind, f"{names}{otherwise}")
+    functions, weights = ", ".join(_FUNCTIONS), ", ".join(_FUSIONS_ONLY)
+    kinds.add_row(
+        "learned fusions", f"{functions} as a function of lists; {weights} as weights, with a loss"
+    )
     console().print(kinds)
 
 

@@ -110,7 +110,7 @@ def engine_names(target: Target, form: ScoreForm, settings: ExportSettings) -> t
             f"two features are called {twice[0]!r} in the engine: give each a name of its own.",
             parameter="features",
         )
-    for feature in form.used:
+    for feature in range(form.n_features) if target.writes_all_names else form.used:
         problem = target.check_name(names[feature]) if target.check_name is not None else ""
         if problem:
             raise ParameterError(

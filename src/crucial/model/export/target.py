@@ -51,6 +51,8 @@ class Target:
         Whether the engine finds features by their names alone.
     check_name : callable, optional
         Returns why the format cannot hold a name; "" if it can.
+    writes_all_names : bool
+        Whether the names of features that the model does not use must fit too.
     reorders : callable
         Returns whether the engine adds the parts of a form in another order than the model.
     trial_cells : int
@@ -76,6 +78,7 @@ class Target:
     knows_missing: bool = True
     by_name: bool = False
     check_name: Callable[[str], str] | None = None
+    writes_all_names: bool = False
     reorders: Callable[[ScoreForm], bool] = lambda form: False
     trial_cells: int = 2_000_000
     cuts: Callable[[Floats, Floats | None], EngineCuts] | None = None

@@ -20,13 +20,13 @@ __all__ = ["TARGET"]
 _ANY = float(np.finfo(np.float64).max)  # every value is at most this
 _ZERO = 1e-35  # LightGBM takes smaller numbers for 0
 _DEFAULT_LEFT, _NAN_IS_MISSING = 2, 8  # bits of a node's decision type
-_REFUSED = re.compile(r'[\s",:\[\]{}]')
+_REFUSED = re.compile(r'[\s\0",:\[\]{}]')
 
 
 def _check_name(name: str) -> str:
     if not name:
         return "it is empty"
-    return 'it has white space or one of ",:[]{}' if _REFUSED.search(name) else ""
+    return 'it has white space, NUL or one of ",:[]{}' if _REFUSED.search(name) else ""
 
 
 def _rounded(values: Floats) -> Floats:

@@ -26,7 +26,10 @@ _REFUSED = {"[": "a bracket", "]": "a bracket", "<": "a less-than sign"}
 
 def _check_name(name: str) -> str:
     found = next((word for sign, word in _REFUSED.items() if sign in name), "")
-    return f"it contains {found}" if found else ""
+    if found:
+        return f"it contains {found}"
+    control = any(ord(sign) < 32 and sign not in "\t\n\r" for sign in name)
+    return "it contains a control character, which xgboost does not read back" if control else ""
 
 
 def _above(threshold: float) -> float:
@@ -172,4 +175,5 @@ TARGET = Target(
     engine_name="xgboost",
     takes=frozenset({"shift", "probability"}),
     check_name=_check_name,
+    writes_all_names=True,
 )

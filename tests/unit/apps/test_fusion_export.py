@@ -1,0 +1,152 @@
+"""Learned fusions as functions, which score the same, and as weights, whose loss is measured."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from crucial.apps.fusion.export import FUSION_TARGETS, export_fusion
+from crucial.apps.fusion.flat_targets import FLAT_TARGETS
+from crucial.apps.fusion.flatten import flatten_fusion
+from crucial.apps.fusion.judging import Judging
+from crucial.apps.fusion.methods import Fusion
+from crucial.apps.fusion.plan import FusionPlan
+from crucial.apps.fusion.ranker import FusionRanker
+from crucial.errors import NotRankedError, ParameterError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.weak import ScaledFeature, Stump
+
+RUNS = ("bm25", '</script> it\'s "dense"')
+
+
+def fusion_of(columns="positions+reciprocal", scores="min-max", k=60.0, extra=None):
+    """Return a fusion that looks at every column of its plan."""
+    plan = FusionPlan(RUNS, ("", ""), columns, k, scores, extra)
+    n = len(plan.feature_names)
+    rankers = [Stump(at, -2.5 if at < 2 else 0.01, at % 2) for at in range(n)]
+    rankers += [ScaledFeature(at, -5.0, 1.0, 0.25) for at in range(n)]
+    weights = np.random.default_rng(1).random(2 * n).tolist()
+    return FusionRanker(AdditiveRanker(n, rankers, weights, tuple(plan.feature_names)), plan)
+
+
+def reciprocal(*weights, k=60.0):
+    """Return a fusion that is a weighted sum of reciprocal ranks."""
+    plan = FusionPlan(RUNS, ("", ""), "reciprocal", k)
+    rankers = [ScaledFeature(at, 0.0, float(np.float32(1 / (k + 1))), 0.0) for at in range(2)]
+    return FusionRanker(AdditiveRanker(2, rankers, list(weights), RUNS), plan)
+
+
+@pytest.fixture
+def judged():
+    random = np.random.default_rng(0)
+    docs = [f"d{at}" for at in range(12)]
+    qrels = {f"q{q}": {"d0": 1, "d1": 1, "d2": 0} for q in range(20)}
+    lists = {
+        run: {q: dict(zip(random.permutation(docs)[:9].tolist(), random.random(9))) for q in qrels}
+        for run in RUNS
+    }
+    return lists, qrels
+
+
+@pytest.mark.parametrize("columns", ["positions", "reciprocal", "positions+reciprocal"])
+@pytest.mark.parametrize("scores", [None, "min-max", "rank"])
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_a_function_scores_as_the_fusion(language, columns, scores, tmp_path):
+    if language == "javascript" and shutil.which("node") is None:
+        pytest.skip("there is no node")
+    done = fusion_of(columns, scores).export(tmp_path / "x", language)
+    assert "identical order, scores equal" in str(done)
+
+
+def test_a_function_that_scores_differently_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "crucial.apps.fusion.export.function_of",
+        lambda fusion, target: "def fuse(lists):\n    return []\n",
+    )
+    with pytest.raises(NotRankedError, match="Python and the fusion differ"):
+        fusion_of().export(tmp_path / "x", "python")
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_function_refuses_what_the_fusion_refuses(tmp_path):
+    fusion_of().export(tmp_path / "x", "python")
+    space = {}
+    exec((tmp_path / "x").read_text(), space)
+    with pytest.raises(ValueError, match="no run is called 'bm52'"):
+        space["fuse"]({"bm52": []})
+    with pytest.raises(ValueError, match="'bm25' has a document twice"):
+        space["fuse"]({"bm25": [("a", 1.0), ("a", 2.0)]})
+    assert space["fuse"]({}) == []
+
+
+@pytest.mark.parametrize(
+    ("fusion", "what"),
+    [(fusion_of(scores="z-score"), "z-scores"), (fusion_of(extra=Fusion("rrf")), "rrf")],
+)
+def test_columns_that_a_function_does_not_compute_are_refused(fusion, what, tmp_path):
+    with pytest.raises(NotRankedError, match=f"this fusion looks at .*{what}"):
+        fusion.export(tmp_path / "x", "python")
+
+
+def test_weights_of_reciprocal_ranks_lose_nothing(judged):
+    lists, qrels = judged
+    flat = flatten_fusion(reciprocal(3.0, 1.0), Judging.of(lists, qrels), "rrf", "map")
+    assert [*flat.weights.values()] == pytest.approx([0.75, 0.25], abs=1e-6)
+    assert flat.flat == pytest.approx(flat.learned)
+    assert (flat.k, flat.n_queries) == (60, 20)
+
+
+def test_the_loss_of_weights_is_that_of_their_sums(judged):
+    lists, qrels = judged
+    fusion, judging = fusion_of(), Judging.of(lists, qrels)
+    for kind in ("rrf", "linear"):
+        flat = flatten_fusion(fusion, judging, kind, "map")
+        pool = fusion.plan.align(judging.pool)
+        assert flat.flat == pytest.approx(judging.values("map", flat.scores(pool)).mean())
+        assert flat.learned == pytest.approx(judging.values("map", fusion.scores(pool)).mean())
+        assert sum(flat.weights.values()) == pytest.approx(1.0)
+        assert f"({flat.flat - flat.learned:+.4f})" in flat.loss
+
+
+@pytest.mark.parametrize("target", FLAT_TARGETS)
+def test_weights_are_written_with_their_loss(target, judged, tmp_path):
+    lists, qrels = judged
+    path = tmp_path / "x"
+    done = fusion_of(k=20.4).export(path, target, runs=lists, qrels=qrels, measure="map")
+    text = path.read_text()
+    assert done.held in text
+    assert "map over 20 queries" in done.held
+    if text.startswith("{"):
+        written = json.loads(text)
+        assert set(written["weights"]) == set(RUNS)
+        assert next(iter(written["weights"].values())) in _numbers(written["request"])
+        assert ("rrf" not in target) or 20 in _numbers(written["request"])
+    else:
+        space = {}
+        exec(text, space)
+        assert space["RUNS"] == [*RUNS]
+        assert sum(space["WEIGHTS"]) == pytest.approx(1.0)
+
+
+def _numbers(value):
+    if isinstance(value, dict):
+        value = [*value.values()]
+    return [n for one in value for n in _numbers(one)] if isinstance(value, list) else [value]
+
+
+def test_mistakes_of_exports_of_fusions(judged, tmp_path):
+    lists, qrels = judged
+    with pytest.raises(ParameterError, match=r"takes one weight per run.* pass runs and qrels"):
+        fusion_of().export(tmp_path / "x", "langchain")
+    with pytest.raises(NotRankedError, match="no weights that are not negative"):
+        reciprocal(-1.0, -1.0).export(tmp_path / "x", "langchain", runs=lists, qrels=qrels)
+    with pytest.raises(ParameterError, match="did you mean 'langchain'"):
+        export_fusion(fusion_of(), tmp_path / "x", "langchian")
+    assert list(tmp_path.iterdir()) == []
+    assert "python" in FUSION_TARGETS
+
+
+def test_other_targets_take_the_columns_of_the_plan(tmp_path):
+    done = fusion_of(scores=None).export(tmp_path / "x.sql", "sql", dialect="sqlite")
+    assert done.verification.same_scores
