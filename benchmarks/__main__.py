@@ -12,6 +12,8 @@ ALL = [
     "parts",
     "cold_start",
     "predict",
+    "serving",
+    "export",
     "measures",
     "losses",
     "gradients",

@@ -52,6 +52,24 @@ def test_nothing_heavy_is_imported(code: str) -> None:
     assert not loaded.intersection(HEAVY)
 
 
+def test_the_list_of_verbs_imports_none() -> None:
+    code = (
+        "import sys, crucial.cli.app as cli\n"
+        "cli.app(['--help'], standalone_mode=False)\n"
+        "print([name for name in sys.modules if name.startswith('crucial.cli.verbs')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_ranking_a_small_file_imports_nothing_heavy(trained: Path) -> None:
+    few = svmlight(trained / "few.txt", 3)
+    words = ["rank", str(trained / "m.json"), str(few), "-o", str(trained / "few.scores")]
+    loaded = modules_after(f"import crucial.cli; sys.argv[1:] = {words}; crucial.cli.main()")
+    assert "numpy" in loaded
+    assert not loaded.intersection({*HEAVY} - {"numpy", "rich"})
+
+
 def test_help_answers_at_once() -> None:
     """Under 0.3 s on an idle machine; the best of several tries, with room for a busy one."""
     times = []

@@ -16,14 +16,34 @@ from crucial.cli.shared.options import split_help
 
 __all__ = ["VERBS", "app"]
 
-#: The verbs, in the order in which they are used.
-VERBS = (
-    "train", "rank", "evaluate", "fuse", "pairs", "prefer", "recommend", "compare", "experiment",
-    "show", "why", "report", "scorecard", "export", "demo", "measures", "rankers", "presets",
-)  # fmt: skip
+#: The verbs, in the order in which they are used, with the first line of their help: the list of
+#: all of them imports none.
+VERBS = {
+    "train": "Learn to rank the rows of DATA and write the ranker to a file.",
+    "rank": "Rank the rows of DATA with MODEL, or fuse runs.",
+    "evaluate": "Measure how well MODEL ranks labelled rows, or measure a run.",
+    "fuse": "Fuse RUNS into one: learn from judgements, or apply a rule.",
+    "pairs": "Rank items from pairwise COMPARISONS, or from many rankings.",
+    "prefer": "Compare ITEMS two at a time, on a page in the browser.",
+    "recommend": "Recommend items that a user has not rated, and why.",
+    "compare": "Compare runs by QRELS, or models on the rows of DATA.",
+    "experiment": "Compare rankers on DATA, by cross-validation.",
+    "show": "Show what MODEL learned: draw its main features.",
+    "why": "Explain why MODEL ranks item A of DATA above item B, or below.",
+    "report": "Write a page on how well MODEL ranks DATA, and why.",
+    "scorecard": "Turn MODEL into points per bin, scaled to odds on DATA.",
+    "export": "Write MODEL in the format of another engine.",
+    "demo": "Learn to fuse seven search engines over handwritten digits.",
+    "measures": "List the measures and their options.",
+    "rankers": "List the rankers, or all parameters of one.",
+    "presets": "List the papers' variants of RankBoost.",
+}
 
 #: The modules of verbs that do not have one of their own name in ``verbs``.
-_MODULES = {"demo": "demo.command", **dict.fromkeys(VERBS[-3:], "verbs.listings")}
+_MODULES = {
+    "demo": "demo.command",
+    **dict.fromkeys(("measures", "rankers", "presets"), "verbs.listings"),
+}
 
 
 class Verbs(click.Group):
@@ -32,6 +52,11 @@ class Verbs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order in which they are used."""
         return list(VERBS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs, importing none."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a verb."""

@@ -31,6 +31,13 @@ def test_help_names_every_verb(crucial) -> None:
     assert crucial().stdout == said.stdout
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_list_of_verbs_says_what_each_says_of_itself(verb: str) -> None:
+    command = app.get_command(click.Context(app), verb)
+    assert command is not None
+    assert command.get_short_help_str(limit=200) == VERBS[verb]
+
+
 def test_short_help_is_never_cut(crucial) -> None:
     assert "..." not in crucial("--help").stdout.split("Commands:")[1].split("\n\n")[0]
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from crucial.model.export.forest import Forest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
+from crucial.model.export.json_text import indented
 from crucial.model.export.plain_trees import (
     float32_leaves,
     missing_goes_right,
@@ -69,9 +70,9 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
         "splits": [_node(tree, float32_leaves(tree), form.names) for tree in trees],
     }
     if settings.name is None:
-        return json.dumps(definition, indent=1).encode()
+        return indented(definition)
     model = {"type": "model/xgboost+json", "definition": json.dumps(definition)}
-    return json.dumps({"model": {"name": settings.name, "model": model}}, indent=1).encode()
+    return indented({"model": {"name": settings.name, "model": model}})
 
 
 def _read(node: dict[str, Any], places: dict[str, int]) -> NestedNode:

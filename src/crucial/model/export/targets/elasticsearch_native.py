@@ -12,6 +12,7 @@ import numpy as np
 
 from crucial.model.export.forest import EngineTree, Forest
 from crucial.model.export.form import FormTree, ScoreForm
+from crucial.model.export.json_text import indented
 from crucial.model.export.plain_trees import missing_goes_right, plain_trees, sums_differ
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
@@ -84,7 +85,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     about = [text for text in (settings.name, settings.missing_note) if text]
     if about:
         body["description"] = ". ".join(about)
-    return json.dumps(body, indent=1).encode()
+    return indented(body)
 
 
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:

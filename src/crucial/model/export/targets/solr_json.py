@@ -12,6 +12,7 @@ import numpy as np
 from crucial.model.export.engine_numbers import EngineCuts, float32_cuts
 from crucial.model.export.forest import Forest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
+from crucial.model.export.json_text import indented
 from crucial.model.export.plain_trees import float32_leaves, missing_goes_right, plain_trees
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
@@ -85,7 +86,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
             ],
         },
     }
-    return json.dumps(whole, indent=1).encode()
+    return indented(whole)
 
 
 def _read(node: dict[str, Any], places: dict[str, int]) -> NestedNode:
