@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -11,20 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
+from crucial.data.checked_parts import Part, checked_parts, columns_of
 from crucial.data.coded_table import CodedTable
 from crucial.data.dataset import Dataset
 from crucial.data.instances import Instances
 from crucial.data.memory import check_room
-from crucial.data.part_files import list_parts, read_part
+from crucial.data.part_files import list_parts
 from crucial.data.sketches import QuantileSketch
-from crucial.errors import DataError, FileError
+from crucial.errors import DataError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.parameters import check, int_between
-from crucial.types import Codes, Floats, Ids
+from crucial.types import Codes, Floats
 
 __all__ = ["code_parts"]
-
-_COLUMNS = ("y", "qid", "item", "weight")
 
 
 def code_parts(
@@ -39,143 +38,16 @@ def code_parts(
     threads = count_threads(n_jobs)
     listed = list_parts(parts, once=bins is not None)
     if bins is None:
-        cuts = _cut(_checked(listed, options), max_bins, threads)
+        cuts = _cut(checked_parts(listed, options), max_bins, threads)
     else:
         cuts = _without_rows(bins)
-    return _join(_checked(listed, options), cuts, bins is not None, threads)
-
-
-@dataclass
-class _Part:
-    """A part whose columns are those of the first one.
-
-    Attributes
-    ----------
-    name : str
-        As messages call it.
-    data : Dataset
-        Labels, queries and so on.
-    instances : Instances
-    """
-
-    name: str
-    data: Dataset
-    instances: Instances
-
-    def failed(self, error: DataError) -> DataError:
-        """Return an error with the name of the part."""
-        return error if isinstance(error, FileError) else error.about(self.name)
-
-    def head(self) -> _Part:
-        """Return the first row alone, which says what columns there are."""
-        row, heads = self.instances.take_rows([0]), {}
-        for name, values in _columns_of(self.data).items():
-            heads[name] = None if values is None else values[:1]
-        notes, base, complete = self.data.notes, self.data.index_base, self.data.complete
-        head = Dataset(row, **heads, notes=notes, index_base=base, complete=complete)
-        return _Part(self.name, head, row)
-
-    def add_to(self, sketches: list[QuantileSketch], weight: Floats | None, feature: int) -> None:
-        """Add the rows to the sketch of a feature."""
-        sketches[feature].add(self.column(feature), weight)
-
-    def column(self, feature: int) -> Floats:
-        """Return the values of a feature; infinite ones are refused."""
-        try:
-            return self.instances.column(feature).astype(np.float64, copy=False)
-        except DataError as error:
-            raise self.failed(error) from None
-
-
-def _checked(parts: Iterable[Any], options: dict[str, Any]) -> Iterator[_Part]:
-    """Yield the parts with rows, each checked against the first."""
-    first: _Part | None = None
-    for number, one in enumerate(parts):
-        name, data = read_part(one, number, options)
-        if data is None:
-            continue
-        try:
-            instances = Instances.from_input(data.X)
-        except DataError as error:
-            raise error.about(name) from None
-        if data.feature_names is not None and instances.names is None:
-            instances = replace(instances, names=tuple(data.feature_names))
-        part = _Part(name, data, instances)
-        if first is not None:
-            part = _like(first, part)
-        yield part
-        if first is None:
-            first = part.head()
-        del data, instances, part  # (before the next part is read)
-    if first is None:
-        raise DataError("there is no row in any part.")
-
-
-def _columns_of(data: Dataset) -> dict[str, Any]:
-    return {name: getattr(data, name) for name in _COLUMNS}
-
-
-def _like(first: _Part, part: _Part) -> _Part:
-    """Return a part with its features in the order of the first part; refuse any that differs."""
-    own, wanted = part.instances, first.instances
-    for name, there in _columns_of(first.data).items():
-        has = getattr(part.data, name) is not None
-        if has != (there is not None):
-            with_it, without = (part, first) if has else (first, part)
-            raise DataError(f"{without.name} has no {name}, and {with_it.name} has one.")
-    if first.data.qid is not None and part.data.qid is not None:
-        kinds = [_kind(one.data.qid) for one in (first, part) if one.data.qid is not None]
-        if kinds[0] != kinds[1]:
-            raise DataError(
-                f"qid: {first.name} has {kinds[0]}, and {part.name} has {kinds[1]}; write ids of "
-                "one type."
-            )
-    if first.data.index_base != part.data.index_base:
-        raise DataError(
-            f"features count from {first.data.index_base} in {first.name} and from "
-            f"{part.data.index_base} in {part.name}, as it seems; say which by index_base."
-        )
-    numbered = first.data.index_base is not None or own.names is None
-    if (own.names is None) != (wanted.names is None) or (
-        numbered and own.n_features != wanted.n_features
-    ):
-        remedy = " Pass n_features." if first.data.index_base is not None else ""
-        raise DataError(
-            f"{part.name} has {own.n_features} features{_named(own)}, and {first.name} has "
-            f"{wanted.n_features}{_named(wanted)}.{remedy}"
-        )
-    if own.names is not None and wanted.names is not None and own.names != wanted.names:
-        if sorted(own.names) != sorted(wanted.names):
-            lacks = [name for name in wanted.names if name not in own.names]
-            extra = [name for name in own.names if name not in wanted.names]
-            problem = f"lacks {_list(lacks)}" if lacks else f"also has {_list(extra)}"
-            raise DataError(f"{part.name} {problem}; its columns must be those of {first.name}.")
-        order = own.columns_of(wanted.names)
-        times = {order.index(j): unit for j, unit in (own.times or {}).items()}
-        own = Instances(own.table[:, order], wanted.names, times=times or None)
-    if (own.times or {}) != (wanted.times or {}):
-        raise DataError(f"columns of dates differ in type between {first.name} and {part.name}.")
-    return replace(part, instances=own)
-
-
-def _named(instances: Instances) -> str:
-    return " without names" if instances.names is None else " with names"
-
-
-def _list(names: list[str]) -> str:
-    """Return some names for a message."""
-    shown = ", ".join(map(repr, names[:3]))
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more columns"
-
-
-def _kind(ids: Ids) -> str:
-    return "numbers" if ids.dtype.kind in "iuf" else "text"
+    return _join(checked_parts(listed, options), cuts, bins is not None, threads)
 
 
 # -- bins -------------------------------------------------------------------------------
 
 
-def _cut(parts: Iterator[_Part], max_bins: int, threads: int) -> Bins:
+def _cut(parts: Iterator[Part], max_bins: int, threads: int) -> Bins:
     """Return the bins of all rows of positive weight, without codes."""
     sketches: list[QuantileSketch] = []
     n_rows = 0
@@ -206,7 +78,7 @@ def _cut(parts: Iterator[_Part], max_bins: int, threads: int) -> Bins:
     )
 
 
-def _weights(part: _Part) -> Floats:
+def _weights(part: Part) -> Floats:
     """Return the weights of the rows of a part."""
     weight = np.asarray(part.data.weight, np.float64)
     wrong = ~((weight >= 0) & (weight < np.inf))
@@ -250,9 +122,9 @@ class _Joined:
     notes: dict[str, None] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
 
-    def add(self, part: _Part, codes: Codes) -> None:
+    def add(self, part: Part, codes: Codes) -> None:
         self.codes.append(codes)
-        for name, values in _columns_of(part.data).items():
+        for name, values in columns_of(part.data).items():
             if values is not None:
                 column = np.asarray(values)
                 if column.dtype == object:  # (one object per text, not one per row)
@@ -277,10 +149,10 @@ class _Joined:
         return replace(cuts, codes=whole, has_missing=missing, n_rows=n)
 
 
-def _join(parts: Iterator[_Part], cuts: Bins, unseen: bool, threads: int) -> Dataset:
+def _join(parts: Iterator[Part], cuts: Bins, unseen: bool, threads: int) -> Dataset:
     """Code the parts; ``unseen`` where their values have not been checked yet."""
     joined = _Joined()
-    head: _Part | None = None
+    head: Part | None = None
     for part in parts:
         instances = part.instances
         if instances.n_features != cuts.n_features:
