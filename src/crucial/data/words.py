@@ -20,6 +20,7 @@ __all__ = [
     "nul_error",
     "place_of",
     "shown",
+    "shown_name",
     "to_number",
 ]
 
@@ -65,6 +66,17 @@ def shown(token: str | bytes, width: int = 40) -> str:
     """Quote a token for a message, shortened and without control characters."""
     text = token.decode("utf-8", "replace") if isinstance(token, bytes) else token
     return f"{text!a}" if len(text) <= width else f"{text[:width]!a}..."
+
+
+def shown_name(name: str, width: int = 40) -> str:
+    """Quote a name for a message, with the letters of any language as they are.
+
+    Examples
+    --------
+    >>> shown_name("région"), shown_name("a\\x1b")
+    ("'région'", "'a\\\\x1b'")
+    """
+    return repr(name) if len(name) <= width else f"{name[:width]!r}..."
 
 
 def as_objects(texts: Sequence[str]) -> Objects:

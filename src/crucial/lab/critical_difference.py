@@ -26,6 +26,7 @@ from crucial.wording import counted
 __all__ = ["RankSummary", "summarise_ranks"]
 
 
+_SAME = " not significantly different"
 _TRACK = 50  # characters of the axis in the text form
 
 
@@ -102,19 +103,24 @@ class RankSummary(HtmlResult):
         return f"RankSummary({self.measure}: {ranks}; difference {self.difference:.4f})"
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = 120) -> str:
+        """Return the diagram in characters, no wider than a width where names leave room."""
         k = len(self.rankers)
         names = [printable(name, 28) for name in self.rankers]
         wide = max(5, *map(len, names))
+        track = max(2 * k, min(_TRACK, width - wide - 9))
 
         def at(rank: float) -> int:
-            return round((rank - 1) / (k - 1) * (_TRACK - 1))
+            return round((rank - 1) / (k - 1) * (track - 1))
 
         margin = " " * (wide + 8)
-        axis, marks = ["-"] * _TRACK, [" "] * (_TRACK + 3)
+        axis, marks = ["-"] * track, [" "] * (track + 3)
         for whole in range(1, k + 1):
             axis[at(whole)] = "|"
             marks[at(whole) : at(whole) + len(str(whole))] = str(whole)
-        reach = min(_TRACK - 1, at(1 + self.difference))
+        reach = min(track - 1, at(1 + self.difference))
         lines = [
             self.title,
             margin + "".join(marks).rstrip(),
@@ -125,9 +131,8 @@ class RankSummary(HtmlResult):
             lines.append(f"{name:<{wide}} {rank:6.3f} " + " " * at(float(rank)) + "*")
         for first, last in self.groups:
             begin, end = at(float(self.ranks[first])), at(float(self.ranks[last]))
-            lines.append(
-                margin + " " * begin + "=" * (end - begin + 1) + " not significantly different"
-            )
+            line = margin + " " * begin + "=" * (end - begin + 1)
+            lines.append(line + _SAME if len(line + _SAME) <= width else f"{line}\n{_SAME.strip()}")
         return "\n".join([*lines, str(self.friedman)])
 
     def to_svg(self) -> str:

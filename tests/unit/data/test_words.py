@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from crucial.data.words import as_ids, decode, place_of, shown, to_number
+from crucial.data.words import as_ids, decode, place_of, shown, shown_name, to_number
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,8 @@ def test_missing(text):
 
 def test_shown_is_short_and_harmless():
     assert shown(b"a\x1b[2J\xff") == r"'a\x1b[2J\ufffd'"
+    assert shown_name("région") == "'région'"
+    assert shown_name("x" * 50) == shown("x" * 50)
     assert shown("x" * 50) == "'" + "x" * 40 + "'..."
     assert shown("it's") == '"it\'s"'
 

@@ -167,3 +167,13 @@ def test_refusals(call, said):
 def test_alpha_is_checked():
     with pytest.raises(ParameterError, match="'alpha' parameter of critical_difference"):
         critical_difference(3, 10, 2.0)
+
+
+def test_a_diagram_is_as_wide_as_the_room():
+    found = summarise_ranks(np.random.default_rng(0).random((9, 3)), ["rankboost", "b", "c"])
+    for width in (40, 60, 80, 120):
+        lines = found.text(width).splitlines()[1:-1]
+        assert max(map(len, lines)) <= width
+        assert sum("*" in line for line in lines) == 3
+        assert "not significantly different" in "\n".join(lines)
+    assert str(found) == found.text()

@@ -97,7 +97,7 @@ def _least(column: Column, place: int) -> int:
     head = _longest_word([_plain(column.header)])
     if _keeps_width(column):
         return max(1, head, *(cell_len(line) for line in _lines(column)), 0)
-    narrow = _NARROW if place else _NARROW_FIRST
+    narrow = min(_NARROW if place else _NARROW_FIRST, column.max_width or _NARROW)
     return max(1, min(narrow, max(head, _longest_word(_lines(column)))))
 
 

@@ -51,7 +51,7 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
         for text in result.interval_notes(rows, measure):
             screen.print(text, style="dim")
         if len(result.rankers) > 1 and any(not math.isnan(one["average_rank"]) for one in mine):
-            screen.print(f"{result.ranks(measure)}\n")
+            screen.print(f"{result.ranks(measure).text(screen.width)}\n")
     if len(result.rankers) > 1:
         found = result.compare(baseline, movers=2)
         screen.print(f"differences, paired by {found.unit}", style="bold")

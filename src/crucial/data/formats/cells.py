@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Literal
 
 from crucial.data.files import ByteSource, open_bytes
-from crucial.data.words import BOM, nul_error, shown
+from crucial.data.words import BOM, nul_error, shown_name
 from crucial.errors import DataError, FileError
 from crucial.types import PathLike
 
@@ -148,11 +148,14 @@ def missing_column(
     """Return the error for a column that the line of names does not have."""
     close = difflib.get_close_matches(wanted, names, n=3)
     known = close or list(names[:20])
-    listed = ", ".join(map(shown, known)) + (", ..." if len(names) > len(known) else "")
+    listed = ", ".join(map(shown_name, known)) + (", ..." if len(names) > len(known) else "")
     of_role = f" ({role})" if role and role != wanted else ""
     which = "close ones" if close else "columns"
     return FileError(
-        path, f"there is no column {shown(wanted)}{of_role}; {which}: {listed}.", line, value=wanted
+        path,
+        f"there is no column {shown_name(wanted)}{of_role}; {which}: {listed}.",
+        line,
+        value=wanted,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crucial.data.formats.cells import missing_column
-from crucial.data.words import shown, to_number
+from crucial.data.words import shown_name, to_number
 from crucial.errors import Argument, FileError, Message, ParameterError
 from crucial.types import PathLike
 
@@ -58,7 +58,7 @@ def _check_names(
         if name and name in seen:
             raise FileError(
                 path,
-                f"two columns are called {shown(name)}: the {seen[name]}. and the {number}.",
+                f"two columns are called {shown_name(name)}: the {seen[name]}. and the {number}.",
                 line,
                 number,
             )
@@ -79,7 +79,7 @@ def _check_names(
 
 def _no_label(path: PathLike, line: int | None, names: Sequence[str]) -> FileError:
     """Return the error for a table to learn from that has no column of labels."""
-    listed = ", ".join(map(shown, names[:20])) + (", ..." if len(names) > 20 else "")
+    listed = ", ".join(map(shown_name, names[:20])) + (", ..." if len(names) > 20 else "")
     likely = next((name for name in names if name.lower() in _LIKELY_LABELS), names[-1])
     remedy = Message("Name the column of labels, such as with ", Argument("label", likely), ".")
     problem = f"there is no column 'label'; columns: {listed}."
@@ -103,8 +103,8 @@ def _present(
         return [name for name in all_wanted if name in names]
     if len(absent) < 2:
         return all_wanted
-    listed = ", ".join(map(shown, absent[:5])) + (", ..." if len(absent) > 5 else "")
-    found = ", ".join(map(shown, names[:5])) + (", ..." if len(names) > 5 else "")
+    listed = ", ".join(map(shown_name, absent[:5])) + (", ..." if len(absent) > 5 else "")
+    found = ", ".join(map(shown_name, names[:5])) + (", ..." if len(names) > 5 else "")
     raise FileError(
         path,
         f"{len(absent)} of the {len(all_wanted)} features never occur: {listed}; columns: {found}.",

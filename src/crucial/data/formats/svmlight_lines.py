@@ -272,7 +272,7 @@ def _index_problem(token: bytes, rules: Rules) -> str:
     why = (
         "the largest this library counts"
         if rules.n_features is None
-        else f"the last of the {rules.n_features} features asked for"
+        else f"the last of the {rules.n_features:,} features expected"
     )
     return f"the index in {shown(token)} is above {rules.high_index}, {why}."
 
