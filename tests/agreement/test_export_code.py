@@ -10,6 +10,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.export.sqlite_numbers import exact_numbers
 from crucial.model.export.targets import TARGETS, target_named
 from crucial.model.export.targets.sql_code import DIALECTS
+from crucial.model.tree import Tree
 from naive.random_models import random_model
 
 ATTACKS = ('pr"ice; DROP TABLE x--', "l`e'n gth", "clïcks */ \n */ ??/", "</script>" + "a" * 50)
@@ -151,6 +152,36 @@ def test_a_long_sum_is_cut_into_batches(tmp_path):
     done = model.export(tmp_path / "x.sql", "sql")
     assert not done.verification.same_scores
     assert done.verification.difference < 1e-11
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_a_deep_tree_is_cut_into_parts(dialect, tmp_path):
+    if dialect == "duckdb":
+        pytest.importorskip("duckdb")
+    n = 45
+    tree = Tree(
+        tuple(at % 4 for at in range(n)),
+        tuple(float(at // 4) / 8 - 1 for at in range(n)),
+        tuple(at % 2 for at in range(n)),
+        tuple(~at if at % 3 else at + 1 if at + 1 < n else ~n for at in range(n)),
+        tuple((at + 1 if at + 1 < n else ~n) if at % 3 else ~at for at in range(n)),
+        (1.0,) * n,
+        tuple(np.random.default_rng(0).normal(size=n + 1).tolist()),
+    )
+    model = AdditiveRanker(4, [tree] * 3, [0.1, 0.2, 0.3], ("a", "b", "c", "d"))
+    X = np.linspace(-1.5, 0.5, 60)[:, None] + np.arange(4) / 20
+    X[::7, 2] = np.nan
+    done = model.export(tmp_path / "x.sql", "sql", dialect=dialect, data=X)
+    assert done.verification.same_scores
+
+
+def test_dates_say_what_the_engine_must_get(tmp_path):
+    model = random_model("stumps", 1, n_rounds=20, names=("a", "b", "c", "d"))
+    training = {"columns": {"0": {"kind": "time", "unit": "days since 1970-01-01"}}}
+    model = AdditiveRanker(4, model.rankers, model.weights, model.feature_names, training)
+    with pytest.raises(NotRankedError, match=r"'a' is a column of dates: .* days since 1970-01-01"):
+        model.export(tmp_path / "x", "sql")
+    assert model.export(tmp_path / "x", "sql", encoded=True).verification.same_scores
 
 
 @given(st.floats(1e-300, 1e300))

@@ -14,6 +14,10 @@ from crucial.parameters import check, one_of
 
 __all__ = ["check_export", "engine_names"]
 
+_NUMBERS = {
+    "text": "the numbers that stand in the model file under training.columns",
+    "dates": "days since 1970-01-01 (UTC, with fractions), or seconds for times of day",
+}
 _SETTINGS = {"shift": False, "missing": "abstain", "probability": False, "dialect": "ansi"}
 
 
@@ -71,8 +75,7 @@ def _check_columns(target: Target, form: ScoreForm, settings: ExportSettings) ->
                     f"{target.name} takes numbers, and {', '.join(names[:5])} "
                     f"{'is a column' if len(names) == 1 else 'are columns'} of {part}: pass ",
                     Argument("encoded"),
-                    " if the engine gets the numbers that stand in the model file under "
-                    f"training.columns{_or_able(part)}.",
+                    f" if the engine gets {_NUMBERS[part]}{_or_able(part)}.",
                 ),
                 parameter="encoded",
             )

@@ -22,6 +22,8 @@ __all__ = ["DIALECTS", "TARGET", "Dialect"]
 # is long.
 _PLAIN_SUM = 400
 _BATCH = 50
+# SQLite reads about 16 nested CASE.
+_DEEPEST = 10
 
 
 @dataclass(frozen=True)
@@ -167,18 +169,40 @@ class _Writer:
         return f"CASE {cases} ELSE {number(step.missing)} END"
 
     def tree(self, tree: FormTree) -> str:
-        """Return a tree as nested CASE."""
+        """Return a tree as nested CASE.
+
+        What is deeper than a few levels is a part of its own, which is 0 for rows that do not come
+        there; all parts but one are 0, so that their sum is exact.
+        """
         number = self.dialect.literal
+        n = len(tree.features)
         found = {~leaf: number(float(value)) for leaf, value in enumerate(tree.values)}
-        for node in reversed(range(len(tree.features))):
-            left, right = found[int(tree.left[node])], found[int(tree.right[node])]
-            test = self._goes_right(
+        if not n:
+            return found[~0]
+        tests = [
+            self._goes_right(
                 int(tree.features[node]),
                 float(tree.thresholds[node]),
                 bool(tree.missing_right[node]),
             )
-            found[node] = f"CASE WHEN {test} THEN {right} ELSE {left} END"
-        return found[0] if len(tree.features) else found[~0]
+            for node in range(n)
+        ]
+        paths: list[tuple[str, ...]] = [()] * n  # (what leads to every node)
+        for node in range(n):
+            for child, test in ((tree.left[node], "NOT ({})"), (tree.right[node], "({})")):
+                if child >= 0:
+                    paths[child] = (*paths[node], test.format(tests[node]))
+        apart = []
+        for node in reversed(range(n)):
+            left, right = found[int(tree.left[node])], found[int(tree.right[node])]
+            own = f"CASE WHEN {tests[node]} THEN {right} ELSE {left} END"
+            if paths[node] and len(paths[node]) % _DEEPEST == 0:
+                apart.append(
+                    f"CASE WHEN {' AND '.join(paths[node])} THEN {own} ELSE {number(0.0)} END"
+                )
+                own = number(0.0)
+            found[node] = own
+        return f"({self.added([found[0], *apart])})" if apart else found[0]
 
     def _goes_right(self, feature: int, threshold: float, missing_right: bool) -> str:
         """Return the test of a node; it is true or false, and never unknown."""
