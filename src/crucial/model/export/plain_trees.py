@@ -61,22 +61,26 @@ def missing_goes_right(tree: FormTree) -> FormTree:
         return tree
     rows: list[tuple[int, float, int, int]] = []
     values: list[float] = []
+    features, thresholds = tree.features.tolist(), tree.thresholds.tolist()
+    lefts, rights = tree.left.tolist(), tree.right.tolist()
+    missing_right, leaves = tree.missing_right.tolist(), tree.values.tolist()
 
     def added(node: int, known: dict[int, bool]) -> int:
         """Add a node or leaf and what is below it; ``known`` tells which features have a value."""
-        while node >= 0 and known.get(int(tree.features[node])) is False:
-            node = int(tree.right[node] if tree.missing_right[node] else tree.left[node])
+        while node >= 0 and known.get(features[node]) is False:
+            node = rights[node] if missing_right[node] else lefts[node]
         if node < 0:
-            values.append(float(tree.values[~node]))
+            values.append(leaves[~node])
             return ~(len(values) - 1)
-        feature, threshold = int(tree.features[node]), float(tree.thresholds[node])
-        if known.get(feature) and np.isnan(threshold):
-            return added(int(tree.left[node]), known)
+        feature, threshold = features[node], thresholds[node]
+        presence = threshold != threshold
+        if known.get(feature) and presence:
+            return added(lefts[node], known)
         place = len(rows)
         rows.append((feature, threshold, 0, 0))
-        if known.get(feature) or (tree.missing_right[node] and not np.isnan(threshold)):
-            left = added(int(tree.left[node]), known)
-            right = added(int(tree.right[node]), known)
+        if known.get(feature) or (missing_right[node] and not presence):
+            left = added(lefts[node], known)
+            right = added(rights[node], known)
         else:
             threshold = np.nan
             left = added(node, {**known, feature: True})

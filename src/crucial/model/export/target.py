@@ -35,8 +35,9 @@ class Target:
     write : callable
         Returns the content of the file. Thresholds of the form are numbers of the engine's type,
         its names those of the engine.
-    twin : callable
-        Scores rows by the content of the file and the engine's rules.
+    twin : callable or None
+        Scores rows by the content of the file and the engine's rules; None if the engine is always
+        there.
     engine : callable
         Scores rows by the engine itself; raises ImportError where it is not installed.
     engine_name : str
@@ -70,7 +71,7 @@ class Target:
     title: str
     numbers: Literal["float32", "float64"]
     write: Callable[[ScoreForm, ExportSettings], bytes]
-    twin: Score
+    twin: Score | None
     engine: Callable[[bytes, Floats, ScoreForm, ExportSettings], tuple[Floats, str]] | None
     engine_name: str = ""
     holds: frozenset[str] = frozenset({"trees"})

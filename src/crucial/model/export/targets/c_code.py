@@ -53,25 +53,11 @@ _CODE = """/* Scores of a ranker: the higher, the better.
 static const double pieces[][6] = {{{pieces}}};
 static const double intercept = {intercept}, divisor = {divisor}, offset = {offset};
 {slope}
-double {name}(const double *x) {{
-  double steps_sum = 0.0, trees_sum = 0.0, pieces_sum = 0.0, total;
+/* The score of a row whose step functions add up to steps_sum. */
+static double finished(const double *x, double steps_sum) {{
+  double trees_sum = 0.0, pieces_sum = 0.0, total;
   int i;
-  for (i = 0; i < N_STEPS; i++) {{
-    const double value = x[steps[i]];
-    const int begin = step_start[i];
-    int at = begin + 2 * i;
-    if (value == value) {{
-      const double *low = thresholds + begin;
-      int left = step_start[i + 1] - begin;
-      while (left > 1) {{
-        const int half = left / 2;
-        low += (low[half - 1] < value) * half;
-        left -= half;
-      }}
-      at += 1 + (int)(low - (thresholds + begin)) + (left == 1 && low[0] < value);
-    }}
-    steps_sum += values[at];
-  }}
+  (void)x;
   for (i = 0; i < N_TREES; i++) {{
     int node = roots[i];
     while (node >= 0) {{
@@ -96,9 +82,41 @@ double {name}(const double *x) {{
   return {result};
 }}
 
+/* Scores n rows, 64 at a time: their searches do not wait for each other. */
 void {name}_rows(const double *x, size_t n, double *scores) {{
-  size_t row;
-  for (row = 0; row < n; row++) scores[row] = {name}(x + row * N_FEATURES);
+  double value[64], sum[64];
+  int below[64]; /* thresholds that are smaller than the value */
+  size_t begin;
+  for (begin = 0; begin < n; begin += 64) {{
+    const int rows = n - begin < 64 ? (int)(n - begin) : 64;
+    const double *block = x + begin * N_FEATURES;
+    int i, row;
+    for (row = 0; row < rows; row++) sum[row] = 0.0;
+    for (i = 0; i < N_STEPS; i++) {{
+      const double *cuts = thresholds + step_start[i], *own = values + step_start[i] + 2 * i;
+      int left = step_start[i + 1] - step_start[i];
+      for (row = 0; row < rows; row++) {{
+        value[row] = block[row * N_FEATURES + steps[i]];
+        below[row] = 0;
+      }}
+      while (left > 0) {{
+        const int half = (left + 1) / 2;
+        for (row = 0; row < rows; row++)
+          below[row] += (cuts[below[row] + half - 1] < value[row]) * half;
+        left -= half;
+      }}
+      for (row = 0; row < rows; row++)
+        sum[row] += own[value[row] == value[row] ? below[row] + 1 : 0];
+    }}
+    for (row = 0; row < rows; row++)
+      scores[begin + row] = finished(block + row * N_FEATURES, sum[row]);
+  }}
+}}
+
+double {name}(const double *x) {{
+  double score;
+  {name}_rows(x, 1, &score);
+  return score;
 }}
 """
 

@@ -8,7 +8,6 @@ written here it always goes to ``no``, so that all read the same.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -36,6 +35,10 @@ _ANY = float(np.finfo(np.float32).max)
 def _node(tree: FormTree, leaves: list[float], names: tuple[str, ...]) -> dict[str, Any]:
     """Return a tree as nested objects, numbered from the root down."""
     count = 0
+    features, left, right = tree.features.tolist(), tree.left.tolist(), tree.right.tolist()
+    # (the engine's test is "less than")
+    above = np.nextafter(tree.thresholds.astype(np.float32), np.float32(np.inf))
+    conditions = np.where(np.isnan(tree.thresholds), _ANY, above.astype(np.float64)).tolist()
 
     def made(node: int, depth: int) -> dict[str, Any]:
         nonlocal count
@@ -43,14 +46,12 @@ def _node(tree: FormTree, leaves: list[float], names: tuple[str, ...]) -> dict[s
         count += 1
         if node < 0:
             return {"nodeid": number, "leaf": leaves[~node]}
-        threshold = float(tree.thresholds[node])
-        below = np.nextafter(np.float32(threshold), np.float32(np.inf))
-        yes, no = made(int(tree.left[node]), depth + 1), made(int(tree.right[node]), depth + 1)
+        yes, no = made(left[node], depth + 1), made(right[node], depth + 1)
         return {
             "nodeid": number,
             "depth": depth,
-            "split": names[int(tree.features[node])],
-            "split_condition": _ANY if math.isnan(threshold) else float(below),
+            "split": names[features[node]],
+            "split_condition": conditions[node],
             "yes": yes["nodeid"],
             "no": no["nodeid"],
             "missing": no["nodeid"],
