@@ -1,1 +1,7 @@
 """Applications: fuse search results, compare items in pairs, recommend items from ratings."""
+
+from __future__ import annotations
+
+from crucial._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from collections import namedtuple
 from types import SimpleNamespace
 
@@ -193,3 +195,11 @@ class TestFiles:
         path.write_text(text)
         with pytest.raises(FileError, match=match):
             crucial.read_run(path)
+
+
+def test_applications_need_no_import_of_their_own() -> None:
+    """`import crucial` and then `crucial.apps.fusion.fuse(...)`, as the guides write it."""
+    code = "import crucial; print(crucial.apps.fusion.fuse, crucial.apps.recommend.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "function fuse" in done.stdout
+    assert "crucial.apps.recommend" in done.stdout

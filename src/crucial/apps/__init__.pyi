@@ -1,0 +1,3 @@
+from crucial.apps import fusion as fusion
+from crucial.apps import preferences as preferences
+from crucial.apps import recommend as recommend
