@@ -73,6 +73,19 @@ class TestLearned:
         assert done.exit_code == 0, done.stderr
         assert "the fusion learned from" not in done.stderr
 
+    def test_queries_that_are_not_measured_are_not_noted(self, runs, fusion, crucial, tmp_path):
+        both = [tmp_path / path.name for path in files(runs)]
+        for path, source in zip(both, files(runs)):
+            text = source.read_text()
+            path.write_text(text + "".join(f"new{line}" for line in text.splitlines(True)))
+        qrels = tmp_path / "new.qrels"
+        lines = (runs / "train.qrels").read_text().splitlines(True)
+        qrels.write_text("".join(f"new{line}" for line in lines))
+        for words in (["evaluate"], ["report", "-o", tmp_path / "page.html"]):
+            done = crucial(*words, fusion[0], *both, "--qrels", qrels)
+            assert done.exit_code == 0, done.stderr
+            assert "the fusion learned from" not in done.stderr
+
     def test_without_held_out_queries(self, runs, crucial, tmp_path):
         target = tmp_path / "fuse.json"
         done = crucial(

@@ -10,7 +10,7 @@ from crucial.cli.shared.terminal import counted, note
 if TYPE_CHECKING:
     from crucial.apps.fusion.ranker import FusionRanker
     from crucial.data.dataset import Dataset
-    from crucial.data.runs import Run
+    from crucial.data.runs import Qrels, Run
 
 __all__ = ["LEARNED_TAG", "note_learned_queries", "note_learned_run", "note_overlap"]
 
@@ -41,9 +41,15 @@ def note_overlap(path: str, valid_path: str, train: Dataset, valid: Dataset) -> 
 LEARNED_TAG = "crucial-learned"
 
 
-def note_learned_queries(fusion: FusionRanker, queries: Iterable[object]) -> int:
-    """Report queries to fuse that the fusion learned from; return how many there are."""
-    ids = list(queries)
+def note_learned_queries(
+    fusion: FusionRanker, queries: Iterable[object], qrels: Qrels | None = None
+) -> int:
+    """Report queries to fuse that the fusion learned from; return how many there are.
+
+    With judgements, only the queries that are judged count: nothing else is measured.
+    """
+    judged = None if qrels is None else set(map(str, qrels.qid))
+    ids = [one for one in queries if judged is None or str(one) in judged]
     known = fusion.n_learned_from(ids)
     if known:
         note(

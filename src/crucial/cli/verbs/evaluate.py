@@ -26,7 +26,7 @@ from crucial.errors import in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.data.runs import Run
+    from crucial.data.runs import Qrels, Run
     from crucial.measures.evaluation import Evaluation
 
 __all__ = ["EvaluateOptions", "evaluate_command"]
@@ -139,7 +139,8 @@ def _evaluate_run(
     from crucial.measures.runs import evaluate_run
 
     refuse_row_options(options)
-    run, qrels = _run(options), read_qrels(qrels_path)
+    qrels = read_qrels(qrels_path)
+    run = _run(options, qrels)
     with in_file(options.model):
         found = evaluate_run(
             qrels,
@@ -154,7 +155,7 @@ def _evaluate_run(
     return found, len(run.doc)
 
 
-def _run(options: EvaluateOptions) -> Run:
+def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     """Read the run that MODEL is, or fuse the runs of DATA with it."""
     from crucial.apps.fusion.pool import Pool
     from crucial.apps.fusion.ranker import FusionRanker
@@ -169,7 +170,7 @@ def _run(options: EvaluateOptions) -> Run:
         if not options.data:
             raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
         pool = Pool.of(list(options.data))
-        note_learned_queries(fusion, pool.queries)
+        note_learned_queries(fusion, pool.queries, qrels)
         return fusion.fuse(pool, n_jobs=options.jobs)
     if options.data:
         raise click.UsageError(

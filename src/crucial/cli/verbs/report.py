@@ -110,7 +110,7 @@ def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOption
     if not options.data:
         raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
     pool, qrels = Pool.of(list(options.data)), read_qrels(options.qrels)
-    note_learned_queries(fusion, pool.queries)
+    note_learned_queries(fusion, pool.queries, qrels)
     with in_file(options.qrels):
         return fusion_page(
             fusion,
