@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -145,8 +147,9 @@ def export_form(
     tied = None
     if written.n_lost and settings.data is not None:
         tied = tied_rows(named, written.cuts, settings.data, own)
-    content = own.write(written.form, settings)
-    found = _verified(own, content, named, written, settings, score, tied) if verify else None
+    with _no_collection():
+        content = own.write(written.form, settings)
+        found = _verified(own, content, named, written, settings, score, tied) if verify else None
     with atomic_write(path) as file:
         file.write(content)
     notes = _notes(own, form, settings)
@@ -154,6 +157,18 @@ def export_form(
         notes = (_ties_note(own, tied), *notes)
     n_tied = None if tied is None else int(tied.sum())
     return Export(os.fspath(path), own.name, len(content), found, notes, n_tied)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pause the garbage collector, which looks at all nodes of nested trees again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _shift(target: Target, form: ScoreForm) -> float:

@@ -99,10 +99,10 @@ def _selected(
 
 def by_database(
     content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings
-) -> tuple[Floats, str]:
-    """Score rows by the database of the dialect, where it can be had: SQLite or DuckDB."""
+) -> tuple[Floats | None, str]:
+    """Score rows by the database of the dialect, where it can be had; None: `by_sqlite` did."""
     if settings.dialect in ("ansi", "sqlite"):
-        return by_sqlite(content, X, form, settings), f"sqlite {sqlite3.sqlite_version}"
+        return None, f"sqlite {sqlite3.sqlite_version}"
     if settings.dialect != "duckdb":
         raise ImportError(f"sqlite reads the {settings.dialect} dialect")
     import duckdb

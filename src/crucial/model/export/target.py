@@ -35,11 +35,11 @@ class Target:
     write : callable
         Returns the content of the file. Thresholds of the form are numbers of the engine's type,
         its names those of the engine.
-    twin : callable or None
-        Scores rows by the content of the file and the engine's rules; None if the engine is always
-        there.
+    twin : callable
+        Scores rows by the content of the file and the engine's rules.
     engine : callable
-        Scores rows by the engine itself; raises ImportError where it is not installed.
+        Scores rows by the engine itself and returns its version too; raises ImportError where it
+        is not installed. None in place of the scores: the twin ran in the engine.
     engine_name : str
         The package or command that is the engine; "" if none can be had.
     holds : set of {"trees", "pieces", "probability", "text", "dates"}
@@ -71,8 +71,8 @@ class Target:
     title: str
     numbers: Literal["float32", "float64"]
     write: Callable[[ScoreForm, ExportSettings], bytes]
-    twin: Score | None
-    engine: Callable[[bytes, Floats, ScoreForm, ExportSettings], tuple[Floats, str]] | None
+    twin: Score
+    engine: Callable[[bytes, Floats, ScoreForm, ExportSettings], tuple[Floats | None, str]] | None
     engine_name: str = ""
     holds: frozenset[str] = frozenset({"trees"})
     takes: frozenset[str] = frozenset({"shift"})

@@ -93,8 +93,7 @@ def verified(
     NotRankedError
         A score differs by more than rounding.
     """
-    twin = target.twin
-    found = None if twin is None else twin(content, rows, form, settings)
+    found = target.twin(content, rows, form, settings)
     by = f"the twin of {target.engine_name or target.name}'s evaluation"
     if target.engine is not None:
         try:
@@ -105,10 +104,9 @@ def verified(
             near = 1e-6 if settings.probability else target.rounding(form)
             near = near if settings.probability or target.numbers == "float64" else 0.0
             pair = f"{by} and the twin of its evaluation"
-            if found is not None:
+            if by_engine is not None:
                 _refuse_difference(by_engine, found, rows, near, pair)
-            found = by_engine
-    assert found is not None
+                found = by_engine
     reach = target.rounding(form)
     reach = max(reach, 1e-12) if settings.probability else reach  # (functions exp differ)
     _refuse_difference(found, expected, rows, reach, f"{by} and the model")
