@@ -80,14 +80,12 @@ class StepGrid:
         base = 0
         for place, (_, cuts, values) in enumerate(steps):
             plain = _buckets(cuts[1:], base)
-            bits = _buckets(_bits(cuts[1:]), base) if len(cuts) > 1 and cuts[1] >= 0.0 else None
-            if (
-                bits is not None
-                and bits[1][0] > _NEGATIVE
-                and (plain is None or bits[0][-1] < plain[0][-1])
-            ):
-                by_bits.append(place)
-                plain = bits
+            if plain is None and cuts[1] >= 0.0:
+                plain = _buckets(_bits(cuts[1:]), base)
+                if plain is not None and plain[1][0] > _NEGATIVE:
+                    by_bits.append(place)
+                else:
+                    plain = None
             if plain is None:
                 searched.append((place, *searchable(cuts, values)))
                 cuts, values = cuts[:1], values[:2]
@@ -135,7 +133,7 @@ class StepGrid:
 
     def _block(self, X: Numbers) -> Floats:
         every = len(self.columns) == X.shape[1]
-        x = (X if every else X.take(self.columns, axis=1)).T.astype(np.float64, order="C")
+        x = (X.T if every else X.T[self.columns]).astype(np.float64, order="C", copy=False)
         if len(self.by_bits):
             at = x.copy()
             # (fmax also replaces NaN)
