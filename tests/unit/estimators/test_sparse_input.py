@@ -57,9 +57,9 @@ def test_the_model_and_its_scores_are_those_of_dense_input(settings):
 def test_a_fit_takes_little_more_than_its_input():
     many, y, qid = text_like(20_000, 4_000, 25)
     size = many.data.nbytes + many.indices.nbytes + many.indptr.nbytes
-    learned(RankBoost(2, choice="largest_drop", step="exact"), X)  # (compiled by now)
     for choice, step in (("steepest", "bound"), ("largest_drop", "exact")):
         ranker = RankBoost(3, choice=choice, step=step, n_jobs=1)
+        ranker.fit(many, y, qid=qid).predict(many)  # (everything is compiled by now)
         tracemalloc.start()
         ranker.fit(many, y, qid=qid)
         peak = tracemalloc.get_traced_memory()[1]
