@@ -42,6 +42,8 @@ class Evaluated(TableEstimator):
 
     #: What ``fit`` calls the eval set and its queries, for messages.
     _eval_names: ClassVar[tuple[str, str]] = ("eval_set", "eval_qid")
+    #: What ``eval_metric`` may name beside the measures.
+    _own_metrics: ClassVar[tuple[str, ...]] = ()
 
     eval_metric: Measures | None = parameter(
         anything("str, Measure or list of them"),
@@ -52,9 +54,12 @@ class Evaluated(TableEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.eval_metric is not None:
+        named = self.eval_metric
+        wanted = list(named) if isinstance(named, list | tuple) else [named]
+        others = [one for one in wanted if one is not None and one not in self._own_metrics]
+        if others or wanted == []:
             try:
-                get_measures(self.eval_metric, required=True)
+                get_measures(others, required=True)
             except ParameterError as error:
                 raise ParameterError(
                     f"eval_metric of {type(self).__name__}: {error}",

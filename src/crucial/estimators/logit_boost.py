@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -113,6 +113,8 @@ class LogitBoost(StumpsOrTrees, MonotoneRanker):
     subsample: float = parameter(
         text="Share of the rows of each class that count in a round; for stumps.", default=1.0
     )
+    _own_metrics: ClassVar[tuple[str, ...]] = ("loss",)
+
     eval_metric: Measures | None = parameter(
         text='Measured on the eval set after every round; default: "auc". "loss" is the mean '
         "loss itself.",

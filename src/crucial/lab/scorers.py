@@ -130,7 +130,7 @@ def make_scorer(measure: MeasureLike = "ndcg@10") -> RankingScorer:
     ...         scoring=make_scorer("ndcg@10"),
     ...         cv=GroupKFold(3).set_split_request(groups="qid"),
     ...     ).fit(data.X, data.y, qid=data.qid)
-    >>> 0.0 < search.best_score_ < 1.0
+    >>> bool(0.0 < search.best_score_ < 1.0)
     True
     """
     return RankingScorer(measure)

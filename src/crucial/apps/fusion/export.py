@@ -13,6 +13,7 @@ from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.data.files import atomic_write
 from crucial.errors import Argument, Message, ParameterError
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import lookup
 from crucial.types import PathLike
 
@@ -26,7 +27,7 @@ FUSION_TARGETS = {
 
 
 @dataclass(frozen=True)
-class FusionExport:
+class FusionExport(HtmlResult):
     """What was written, and how it was held to the fusion.
 
     Attributes
@@ -45,6 +46,12 @@ class FusionExport:
 
     def __str__(self) -> str:
         return f"{self.path}: {self.target}, {self.n_bytes:,} bytes\n{self.held}"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        return []
+
+    def _html_notes(self) -> list[str]:
+        return str(self).splitlines()
 
 
 def export_fusion(

@@ -28,6 +28,7 @@ from crucial.model.export.ties import tied_rows
 from crucial.model.export.trial_rows import trial_rows
 from crucial.model.export.verify import Verification, verified
 from crucial.model.inputs import checked_rows
+from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import lookup
 from crucial.types import Floats, PathLike
 from crucial.wording import counted
@@ -39,7 +40,7 @@ _DATA_ROWS = 100_000
 
 
 @dataclass(frozen=True)
-class Export:
+class Export(HtmlResult):
     """What was written.
 
     Attributes
@@ -67,6 +68,12 @@ class Export:
         checked = "not verified" if self.verification is None else f"verified: {self.verification}"
         lines = [f"{self.path}: {self.target}, {self.n_bytes:,} bytes", checked, *self.notes]
         return "\n".join(lines)
+
+    def _html_tables(self) -> list[HtmlTable]:
+        return []
+
+    def _html_notes(self) -> list[str]:
+        return str(self).splitlines()
 
 
 def export_model(
