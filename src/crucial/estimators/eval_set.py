@@ -55,7 +55,7 @@ class Evaluated(TableEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         named = self.eval_metric
-        wanted = list(named) if isinstance(named, list | tuple) else [named]
+        wanted: list[Any] = list(named) if isinstance(named, list | tuple) else [named]
         others = [one for one in wanted if one is not None and one not in self._own_metrics]
         if others or wanted == []:
             try:
