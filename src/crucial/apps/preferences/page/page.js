@@ -201,9 +201,11 @@
           if (connection === 'offline') await ask('state');
           continue;
         }
-        const news = await call(`wait/${state ? state.number : 0}`);
+        const asked = state ? state.number : 0;
+        const news = await call(`wait/${asked}`);
         if (news.ended) ended();
-        else if (!busy && state && news.number !== state.number) await ask('state');
+        // (news about a question that was answered here meanwhile are old)
+        else if (!busy && state && state.number === asked && news.number !== asked) await ask('state');
         if (news.later || news.error) await pause(3000);
       } catch {
         lost();
