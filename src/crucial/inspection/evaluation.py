@@ -9,6 +9,7 @@ from crucial.measures.defaults import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.measures.names import Measures
 from crucial.model.payloads import Model
+from crucial.types import VectorLike
 
 __all__ = ["evaluate_model"]
 
@@ -18,6 +19,7 @@ def evaluate_model(
     data: Dataset,
     measures: Measures | None = None,
     *,
+    sample_weight: VectorLike | None = None,
     ties: str = "expected",
     empty: str | int = "skip",
     intervals: bool | float = False,
@@ -34,7 +36,7 @@ def evaluate_model(
         Rows with labels; without query ids all of them are one query.
     measures : str, Measure, or several of them, optional
         Default: ndcg@10, or auc without queries or with labels below 0.
-    ties, empty, intervals, resamples, random_state
+    sample_weight, ties, empty, intervals, resamples, random_state
         As in `crucial.evaluate`.
     n_jobs : int, optional
         Number of threads.
@@ -53,6 +55,7 @@ def evaluate_model(
         groups,
         measures or default_measure(data.y, data.qid is not None),
         ids=data.item,
+        sample_weight=sample_weight,
         ties=ties,
         empty=empty,
         intervals=intervals,

@@ -145,3 +145,19 @@ def test_labels_below_0_are_measured_by_pairs(folder: Path, crucial) -> None:
     assert done.exit_code == 0, done.stderr
     assert "auc" in done.stdout
     assert "auc" in crucial("evaluate", folder / "m.json", folder / "s.txt").stdout
+
+
+def test_weights_of_rows_count_for_measures_of_pairs(crucial, tmp_path) -> None:
+    lines = [(int(7 * k % 20 > 9), k / 20, 1 + k % 5) for k in range(20)]
+    rows = "".join(f"{y},{x},{w}\n" for y, x, w in lines)
+    (tmp_path / "rows.csv").write_text(f"label,x,w\n{rows}")
+    model = tmp_path / "m.json"
+    trained = crucial("train", tmp_path / "rows.csv", "--weight", "w", "--rounds", "3", "-o", model)
+    assert trained.exit_code == 0, trained.stderr
+    plain = crucial("evaluate", model, tmp_path / "rows.csv", "-m", "auc")
+    weighted = crucial("evaluate", model, tmp_path / "rows.csv", "-m", "auc", "--weight", "w")
+    assert plain.exit_code == weighted.exit_code == 0, weighted.stderr
+    assert plain.stdout != weighted.stdout
+    lists = crucial("evaluate", model, tmp_path / "rows.csv", "-m", "map", "--weight", "w")
+    assert lists.exit_code == 2
+    assert "has no meaning for weights of rows" in lists.stderr

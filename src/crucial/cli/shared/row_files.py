@@ -264,9 +264,17 @@ def _check_features(path: str, data: Dataset, model: Model, how: RowFormat) -> N
 
 
 def read_for_model(
-    path: str, model: Model, options: RowOptions, *, labels: bool, notes: bool = True
+    path: str,
+    model: Model,
+    options: RowOptions,
+    *,
+    labels: bool,
+    weights: bool = False,
+    notes: bool = True,
 ) -> Dataset:
     """Read rows to be scored as the model's training rows were read, with notes about them.
+
+    Weights are read if they are wanted (``weights``) and --weight names their column.
 
     Raises
     ------
@@ -285,7 +293,7 @@ def read_for_model(
         data = _read(path, how, options.jobs, n_features=model.n_features)
     else:
         label = how.label if labels or names is None else None
-        how = replace(how, label=label, weight=None)
+        how = replace(how, label=label, weight=options.weight if weights else None)
         own = [] if names is None else [names[j] for j in row_model(model).encodings.categories]
         data = _read(path, replace(how, categories=tuple(own)), options.jobs, features=names)
     if notes:

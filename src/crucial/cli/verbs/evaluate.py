@@ -115,12 +115,13 @@ def _evaluate_model(
     model = load_model(options.model)
     if isinstance(model, FusionRanker):
         raise click.UsageError(f"{options.model} fuses runs: give them as DATA, and --qrels.")
-    data = read_for_model(path, model, options, labels=True)
+    data = read_for_model(path, model, options, labels=True, weights=True)
     with in_file(path):
         found = evaluate_model(
             model,
             data,
             metrics,
+            sample_weight=data.weight,
             ties=options.ties,
             empty=options.empty,
             intervals=options.intervals,
