@@ -22,7 +22,7 @@ def fewer_rows(monkeypatch):
 
 
 def settings_of(target):
-    """Return what a target needs to be told; Solr cannot have every threshold exactly."""
+    """Return the settings that a target needs; Solr cannot have every threshold exactly."""
     settings = {} if target.knows_missing else {"missing": "zero"}
     rows = random_rows(None, 0).astype(np.float32).astype(np.float64)
     return settings | ({"data": rows} if target.name == "solr" else {})

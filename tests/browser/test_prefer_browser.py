@@ -459,10 +459,10 @@ def test_the_bar_is_the_number(start: Start, visit: Any, tmp_path: Path) -> None
             "100 * document.getElementById('meter').getBoundingClientRect().width"
             " / document.getElementById('bar').getBoundingClientRect().width"
         )
-        told = int(page.inner_text("#settled").split("%")[0]) if turn else 0
-        assert share == pytest.approx(told, abs=0.5)
-        assert page.get_attribute("#bar", "aria-valuenow") == str(told)
-        seen.append(told)
+        shown = int(page.inner_text("#settled").split("%")[0]) if turn else 0
+        assert share == pytest.approx(shown, abs=0.5)
+        assert page.get_attribute("#bar", "aria-valuenow") == str(shown)
+        seen.append(shown)
     assert seen[0] == 0 < seen[1] < seen[-1] < 100
 
 

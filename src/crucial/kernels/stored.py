@@ -90,14 +90,14 @@ def cut_columns(
 ) -> tuple[Ints, Ints]:
     """Write thresholds between all values of features that have at most ``max_bins`` of them.
 
-    Parameters are those of `crucial.kernels.compiled.stored.cut_stored`.
+    Parameters are those of `crucial.kernels.compiled.stored_codes.cut_stored`.
 
     Returns
     -------
     n_cuts, missing : int64 arrays over the features
         -1 thresholds where there are more values.
     """
-    from crucial.kernels.compiled.stored import cut_stored
+    from crucial.kernels.compiled.stored_codes import cut_stored
 
     found = np.zeros((2, len(features)), np.int64)
 
@@ -121,14 +121,14 @@ def code_columns(
     sizes: Ints,
     threads: int,
 ) -> Entries:
-    """Return the entries of some features; parameters as in ``compiled.stored.code_stored``.
+    """Return the entries of some features; parameters as in ``compiled.stored_codes.code_stored``.
 
     Parameters
     ----------
     sizes : int array over the features
         The most entries that each can have.
     """
-    from crucial.kernels.compiled.stored import code_stored
+    from crucial.kernels.compiled.stored_codes import code_stored
 
     ends = np.cumsum(sizes)
     most = int(n_cuts.max(initial=0)) + 2

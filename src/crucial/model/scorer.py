@@ -258,7 +258,8 @@ class Scorer:
         if self._score is not None:
             return np.array([self(row) for row in rows], np.float64)
         if rows and not isinstance(rows[0], Mapping):
-            return self._array(np.array(rows))  # type: ignore[no-any-return]
+            scores: Floats = self._array(np.array(rows))
+            return scores
         if rows and dict not in self._checked:
             self._check_names(rows[0])
         table = np.array([self._careful(row) for row in rows]).reshape(-1, len(self._used))

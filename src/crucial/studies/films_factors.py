@@ -30,7 +30,7 @@ def factor_scores(club: Opinions, users: Sequence[Halves]) -> list[Floats]:
     confidence that the film is liked, as in the package.
     """
     from scipy.sparse import csr_matrix
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     rows = [club.column, *(np.full(len(f.train), club.n_columns + k) for k, f in enumerate(users))]
     columns = [club.row, *(one.train for one in users)]

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController
 
 from crucial.apps.preferences.asking import next_pair
 from crucial.apps.preferences.items import MOST_ITEMS, Item, Items
@@ -33,7 +33,7 @@ from crucial.types import Ints, PathLike
 
 __all__ = ["Place", "PreferenceSession", "StaleQuestionError"]
 
-_TOP = 3  # places to settle, unless told
+_TOP = 3  # places to settle by default
 _SHARE = {"left": 1.0, "right": 0.0, "tie": 0.5, "skip": math.nan}  # the win of the left item
 
 

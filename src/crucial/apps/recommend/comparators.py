@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from crucial.apps.recommend.neighbours import learn_defaults
 from crucial.apps.recommend.opinions import Opinions

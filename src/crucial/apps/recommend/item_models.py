@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from crucial.errors import DataError
 from crucial.parameters import above, at_least, check_parameters, parameter, with_parameters
@@ -79,9 +79,9 @@ def _matrix(X: TableLike | SparseLike) -> Any:
     """Return a csr matrix of finite numbers."""
     from scipy.sparse import csr_array, issparse
 
-    table = X if issparse(X) else np.asarray(X, np.float64)
-    if table.ndim != 2:  # type: ignore[union-attr]
-        raise DataError(f"Expected 2D array, got {table.ndim}D array instead.")  # type: ignore[union-attr]
+    table: Any = X if issparse(X) else np.asarray(X, np.float64)
+    if table.ndim != 2:
+        raise DataError(f"Expected 2D array, got {table.ndim}D array instead.")
     users = csr_array(table, dtype=np.float64)
     if not (np.abs(users.data) <= _LARGEST).all():
         raise DataError("Input X must consist of numbers up to 1e100 in absolute value, with 0 "

@@ -6,7 +6,7 @@ import json
 import math
 
 from crucial.cli.shared.terminal import console, counted, label_column, number_column, table
-from crucial.inspection.explanations import PairExplanation
+from crucial.inspection.explanation_results import PairExplanation
 
 __all__ = ["explanation_json", "print_explanation"]
 

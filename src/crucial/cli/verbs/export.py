@@ -188,7 +188,11 @@ def _print_targets() -> None:
     shown = table(label_column("target"), "what it is", "numbers", "missing values")
     targets = {name: target_named(name) for name in TARGETS}
     for name, target in targets.items():
-        missing = "as no opinion" if target.knows_missing else "count as 0: refused unless told"
+        missing = (
+            "as no opinion"
+            if target.knows_missing
+            else "count as 0: refused without --missing zero"
+        )
         shown.add_row(name, target.title, target.numbers, missing)
     console().print(shown)
     console().print()

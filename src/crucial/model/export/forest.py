@@ -52,16 +52,19 @@ class NestedNode:
     threshold : float
     children : pair of nested nodes, or ()
         The left and the right one, in the form of the file.
+    missing_left : bool
+        Whether a missing value goes left.
     """
 
     value: float = 0.0
     feature: int = -1
     threshold: float = 0.0
     children: tuple[Any, ...] = ()
+    missing_left: bool = False
 
 
 def flattened(root: Any, read: Callable[[Any], NestedNode]) -> EngineTree:
-    """Return a nested tree whose missing values go right, by what ``read`` makes of its nodes."""
+    """Return a nested tree by what ``read`` makes of its nodes."""
     nodes: list[NestedNode] = []
     left: list[int] = []
     right: list[int] = []
@@ -79,7 +82,7 @@ def flattened(root: Any, read: Callable[[Any], NestedNode]) -> EngineTree:
     return EngineTree(
         np.array([node.feature for node in nodes], np.int64),
         np.array([node.threshold for node in nodes]),
-        np.zeros(len(nodes), bool),
+        np.array([node.missing_left for node in nodes], np.bool_),
         np.array(left, np.int64),
         np.array(right, np.int64),
         np.array([node.value for node in nodes]),

@@ -55,7 +55,11 @@ class ProgramTables:
     @classmethod
     def of(cls, form: ScoreForm) -> ProgramTables:
         """Return the tables of a form."""
-        roots, features, missing, left, right = [], [], [], [], []  # type: ignore[var-annotated]
+        roots: list[int] = []
+        features: list[int] = []
+        missing: list[int] = []
+        left: list[int] = []
+        right: list[int] = []
         thresholds: list[float | None] = []
         leaves: list[float] = []
         for tree in form.trees:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -174,19 +175,19 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     """Score rows by the tables that the C file has."""
     text = content.decode()
     counts = {key: int(value) for key, value in re.findall(r"#define (N_\w+) (\d+)", text)}
-    plain: dict[str, object] = {one: [int(item) for item in _read(text, one)] for one in _INTEGERS}
+    plain: dict[str, Any] = {one: [int(item) for item in _read(text, one)] for one in _INTEGERS}
     for one in _DOUBLES:
         plain[one] = [None if v == "INFINITY" else float(v) for v in _read(text, one)]
-    plain["steps"] = plain["steps"][: counts["N_STEPS"]]  # type: ignore[index]
-    plain["roots"] = plain["roots"][: counts["N_TREES"]]  # type: ignore[index]
+    plain["steps"] = plain["steps"][: counts["N_STEPS"]]
+    plain["roots"] = plain["roots"][: counts["N_TREES"]]
     pieces = re.search(r"pieces\[\]\[6\] = \{(.*)\};", text)
     assert pieces is not None
     found = re.findall(r"\{([^{}]*)\}", pieces.group(1))
     plain["pieces"] = [[float(v) for v in one.split(", ")] for one in found][: counts["N_PIECES"]]
     constants = re.search(r"intercept = (\S+), divisor = (\S+), offset = (\S+);", text)
     assert constants is not None
-    end = tuple(float(value) for value in constants.groups())
-    scores = ProgramTables.from_plain(plain).scores(X, end)  # type: ignore[arg-type]
+    intercept, divisor, offset = (float(value) for value in constants.groups())
+    scores = ProgramTables.from_plain(plain).scores(X, (intercept, divisor, offset))
     slope = re.search(r"slope = (\S+);", text)
     return scores if slope is None else 1.0 / (1.0 + np.exp(-float(slope.group(1)) * scores))
 

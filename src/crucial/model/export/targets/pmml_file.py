@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 
 import numpy as np
 
-from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.forest import Forest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.plain_trees import plain_trees, sums_differ
 from crucial.model.export.settings import ExportSettings
@@ -110,51 +111,30 @@ def _schema(model: _Element, names: list[str]) -> None:
         _added(schema, "MiningField", name=name)
 
 
-def _flat(root: _Element, places: dict[str, int]) -> EngineTree:
-    features, thresholds, missing, left, right, values = [], [], [], [], [], []  # type: ignore[var-annotated]
+def _read(node: _Element, places: dict[str, int]) -> NestedNode:
+    """Return a node; its second child is the one that missing values take, but for isMissing."""
     tag = f"{{{_SPACE}}}"
-
-    def visit(node: _Element) -> int:
-        at = len(features)
-        for column, value in (
-            (features, -1), (thresholds, np.inf), (missing, True), (left, 0), (right, 0),
-        ):  # fmt: skip
-            column.append(value)
-        values.append(float(node.get("score", "0")))
-        children = node.findall(f"{tag}Node")
-        if children:
-            first, second = children
-            test = first.find(f"{tag}SimplePredicate")
-            assert test is not None
-            assert second.find(f"{tag}True") is not None
-            features[at] = places[test.attrib["field"]]
-            ends = visit(first), visit(second)
-            operator = test.attrib["operator"]
-            if operator == "isMissing":
-                right[at], left[at] = ends
-                missing[at] = False
-            else:
-                thresholds[at] = float(test.attrib["value"])
-                left[at], right[at] = ends if operator == "lessOrEqual" else ends[::-1]
-                missing[at] = operator == "greaterThan"
-        return at
-
-    visit(root)
-    return EngineTree(
-        np.array(features, np.int64),
-        np.array(thresholds, np.float64),
-        np.array(missing, np.bool_),
-        np.array(left, np.int64),
-        np.array(right, np.int64),
-        np.array(values),
-    )
+    children = node.findall(f"{tag}Node")
+    if not children:
+        return NestedNode(float(node.attrib["score"]))
+    first, second = children
+    test = first.find(f"{tag}SimplePredicate")
+    assert test is not None
+    assert second.find(f"{tag}True") is not None
+    feature, operator = places[test.attrib["field"]], test.attrib["operator"]
+    if operator == "isMissing":
+        return NestedNode(0.0, feature, np.inf, (second, first))
+    threshold = float(test.attrib["value"])
+    if operator == "lessOrEqual":
+        return NestedNode(0.0, feature, threshold, (first, second))
+    return NestedNode(0.0, feature, threshold, (second, first), missing_left=True)
 
 
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     """Score rows as the standard says: an unknown comparison is false, doubles throughout."""
-    places = {name: at for at, name in enumerate(form.names)}
+    read = partial(_read, places={name: at for at, name in enumerate(form.names)})
     tops = ElementTree.fromstring(content).iter(f"{{{_SPACE}}}TreeModel")
-    trees = [_flat(top.find(f"{{{_SPACE}}}Node"), places) for top in tops]  # type: ignore[arg-type]
+    trees = [flattened(top.find(f"{{{_SPACE}}}Node"), read) for top in tops]
     return Forest(trees, "<=", np.float64, np.float64).scores(X)
 
 

@@ -71,7 +71,10 @@ def _split(tree: FormTree, node: int, leaves: list[float], numbers: dict[int, in
 
 def _with_values(tree: FormTree) -> FormTree:
     """Return a tree without questions whether there is a value: here there always is one."""
-    features, thresholds, left, right = [], [], [], []  # type: ignore[var-annotated]
+    features: list[int] = []
+    thresholds: list[float] = []
+    left: list[int] = []
+    right: list[int] = []
     values: list[float] = []
 
     def added(node: int) -> int:

@@ -37,7 +37,7 @@ def _cuts(thresholds: Floats, values: Floats | None) -> EngineCuts:
     """Return cuts that Solr can have: float32 numbers that its slack leads to.
 
     Near 0 its slack is larger than the differences of float32 numbers, so that values closer
-    than about 1e-13 cannot be told apart there.
+    than about 1e-13 are the same there.
     """
     found = float32_cuts(thresholds, values)
     reached = np.array(
