@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 import sys
@@ -41,11 +42,11 @@ def test_any_cut_and_order_gives_the_correctly_rounded_sum(terms, random):
     cuts = sorted(random.randrange(len(terms) + 1) for _ in range(3))
     bounds = [0, *cuts, len(terms)]
     parts = [
-        as_one(shuffled[a:b], small=random.random() < 0.5)
-        for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+        as_one(shuffled[a:b], small=random.random() < 0.5) for a, b in itertools.pairwise(bounds)
     ]
     merged = parts[3].merge(parts[1]) + (parts[0] + parts[2])
-    assert merged == whole and pickle.loads(pickle.dumps(merged)) == whole
+    assert merged == whole
+    assert pickle.loads(pickle.dumps(merged)) == whole
     try:
         expected = math.fsum(terms)
     except OverflowError:
@@ -67,7 +68,8 @@ def test_many_numbers_are_cut_among_threads(monkeypatch):
     calls = []
     monkeypatch.setattr(exact_sums, "_of_many", lambda part: calls.append(len(part)) or (0, 0.0))
     ExactSum.of(array, threads=3)
-    assert sum(calls) == 40_000 and len(calls) == 3
+    assert sum(calls) == 40_000
+    assert len(calls) == 3
 
 
 def test_products_are_rounded_one_by_one():
@@ -89,7 +91,8 @@ def test_what_is_not_finite_stays_so(small):
     assert as_one([-HUGE, -HUGE], small).value == -inf
     assert as_one([HUGE, HUGE, -HUGE], small).value == HUGE
     assert exact_sum(np.array([HUGE, HUGE, -HUGE])) == HUGE  # (which math.fsum refuses)
-    assert as_one([], small) == ExactSum() and ExactSum().value == 0.0
+    assert as_one([], small) == ExactSum()
+    assert ExactSum().value == 0.0
 
 
 def test_both_kernels_are_compared_by_name():
@@ -98,4 +101,5 @@ def test_both_kernels_are_compared_by_name():
 
     limbs = np.zeros(68, np.int64)
     assert exact_limbs(np.array([1.0, -2.5]), limbs) == 0.0
-    assert (limbs[:-1] >= 0).all() and limbs[-1] == -1
+    assert (limbs[:-1] >= 0).all()
+    assert limbs[-1] == -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class ExactSum:
         if is_small(len(values)):
             return cls(*plain.exact_units(values))
         bounds = cut_evenly(0, len(values), threads)
-        parts = [values[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        parts = [values[a:b] for a, b in pairwise(bounds)]
         sums = run_all(threads, [partial(_of_many, part) for part in parts])
         return sum((cls(*one) for one in sums), cls())
 
