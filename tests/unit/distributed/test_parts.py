@@ -53,8 +53,8 @@ def test_part_rows_of_other_lengths_are_refused():
     PartRows(bins, np.zeros(3), np.zeros(3, np.int64))
     with pytest.raises(DataError, match=r"3 rows has labels of shape \(2,\)"):
         PartRows(bins, np.zeros(2), np.zeros(3, np.int64))
+    wide = replace(bins, codes=bins.codes.astype(np.uint16))
     with pytest.raises(DataError, match="at most 255 bins"):
-        wide = replace(bins, codes=bins.codes.astype(np.uint16))
         PartRows(wide, np.zeros(3), np.zeros(3, np.int64))
 
 
