@@ -8,7 +8,7 @@ BENCH_READY := $(VENV)/.bench-ready
 
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo test test-slow test-browser check format bench docs lock clean help
+.PHONY: demo test test-slow test-browser check format bench docs wheel sbom lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -57,8 +57,14 @@ docs: $(DOCS_READY)  ## the documentation site, examples run, in docs/_build/htm
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+wheel:  ## build the wheel, install it into an empty environment, run the demo there
+	PYTHON=$(PYTHON) sh scripts/wheel.sh
+
+sbom:  ## the same, and a bill of materials in sbom.json (CycloneDX)
+	PYTHON=$(PYTHON) sh scripts/wheel.sh sbom.json
+
 lock: $(READY)  ## compute the locked versions again
 	sh scripts/lock.sh
 
 clean:  ## remove what the other commands created
-	rm -rf $(VENV) .demo docs/_build docs/gallery docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .demo sbom.json docs/_build docs/gallery docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,10 +1,11 @@
-"""How long the properties are looked at, and where the naive twins are found.
+"""How long the properties are looked at, where the naive twins are found, and no network.
 
 Examples are derived from the tests themselves, so that two runs see the same ones.
 ``HYPOTHESIS_PROFILE=full`` draws the many examples of the long sweeps in every property,
 ``raw`` shows a failing example as it was found, without the time it takes to shorten it.
 """
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -12,6 +13,15 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
+_NO_NETWORK = str(Path(__file__).parent / "no_network")
+if _NO_NETWORK not in sys.path:
+    # Here, and in every Python that a test starts.
+    sys.path.insert(0, _NO_NETWORK)
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        path for path in (_NO_NETWORK, os.environ.get("PYTHONPATH")) if path
+    )
+    sys.modules.pop("sitecustomize", None)
+    importlib.import_module("sitecustomize")
 
 _COMMON = {
     "deadline": None,  # (a first call may compile)
