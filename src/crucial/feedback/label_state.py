@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.states import Output, PairState, draw_share, padded, risks_of
+from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
 from crucial.kernels.stored import PairWeights
 from crucial.types import Codes, Floats
 
-__all__ = ["LabelState"]
+__all__ = ["LabelState", "Peaks", "QueryTotals", "Risks"]
 
 # While sums of |alpha| stay under this, products of two exponentials stay finite.
 _LINEAR_RANGE = 200.0
@@ -22,6 +24,65 @@ _LINEAR_RANGE = 200.0
 _CLIP = 345.0
 # A query whose pairs weigh less is near underflow: its weights are far apart in size.
 _TINY = 1e-250
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """Logarithms of the largest loss of a query, of those drawn and of all."""
+
+    drawn: float
+    every: float
+
+    def merge(self, other: Peaks) -> Peaks:
+        """Return the largest of two parts of the queries."""
+        return Peaks(max(self.drawn, other.drawn), max(self.every, other.every))
+
+
+@dataclass(frozen=True)
+class QueryTotals:
+    """Losses of queries, added up without rounding.
+
+    Attributes
+    ----------
+    drawn, every : ExactSum
+        What the pairs drawn weigh, and all pairs.
+    least : float
+        The smallest loss of a query, before coefficients.
+    log_unit : float
+        Logarithm of what ``every`` is a multiple of.
+    """
+
+    drawn: ExactSum
+    every: ExactSum
+    least: float
+    log_unit: float = 0.0
+
+    def merge(self, other: QueryTotals) -> QueryTotals:
+        """Return the totals of both parts of the queries."""
+        drawn, every = self.drawn + other.drawn, self.every + other.every
+        return QueryTotals(drawn, every, min(self.least, other.least), self.log_unit)
+
+    @property
+    def underflows(self) -> bool:
+        """Whether the weights of some query are so far apart that logarithms are needed."""
+        return self.least < _TINY
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Weight of the pairs in the wrong order and of tied ones, added up without rounding."""
+
+    wrong: ExactSum
+    tied: ExactSum
+
+    def merge(self, other: Risks) -> Risks:
+        """Return the sums of both parts of the queries."""
+        return Risks(self.wrong + other.wrong, self.tied + other.tied)
+
+    def shares(self, log_total: float) -> tuple[float, float]:
+        """Return R1 and R2, for the logarithm of the weight of all pairs."""
+        whole = math.exp(log_total)
+        return risks_of(self.wrong.value / whole, self.tied.value / whole)
 
 
 class LabelState:
@@ -50,6 +111,7 @@ class LabelState:
         self._sums = PairSums(rows.layout, rows.gains, threads)
         self._total = 0.0  # of the weights drawn, at the current scores
         self._log_loss = np.zeros(0)  # of every query, in the logarithmic domain
+        self._peaks = Peaks(0.0, 0.0)  # the largest of them
         self._linear: tuple[Floats, Floats, Floats] | None = None
         self._level_sums: Floats | None = None
 
@@ -57,36 +119,84 @@ class LabelState:
     def _weight(self) -> Floats:
         return np.ones(len(self.scores)) if self._row_weight is None else self._row_weight
 
+    @property
+    def logarithmic(self) -> bool:
+        """Whether weights are computed from the logarithms of exponentials."""
+        return self._range > _LINEAR_RANGE
+
+    def use_logarithms(self) -> None:
+        """Compute weights from the logarithms of exponentials from now on."""
+        self._range = math.inf
+
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write the potentials by prefix sums over the levels of each query: O(n)."""
+        if not self.logarithmic:
+            totals = self.sums(pi)
+            if not totals.underflows:
+                return self.finish(totals)
+            self.use_logarithms()
+        return self.finish(self.log_sums(pi))
+
+    def sums(self, pi: Floats) -> QueryTotals:
+        """Write the potentials and add up the losses of all queries."""
         self._linear = self._level_sums = None
-        if self._range > _LINEAR_RANGE:
-            return self._log_potentials(pi)
         loss = np.zeros(self.layout.n_queries)
         self._sums.potentials(self.up, self.down, self._coefficient, pi, loss)
-        if float(loss.min()) < _TINY:
-            self._range = math.inf
-            return self._log_potentials(pi)
-        self._total = float(np.dot(self._coefficient, loss))
-        whole = (
-            float(np.dot(self._all, loss)) if self._all is not self._coefficient else self._total
-        )
-        return 1.0 / self._total, math.log(whole) - self._start
+        drawn, every = self._totals(loss, loss)
+        return QueryTotals(drawn, every, float(loss.min(initial=math.inf)))
 
-    def _log_potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write the potentials for scores whose exponentials overflow."""
+    def _totals(self, drawn: Floats, every: Floats) -> tuple[ExactSum, ExactSum]:
+        """Return the losses of the queries drawn, and of all, added up."""
+        total = ExactSum.of(self._coefficient * drawn)
+        if self._all is self._coefficient and drawn is every:
+            return total, total
+        return total, ExactSum.of(self._all * every)
+
+    def peaks(self) -> Peaks:
+        """Return the largest losses, which `log_sums` divides by."""
         log_loss = np.empty(self.layout.n_queries)
-        self._sums.log_potentials(self.scores, self._weight, self._coefficient, pi, log_loss)
-        self._log_loss = log_loss
-        loss = np.exp(log_loss - log_shift(log_loss, self._coefficient))
-        self._total = float(np.dot(self._coefficient, loss))
-        # The queries that were not drawn may be far worse, or far better, than the others.
-        top = float(log_loss[self._all > 0].max())
-        whole = float(np.dot(self._all, np.exp(np.minimum(log_loss - top, 0.0))))
-        return 1.0 / self._total, top + math.log(whole) - self._start
+        inputs = (self.scores, self._weight, self._coefficient, np.empty_like(self.up))
+        self._sums.log_potentials(*inputs, log_loss)
+        return self._peaks_of(log_loss)
 
-    def advance(self, output: Output, alpha: float) -> None:
-        """Add ``alpha * output`` to the scores."""
+    def _peaks_of(self, log_loss: Floats) -> Peaks:
+        drawn, every = (log_loss[c > 0] for c in (self._coefficient, self._all))
+        return Peaks(float(drawn.max(initial=-math.inf)), float(every.max(initial=-math.inf)))
+
+    def log_sums(self, pi: Floats, peaks: Peaks | None = None) -> QueryTotals:
+        """Do as `sums` does, for scores whose exponentials overflow.
+
+        Parameters
+        ----------
+        peaks : Peaks, optional
+            Of all queries, where these are some of many.
+        """
+        self._linear = self._level_sums = None
+        log_loss = self._log_loss = np.empty(self.layout.n_queries)
+        inputs = (self.scores, self._weight, self._coefficient, pi, log_loss)
+        self._sums.log_potentials(*inputs, None if peaks is None else peaks.drawn)
+        self._peaks = peaks = self._peaks_of(log_loss) if peaks is None else peaks
+        loss = np.exp(log_loss - log_shift(log_loss, self._coefficient, peaks.drawn))
+        # The queries that were not drawn may be far worse, or far better, than the others.
+        every = np.exp(np.minimum(log_loss - peaks.every, 0.0))
+        return QueryTotals(*self._totals(loss, every), math.inf, peaks.every)
+
+    def finish(self, totals: QueryTotals) -> tuple[float, float]:
+        """Return the scale of the potentials and the logarithm of the loss."""
+        self._total = totals.drawn.value
+        log_loss = totals.log_unit + math.log(totals.every.value) - self._start
+        return 1.0 / self._total, log_loss
+
+    def advance(
+        self, output: Output, alpha: float, span: tuple[float, float] | None = None
+    ) -> None:
+        """Add ``alpha * output`` to the scores.
+
+        Parameters
+        ----------
+        span : (float, float), optional
+            Smallest and largest step, where these rows are some of many.
+        """
         self._linear = self._level_sums = None
         n = len(self.scores)
         if output.dtype == np.uint8:
@@ -98,17 +208,19 @@ class LabelState:
             return
         step = alpha * output
         self.scores += step
-        self._range += float(np.ptp(step)) if n else 0.0
+        if span is None:
+            span = (float(step.min()), float(step.max())) if n else (0.0, 0.0)
+        self._range += span[1] - span[0]
         if self._range <= _LINEAR_RANGE:
             # Only differences count: centred, neither exponential can overflow.
-            step -= (step.max() + step.min()) / 2
+            step -= (span[1] + span[0]) / 2
             factor = np.exp(step)
             self.up[:n] *= factor
             self.down[:n] /= factor
 
     def _current(self) -> tuple[Floats, Floats, Floats]:
         """Return ``up``, ``down`` and coefficients under which the drawn pairs weigh ``_total``."""
-        if self._range <= _LINEAR_RANGE:
+        if not self.logarithmic:
             return self.up, self.down, self._coefficient
         if self._linear is None:
             # Each query around its middle, its pairs made to weigh 1; the coefficients give
@@ -128,7 +240,8 @@ class LabelState:
             down[:n] = np.exp(np.clip(base - centred, -_CLIP, _CLIP)) * np.isfinite(base)
             loss = np.zeros(self.layout.n_queries)
             self._sums.potentials(up, down, self._coefficient, np.zeros_like(up), loss)
-            share = np.exp(self._log_loss - log_shift(self._log_loss, self._coefficient))
+            shift = log_shift(self._log_loss, self._coefficient, self._peaks.drawn)
+            share = np.exp(self._log_loss - shift)
             share = np.divide(share, loss, out=np.zeros_like(loss), where=known & (loss > 0))
             self._linear = up, down, self._coefficient * share
         return self._linear
@@ -136,9 +249,10 @@ class LabelState:
     @property
     def curvature(self) -> Floats:
         """Weight of all pairs that a row is in: O(n)."""
-        if self._range <= _LINEAR_RANGE:
+        if not self.logarithmic:
             return self._sums.curvature(self.up, self.down, self._coefficient)
-        return self._sums.log_curvature(self.scores, self._weight, self._coefficient)
+        inputs = (self.scores, self._weight, self._coefficient)
+        return self._sums.log_curvature(*inputs, self._peaks.drawn)
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker: O(n)."""
@@ -176,9 +290,12 @@ class LabelState:
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2, by counting inversions: O(n log n)."""
+        return self.risk_sums().shares(self._start)
+
+    def risk_sums(self) -> Risks:
+        """Return what is in the wrong order and tied, added up."""
         wrong, tied = self._sums.misordered(self.scores, self._weight)
-        whole = math.exp(self._start)
-        return risks_of(*(float(np.dot(self._all, each)) / whole for each in (wrong, tied)))
+        return Risks(ExactSum.of(self._all * wrong), ExactSum.of(self._all * tied))
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""

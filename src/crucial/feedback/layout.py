@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.feedback.listed import ListedPairs
+from crucial.kernels.exact_sums import exact_dot
 from crucial.kernels.levels import Levels
 from crucial.kernels.pairs import sums_below
 from crucial.types import Bools, Floats, Ints
@@ -212,7 +213,7 @@ class LabelledRows:
             mass = np.add.reduceat(weight, layout.level_start[:-1])
         pairs = mass * sums_below(mass, layout.gaps(gains), layout.query_first)
         per_query = np.add.reduceat(pairs, layout.query_first[:-1])
-        whole = float(np.dot(coefficient, per_query))
+        whole = exact_dot(coefficient, per_query)
         if not whole > 0.0:
             return None
         uncut = None if self.uncut_labels is None else self.uncut_labels[places]

@@ -6,7 +6,7 @@ import numpy as np
 
 from crucial.kernels.plain import lambdas as plain
 from crucial.kernels.plain.lambdas import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, How
-from crucial.kernels.sizes import is_small
+from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
@@ -47,7 +47,9 @@ class LambdaSums:
         self._worth, self._inverse, self._discount = worth, inverse, discount
         self._weight = np.ones(len(worth)) if weight is None else weight
         self._how = how
-        self._small = is_small(len(worth) + _QUERY_COST * len(inverse))
+        self._small = is_small(
+            in_all("rows", len(worth)) + _QUERY_COST * in_all("queries", len(inverse))
+        )
         self._bounds = cut_lists(row_start, 4 * threads)
 
     def sums(

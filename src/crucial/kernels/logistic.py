@@ -11,7 +11,7 @@ import numpy as np
 from crucial.kernels import logistic_grid
 from crucial.kernels.levels import Levels
 from crucial.kernels.plain import logistic as plain
-from crucial.kernels.sizes import is_small
+from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import run_all
 from crucial.types import Floats, Ints
 
@@ -46,7 +46,9 @@ class LogisticSums:
         self._levels, self._gains, self._threads = levels, gains, threads
         self._weighted = weight is not None
         self._weight = np.ones(levels.n_rows) if weight is None else weight
-        self._small = is_small(n_pairs + _LEVEL_COST * levels.n_segments)
+        self._small = is_small(
+            in_all("pairs", n_pairs) + _LEVEL_COST * in_all("segments", levels.n_segments)
+        )
         self._query, own = levels.query_of_row(), levels.level_of_row()
         self._places = (*levels.arrays, self._query, own)
         # Rows are cut by the pairs they are in.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.plain import noise as plain
-from crucial.kernels.sizes import is_small
+from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
@@ -40,7 +40,7 @@ class QueryNoise:
     def __init__(self, seed: int, numbers: Ints, row_start: Ints, threads: int) -> None:
         self._seed, self._numbers = seed, numbers
         self._row_start, self._threads = row_start, threads
-        self._small = is_small(int(row_start[-1]))
+        self._small = is_small(in_all("rows", int(row_start[-1])))
         self._bounds = cut_lists(row_start, threads)
 
     def keys(self, number: int) -> NDArray[np.uint64]:

@@ -12,7 +12,7 @@ from crucial.kernels import sizes
 from crucial.kernels.levels import Levels
 from crucial.kernels.plain import pairs as plain
 from crucial.kernels.plain.pairs import log_shift, sums_below
-from crucial.kernels.sizes import is_small
+from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_evenly, cut_lists, over_ranges
 from crucial.types import Bytes, Codes, Floats
 
@@ -37,7 +37,7 @@ class PairSums:
 
     def __init__(self, levels: Levels, gains: Floats, threads: int) -> None:
         self._levels, self._gains, self._threads = levels, gains, threads
-        self._small = is_small(levels.n_rows)
+        self._small = is_small(in_all("rows", levels.n_rows))
         self._gap = levels.gaps(gains)
         self._orders: dict[tuple[int, int], tuple[object, NDArray[np.unsignedinteger]]] = {}
 
@@ -75,7 +75,13 @@ class PairSums:
         return out
 
     def log_potentials(
-        self, scores: Floats, weight: Floats, coefficient: Floats, pi: Floats, log_loss: Floats
+        self,
+        scores: Floats,
+        weight: Floats,
+        coefficient: Floats,
+        pi: Floats,
+        log_loss: Floats,
+        top: float | None = None,
     ) -> None:
         """Write the same for scores whose exponentials overflow.
 
@@ -83,18 +89,27 @@ class PairSums:
         logarithm of the loss of every query.
         """
         n = self._levels.n_rows
-        positive, negative, factor = self._log_halves(scores, weight, coefficient, log_loss)
+        inputs = (scores, weight, coefficient, log_loss, top)
+        positive, negative, factor = self._log_halves(*inputs)
         pi[:n] = factor * (positive - negative)
         pi[n:] = 0.0
 
-    def log_curvature(self, scores: Floats, weight: Floats, coefficient: Floats) -> Floats:
+    def log_curvature(
+        self, scores: Floats, weight: Floats, coefficient: Floats, top: float | None = None
+    ) -> Floats:
         """Return `curvature` for scores whose exponentials overflow; see `log_shift`."""
         log_loss = np.empty(self._levels.n_queries)
-        positive, negative, factor = self._log_halves(scores, weight, coefficient, log_loss)
+        inputs = (scores, weight, coefficient, log_loss, top)
+        positive, negative, factor = self._log_halves(*inputs)
         return factor * (positive + negative)
 
     def _log_halves(
-        self, scores: Floats, weight: Floats, coefficient: Floats, log_loss: Floats
+        self,
+        scores: Floats,
+        weight: Floats,
+        coefficient: Floats,
+        log_loss: Floats,
+        top: float | None,
     ) -> tuple[Floats, Floats, Floats]:
         """Return what every row wins and loses, divided by the largest loss, and its factor."""
         with np.errstate(divide="ignore"):
@@ -109,7 +124,7 @@ class PairSums:
             inputs = (scores, log_weight, log_gap, levels.arrays)
             self._over_queries(lambda a, b: log_halves(*inputs, a, b, *out))
         sizes = np.diff(levels.row_start)
-        shift = np.repeat(log_shift(log_loss, coefficient), sizes)
+        shift = np.repeat(log_shift(log_loss, coefficient, top), sizes)
         factor = np.repeat(coefficient, sizes)
         return np.exp(out[0] - shift), np.exp(out[1] - shift), factor
 

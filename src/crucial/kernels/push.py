@@ -8,7 +8,7 @@ import numpy as np
 
 from crucial.kernels.levels import Levels
 from crucial.kernels.plain import push as plain
-from crucial.kernels.sizes import is_small
+from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Bytes, Floats
 
@@ -29,7 +29,7 @@ class PushSums:
 
     def __init__(self, levels: Levels, weight: Floats | None, gap: Floats, threads: int) -> None:
         self._levels, self._threads = levels, threads
-        self._small = is_small(levels.n_rows)
+        self._small = is_small(in_all("rows", levels.n_rows))
         with np.errstate(divide="ignore"):
             self._log_weight = np.zeros(levels.n_rows) if weight is None else np.log(weight)
             self._log_gap = np.log(gap)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from crucial.kernels.plain import query_losses as plain
-from crucial.kernels.sizes import is_small
+from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
@@ -30,7 +30,7 @@ class QueryLosses:
     def __init__(self, row_start: Ints, weight: Floats | None, threads: int) -> None:
         self._row_start, self._threads = row_start, threads
         self._weight = np.ones(int(row_start[-1])) if weight is None else weight
-        self._small = is_small(int(row_start[-1]))
+        self._small = is_small(in_all("rows", int(row_start[-1])))
         self._bounds = cut_lists(row_start, threads)
 
     def _over_queries(self, call: Callable[[int, int], None]) -> None:

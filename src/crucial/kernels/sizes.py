@@ -1,10 +1,16 @@
 """Sizes up to which NumPy runs a problem, and beyond which compiled kernels do.
 
 The size of a problem alone decides, never the state of a cache: the same problem always takes
-the same way, on every machine.
+the same way, on every machine. That of a part of the rows is the size of the whole, so that cutting
+rows into parts changes no result.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 __all__ = [
     "CELLS_PER_ROW",
@@ -15,7 +21,10 @@ __all__ = [
     "SCAN_PLAIN",
     "TEXT_PLAIN",
     "VOTE_PLAIN",
+    "Counts",
+    "in_all",
     "is_small",
+    "part_of",
 ]
 
 PLAIN_CELLS = 300_000
@@ -56,3 +65,50 @@ def is_small(n_rows: int, cells_per_row: int = CELLS_PER_ROW) -> bool:
         Features that the pass looks at for each of them.
     """
     return n_rows * cells_per_row <= PLAIN_CELLS
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows, queries, levels of queries and pairs there are."""
+
+    rows: int
+    queries: int
+    segments: int
+    pairs: int
+
+    def merge(self, other: Counts) -> Counts:
+        """Return the counts of both parts."""
+        return Counts(
+            self.rows + other.rows,
+            self.queries + other.queries,
+            self.segments + other.segments,
+            self.pairs + other.pairs,
+        )
+
+
+_WHOLE: ContextVar[Counts | None] = ContextVar("whole", default=None)
+
+
+@contextmanager
+def part_of(whole: Counts) -> Iterator[None]:
+    """Let rows at hand count as a part of so many, while kernels are chosen."""
+    token = _WHOLE.set(whole)
+    try:
+        yield
+    finally:
+        _WHOLE.reset(token)
+
+
+def in_all(kind: str, own: int) -> int:
+    """Return how many there are of a kind in `Counts`: as many as at hand, or as in the whole.
+
+    Examples
+    --------
+    >>> in_all("rows", 5)
+    5
+    >>> with part_of(Counts(rows=70, queries=2, segments=4, pairs=300)):
+    ...     in_all("rows", 5)
+    70
+    """
+    whole = _WHOLE.get()
+    return own if whole is None else int(getattr(whole, kind))

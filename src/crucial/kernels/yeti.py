@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.plain import yeti as plain
-from crucial.kernels.sizes import is_small
+from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
@@ -44,7 +44,9 @@ class YetiSums:
         self._weight = np.ones(len(worth)) if weight is None else weight
         self._permutations, self._decay = permutations, decay
         queries = len(row_start) - 1
-        self._small = is_small(len(worth) * permutations + _QUERY_COST * queries)
+        self._small = is_small(
+            in_all("rows", len(worth)) * permutations + _QUERY_COST * in_all("queries", queries)
+        )
         self._bounds = cut_lists(row_start, 4 * threads)
 
     def sums(

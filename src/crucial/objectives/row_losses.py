@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -14,17 +15,38 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.label_weights import GAINS
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.states import Output, draw_share
+from crucial.kernels.exact_sums import ExactSum
 from crucial.objectives.base import Objective
 from crucial.parameters import lookup
 from crucial.types import Floats
 
-__all__ = ["Gain", "RowLoss", "RowLossState", "query_weights", "worths_of"]
+__all__ = ["Gain", "LossTotals", "RowLoss", "RowLossState", "query_weights", "worths_of"]
 
 #: How much a label is worth: by name, by a rising function, or as the loss does by itself.
 Gain: TypeAlias = str | Callable[[Floats], Floats] | None
 
 # The loss counts as no smaller than this share of its start: what is left is rounding.
 _FLOOR = 1e-16
+
+
+@dataclass(frozen=True)
+class LossTotals:
+    """The loss of queries and the size of potentials, added up without rounding.
+
+    Attributes
+    ----------
+    loss : ExactSum
+        Over the queries, with their coefficients.
+    size : ExactSum
+        Absolute potentials, over the rows.
+    """
+
+    loss: ExactSum
+    size: ExactSum
+
+    def merge(self, other: LossTotals) -> LossTotals:
+        """Return the totals of both parts of the queries."""
+        return LossTotals(self.loss + other.loss, self.size + other.size)
 
 
 class RowLossState:
@@ -70,13 +92,21 @@ class RowLossState:
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write minus the gradient of the loss; return its scale and the log of the loss."""
+        return self.finish(self.sums(pi))
+
+    def sums(self, pi: Floats) -> LossTotals:
+        """Write minus the gradient of the loss; add up the losses of all queries."""
         n = len(self.scores)
         self._write(pi[:n])
         pi[n:] = 0.0
-        whole = float(np.dot(self._all, self._loss))
+        size = ExactSum.of(np.abs(pi), self._threads)
+        return LossTotals(ExactSum.of(self._all * self._loss), size)
+
+    def finish(self, totals: LossTotals) -> tuple[float, float]:
+        """Return the scale of the potentials and the logarithm of the loss."""
+        whole, size = totals.loss.value, totals.size.value
         if self._start is None:
             self._start = whole
-        size = float(np.abs(pi).sum())
         scale = 2.0 / size if size > 0.0 else 1.0
         if not self._start > 0.0:
             return scale, 0.0

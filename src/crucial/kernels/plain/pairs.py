@@ -180,14 +180,20 @@ def log_halves(
     log_loss[:] = log_sums(positive, levels.row_start)
 
 
-def log_shift(log_loss: Floats, coefficient: Floats) -> Floats:
+def log_shift(log_loss: Floats, coefficient: Floats, top: float | None = None) -> Floats:
     """Return what to subtract from the exponents of each query.
 
     The largest loss of the queries that count; for a query that does not, enough to
     keep its own exponentials from overflowing.
+
+    Parameters
+    ----------
+    top : float, optional
+        The largest loss, where these queries are some of many.
     """
     counts = coefficient > 0
-    return np.where(counts, log_loss[counts].max(), np.maximum(log_loss, 0.0))
+    largest = log_loss[counts].max(initial=-np.inf) if top is None else top
+    return np.where(counts, largest, np.maximum(log_loss, 0.0))
 
 
 def log_sums(values: Floats, starts: Ints) -> Floats:
