@@ -9,6 +9,7 @@
     │   └── FileError                   the same, in a file: names file, line and column
     ├── ModelFileError    (ValueError)  a model file is damaged, hostile or from a newer version
     ├── NotRankedError    (ValueError)  a ranker cannot compute what was asked of it
+    ├── ClusterError      (RuntimeError) workers or the scheduler of a cluster are lost
     └── MissingExtraError (ImportError) an optional package is not installed
 
     NoProgressWarning     (UserWarning) boosting stopped before the requested number of rounds
@@ -31,6 +32,7 @@ from typing import Any, Self
 
 __all__ = [
     "Argument",
+    "ClusterError",
     "CrucialError",
     "DataError",
     "DataTypeError",
@@ -264,6 +266,10 @@ class ModelFileError(CrucialError, ValueError):
 
 class NotRankedError(CrucialError, ValueError):
     """A ranker cannot compute what was asked of it."""
+
+
+class ClusterError(CrucialError, RuntimeError):
+    """Workers or the scheduler of a Dask cluster are lost, or cannot do their part."""
 
 
 class MissingExtraError(CrucialError, ImportError):
