@@ -61,7 +61,11 @@ def _local_cluster() -> Iterator[Any]:
 
     try:
         # (the dashboard at any free port; lost workers are reported by the progress bar)
-        cluster = LocalCluster(dashboard_address=":0", silence_logs=logging.CRITICAL)
+        cluster = LocalCluster(
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+            preload=["crucial.distributed.ignore_interrupts"],
+        )
     except Exception as error:
         raise ClusterError(
             f"The local Dask cluster cannot be started: {error}",

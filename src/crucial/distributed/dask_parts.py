@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
-from crucial.distributed.messenger import Messenger
+from crucial.distributed.messenger import Messenger, pickled
 from crucial.distributed.parts import Parts, merged
 from crucial.distributed.placement import moves_to_idle, placed
 from crucial.distributed.residence import Call, Done, Drop, Failed, Load, PartRecipe
@@ -68,7 +67,7 @@ class DaskParts(Parts):
         self._homes: list[str | None] = [None] * self.n_parts
         self._in_a_row = [0] * self.n_parts
         self._log: list[bytes] = []
-        self._most_workers = 0
+        self._expected_workers = 0
         self._looked_around = time.monotonic()
         try:
             self._settle()
@@ -122,8 +121,8 @@ class DaskParts(Parts):
         """
         if time.monotonic() - self._looked_around > _LOOK_AROUND:
             self._look_around()
-        entry = pickle.dumps((method, args), protocol=5)
-        request = pickle.dumps(Call(entry, len(self._log) if changes else None), protocol=5)
+        entry = pickled((method, args))
+        request = pickled(Call(entry, len(self._log) if changes else None))
         results = self._answered(request)
         if changes:
             self._log.append(entry)
@@ -198,7 +197,7 @@ class DaskParts(Parts):
         log = tuple(self._log)
         answers = self._messenger.ask(
             [
-                ([worker], pickle.dumps(Load({n: self._recipes[n] for n in numbers}, log), 5))
+                ([worker], pickled(Load({n: self._recipes[n] for n in numbers}, log)))
                 for worker, numbers in plan.items()
                 if worker in there
             ]
@@ -220,9 +219,9 @@ class DaskParts(Parts):
         while True:
             workers = self._messenger.workers()
             waited = time.monotonic() - began
-            enough = len(workers) >= self._most_workers or waited > self._grace
+            enough = len(workers) >= self._expected_workers or waited > self._grace
             if workers and enough:
-                self._most_workers = max(self._most_workers, len(workers))
+                self._expected_workers = len(workers)
                 return workers
             if not workers and waited > self._patience:
                 raise ClusterError(
@@ -235,7 +234,7 @@ class DaskParts(Parts):
         """Give parts to workers that have joined, and keep the scheduler from seeing us as idle."""
         self._messenger.keep_alive()
         workers = self._messenger.workers()
-        self._most_workers = max(self._most_workers, len(workers))
+        self._expected_workers = max(self._expected_workers, len(workers))
         homes = [home for home in self._homes if home is not None]
         if len(homes) == self.n_parts:
             moves = moves_to_idle(homes, self._sizes, workers)
@@ -244,7 +243,7 @@ class DaskParts(Parts):
                 if leaving:
                     # (what is answered does not matter: a worker that did not drop them
                     # lists other parts than it should in its next answer, and loses all)
-                    self._messenger.ask([([worker], pickle.dumps(Drop(leaving), protocol=5))])
+                    self._messenger.ask([([worker], pickled(Drop(leaving)))])
                     for number in leaving:
                         self._homes[number] = None
         self._looked_around = time.monotonic()

@@ -13,11 +13,19 @@ from typing import Any, TypeVar
 from crucial.distributed.residence import Answer, Lost, Residence, serve
 from crucial.errors import ClusterError
 
-__all__ = ["Messenger"]
+__all__ = ["Messenger", "pickled"]
 
 T = TypeVar("T")
 
 _LOOK = 0.5  # seconds between two looks at whether workers that have not answered are there
+
+
+def pickled(value: object) -> bytes:
+    """Return a request as bytes; functions and classes of a notebook or script are included."""
+    from distributed.protocol.pickle import dumps
+
+    written: bytes = dumps(value)
+    return written
 
 
 class Messenger:

@@ -1,0 +1,74 @@
+"""A small part whose state shows every change that is left out, repeated or out of order."""
+
+import os
+import time
+from dataclasses import dataclass
+
+from crucial.distributed.parts import LocalParts
+
+
+@dataclass
+class Sum:
+    value: int
+
+    def merge(self, other):
+        return Sum(self.value + other.value)
+
+
+class ToyPart:
+    def __init__(self, seed, pause=0.0):
+        self.state, self.pause = seed, pause
+        self.threads = 0
+
+    def advance(self, factor):
+        time.sleep(self.pause)
+        self.state = (self.state * factor + 12345) % 2**61
+        return Sum(self.state)
+
+    def read(self):
+        return self.state
+
+    def process(self):
+        return os.getpid()
+
+    def fail(self):
+        raise ZeroDivisionError("as asked")
+
+
+@dataclass
+class ToyRecipe:
+    seed: int
+    pause: float = 0.0
+
+    def load(self):
+        return ToyPart(self.seed, self.pause)
+
+    def __str__(self):
+        return f"toy {self.seed}"
+
+
+class DyingRecipe(ToyRecipe):
+    """Ends its worker, as one that runs out of memory does."""
+
+    def load(self):
+        os._exit(1)
+
+
+class UnreadableRecipe(ToyRecipe):
+    def load(self):
+        raise OSError("no such file")
+
+
+def chain(parts, rounds, before=lambda number: None):
+    """Return the sums of rounds, each of which depends on the one before, and the last states."""
+    sums, factor = [], 3
+    for number in range(rounds):
+        before(number)
+        sums.append(parts.total("advance", factor, changes=True).value)
+        factor = sums[-1] % 1009 + 2
+    return sums, parts.call("read")
+
+
+def local_chain(n_parts, rounds):
+    """Return what `chain` returns for parts in this process."""
+    return chain(LocalParts([ToyPart(seed) for seed in range(n_parts)]), rounds)

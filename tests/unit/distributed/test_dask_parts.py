@@ -1,0 +1,233 @@
+"""Parts on Dask workers: lost and slow workers, Ctrl-C, a lost scheduler."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+from crucial.distributed import dask_parts
+from crucial.distributed.cluster import connected
+from crucial.distributed.dask_parts import DaskParts
+from crucial.errors import ClusterError, ParameterError
+from toy_parts import DyingRecipe, ToyPart, ToyRecipe, UnreadableRecipe, chain, local_chain
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+
+N_PARTS = 5
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def parts_on(client, n_parts=N_PARTS, pause=0.0, **settings):
+    return DaskParts(client, [ToyRecipe(seed, pause) for seed in range(n_parts)], **settings)
+
+
+def kill(client, how=signal.SIGKILL):
+    """Kill a worker; return its process."""
+    worker = random.choice(sorted(client.nthreads()))
+    process = client.run(os.getpid, workers=[worker])[worker]
+    os.kill(process, how)
+    return process
+
+
+def tasks_left(client):
+    """Return the tasks of fits that the scheduler still has, once it had time to free them."""
+    for _ in range(50):
+        keys = client.run_on_scheduler(
+            lambda dask_scheduler: [str(k) for k in dask_scheduler.tasks]
+        )
+        if not (left := [key for key in keys if "crucial" in key]):
+            break
+        time.sleep(0.05)
+    return left
+
+
+def wait_for_workers(client, n_workers=2):
+    client.wait_for_workers(n_workers, timeout=60)
+
+
+def test_the_same_as_in_this_process_and_nothing_is_left_behind(client):
+    with parts_on(client) as parts:
+        assert chain(parts, 20) == local_chain(N_PARTS, 20)
+        assert parts.n_workers == 2
+        assert parts.losses == 0
+        assert len(set(parts.call("process"))) == 2
+        assert parts.bytes_sent > 0
+        assert parts.bytes_received > 0
+    assert tasks_left(client) == []
+
+
+def test_a_worker_killed_within_a_round_and_another_that_joins(client, monkeypatch):
+    monkeypatch.setattr(dask_parts, "_LOOK_AROUND", 0.0)
+    there = []
+
+    def before(number):
+        if number == 5:
+            threading.Timer(0.02, kill, [client]).start()
+        if number == 10:
+            there.append(parts.n_workers)
+            wait_for_workers(client)
+
+    with parts_on(client, pause=0.01, grace=0.0) as parts:
+        assert chain(parts, 15, before) == local_chain(N_PARTS, 15)
+        assert parts.losses == 1
+        assert (*there, parts.n_workers) == (1, 2)
+
+
+def test_an_error_of_a_part_is_raised_and_the_parts_live_on(client):
+    with parts_on(client) as parts:
+        parts.call("advance", 3, changes=True)
+        with pytest.raises(ZeroDivisionError, match="as asked"):
+            parts.call("fail")
+        assert parts.total("advance", 5, changes=True).value == local_second_sum()
+
+
+def local_second_sum():
+    toys = [ToyPart(seed) for seed in range(N_PARTS)]
+    for toy in toys:
+        toy.advance(3)
+    return sum(toy.advance(5).value for toy in toys)
+
+
+def test_a_part_that_cannot_be_read_is_named_and_the_others_are_freed(client):
+    recipes = [ToyRecipe(0), UnreadableRecipe(1), ToyRecipe(2)]
+    with pytest.raises(ClusterError, match=r"Part 1 \(toy 1\) cannot be loaded: OSError: no such"):
+        DaskParts(client, recipes)
+    assert tasks_left(client) == []
+
+
+def test_a_worker_that_stops_for_a_while_is_waited_for(client):
+    with parts_on(client, pause=0.01) as parts:
+        stopped = kill(client, signal.SIGSTOP)
+        threading.Timer(0.7, os.kill, [stopped, signal.SIGCONT]).start()
+        assert chain(parts, 3) == local_chain(N_PARTS, 3)
+        assert parts.losses == 0
+
+
+def test_clients_that_are_none():
+    with pytest.raises(ParameterError, match="must be a Dask client or cluster, the address of"):
+        connected(7).__enter__()
+
+
+def test_no_scheduler_at_the_address():
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
+        pytest.raises(ClusterError, match=r"No Dask scheduler answers at tcp://127.0.0.1:9"),
+        connected("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_a_cluster_without_workers_and_one_that_closes():
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, dashboard_address=":0", silence_logs=50
+    ) as cluster:
+        with (
+            connected(cluster) as client,
+            pytest.raises(ClusterError, match=r"had no worker for 0 seconds\. Start workers"),
+        ):
+            parts_on(client, patience=0.0)
+        cluster.scale(1)
+        with connected(cluster) as client:
+            parts = parts_on(client, patience=5.0)
+            assert chain(parts, 3) == local_chain(N_PARTS, 3)
+            cluster.close()
+            with pytest.raises(ClusterError, match="scheduler does not answer any more"):
+                parts.call("read")
+            parts.close()
+
+
+@pytest.mark.slow
+def test_kills_between_rounds_and_within_are_waited_out(client):
+    def before(number):
+        if number == 5:
+            kill(client)
+        if number == 15:
+            threading.Timer(0.02, kill, [client]).start()
+
+    with parts_on(client, pause=0.01) as parts:
+        assert chain(parts, 25, before) == local_chain(N_PARTS, 25)
+        assert parts.losses == 2
+        assert parts.n_workers == 2
+    wait_for_workers(client)
+
+
+@pytest.mark.slow
+def test_twenty_kills_in_three_hundred_rounds(client):
+    kills = set(random.Random(0).sample(range(5, 300), 20))
+
+    def before(number):
+        if number in kills:
+            threading.Timer(random.uniform(0.0, 0.1), kill, [client]).start()
+
+    with parts_on(client, 11, pause=0.005) as parts:
+        assert chain(parts, 300, before) == local_chain(11, 300)
+        assert parts.losses >= 15  # (two kills may hit the same worker)
+    wait_for_workers(client)
+
+
+@pytest.mark.slow
+def test_a_part_that_kills_every_worker(client, monkeypatch):
+    monkeypatch.setattr(dask_parts, "_LOST_IN_A_ROW", 2)
+    with pytest.raises(ClusterError, match=r"Part 1 \(toy 1\) was lost .* 3 times in a row"):
+        DaskParts(client, [ToyRecipe(0), DyingRecipe(1)], grace=0.0)
+    assert tasks_left(client) == []
+
+
+SCRIPT = """
+    import os, sys
+    sys.path.insert(0, {tests!r})
+    from toy_parts import ToyRecipe
+    from crucial.distributed.cluster import connected
+    from crucial.distributed.dask_parts import DaskParts
+
+    if __name__ == "__main__":
+        try:
+            recipes = [ToyRecipe(number, 0.2) for number in range(4)]
+            with connected() as client, DaskParts(client, recipes) as parts:
+                print("ready", *client.run(os.getpid).values(), flush=True)
+                while True:
+                    parts.call("advance", 3, changes=True)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_no_process_and_no_traceback(tmp_path):
+    script = tmp_path / "script.py"
+    tests = os.path.dirname(sys.modules["toy_parts"].__file__)
+    script.write_text(textwrap.dedent(SCRIPT.format(tests=tests)))
+    run = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    word, *processes = run.stdout.readline().split()
+    assert word == "ready"
+    time.sleep(0.5)
+    os.killpg(run.pid, signal.SIGINT)  # (as a terminal does: to all processes)
+    out, err = run.communicate(timeout=60)
+    assert "interrupted" in out
+    assert run.returncode == 0
+    assert "Traceback" not in err
+    time.sleep(0.5)
+    assert not [one for one in processes if os.path.exists(f"/proc/{one}")]
