@@ -145,7 +145,7 @@ def test_weights_of_a_binary_ranker(drawn):
     problem, output = drawn
     lay = problem.layout
     arguments = (problem.up, problem.down, problem.gap, problem.coefficient, output)
-    right, wrong = plain.binary_weights(*arguments, lay)
+    right, wrong = plain.binary_weights(*arguments, lay).sum(axis=0)
     table = np.full((problem.n_queries, 2), np.nan)
     for a, b in cuts(problem, 2):
         compiled.binary_weights(*arguments, lay.arrays, a, b, table)
@@ -171,7 +171,7 @@ def test_moments_of_a_real_valued_ranker(drawn):
     problem, output = drawn
     lay = problem.layout
     arguments = (problem.up, problem.down, problem.gap, problem.coefficient)
-    found = plain.moments(*arguments, output, lay)
+    found = plain.moments(*arguments, output, lay).sum(axis=0).tolist()
     table = np.full((problem.n_queries, 3), np.nan)
     for a, b in cuts(problem, 2):
         compiled.moments(*arguments, output, lay.arrays, a, b, table)

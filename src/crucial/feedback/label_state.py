@@ -14,7 +14,7 @@ from crucial.feedback.states import Output, PairState, draw_share, padded, risks
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
 from crucial.kernels.stored import PairWeights
-from crucial.types import Codes, Floats
+from crucial.types import Codes, Floats, Ints
 
 __all__ = ["LabelState", "Peaks", "QueryTotals", "Risks"]
 
@@ -61,6 +61,16 @@ class QueryTotals:
         """Return the totals of both parts of the queries."""
         drawn, every = self.drawn + other.drawn, self.every + other.every
         return QueryTotals(drawn, every, min(self.least, other.least), self.log_unit)
+
+    def finish(self, log_total: float) -> tuple[float, float]:
+        """Return the scale of potentials and the logarithm of the loss.
+
+        Parameters
+        ----------
+        log_total : float
+            Logarithm of the weight of all pairs at scores of 0.
+        """
+        return 1.0 / self.drawn.value, self.log_unit + math.log(self.every.value) - log_total
 
     @property
     def underflows(self) -> bool:
@@ -184,8 +194,7 @@ class LabelState:
     def finish(self, totals: QueryTotals) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss."""
         self._total = totals.drawn.value
-        log_loss = totals.log_unit + math.log(totals.every.value) - self._start
-        return 1.0 / self._total, log_loss
+        return totals.finish(self._start)
 
     def advance(
         self, output: Output, alpha: float, span: tuple[float, float] | None = None
@@ -256,13 +265,23 @@ class LabelState:
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker: O(n)."""
-        right, wrong = self._sums.binary_weights(*self._current(), output)
-        return right / self._total, wrong / self._total
+        right, wrong = self.weight_sums(output)
+        return right.value / self._total, wrong.value / self._total
+
+    def weight_sums(self, output: Output) -> tuple[ExactSum, ...]:
+        """Return the same in the units of the potentials."""
+        return self._sums.binary_weights(*self._current(), output)
 
     def moments(self, output: Output) -> tuple[float, float]:
         """Return mean and mean square of the margins gained: O(n)."""
-        value, slope, curvature = self._sums.moments(*self._current(), output)
+        value, slope, curvature = (one.value for one in self.moment_sums(output))
         return slope / value, curvature / value
+
+    def moment_sums(
+        self, output: Output, span: tuple[float, float] | None = None
+    ) -> tuple[ExactSum, ...]:
+        """Return the sums of weights, margins and squares; ``span`` as in `PairSums.moments`."""
+        return self._sums.moments(*self._current(), output, span)
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """Write W- of every threshold of one feature: O(n) for few levels, else O(n log levels)."""
@@ -299,7 +318,15 @@ class LabelState:
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
-        chosen = draw_share(np.flatnonzero(self._all > 0), fraction, random)
+        self.count_only(draw_share(self.counting, fraction, random))
+
+    @property
+    def counting(self) -> Ints:
+        """The queries whose pairs weigh anything."""
+        return np.flatnonzero(self._all > 0)
+
+    def count_only(self, chosen: Ints) -> None:
+        """Count only some queries until the next draw."""
         self._coefficient = np.zeros_like(self._all)
         self._coefficient[chosen] = self._all[chosen]
         self._linear = self._level_sums = None

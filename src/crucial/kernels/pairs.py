@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels import sizes
+from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.levels import Levels
 from crucial.kernels.plain import pairs as plain
 from crucial.kernels.plain.pairs import log_shift, sums_below
@@ -130,32 +131,44 @@ class PairSums:
 
     def binary_weights(
         self, up: Floats, down: Floats, coefficient: Floats, output: Bytes
-    ) -> tuple[float, float]:
+    ) -> tuple[ExactSum, ...]:
         """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong."""
         inputs = (up, down, self._gap, coefficient, output)
         if self._small:
-            return plain.binary_weights(*inputs, self._levels)
+            return _added_up(plain.binary_weights(*inputs, self._levels))
         from crucial.kernels.compiled.pairs import binary_weights
 
         out = np.zeros((self._levels.n_queries, 2))
         levels = self._levels.arrays
         self._over_queries(lambda a, b: binary_weights(*inputs, levels, a, b, out))
-        right, wrong = out.sum(axis=0).tolist()
-        return right, wrong
+        return _added_up(out)
 
     def moments(
-        self, up: Floats, down: Floats, coefficient: Floats, output: Floats
-    ) -> tuple[float, float, float]:
-        """Return the zeroth, first and second moment of the margins that a ranker gains."""
+        self,
+        up: Floats,
+        down: Floats,
+        coefficient: Floats,
+        output: Floats,
+        span: tuple[float, float] | None = None,
+    ) -> tuple[ExactSum, ...]:
+        """Return the zeroth, first and second moment of the margins that a ranker gains.
+
+        Parameters
+        ----------
+        span : (float, float), optional
+            Smallest and largest output, where these rows are some of many.
+        """
+        low, high = (output.min(), output.max()) if span is None else span
+        # (only differences count, and around 0 they lose the least to cancellation)
+        inputs = (up, down, self._gap, coefficient, output - (low + high) / 2)
         if self._small:
-            return plain.moments(up, down, self._gap, coefficient, output, self._levels)
+            return _added_up(plain.moments(*inputs, self._levels))
         from crucial.kernels.compiled.pairs import moments
 
         out = np.zeros((self._levels.n_queries, 3))
-        inputs = (up, down, self._gap, coefficient, output - output.mean(), self._levels.arrays)
-        self._over_queries(lambda a, b: moments(*inputs, a, b, out))
-        value, slope, curvature = out.sum(axis=0).tolist()
-        return value, slope, curvature
+        levels = self._levels.arrays
+        self._over_queries(lambda a, b: moments(*inputs, levels, a, b, out))
+        return _added_up(out)
 
     def prepare_scan(self, down: Floats) -> Floats:
         """Return the sum of ``down`` over every segment, which all scans of a round share.
@@ -247,6 +260,11 @@ class PairSums:
             inputs = (scores[order], level, weight[order], self._gains, levels.query_first)
             self._over_queries(lambda a, b: misordered(*inputs, levels.row_start, a, b, out))
         return out[:, 0], out[:, 1]
+
+
+def _added_up(columns: Floats) -> tuple[ExactSum, ...]:
+    """Return the sum of every column, without rounding."""
+    return tuple(ExactSum.of(column) for column in columns.T)
 
 
 def advance_binary(

@@ -18,7 +18,7 @@ from crucial.feedback.states import Output, draw_share
 from crucial.kernels.exact_sums import ExactSum
 from crucial.objectives.base import Objective
 from crucial.parameters import lookup
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 
 __all__ = ["Gain", "LossTotals", "RowLoss", "RowLossState", "query_weights", "worths_of"]
 
@@ -47,6 +47,20 @@ class LossTotals:
     def merge(self, other: LossTotals) -> LossTotals:
         """Return the totals of both parts of the queries."""
         return LossTotals(self.loss + other.loss, self.size + other.size)
+
+    def finish(self, start: float) -> tuple[float, float]:
+        """Return the scale of potentials and the logarithm of the loss.
+
+        Parameters
+        ----------
+        start : float
+            The loss at scores of 0.
+        """
+        size = self.size.value
+        scale = 2.0 / size if size > 0.0 else 1.0
+        if not start > 0.0:
+            return scale, 0.0
+        return scale, math.log(max(self.loss.value / start, _FLOOR))
 
 
 class RowLossState:
@@ -104,13 +118,9 @@ class RowLossState:
 
     def finish(self, totals: LossTotals) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss."""
-        whole, size = totals.loss.value, totals.size.value
         if self._start is None:
-            self._start = whole
-        scale = 2.0 / size if size > 0.0 else 1.0
-        if not self._start > 0.0:
-            return scale, 0.0
-        return scale, math.log(max(whole / self._start, _FLOOR))
+            self._start = totals.loss.value
+        return totals.finish(self._start)
 
     def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
@@ -125,7 +135,15 @@ class RowLossState:
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one, until the next draw."""
-        chosen = draw_share(np.flatnonzero(self._all > 0), fraction, random)
+        self.count_only(draw_share(self.counting, fraction, random))
+
+    @property
+    def counting(self) -> Ints:
+        """The queries that weigh anything."""
+        return np.flatnonzero(self._all > 0)
+
+    def count_only(self, chosen: Ints) -> None:
+        """Count only some queries until the next draw."""
         self._drawn = np.zeros_like(self._all)
         self._drawn[chosen] = self._all[chosen]
 

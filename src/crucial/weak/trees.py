@@ -25,7 +25,7 @@ from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
 
-__all__ = ["Sampling", "TreeLearner", "grid_unit", "scaled"]
+__all__ = ["Sampling", "TreeLearner", "grid_unit", "scaled", "tree_output"]
 
 # The values of leaves are whole multiples of this share of the largest value of the first tree,
 # rounded to a power of two: sums of up to 2^16 such values are exact in float64, in any order.
@@ -139,7 +139,7 @@ class TreeLearner(WeakLearner):
         if grown is None:
             return None
         tree = self._frozen(grown)
-        output = grown.outputs if len(rows) == n else self._output(tree)
+        output = grown.outputs if len(rows) == n else tree_output(self.bins, tree)
         slope = float((potentials.pi[:n] * output).sum() * potentials.scale)
         return Candidate(tree, output, slope)
 
@@ -176,27 +176,6 @@ class TreeLearner(WeakLearner):
             tuple(grown.values),
         )
 
-    def _output(self, tree: Tree) -> Floats:
-        """Return the scores of a tree on the training rows, by their codes."""
-        place = {int(column): f for f, column in enumerate(self.bins.features)}
-        out = np.zeros(self.bins.n_rows)
-        waiting = {0: np.arange(self.bins.n_rows)}
-        for node, (column, threshold) in enumerate(
-            zip(tree.features, tree.thresholds, strict=True)
-        ):
-            f, rows = place[column], waiting.pop(node)
-            cuts, codes = self.bins.thresholds[f], self.bins.codes[f, rows]
-            k = len(cuts) + 1 if threshold is None else np.searchsorted(cuts, threshold) + 1
-            right = np.where(codes == len(cuts) + 1, bool(tree.missing[node]), codes >= k)
-            if not self.bins.has_missing[f]:
-                right = codes >= k
-            for child, part in ((tree.left[node], rows[~right]), (tree.right[node], rows[right])):
-                if child < 0:
-                    out[part] = tree.values[~child]
-                else:
-                    waiting[child] = part
-        return out
-
     def fold(self, candidate: Candidate, alpha: float) -> tuple[Candidate, float]:
         """Multiply the values of the leaves by the weight, and round them to a common grid.
 
@@ -221,4 +200,24 @@ class TreeLearner(WeakLearner):
         assert isinstance(ranker, Tree)
         if self._unit == 0.0:
             self._unit = grid_unit(np.array(ranker.values))
-        return Candidate(ranker, self._output(ranker), slope)
+        return Candidate(ranker, tree_output(self.bins, ranker), slope)
+
+
+def tree_output(bins: Bins, tree: Tree) -> Floats:
+    """Return the scores of a tree on binned rows, by their codes."""
+    place = {int(column): f for f, column in enumerate(bins.features)}
+    out = np.zeros(bins.n_rows)
+    waiting = {0: np.arange(bins.n_rows)}
+    for node, (column, threshold) in enumerate(zip(tree.features, tree.thresholds, strict=True)):
+        f, rows = place[column], waiting.pop(node)
+        cuts, codes = bins.thresholds[f], bins.codes[f, rows]
+        k = len(cuts) + 1 if threshold is None else np.searchsorted(cuts, threshold) + 1
+        right = codes >= k
+        if bins.has_missing[f]:
+            right = np.where(codes == len(cuts) + 1, bool(tree.missing[node]), right)
+        for child, part in ((tree.left[node], rows[~right]), (tree.right[node], rows[right])):
+            if child < 0:
+                out[part] = tree.values[~child]
+            else:
+                waiting[child] = part
+    return out

@@ -207,8 +207,8 @@ def log_sums(values: Floats, starts: Ints) -> Floats:
 
 def binary_weights(
     up: Floats, down: Floats, gap: Floats, coefficient: Floats, output: Bytes, levels: Levels
-) -> tuple[float, float]:
-    """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong.
+) -> Floats:
+    """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong, per segment.
 
     Equivalent to, and much faster than: adding ``coefficient * (gain_hi - gain_lo) *
     up[lo] * down[hi]`` over the pairs with output 1 for hi and 0 for lo, or the reverse.
@@ -222,35 +222,30 @@ def binary_weights(
     one_up = sums_below(np.bincount(segment, up[:n] * one, n_segments), gap, levels.query_first)
     one_down = np.bincount(segment, down[:n] * one, n_segments)
     zero_down = np.bincount(segment, down[:n] * ~one, n_segments)
-    right = np.cumsum(weight * one_down * zero_up)[-1]
-    wrong = np.cumsum(weight * zero_down * one_up)[-1]
-    return float(right), float(wrong)
+    return np.stack((weight * one_down * zero_up, weight * zero_down * one_up), axis=1)
 
 
 def moments(
     up: Floats, down: Floats, gap: Floats, coefficient: Floats, output: Floats, levels: Levels
-) -> tuple[float, float, float]:
-    """Return the sum of d, d * m and d * m^2 over pairs, ``m = output[hi] - output[lo]``.
+) -> Floats:
+    """Return the sum of d, d * m and d * m^2 over the pairs that each row should win.
 
-    The zeroth, first and second moment of the margin gained along a weak ranker: value,
-    slope and curvature of Z at alpha = 0.
+    ``m = output[hi] - output[lo]``: the zeroth, first and second moment of the margin gained
+    along a weak ranker; over all rows they add up to value, slope and curvature of Z at alpha = 0.
+    Around 0, outputs lose the least to cancellation.
     """
     segment = levels.segment_of_row
     n = len(segment)
     n_segments = levels.n_segments
     h = output[:n]
-    # Around the mean the three sums below lose the least to cancellation.
-    h = h - h.mean()
     weight = coefficient[levels.query_of_segment][segment] * down[:n]
     below = [
         sums_below(np.bincount(segment, up[:n] * h**k, n_segments), gap, levels.query_first)
         for k in range(3)
     ]
     s0, s1, s2 = (sums[segment] for sums in below)
-    value = float(np.sum(weight * s0))
-    slope = float(np.sum(weight * (h * s0 - s1)))
-    curvature = float(np.sum(weight * (h * h * s0 - 2 * h * s1 + s2)))
-    return value, slope, curvature
+    slope, curvature = h * s0 - s1, h * h * s0 - 2 * h * s1 + s2
+    return np.stack((weight * s0, weight * slope, weight * curvature), axis=1)
 
 
 def wrong_weights(
