@@ -13,6 +13,7 @@ the results of the last change for whoever asks again.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import pickle
 from collections.abc import Sequence
@@ -133,6 +134,8 @@ class Residence:
             address, threads = str(worker.address), int(worker.state.nthreads)
             _silence_calls()
         self._threads = threads
+        # Recipes may ask Dask for its client, which it finds by the context of its own threads.
+        self._context = contextvars.copy_context()
         self._parts: dict[int, Any] = {}
         self._changes: dict[int, int] = {}  # how many each part has made
         self._kept: tuple[int, frozenset[int], list[tuple[int, Any]]] = (-1, frozenset(), [])
@@ -160,9 +163,10 @@ class Residence:
 
     def _load(self, request: Load) -> Done:
         log = [pickle.loads(entry) for entry in request.log]
+        load = partial(_loaded, log, self._threads)
         with ThreadPoolExecutor(min(self._threads, len(request.recipes))) as pool:
             loading = [
-                (number, pool.submit(_loaded, number, recipe, log, self._threads))
+                (number, pool.submit(self._context.copy().run, load, number, recipe))
                 for number, recipe in request.recipes.items()
             ]
             for number, future in loading:
@@ -193,7 +197,7 @@ class Residence:
         return Done(tuple(self._parts), results)
 
 
-def _loaded(number: int, recipe: PartRecipe, log: Sequence[Entry], threads: int) -> Any:
+def _loaded(log: Sequence[Entry], threads: int, number: int, recipe: PartRecipe) -> Any:
     """Return a part in the state after the logged changes."""
     try:
         part = recipe.load()

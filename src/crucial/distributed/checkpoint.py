@@ -1,0 +1,284 @@
+"""Checkpoints: the rounds of a fit so far in a file, from which a later fit goes on.
+
+The file is JSON and executes nothing::
+
+    {
+      "format": "crucial-checkpoint",
+      "version": 1,
+      "checksum": "<SHA-256 of the content, without white space>",
+      "content": {"estimator": "RankBoost", "parameters": {...}, "rounds": [...]}
+    }
+
+Numbers of rounds are hexadecimal floats, so that infinite weights can be written, and every bit is
+as it was. The rounds of a checkpoint are replayed without a search. What follows is to the byte
+what an uninterrupted fit would have done; that the data are the same is checked by the losses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from crucial.boosting.progress import Progress
+from crucial.boosting.trace import Round, Trace
+from crucial.data.files import atomic_write, open_bytes
+from crucial.errors import (
+    Argument,
+    ClusterError,
+    CrucialError,
+    DataError,
+    FileError,
+    Message,
+    NotRankedError,
+    ParameterError,
+)
+from crucial.model.text import printable
+from crucial.model.weak import WeakRanker
+from crucial.parameters import parameters_of, plain
+from crucial.types import PathLike
+from crucial.wording import counted
+
+__all__ = ["Checkpoint", "read_checkpoint"]
+
+_FORMAT = "crucial-checkpoint"
+_VERSION = 1
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    weight: str
+    r: str
+    z: str
+    log_loss: str
+    ranker: WeakRanker
+
+
+class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    estimator: str
+    parameters: dict[str, str]
+    rounds: list[_Entry]
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    format: str
+    version: int
+    checksum: str
+    content: msgspec.Raw
+
+
+class Checkpoint:
+    """Writes the rounds of a fit to a file, some seconds apart and when the fit ends early.
+
+    Parameters
+    ----------
+    path : str or path
+    estimator : estimator that is fitted
+        Its parameters are written too: a fit with others cannot go on from the file.
+    every : float
+        Seconds between two writes.
+    """
+
+    def __init__(self, path: PathLike, estimator: Any, *, every: float = 60.0) -> None:
+        self.path, self._every = path, every
+        self._estimator = type(estimator).__name__
+        self._parameters = shaping_parameters(estimator)
+        self._written = time.monotonic()
+        self._trace: Trace | None = None
+        self._n_written = 0
+
+    def watching(self, progress: Progress | None, earlier: Sequence[Round] = ()) -> Progress:
+        """Return a function for the loop to call after every round, which writes the file.
+
+        Parameters
+        ----------
+        progress : function or None
+            Called as well.
+        earlier : sequence of Round
+            Rounds of a checkpoint that the loop replays. An error is raised if one of them has
+            another loss than it had.
+        """
+
+        def after_round(done: int, trace: Trace) -> bool:
+            stop = progress is not None and progress(done, trace)
+            if done <= len(earlier):
+                _check_loss(done, trace[-1].log_loss, earlier[done - 1].log_loss)
+                return stop
+            self._trace = trace
+            if time.monotonic() - self._written >= self._every:
+                self.write(trace)
+            return stop
+
+        return after_round
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Write the rounds so far if anything ends the block early, Ctrl-C included.
+
+        A `ClusterError` then names the file.
+        """
+        try:
+            yield
+        except BaseException as error:
+            trace = self._trace
+            if trace is None or not len(trace):
+                raise
+            with suppress(CrucialError):  # (the first error counts)
+                self.write(trace)
+            if isinstance(error, ClusterError) and self._n_written:
+                raise self._with_remedy(error) from error
+            raise
+
+    def _with_remedy(self, error: ClusterError) -> ClusterError:
+        kept = Message(
+            error.remedy,
+            " " if error.remedy else "",
+            f"The rounds so far ({self._n_written}) are in {self.path}: go on with ",
+            Argument("resume", str(self.path)),
+            ".",
+        )
+        return ClusterError(error.problem, remedy=kept)
+
+    def write(self, trace: Trace) -> None:
+        """Write the rounds of a trace, whole or not at all.
+
+        Raises
+        ------
+        NotRankedError
+            A weak ranker is user-written.
+        FileError
+            The file cannot be written.
+        """
+        rounds = [_entry(number, one) for number, one in enumerate(trace, 1)]
+        content = msgspec.json.encode(_Content(self._estimator, self._parameters, rounds))
+        checksum = hashlib.sha256(content).hexdigest()
+        with atomic_write(self.path) as file:
+            file.write(
+                msgspec.json.encode(_File(_FORMAT, _VERSION, checksum, msgspec.Raw(content)))
+            )
+        self._n_written, self._written = len(rounds), time.monotonic()
+
+
+def shaping_parameters(estimator: Any) -> dict[str, str]:
+    """Return the parameters on which the rounds of an estimator depend, written as text."""
+    free = {one.name for one in parameters_of(estimator).values() if not one.shapes_model}
+    return {
+        name: repr(value.tolist() if isinstance(value, np.ndarray) else plain(value))
+        for name, value in sorted(estimator.get_params(deep=False).items())
+        if name not in free | {"n_estimators"}
+    }
+
+
+def read_checkpoint(path: PathLike, estimator: Any) -> list[Round]:
+    """Read the rounds of a checkpoint, for an estimator to go on from.
+
+    Parameters
+    ----------
+    path : str or path
+    estimator : estimator to fit
+        Of the same class, and with the same parameters except for ``n_estimators`` and those that
+        do not shape the model.
+
+    Raises
+    ------
+    FileError
+        The file is missing, damaged, or no checkpoint.
+    ParameterError
+        It is one of another estimator, or of other parameters.
+    """
+    content = _content(path)
+    name = type(estimator).__name__
+    if content.estimator != name:
+        raise ParameterError(
+            f"{path} is a checkpoint of {printable(content.estimator)}, not of {name}.",
+            parameter="resume",
+            value=str(path),
+        )
+    _check_parameters(path, content.parameters, shaping_parameters(estimator))
+    if len(content.rounds) > estimator.n_estimators:
+        raise ParameterError(
+            f"{path} has {counted(len(content.rounds), 'round')}, more than "
+            f"n_estimators={estimator.n_estimators}.",
+            parameter="resume",
+            value=str(path),
+        )
+    try:
+        return [_round(one) for one in content.rounds]
+    except ValueError as error:
+        raise FileError(path, f"this checkpoint is damaged: {error}.") from error
+
+
+def _content(path: PathLike) -> _Content:
+    """Return the content of a file, checked from the outside inwards."""
+    with open_bytes(path) as source:
+        data = b"".join(source.lines())
+    try:
+        file = msgspec.json.decode(data, type=_File)
+        if file.format != _FORMAT:
+            raise msgspec.ValidationError(f"its format is {printable(file.format)!r}")
+    except (msgspec.DecodeError, RecursionError) as error:
+        problem = printable(str(error), 200)
+        raise FileError(path, f"this is not a checkpoint, or a damaged one: {problem}.") from error
+    if file.version > _VERSION:
+        raise FileError(
+            path,
+            f"this checkpoint is of version {file.version}, newer than version {_VERSION}, which "
+            "this release reads.",
+            remedy="Install a newer release of crucial.",
+        )
+    content = bytes(file.content)
+    if hashlib.sha256(content).hexdigest() != file.checksum:
+        raise FileError(path, "this checkpoint is damaged: its checksum does not match.")
+    try:
+        return msgspec.json.decode(content, type=_Content)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise FileError(
+            path, f"this checkpoint is damaged: {printable(str(error), 200)}."
+        ) from error
+
+
+def _check_parameters(path: PathLike, before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            was = printable(before.get(name, "unknown"), 200)
+            raise ParameterError(
+                f"{path} was written with {name}={was}, and {name} is now "
+                f"{now.get(name, 'unknown')}.",
+                remedy="Fit with the same parameters, or begin anew without the checkpoint.",
+                parameter=name,
+            )
+
+
+def _check_loss(number: int, now: float, before: float) -> None:
+    if now != before and not (np.isnan(now) and np.isnan(before)):
+        raise DataError(
+            f"Round {number} of the checkpoint has another loss on these data than on those that "
+            "it was written with.",
+            remedy="Fit on the same data in the same parts, or begin anew without the checkpoint.",
+            parameter="resume",
+        )
+
+
+def _entry(number: int, one: Round) -> _Entry:
+    if not isinstance(one.ranker, WeakRanker):
+        raise NotRankedError(
+            f"round {number} is a weak ranker of class {type(one.ranker).__name__}, which a "
+            "checkpoint cannot contain."
+        )
+    weight, r, z, log_loss = (float(f).hex() for f in (one.alpha, one.r, one.z, one.log_loss))
+    return _Entry(weight, r, z, log_loss, one.ranker)
+
+
+def _round(entry: _Entry) -> Round:
+    number = float.fromhex
+    return Round(
+        entry.ranker,
+        number(entry.weight),
+        number(entry.r),
+        number(entry.z),
+        number(entry.log_loss),
+    )

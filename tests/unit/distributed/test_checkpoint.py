@@ -1,0 +1,135 @@
+"""Checkpoints: rounds written while a fit runs, and a fit that goes on from them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from crucial import GradientRanker, RankBoost
+from crucial.boosting.trace import Round, Trace
+from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
+from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
+from crucial.model.weak import Stump
+
+STUMP = Stump(3, 0.1, 1)
+
+
+def trace_of(*log_losses):
+    trace = Trace()
+    for log_loss in log_losses:
+        trace.add(Round(STUMP, 0.1 + log_loss, 1 / 3, 0.9, log_loss))
+    return trace
+
+
+def test_every_bit_comes_back(tmp_path):
+    path = tmp_path / "fit.json"
+    trace = trace_of(-0.1, -1 / 3)
+    trace.add(Round(STUMP, float("inf"), 1.0, 0.0, float("-inf")))
+    Checkpoint(path, RankBoost()).write(trace)
+    assert read_checkpoint(path, RankBoost(n_estimators=500, n_jobs=2)) == list(trace)
+
+
+@pytest.mark.parametrize("estimator", [RankBoost(), GradientRanker(max_depth=3, n_estimators=20)])
+def test_a_fit_goes_on_from_its_rounds(tmp_path, estimator):
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(60, 3)), rng.integers(0, 3, 60), np.repeat(range(6), 10)
+    estimator.set_params(n_estimators=4).fit(X, y, qid=qid)
+    Checkpoint(tmp_path / "fit.json", estimator).write(estimator.trace_)
+    earlier = read_checkpoint(tmp_path / "fit.json", estimator)
+    assert [one.ranker for one in earlier] == [one.ranker for one in estimator.trace_]
+    assert [one.log_loss for one in earlier] == [one.log_loss for one in estimator.trace_]
+
+
+def test_written_when_the_time_has_come(tmp_path):
+    path = tmp_path / "fit.json"
+    seldom = Checkpoint(path, RankBoost(), every=1e6).watching(None)
+    assert seldom(1, trace_of(-0.1)) is False
+    assert not path.exists()
+    shown = []
+    often = Checkpoint(path, RankBoost(), every=0.0).watching(
+        lambda *a: bool(shown.append(a)) or True
+    )
+    assert often(1, trace_of(-0.1)) is True
+    assert len(shown) == 1
+    assert len(read_checkpoint(path, RankBoost())) == 1
+
+
+def ends_with(checkpoint, error):
+    with checkpoint.kept():
+        checkpoint.watching(None)(2, trace_of(-0.1, -0.2))
+        raise error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("odd"), ZeroDivisionError("odd")])
+def test_written_when_a_fit_ends_early(tmp_path, error):
+    checkpoint = Checkpoint(tmp_path / "fit.json", RankBoost(), every=1e6)
+    with pytest.raises(type(error), match="odd"):
+        ends_with(checkpoint, error)
+    assert len(read_checkpoint(tmp_path / "fit.json", RankBoost())) == 2
+
+
+def test_a_lost_cluster_names_the_file(tmp_path):
+    path = tmp_path / "fit.json"
+    with pytest.raises(ClusterError, match=r"Wait\. The rounds so far \(2\) .*resume=") as caught:
+        ends_with(Checkpoint(path, RankBoost()), ClusterError("All is lost.", remedy="Wait."))
+    spelled = caught.value.message.spelled(lambda one: f"--{one.name} {one.value}")
+    assert spelled.endswith(f"are in {path}: go on with --resume {path}.")
+
+
+def test_before_the_first_round_there_is_nothing_to_write(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "fit.json", RankBoost())
+    with pytest.raises(ClusterError, match=r"^All is lost\.$"), checkpoint.kept():
+        raise ClusterError("All is lost.")
+    assert not (tmp_path / "fit.json").exists()
+
+
+def test_other_data_are_noticed():
+    trace = trace_of(-0.1, -0.2)
+    watching = Checkpoint("never", RankBoost()).watching(None, list(trace_of(-0.1, -0.25)))
+    watching(1, trace_of(-0.1))
+    with pytest.raises(DataError, match="Round 2 of the checkpoint has another loss on these data"):
+        watching(2, trace)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "problem"),
+    [
+        (GradientRanker(), "is a checkpoint of RankBoost, not of GradientRanker"),
+        (RankBoost(max_bins=7), r"was written with max_bins=\d+, and max_bins is now 7\. Fit with"),
+        (RankBoost(n_estimators=1), "has 2 rounds, more than n_estimators=1"),
+    ],
+)
+def test_other_parameters_are_refused(tmp_path, estimator, problem):
+    Checkpoint(tmp_path / "fit.json", RankBoost()).write(trace_of(-0.1, -0.2))
+    with pytest.raises(ParameterError, match=problem):
+        read_checkpoint(tmp_path / "fit.json", estimator)
+
+
+def damaged(text):
+    """Yield damaged files with what is said of them."""
+    content = json.loads(text)
+    yield "", "not a checkpoint, or a damaged one"
+    yield text[:-20], "not a checkpoint, or a damaged one"
+    yield text.replace("crucial-checkpoint", "crucial-model"), "its format is 'crucial-model'"
+    yield text.replace('"version":1', '"version":2'), "version 2, newer than version 1"
+    yield text.replace("RankBoost", "RankBoast"), "its checksum does not match"
+    content["surplus"] = 1
+    yield json.dumps(content), "not a checkpoint, or a damaged one"
+
+
+def test_damaged_files_are_refused(tmp_path):
+    path = tmp_path / "fit.json"
+    Checkpoint(path, RankBoost()).write(trace_of(-0.1))
+    for text, problem in damaged(path.read_text()):
+        path.write_text(text)
+        with pytest.raises(FileError, match=problem):
+            read_checkpoint(path, RankBoost())
+    with pytest.raises(FileError, match="no such file"):
+        read_checkpoint(tmp_path / "other.json", RankBoost())
+
+
+def test_weak_rankers_of_users_are_refused(tmp_path):
+    trace = Trace()
+    trace.add(Round(object(), 1.0, 0.5, 0.9, -0.1))
+    with pytest.raises(NotRankedError, match="round 1 is a weak ranker of class object"):
+        Checkpoint(tmp_path / "fit.json", RankBoost()).write(trace)
