@@ -16,13 +16,13 @@ from crucial.data.sketches import QuantileSketch
 from crucial.errors import DataError, FileError
 from crucial.types import Floats, Ids
 
-__all__ = ["Part", "checked_parts", "columns_of"]
+__all__ = ["TablePart", "checked_part", "checked_parts", "columns_of"]
 
 _COLUMNS = ("y", "qid", "item", "weight")
 
 
 @dataclass
-class Part:
+class TablePart:
     """A part whose columns are those of the first one.
 
     Attributes
@@ -42,18 +42,31 @@ class Part:
         """Return an error with the name of the part."""
         return error if isinstance(error, FileError) else error.about(self.name)
 
-    def head(self) -> Part:
+    def head(self) -> TablePart:
         """Return the first row alone, which says what columns there are."""
         row, heads = self.instances.take_rows([0]), {}
         for name, values in columns_of(self.data).items():
             heads[name] = None if values is None else values[:1]
         notes, base, complete = self.data.notes, self.data.index_base, self.data.complete
         head = Dataset(row, **heads, notes=notes, index_base=base, complete=complete)
-        return Part(self.name, head, row)
+        return TablePart(self.name, head, row)
 
     def add_to(self, sketches: list[QuantileSketch], weight: Floats | None, feature: int) -> None:
         """Add the rows to the sketch of a feature."""
         sketches[feature].add(self.column(feature), weight)
+
+    def weights(self) -> Floats | None:
+        """Return the weights of the rows, None where they have none; bad ones are refused."""
+        if self.data.weight is None:
+            return None
+        weight = np.asarray(self.data.weight, np.float64)
+        wrong = ~((weight >= 0) & (weight < np.inf))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise DataError(
+                f"{self.name}: weights must be finite and not negative. Row {row} is {weight[row]}."
+            )
+        return weight
 
     def column(self, feature: int) -> Floats:
         """Return the values of a feature; infinite ones are refused."""
@@ -63,29 +76,33 @@ class Part:
             raise self.failed(error) from None
 
 
-def checked_parts(parts: Iterable[Any], options: dict[str, Any]) -> Iterator[Part]:
+def checked_parts(parts: Iterable[Any], options: dict[str, Any]) -> Iterator[TablePart]:
     """Yield the parts with rows, each checked against the first."""
-    first: Part | None = None
+    first: TablePart | None = None
     for number, one in enumerate(parts):
         name, data = read_part(one, number, options)
         if data is None:
             continue
-        try:
-            instances = Instances.from_input(data.X)
-            _check_columns(data, instances.n_rows)
-        except DataError as error:
-            raise error.about(name) from None
-        if data.feature_names is not None and instances.names is None:
-            instances = replace(instances, names=tuple(data.feature_names))
-        part = Part(name, data, instances)
-        if first is not None:
-            part = _like(first, part)
+        part = checked_part(name, data, first)
         yield part
         if first is None:
             first = part.head()
-        del data, instances, part  # (before the next part is read)
+        del data, part  # (before the next part is read)
     if first is None:
         raise DataError("there is no row in any part.")
+
+
+def checked_part(name: str, data: Dataset, first: TablePart | None) -> TablePart:
+    """Return a part with the columns of the first one, in its order; errors name the part."""
+    try:
+        instances = Instances.from_input(data.X)
+        _check_columns(data, instances.n_rows)
+    except DataError as error:
+        raise error.about(name) from None
+    if data.feature_names is not None and instances.names is None:
+        instances = replace(instances, names=tuple(data.feature_names))
+    part = TablePart(name, data, instances)
+    return part if first is None else _like(first, part)
 
 
 def _check_columns(data: Dataset, n_rows: int) -> None:
@@ -109,7 +126,7 @@ def columns_of(data: Dataset) -> dict[str, Any]:
     return {name: getattr(data, name) for name in _COLUMNS}
 
 
-def _like(first: Part, part: Part) -> Part:
+def _like(first: TablePart, part: TablePart) -> TablePart:
     """Return a part with its features in the order of the first part; refuse any that differs."""
     own, wanted = part.instances, first.instances
     for name, there in columns_of(first.data).items():

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
-from crucial.data.checked_parts import Part, checked_parts, columns_of
+from crucial.data.checked_parts import TablePart, checked_parts, columns_of
 from crucial.data.coded_table import CodedTable
 from crucial.data.dataset import Dataset
 from crucial.data.instances import Instances
@@ -21,9 +21,9 @@ from crucial.data.sketches import QuantileSketch
 from crucial.errors import DataError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.parameters import check, int_between
-from crucial.types import Codes, Floats
+from crucial.types import Codes
 
-__all__ = ["code_parts"]
+__all__ = ["bins_without_rows", "code_parts", "cut_sketches"]
 
 
 def code_parts(
@@ -40,32 +40,38 @@ def code_parts(
     if bins is None:
         cuts = _cut(checked_parts(listed, options), max_bins, threads)
     else:
-        cuts = _without_rows(bins)
+        cuts = bins_without_rows(bins)
     return _join(checked_parts(listed, options), cuts, bins is not None, threads)
 
 
 # -- bins -------------------------------------------------------------------------------
 
 
-def _cut(parts: Iterator[Part], max_bins: int, threads: int) -> Bins:
+def _cut(parts: Iterator[TablePart], max_bins: int, threads: int) -> Bins:
     """Return the bins of all rows of positive weight, without codes."""
     sketches: list[QuantileSketch] = []
     n_rows = 0
     for part in parts:
         sketches = sketches or [QuantileSketch() for _ in range(part.instances.n_features)]
-        weight = None if part.data.weight is None else _weights(part)
-        add = partial(part.add_to, sketches, weight)
+        add = partial(part.add_to, sketches, part.weights())
         run_all(threads, [partial(add, feature) for feature in range(len(sketches))])
         n_rows += part.instances.n_rows
         del add, part  # (before the next part is read)
+    bins = cut_sketches(sketches, max_bins)
+    kept = len(bins.features)
+    check_room(
+        n_rows * kept,
+        f"{n_rows:,} rows of {kept:,} features that vary, at one byte per cell,",
+        "Choose fewer features or parts.",
+    )
+    return bins
+
+
+def cut_sketches(sketches: list[QuantileSketch], max_bins: int) -> Bins:
+    """Return the bins of the rows that sketches have seen, one per feature, without codes."""
     found = [(one.cut(max_bins), one.n_missing) for one in sketches]
     n = sketches[0].n_rows
     kept = [j for j, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
-    check_room(
-        n_rows * len(kept),
-        f"{n_rows:,} rows of {len(kept):,} features that vary, at one byte per cell,",
-        "Choose fewer features or parts.",
-    )
     return Bins(
         np.array(kept, np.int64),
         tuple(found[j][0] for j in kept),
@@ -78,19 +84,7 @@ def _cut(parts: Iterator[Part], max_bins: int, threads: int) -> Bins:
     )
 
 
-def _weights(part: Part) -> Floats:
-    """Return the weights of the rows of a part."""
-    weight = np.asarray(part.data.weight, np.float64)
-    wrong = ~((weight >= 0) & (weight < np.inf))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise DataError(
-            f"{part.name}: weights must be finite and not negative. Row {row} is {weight[row]}."
-        )
-    return weight
-
-
-def _without_rows(bins: Bins | Dataset) -> Bins:
+def bins_without_rows(bins: Bins | Dataset) -> Bins:
     """Return given bins without the rows that they were made from."""
     if isinstance(bins, Dataset):
         table = bins.X.table if isinstance(bins.X, Instances) else None
@@ -122,7 +116,7 @@ class _Joined:
     notes: dict[str, None] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
 
-    def add(self, part: Part, codes: Codes) -> None:
+    def add(self, part: TablePart, codes: Codes) -> None:
         self.codes.append(codes)
         for name, values in columns_of(part.data).items():
             if values is not None:
@@ -149,10 +143,10 @@ class _Joined:
         return replace(cuts, codes=whole, has_missing=missing, n_rows=n)
 
 
-def _join(parts: Iterator[Part], cuts: Bins, unseen: bool, threads: int) -> Dataset:
+def _join(parts: Iterator[TablePart], cuts: Bins, unseen: bool, threads: int) -> Dataset:
     """Code the parts; ``unseen`` where their values have not been checked yet."""
     joined = _Joined()
-    head: Part | None = None
+    head: TablePart | None = None
     for part in parts:
         instances = part.instances
         if instances.n_features != cuts.n_features:

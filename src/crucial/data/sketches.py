@@ -129,7 +129,7 @@ class QuantileSketch:
         if other._only is not None:
             self._add_block(other._only)
         if any(other._levels):
-            self._settle()
+            self.compress()
         for level, summary in enumerate(other._levels):
             if summary is not None:
                 self._carry(summary, level)
@@ -138,11 +138,15 @@ class QuantileSketch:
         if self._only is None and not self._levels:
             self._only = block
             return
-        self._settle()
+        self.compress()
         self._carry(block.compressed(self._size), 0)
 
-    def _settle(self) -> None:
-        """Compress the first block: it is no longer the only one."""
+    def compress(self) -> None:
+        """Compress the first block now, as the next one would have it compressed.
+
+        A sketch that is about to be merged with others is smaller that way, and the merged one
+        is the same.
+        """
         if self._only is not None:
             block, self._only = self._only, None
             self._carry(block.compressed(self._size), 0)

@@ -1,0 +1,155 @@
+"""The columns of a part by their roles: labels, queries, weights; the features are left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from crucial.data.dataset import Dataset
+from crucial.data.frame_columns import frame_column
+from crucial.data.instances import Instances
+from crucial.data.words import shown
+from crucial.errors import DataError, DataTypeError
+from crucial.types import Floats
+
+__all__ = ["Columns", "RankingPart"]
+
+
+@dataclass(frozen=True)
+class RankingPart:
+    """The rows of one part as they were read.
+
+    Attributes
+    ----------
+    data : Dataset
+    query_weight : float64 array of shape (n_rows,), optional
+        Factor on the pairs of the query of every row.
+    """
+
+    data: Dataset
+    query_weight: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are what.
+
+    Attributes
+    ----------
+    label, qid, weight, query_weight : str or None
+        Names of columns.
+    features : tuple of str, or None
+        Columns that are features; by default all that are left.
+    ignore : tuple of str
+        Columns to leave out.
+    labelled : bool
+        Whether labels are needed.
+    """
+
+    label: str | None = "label"
+    qid: str | None = "qid"
+    weight: str | None = None
+    query_weight: str | None = None
+    features: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    labelled: bool = True
+
+    def of_part(self, table: Any) -> RankingPart:
+        """Return the rows of a frame, of a data set, or of (X, y, qid, weight).
+
+        Raises
+        ------
+        DataError
+            A column is not there, or is not what its role needs.
+        """
+        if isinstance(table, tuple):
+            data, factor = _of_tuple(table)
+        elif isinstance(table, Dataset):
+            data, factor = self._of_dataset(table)
+        else:
+            data, factor = self._of_frame(table)
+        if self.labelled and data.y is None:
+            raise DataError("its rows have no labels.", remedy="Name their column by label.")
+        if self.qid is not None and data.qid is None:
+            raise DataError(
+                "its rows have no query ids.",
+                remedy="Name their column by qid, or pass qid=None for one query of all rows.",
+            )
+        if data.y is not None and not self.labelled:
+            data = replace(data, y=None)
+        return RankingPart(data, factor)
+
+    def _of_dataset(self, data: Dataset) -> tuple[Dataset, Floats | None]:
+        """Take the query weights out of the features that a reader found."""
+        if self.query_weight is None:
+            return data, None
+        instances = data.instances()
+        place = instances.columns_of([self.query_weight])[0]
+        rest = [j for j in range(instances.n_features) if j != place]
+        if instances.levels and place in instances.levels:
+            raise DataTypeError(f"the column {shown(self.query_weight)} must have numbers.")
+        factor = np.asarray(instances.column(place), np.float64)
+        names = None if instances.names is None else tuple(instances.names[j] for j in rest)
+        own = Instances(instances.table[:, rest], names)
+        return replace(data, X=own, feature_names=None if names is None else list(names)), factor
+
+    def _of_frame(self, table: Any) -> tuple[Dataset, Floats | None]:
+        """Divide the columns of a pandas, polars or pyarrow frame."""
+        import narwhals as nw
+
+        try:
+            frame = nw.from_native(table, eager_only=True)
+        except TypeError:
+            raise DataTypeError(
+                f"must be a frame, a Dataset, or a tuple (X, y, qid). Got {type(table).__name__}."
+            ) from None
+        there = set(frame.columns)
+        wanted = (("label", self.label), ("weight", self.weight))
+        pairs = (*wanted, ("query_weight", self.query_weight))
+        roles = {role: name for role, name in pairs if name is not None}
+        if not self.labelled:
+            roles.pop("label", None)
+        named = [*roles.values(), *([] if self.qid is None else [self.qid])]
+        for name in (*named, *self.ignore, *(self.features or ())):
+            if name not in there:
+                listed = ", ".join(map(shown, frame.columns[:8]))
+                more = ", ..." if len(frame.columns) > 8 else ""
+                raise DataError(f"there is no column {shown(name)}; columns: {listed}{more}.")
+        taken = {*named, *self.ignore, self.label}
+        features = list(self.features or [name for name in frame.columns if name not in taken])
+        if not features:
+            raise DataError("there is no column left that could be a feature.")
+        values = {role: _numbers(frame, name) for role, name in roles.items()}
+        data = Dataset(
+            Instances.from_input(frame.select(features).to_native()) if len(frame) else _EMPTY,
+            values.get("label"),
+            None if self.qid is None else np.asarray(frame[self.qid].to_numpy()),
+            weight=values.get("weight"),
+            feature_names=features,
+        )
+        return data, values.get("query_weight")
+
+
+_EMPTY = np.zeros((0, 1))
+
+
+def _of_tuple(parts: tuple[Any, ...]) -> tuple[Dataset, Floats | None]:
+    """Return the rows of (X, y, qid, weight, query weight), of which the last may be left out."""
+    if not 1 <= len(parts) <= 5:
+        raise DataError(f"must be (X, y, qid) with or without weights. Got {len(parts)} values.")
+    X, y, qid, weight, factor = parts + (None,) * (5 - len(parts))
+    if not X.shape[0]:
+        return Dataset(_EMPTY, y, qid, weight=weight), None
+    numbers = [None if one is None else np.asarray(one, np.float64) for one in (y, weight, factor)]
+    queries = None if qid is None else np.asarray(qid)
+    return Dataset(Instances.from_input(X), numbers[0], queries, weight=numbers[1]), numbers[2]
+
+
+def _numbers(frame: Any, name: str) -> Floats:
+    """Return a column of numbers."""
+    column = frame_column(frame[name])
+    if column is None or column.levels is not None or column.unit is not None:
+        raise DataTypeError(f"the column {shown(name)} must have numbers.")
+    return np.asarray(column.values, np.float64)

@@ -1,0 +1,114 @@
+"""Which part every query is put into, so that its rows are together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crucial.distributed.survey import Survey
+from crucial.errors import DataError
+from crucial.types import Bools, Ints
+
+__all__ = ["Homes", "find_homes"]
+
+
+@dataclass(frozen=True)
+class Homes:
+    """Where the queries go.
+
+    Attributes
+    ----------
+    part : int array of shape (n_queries,)
+        The part of each query.
+    sizes : int array of shape (n_parts,)
+        Rows of each part.
+    moved : int
+        Rows that come from another part of the input than they go to.
+    """
+
+    part: Ints
+    sizes: Ints
+    moved: int
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return len(self.sizes)
+
+
+def find_homes(survey: Survey, n_parts: int, shuffle: bool) -> Homes:
+    """Choose a part for every query.
+
+    Parts of the input that follow each other make one part. A query whose rows are all in one
+    of these stays there; any other goes to a part that a hash of its number chooses.
+
+    Parameters
+    ----------
+    survey : Survey
+    n_parts : int
+        Parts to make at most.
+    shuffle : bool
+        Whether queries may be in several parts of the input; if not, one that is, is refused.
+
+    Raises
+    ------
+    DataError
+        Naming the query and two of its parts.
+    """
+    n_queries = len(survey.ids)
+    if not shuffle:
+        _check_whole(survey)
+    group = _groups([part.n_rows for part in survey.parts], n_parts)
+    lowest = np.full(n_queries, len(group), np.int64)
+    highest = np.full(n_queries, -1, np.int64)
+    for own, numbers in zip(group, survey.numbers):
+        lowest[numbers] = np.minimum(lowest[numbers], own)
+        highest[numbers] = np.maximum(highest[numbers], own)
+    split = np.flatnonzero(lowest != highest)
+    homes = lowest
+    homes[split] = _hashed(split) % np.uint64(group.max() + 1)
+    used, homes = np.unique(homes, return_inverse=True)
+    sizes = np.bincount(homes, survey.query_sizes(), len(used)).astype(np.int64)
+    place = {int(one): number for number, one in enumerate(used)}
+    moved = 0
+    for own, numbers, part in zip(group, survey.numbers, survey.parts):
+        moved += int(part.sizes[homes[numbers] != place.get(int(own), -1)].sum())
+    return Homes(homes, sizes, moved)
+
+
+def _check_whole(survey: Survey) -> None:
+    """Refuse queries that are in several parts of the input."""
+    seen = np.full(len(survey.ids), -1, np.int64)
+    for number, numbers in enumerate(survey.numbers):
+        twice: Bools = seen[numbers] >= 0
+        if twice.any():
+            query = int(numbers[np.flatnonzero(twice)[0]])
+            one, other = survey.sources[seen[query]].name, survey.sources[number].name
+            raise DataError(
+                f"query {survey.ids[query].item()!r} has rows in {one} and in {other}, and "
+                "shuffle=False promises that every query is in one part.",
+                remedy="Leave shuffle out, or write each query to one part.",
+                parameter="shuffle",
+            )
+        seen[numbers] = number
+
+
+def _groups(sizes: list[int], n_parts: int) -> Ints:
+    """Return the part of each part of the input: neighbours together, of about equal size."""
+    if n_parts >= len(sizes):
+        return np.arange(len(sizes))
+    rows = np.array(sizes, np.float64)
+    middle = np.cumsum(rows) - rows / 2
+    group = (middle * (n_parts / rows.sum())).astype(np.int64)
+    _, dense = np.unique(group, return_inverse=True)
+    return np.asarray(dense, np.int64)
+
+
+def _hashed(numbers: Ints) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Mix the bits of numbers (the finalizer of SplitMix64)."""
+    x = numbers.astype(np.uint64)
+    x = (x + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,283 @@
+"""From Dask collections, delayed tables and files to coded parts of whole queries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from crucial import Dataset
+from crucial.data.sketches import QuantileSketch
+from crucial.distributed.coding import coded_parts, join_rows
+from crucial.distributed.columns import Columns
+from crucial.distributed.homes import find_homes
+from crucial.distributed.sources import list_sources
+from crucial.distributed.survey import survey
+from crucial.errors import DataError
+
+dask = pytest.importorskip("dask")
+
+FEATURES = ["f0", "f1", "f2"]
+
+
+def rows(n=400, queries=25, seed=0, ids=None):
+    """Rows in no order: the rows of a query are in many parts."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3)).round(2)
+    X[random.random(X.shape) < 0.1] = np.nan
+    frame = pd.DataFrame(X, columns=FEATURES)
+    names = np.arange(queries) if ids is None else np.asarray(ids)
+    frame["qid"] = names[random.integers(0, queries, n)]
+    frame["label"] = random.integers(0, 3, n).astype(float)
+    return frame
+
+
+def cut(frame, sizes):
+    ends = np.cumsum(sizes)
+    assert ends[-1] == len(frame)
+    return [frame.iloc[b - n : b].reset_index(drop=True) for n, b in zip(sizes, ends)]
+
+
+def as_dataset(frame):
+    weight = frame["weight"].to_numpy() if "weight" in frame else None
+    labels, qid = frame["label"].to_numpy(), frame["qid"].to_numpy()
+    return Dataset(frame[FEATURES].to_numpy(), labels, qid, weight=weight)
+
+
+def coded(client, data, n_parts=4, columns=None, roles=None, bins=None, **options):
+    """Return the survey, and the parts of whole queries."""
+    columns = columns or Columns()
+    surveyed = survey(client, list_sources(data, roles or {}, columns, options, client), bins=bins)
+    homes = find_homes(surveyed, n_parts, True)
+    return surveyed, homes, client.gather(coded_parts(client, surveyed, homes))
+
+
+def assert_same(parts, surveyed, frame, bins=None):
+    """Parts have whole queries, and together they are what one process makes of the rows."""
+    seen = [set(part.query.tolist()) for part in parts]
+    assert sum(map(len, seen)) == len(set().union(*seen)) == len(surveyed.ids)
+    whole = join_rows(sorted(parts, key=lambda part: part.query[0]))
+    n = len(frame)
+    local = Dataset.from_parts([as_dataset(frame)], bins=bins).X.table.bins
+    ids = frame["qid"].to_numpy()
+    order = np.argsort(ids, kind="stable")
+    for one, other in zip(local.thresholds, surveyed.bins.thresholds, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(whole.bins.codes[:, :n], local.codes[:, order])
+    np.testing.assert_array_equal(whole.bins.has_missing, local.has_missing)
+    np.testing.assert_array_equal(whole.labels, frame["label"].to_numpy()[order])
+    np.testing.assert_array_equal(surveyed.ids[whole.query], ids[order])
+
+
+@pytest.mark.parametrize("n_parts", [1, 3, 40])
+def test_delayed_frames_of_every_kind(client, n_parts):
+    frame = rows(ids=[f"query {k}" for k in range(25)])
+    cuts = cut(frame, [1, 0, 199, 120, 80])
+    kinds = [pd.DataFrame, pd.DataFrame, pl.from_pandas, lambda f: pl.from_pandas(f).to_arrow()]
+    made = [dask.delayed(kind(one)) for kind, one in zip([*kinds, as_dataset], cuts)]
+    # (a data set has no names, which the others have)
+    with pytest.raises(DataError, match=r"part 4 \(from 0\) has 3 features without names, and"):
+        coded(client, made)
+    surveyed, homes, parts = coded(client, [*made[:4], dask.delayed(cuts[4])], n_parts)
+    assert len(surveyed.sources) == 4  # (one is empty)
+    assert homes.n_parts == min(n_parts, 4)
+    assert homes.sizes.tolist() == [part.n_rows for part in parts]
+    assert_same(parts, surveyed, frame)
+
+
+def test_frames_arrays_futures_and_files_are_the_same_rows(client, tmp_path):
+    import dask.array as da
+    import dask.dataframe as dd
+
+    frame = rows()
+    frame["weight"] = np.random.default_rng(1).integers(0, 3, len(frame)).astype(float)
+    weighted = Columns(weight="weight")
+    surveyed, _, parts = coded(client, dd.from_pandas(frame, npartitions=5), columns=weighted)
+    assert_same(parts, surveyed, frame)
+    expected = join_rows(sorted(parts, key=lambda part: part.query[0]))
+
+    sizes = (100, 180, 120)
+    table = da.from_array(frame[FEATURES].to_numpy(), chunks=(sizes, (2, 1)))
+    roles = {
+        "label": da.from_array(frame["label"].to_numpy(), chunks=50),
+        "qid": frame["qid"].to_numpy(),
+        "weight": da.from_array(frame["weight"].to_numpy()[:, None], chunks=70),
+    }
+    cuts = cut(frame, sizes)
+    for number, one in enumerate(cuts):
+        one.to_parquet(tmp_path / f"{number}.parquet")
+    one.head(0).to_parquet(tmp_path / "empty.parquet")
+    series = {"weight": dd.from_pandas(frame["weight"], npartitions=3)}
+    bare = dd.from_pandas(frame.drop(columns="weight"), npartitions=3)
+    for data, given in (
+        (table, roles),
+        (client.scatter(cuts), {}),
+        (str(tmp_path / "*.parquet"), {}),
+        (sorted(tmp_path.glob("[0-9]*")), {}),
+        (tmp_path, {}),
+        (bare, series),
+    ):
+        columns = Columns() if given else weighted
+        _, _, parts = coded(client, data, columns=columns, roles=given)
+        found = join_rows(sorted(parts, key=lambda part: part.query[0]))
+        np.testing.assert_array_equal(found.bins.codes, expected.bins.codes)
+        np.testing.assert_array_equal(found.weight, expected.weight)
+        np.testing.assert_array_equal(found.query, expected.query)
+
+
+def test_queries_in_one_part_stay_there(client):
+    frame = rows().sort_values("qid", kind="stable")
+    sizes = np.bincount(frame["qid"])
+    whole = cut(frame, [sizes[:10].sum(), sizes[10:11].sum(), sizes[11:].sum()])
+    sources = list_sources([dask.delayed(one) for one in whole], {}, Columns(), {})
+    surveyed = survey(client, sources)
+    for shuffle in (True, False):
+        homes = find_homes(surveyed, 3, shuffle)
+        assert homes.sizes.tolist() == [len(one) for one in whole]
+        assert homes.moved == 0
+    through = [dask.delayed(one) for one in cut(frame, [200, 199, 1])]
+    surveyed = survey(client, list_sources(through, {}, Columns(), {}))
+    split = surveyed.ids[np.intersect1d(*surveyed.numbers[:2])].item()
+    message = rf"query {split} has rows in part 0 \(from 0\) and in part 1 .* Leave shuffle out"
+    with pytest.raises(DataError, match=message):
+        find_homes(surveyed, 3, False)
+    homes = find_homes(surveyed, 3, True)
+    assert 0 < homes.moved <= 2 * sizes.max()
+
+
+def test_sketches_of_many_parts_are_merged_as_one_process_merges_them(client, monkeypatch):
+    monkeypatch.setattr(QuantileSketch.__init__, "__defaults__", (64,))
+    random = np.random.default_rng(5)
+    frame = pd.DataFrame(random.lognormal(sigma=3, size=(1080, 3)), columns=FEATURES)
+    frame["qid"], frame["label"] = np.arange(len(frame)) // 30, random.integers(0, 2, len(frame))
+    cuts = cut(frame, [30] * 36)
+    surveyed = survey(client, list_sources([dask.delayed(one) for one in cuts], {}, Columns(), {}))
+    local = Dataset.from_parts([as_dataset(one) for one in cuts]).X.table.bins
+    exact = Dataset.from_parts([as_dataset(frame)]).X.table.bins
+    for one, other, third in zip(
+        local.thresholds, surveyed.bins.thresholds, exact.thresholds, strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+        assert len(one) < len(third)  # (the sketches had to leave values out)
+
+
+def test_given_bins_are_used(client):
+    frame = rows()
+    bins = Dataset.from_parts([as_dataset(rows(seed=7))], max_bins=9).X.table.bins
+    given = Dataset.from_parts([as_dataset(rows(seed=7))], max_bins=9)
+    surveyed, _, parts = coded(client, [dask.delayed(frame)], bins=bins)
+    assert max(surveyed.bins.n_bins) <= 9
+    assert_same(parts, surveyed, frame, given)
+
+
+def test_query_weights_and_features_by_name(client):
+    frame = rows().assign(importance=lambda f: f["qid"] % 3 + 1.0, url="x")
+    columns = Columns(query_weight="importance", ignore=("url",))
+    surveyed, _, parts = coded(client, [dask.delayed(one) for one in cut(frame, [150, 250])],
+                               columns=columns)  # fmt: skip
+    assert surveyed.first.instances.names == tuple(FEATURES)
+    for part in parts:
+        np.testing.assert_array_equal(part.query_weight, surveyed.ids[part.query] % 3 + 1.0)
+    chosen = Columns(features=("f2", "f0"))
+    surveyed, _, _ = coded(client, [dask.delayed(frame)], columns=chosen)
+    assert surveyed.first.instances.names == ("f2", "f0")
+
+
+def nan_qid(frame):
+    return frame.assign(qid=[np.nan, *frame["qid"][1:]])
+
+
+def nan_label(frame):
+    return frame.assign(label=[*frame["label"][:-1], np.nan])
+
+
+def unreadable():
+    raise OSError("the disk is on fire")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (nan_qid, r"part 1 \(from 0\): qid is NaN in row 0; every row must belong to a query"),
+        (nan_label, r"part 1 \(from 0\): the label of row 99 is nan. Leave rows without a"),
+        (lambda f: f.drop(columns="f1"), r"part 1 \(from 0\) lacks 'f1'; its columns must be"),
+        (lambda f: f.drop(columns="qid"), r"part 1 \(from 0\): there is no column 'qid'; columns"),
+        (lambda f: f.drop(columns="label"), r"part 1 \(from 0\): there is no column 'label'"),
+        (lambda f: f.assign(more=1), r"part 1 \(from 0\) also has 'more'; its columns must be"),
+        (lambda f: f.assign(f1="a"), r"part 1 \(from 0\): Input X: the values of 'f1' cannot be"),
+        (lambda f: f.assign(label="a"), r"part 1 \(from 0\): the column 'label' must have number"),
+        (lambda f: f.assign(f0=np.inf), r"part 1 \(from 0\): Input X contains infinity .* row 0"),
+        (lambda f: f.assign(qid="a"), r"qid: part 0 \(from 0\) has numbers, and part 1 .* text"),
+        (lambda f: f["f0"], r"part 1 \(from 0\): must be a frame, a Dataset, or a tuple"),
+        (lambda f: unreadable(), r"part 1 \(from 0\) cannot be read: OSError: the disk is on fi"),
+    ],
+)
+def test_a_bad_part_is_named(client, change, message):
+    cuts = cut(rows(), [200, 100, 100])
+    made = [dask.delayed(cuts[0]), dask.delayed(change)(cuts[1]), dask.delayed(cuts[2])]
+    with pytest.raises(DataError, match=message):
+        coded(client, made)
+
+
+def test_a_bad_weight_is_named(client):
+    frame = rows().assign(w=[1.0, -1.0] * 200, c=[np.nan] * 400)
+    with pytest.raises(DataError, match=r"part 0 .*: weights must be finite .* Row 1 is -1.0"):
+        coded(client, [dask.delayed(frame)], columns=Columns(weight="w", ignore=("c",)))
+    with pytest.raises(DataError, match=r"part 0 .*: query weights must be .* Row 0 is nan"):
+        coded(client, [dask.delayed(frame)], columns=Columns(query_weight="c", ignore=("w",)))
+
+
+def test_a_bad_file_is_named(client, tmp_path):
+    for number, one in enumerate(cut(rows(), [200, 200])):
+        one.to_parquet(tmp_path / f"{number}.parquet")
+    bad = tmp_path / "2.parquet"
+    bad.write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(DataError, match=r"2\.parquet: .*parquet"):
+        coded(client, tmp_path)
+    bad.unlink()
+    with pytest.raises(DataError, match=r"2\.parquet: .*[Nn]o such file"):
+        coded(client, [tmp_path / "0.parquet", bad])
+    with pytest.raises(DataError, match=r"[*]\.csv: no file has such a name"):
+        coded(client, str(tmp_path / "*.csv"))
+    (tmp_path / "3.txt").write_text("1 qid:4 1:0.5\n0 qid:4 1:zero\n")
+    with pytest.raises(DataError, match=r"3\.txt, line 2, column"):
+        coded(client, str(tmp_path / "*.txt"))
+
+
+@pytest.mark.parametrize(
+    ("data", "roles", "message"),
+    [
+        ([], {}, "there are no parts: the sequence is empty"),
+        (pd.DataFrame({"a": [1]}), {}, "must be a Dask frame or array, a list .* Got DataFrame"),
+        ([dask.delayed(1)], {"label": np.ones(3)}, "label must be the name of a column, since"),
+        ([dask.delayed(rows().head(0))], {}, "there is no row in any part"),
+    ],
+)
+def test_bad_input(client, data, roles, message):
+    with pytest.raises(DataError, match=message):
+        coded(client, data, roles=roles)
+
+
+def test_bad_arrays(client):
+    import dask.array as da
+
+    table = da.ones((40, 2), chunks=(10, 2))
+    with pytest.raises(DataError, match="X has 40 rows, and qid has 30"):
+        coded(client, table, roles={"label": da.ones(40), "qid": da.ones(30)})
+    with pytest.raises(DataError, match=r"label must be 1D. Got an array of shape \(40, 2\)"):
+        coded(client, table, roles={"label": table})
+    with pytest.raises(DataError, match=r"an array of two dimensions. Got Array"):
+        coded(client, da.ones(40), roles={"label": da.ones(40)})
+    with pytest.raises(DataError, match="the parts are no files: sep cannot apply to them"):
+        coded(client, table, sep=",")
+
+
+def test_a_part_that_changes_between_two_readings_is_refused(client):
+    frame = rows()
+    surveyed = survey(client, list_sources([dask.delayed(frame)], {}, Columns(), {}))
+    other = list_sources([dask.delayed(frame.head(399))], {}, Columns(), {})
+    surveyed.sources[0] = other[0]
+    futures = coded_parts(client, surveyed, find_homes(surveyed, 1, True))
+    with pytest.raises(DataError, match=r"part 0 .* has other rows than when it was read first"):
+        client.gather(futures)
