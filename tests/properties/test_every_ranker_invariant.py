@@ -1,0 +1,174 @@
+"""Every ranker of the registry learns the same from the same data in another form.
+
+The quick run looks at a few data sets, ``make test-slow`` at 1,000 of each kind.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.types import Floats
+
+# Compares all rows with all, and refuses queries.
+WITHOUT_QUERIES = {
+    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
+    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
+}  # fmt: skip
+FEW: dict[str, dict[str, Any]] = {
+    "ranknet": {"max_iter": 5},
+    "tournament-forest": {"n_estimators": 3},
+    "ranking-forest": {"n_estimators": 3},
+    "crank-forest": {"n_estimators": 3},
+}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A data set: two labels, so that every ranker can learn from it; weights break ties."""
+
+    X: Floats
+    y: Floats
+    qid: Floats
+    weight: Floats
+
+    def taken(self, rows: Any) -> Rows:
+        return Rows(self.X[rows], self.y[rows], self.qid[rows], self.weight[rows])
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> Rows:
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, width = draw(st.integers(30, 70)), draw(st.integers(1, 4))
+    X = random.normal(size=(n, width))
+    if draw(st.booleans()):
+        X[random.random(X.shape) < 0.15] = np.nan
+    signal = np.nan_to_num(X[:, 0]) + draw(st.sampled_from([0.3, 1.0])) * random.normal(size=n)
+    y = (signal > np.median(signal)).astype(float)
+    qid = random.integers(0, draw(st.integers(1, 5)), n)
+    for query in range(5):  # (each with both labels)
+        own = np.flatnonzero(qid == query)
+        if len(own) and len(set(y[own])) == 1:
+            y[own[0]] = 1.0 - y[own[0]]
+            if len(own) == 1:
+                qid[own] = (query + 1) % 5
+    return Rows(X, y, qid.astype(float), random.integers(1, 4, n).astype(float))
+
+
+def fitted(name: str, data: Rows, **more: Any) -> Any:
+    parameters = ranker_class(name)().get_params()
+    settings = {"n_estimators": 6} if "n_estimators" in parameters else {}
+    ranker = ranker_class(name)(**(settings | FEW.get(name, {}) | more))
+    queries = {} if name in WITHOUT_QUERIES else {"qid": data.qid}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return ranker.fit(data.X, data.y, sample_weight=data.weight, **queries)
+
+
+def scores(name: str, ranker: Any, data: Rows) -> Floats:
+    queries = {} if name in WITHOUT_QUERIES else {"qid": data.qid}
+    found: Floats = ranker.predict(data.X, **queries)
+    return found
+
+
+def shuffled_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    return data.taken(random.permutation(len(data.y))), data
+
+
+def renamed_queries(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    other = replace(data, qid=random.permutation(10)[data.qid.astype(int)].astype(float))
+    return other, other
+
+
+def shuffled_columns(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    # (of two features that are as good, the first is taken)
+    other = replace(data, X=data.X[:, random.permutation(data.X.shape[1])])
+    return other, other
+
+
+def stretched_features(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    # (so far that no two numbers meet and no cut between two of them falls elsewhere by rounding)
+    other = replace(data, X=np.exp(data.X / 2.0) * 8.0 - 3.0)
+    return other, other
+
+
+def repeated_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    again = data.taken(np.repeat(np.arange(len(data.y)), data.weight.astype(int)))
+    return replace(again, weight=np.ones(len(again.y))), data
+
+
+INVARIANCES: dict[str, Callable[[Rows, np.random.Generator], tuple[Rows, Rows]]] = {
+    "rows": shuffled_rows,
+    "queries": renamed_queries,
+    "columns": shuffled_columns,
+    "monotone": stretched_features,
+    "weights": repeated_rows,
+}
+# Who cannot promise what, and why.
+OF_VALUES = {
+    "componentwise", "infinite-push", "listmle", "rankcosine", "ranking-svm", "ranknet", "rankrls",
+    "rsrank", "sparse-ranking-svm", "svm-map",
+}  # fmt: skip
+OF_NEIGHBOURS = {"bl-featurerank", "diffrank", "featurerank"}
+OF_DRAWS = {"crank-forest", "ranking-forest", "tournament-forest", "ranknet"}
+EXCUSED = {
+    **{("monotone", name): "adds up values of features" for name in OF_VALUES},
+    **{("monotone", name): "looks at distances between values" for name in OF_NEIGHBOURS},
+    **{("columns", name): "takes features in the order of columns" for name in OF_NEIGHBOURS},
+    **{("columns", name): "draws column by column" for name in OF_DRAWS},
+}
+CASES = [
+    (name, kind) for name in sorted(RANKERS) for kind in INVARIANCES if (kind, name) not in EXCUSED
+]
+
+
+def check(name: str, kind: str, data: Rows, seed: int) -> None:
+    """Fit to the other form; the scores of the rows must be those of the first."""
+    if kind == "columns" and name != "svm-map":  # (which counts rows)
+        random = np.random.default_rng(seed)
+        data = replace(data, weight=data.weight * random.uniform(0.5, 1.5, len(data.y)))
+    other, seen = INVARIANCES[kind](data, np.random.default_rng(seed))
+    expected = scores(name, fitted(name, data), data)
+    found = scores(name, fitted(name, other), seen)
+    span = max(float(np.ptp(expected)), 1e-9)
+    np.testing.assert_allclose(found / span, expected / span, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+@settings(max_examples=1)
+@given(data=rows(), seed=st.integers(0, 100))
+def test_another_form(name: str, kind: str, data: Rows, seed: int) -> None:
+    check(name, kind, data, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "kind"), CASES)
+@settings(max_examples=1000)
+@given(data=rows(), seed=st.integers(0, 100))
+def test_another_form_at_length(name: str, kind: str, data: Rows, seed: int) -> None:
+    check(name, kind, data, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(RANKERS))
+@pytest.mark.parametrize("seed", range(3))
+def test_threads_change_no_byte(name: str, seed: int) -> None:
+    """On enough rows that kernels share the work."""
+    random = np.random.default_rng(seed)
+    many = 300 if name in {"infinite-push", "rsrank", "ranknet"} else 6000
+    X = random.normal(size=(many, 8))
+    X[random.random(X.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(X[:, 0]) + random.normal(size=many) > 0.5).astype(float)
+    data = Rows(X, y, random.integers(0, 40, many).astype(float), np.ones(many))
+    first, *others = (fitted(name, data, n_jobs=threads) for threads in (1, 2, 3, 4, 7))
+    for other in others:
+        assert other.model_ == first.model_
+        assert scores(name, other, data).tobytes() == scores(name, first, data).tobytes()
