@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from crucial.kernels import sizes
 from crucial.kernels.compiled import binning
 from crucial.kernels.compiled import features as compiled
+from crucial.kernels.features import StumpSums
+from crucial.kernels.fixed_point import to_fixed
 from crucial.kernels.plain import features as plain
 from naive.sweep import holds_for
 
 pytestmark = pytest.mark.kernels
 
+UNIT = 2.0**-54  # (of 25 numbers of at most 2)
 REACH = {"quick": 40, "full": 10_000}
 ENDS = [-1.7e308, -1e300, -1.0, -5e-324, -0.0, 0.0, 5e-324, 1e-300, 0.1, 1.0, 1e300, 1.7e308]
 
@@ -47,30 +51,29 @@ def sums(codes, first):
 def test_histograms_of_one_byte_codes(drawn):
     codes, n, pi, first, _ = drawn
     features = np.arange(len(codes))
-    found = np.full(first[-1], np.nan)
-    sums(codes[:, :n], first).histogram(pi, found)
-    again = np.full(first[-1], np.nan)
+    fixed = to_fixed(pi, UNIT)
+    found = np.full(first[-1], -1, np.int64)
+    sums(codes[:, :n], first).histogram(fixed, found)
+    again = np.full(first[-1], -1, np.int64)
     words = codes.view(np.uint64)
     for one in range(0, len(codes), 2):
-        compiled.histogram8(words, one, min(one + 1, len(codes) - 1), pi, first, again)
+        compiled.histogram8(words, one, min(one + 1, len(codes) - 1), fixed, first, again)
     assert found.tobytes() == again.tobytes()
     for f in features:
         for b in range(first[f + 1] - first[f]):
-            listed = math.fsum(pi[i] for i in range(n) if codes[f, i] == b)
-            assert found[first[f] + b] == pytest.approx(listed, rel=0, abs=1e-14)
+            assert found[first[f] + b] == sum(fixed[:n][codes[f, :n] == b].tolist())
 
 
 @holds_for(binned(), st.sampled_from([np.uint16, np.uint32]), **REACH)
 def test_histograms_of_wider_codes(drawn, dtype):
     codes, n, pi, first, _ = drawn
-    codes = codes.astype(dtype)
-    found, again = np.full(first[-1], np.nan), np.full(first[-1], np.nan)
-    sums(codes[:, :n], first).histogram(pi, found)
+    codes, fixed = codes.astype(dtype), to_fixed(pi, UNIT)
+    found, again = np.full((2, first[-1]), -1, np.int64)
+    sums(codes[:, :n], first).histogram(fixed, found)
     for f in range(len(codes)):
-        compiled.histogram_wide(codes[f, :n], pi, again[first[f] : first[f + 1]])
+        compiled.histogram_wide(codes[f, :n], fixed, again[first[f] : first[f + 1]])
         for b in range(first[f + 1] - first[f]):
-            listed = math.fsum(pi[i] for i in range(n) if codes[f, i] == b)
-            assert found[first[f] + b] == pytest.approx(listed, rel=0, abs=1e-14)
+            assert found[first[f] + b] == sum(fixed[:n][codes[f, :n] == b].tolist())
     assert found.tobytes() == again.tobytes()
 
 
@@ -78,12 +81,12 @@ def test_histograms_of_wider_codes(drawn, dtype):
 def test_slopes_of_all_stumps(drawn, fixed_default, signed):
     codes, n, pi, first, missing = drawn
     features = np.arange(len(codes))
-    hist = np.zeros(first[-1])
+    hist = np.zeros(first[-1], np.int64)
     in_numpy = plain.FeatureSums(codes[:, :n], features, first, missing, fixed_default)
-    in_numpy.histogram(pi, hist)
+    in_numpy.histogram(to_fixed(pi, UNIT), hist)
     made = [(np.full((2, first[-1]), np.nan), np.full(len(codes), np.nan)) for _ in range(2)]
-    in_numpy.slopes(hist, signed, *made[0])
-    compiled.slopes(hist, first, missing, features, fixed_default, signed, *made[1])
+    in_numpy.slopes(hist, UNIT, signed, *made[0])
+    compiled.slopes(hist, UNIT, first, missing, features, fixed_default, signed, *made[1])
     assert made[0][0].tobytes() == made[1][0].tobytes()
     assert made[0][1].tobytes() == made[1][1].tobytes()
     slope, peak = made[0]
@@ -99,6 +102,34 @@ def test_slopes_of_all_stumps(drawn, fixed_default, signed):
                 assert slope[default, first[f] + k] == pytest.approx(r, rel=0, abs=1e-14)
                 best = max(best, r if signed else abs(r))
         assert peak[f] == pytest.approx(best, rel=0, abs=1e-14)
+
+
+@holds_for(binned(), st.booleans(), st.randoms(), quick=15, full=2000)
+def test_histograms_of_parts_add_up_to_those_of_all_rows(drawn, small, random):
+    """Any rows in any part: the slopes are the same to the byte."""
+    codes, n, pi, first, missing = drawn
+    features = np.arange(len(codes))
+    part = np.array([random.randrange(3) for _ in range(n)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sizes, "PLAIN_CELLS", 10**6 if small else 0)
+        made = []
+        for own in (np.zeros(n, int), part):
+            hist = np.zeros(first[-1], np.int64)
+            for number in np.unique(own):
+                at = np.flatnonzero(own == number)
+                width = -(-len(at) // 8) * 8
+                table, mine = np.zeros((len(codes), width), np.uint8), np.zeros(width)
+                table[:, : len(at)], mine[: len(at)] = codes[:, at], pi[at]
+                stumps = StumpSums(table, len(at), first, missing, -1, False, 2)
+                hist += stumps.histogram(features, to_fixed(mine, UNIT))
+            slope, peak = np.zeros((2, first[-1])), np.zeros(len(codes))
+            stumps.slopes(features, hist, 2.0 * UNIT, slope, peak)
+            made.append((slope, peak))
+        whole = StumpSums(codes, n, first, missing, -1, False, 1)
+        slope, peak = np.zeros((2, first[-1])), np.zeros(len(codes))
+        whole.scan(features, to_fixed(pi, UNIT), 2.0 * UNIT, slope, peak)
+        for other in made:
+            assert (slope.tobytes(), peak.tobytes()) == tuple(one.tobytes() for one in other)
 
 
 def _on_offer(k, default, n_bins, missing, fixed_default):

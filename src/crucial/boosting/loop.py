@@ -95,7 +95,7 @@ def boost(
     """
     check_parts(objective, learner, step)
     ensemble = Ensemble(bins=learner.prepare(training, constraints, step))
-    potentials = Potentials(objective.begin(feedback, training.threads))
+    potentials = Potentials(objective.begin(feedback, training.threads), training.threads)
     check_needs(objective, learner, step, potentials.pairs)
     if watch is not None:
         watch.prepare(ensemble.bins, training.threads)

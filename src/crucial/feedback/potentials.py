@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import cast
 
 import numpy as np
 
 from crucial.feedback.states import Output, PairState, ScoreState, padded
-from crucial.types import Floats
+from crucial.kernels.fixed_point import round_unit, to_fixed
+from crucial.types import Floats, Ints
 
-__all__ = ["Potentials", "exponential_pairs"]
+__all__ = ["Potentials", "exponential_pairs", "whole_of"]
 
 # The logarithm of a loss of 0; finite, since model files contain finite numbers only.
 _LOG_OF_NOTHING = -sys.float_info.max
@@ -23,6 +25,7 @@ class Potentials:
     ----------
     pairs : ScoreState
         The state of the objective.
+    threads : int
 
     Attributes
     ----------
@@ -30,6 +33,9 @@ class Potentials:
         ``scale * pi[x]`` is the weight of the pairs that x should win minus the weight of
         those it should lose; pair weights sum to 1.
     scale : float
+    unit : float
+        A power of two. Sums of potentials as whole numbers of units are exact, so that they do not
+        depend on the order of the rows, nor on who adds up which of them.
     log_loss : float
         Logarithm of the objective, relative to its value at scores of 0.
     pairs : ScoreState
@@ -38,19 +44,37 @@ class Potentials:
 
     pi: Floats
     scale: float
+    unit: float
     log_loss: float
 
-    def __init__(self, pairs: ScoreState) -> None:
-        self.pairs = pairs
+    def __init__(self, pairs: ScoreState, threads: int = 1) -> None:
+        self.pairs, self._threads = pairs, threads
         self.pi = np.zeros(padded(len(pairs.scores)))
+        self._before: float | None = None  # scale before the scores moved last
         self.renew()
 
     def renew(self) -> None:
         """Follow the scores of the state."""
         self.scale, self.log_loss = self.pairs.potentials(self.pi)
+        before = None if self._before is None else whole_of(self._before)
+        self.unit = round_unit(before, whole_of(self.scale))
+        self._fixed: Ints | None = None
+
+    @property
+    def fixed(self) -> Ints:
+        """The potentials as whole numbers of units."""
+        if self._fixed is None:
+            self._fixed = to_fixed(self.pi, self.unit, self._threads)
+        return self._fixed
+
+    @property
+    def factor(self) -> float:
+        """What a unit is worth where pair weights sum to 1."""
+        return self.scale * self.unit
 
     def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
+        self._before = self.scale
         self.pairs.advance(output, alpha)
         self.renew()
 
@@ -73,7 +97,7 @@ class Potentials:
             return False
         if not afresh:
             left.advance(self.pairs.scores, 1.0)
-        self.pairs = left
+        self.pairs, self._before = left, None
         self.renew()
         return True
 
@@ -81,6 +105,12 @@ class Potentials:
         """Count only a random share of the queries (or pairs) until the next draw."""
         self.pairs.draw(fraction, random)
         self.renew()
+
+
+def whole_of(scale: float) -> float:
+    """Return what the magnitudes of potentials of this scale add up to at most."""
+    # (pair weights sum to 1, and each counts for two rows)
+    return 2.0 / scale if scale > 0.0 else math.inf
 
 
 def exponential_pairs(potentials: Potentials) -> PairState:

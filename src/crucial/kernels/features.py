@@ -60,7 +60,7 @@ class StumpSums:
         self._codes, self._first, self._missing = codes[:, :n_rows], first, has_missing
         self._fixed, self._signed, self._threads = fixed_default, signed, threads
         self.n_stumps = int(first[-1])
-        self._hist = np.zeros(self.n_stumps)
+        self._hist = np.zeros(self.n_stumps, np.int64)
         self._everything = np.arange(n_features)
         self.at_once = is_small(n_rows, n_features)
         self._kernels: ModuleType = plain
@@ -77,46 +77,86 @@ class StumpSums:
         self.drop_bounds: Callable[..., None] = self._kernels.drop_bounds
         self.drops: Callable[..., float] = self._kernels.drops
 
-    def drift(self, pi: Floats, scale: float) -> float:
+    def drift(self, pi: Floats, scale: float, unit: float) -> float:
         """Return how far any slope can have moved since the potentials of the last call.
 
-        Since potentials sum to 0, that is half the sum of their absolute changes.
+        Since potentials sum to 0, that is half the sum of their absolute changes; rounding to
+        units moves a slope by half a unit per row.
         """
         if self.at_once:
             return np.inf
         bounds = cut_evenly(0, len(self._before), _BLOCKS)
         distance: Callable[..., float] = partial(self._kernels.distance, pi, scale, self._before)
-        return 0.5 * sum(over_ranges(bounds, self._threads, distance)) + 1e-15
+        rounding = scale * unit * len(self._before) + 1e-15
+        return 0.5 * sum(over_ranges(bounds, self._threads, distance)) + rounding
 
-    def scan(self, features: Ints, pi: Floats, scale: float, slope: Floats, peak: Floats) -> Ints:
+    def scan(self, features: Ints, fixed: Ints, factor: float, slope: Floats, peak: Floats) -> Ints:
         """Renew the slopes and peaks of the features; return those that were renewed.
 
         Parameters
         ----------
+        fixed : int64 array of shape (n_padded,)
+            Potentials as whole numbers of a unit, whose magnitudes add up to less than 2^63.
+        factor : float
+            What a unit is worth in a slope.
         slope : array of shape (2, first[-1])  # OUT
             See `crucial.kernels.plain.features.FeatureSums.slopes`.
         peak : array of shape (n_features,)  # OUT
         """
         if self.at_once:
-            self._all_sums.histogram(pi, self._hist)
-            self._hist *= scale
-            self._all_sums.slopes(self._hist, self._signed, slope, peak)
+            self._all_sums.histogram(fixed, self._hist)
+            self._all_sums.slopes(self._hist, factor, self._signed, slope, peak)
             return self._everything
-        step = 1 if self._words is None else 2
-        parts = [features[i : i + step] for i in range(0, len(features), step)]
-        scan = self._scan
-        run_all(self._threads, [partial(scan, part, pi, scale, slope, peak) for part in parts])
+        scan, hist = self._scan, self._hist
+        self._over(features, lambda part: scan(part, fixed, hist, factor, slope, peak))
         return features
 
-    def _scan(self, features: Ints, pi: Floats, scale: float, slope: Floats, peak: Floats) -> None:
-        """Scan one feature, or two neighbours of one-byte codes."""
+    def histogram(self, features: Ints, fixed: Ints) -> Ints:
+        """Return the sums of potentials per bin, of shape (first[-1],); 0 for other features.
+
+        They are whole numbers: those of parts of the rows add up to those of all rows.
+        """
+        hist = np.zeros(self.n_stumps, np.int64)
+        if self.at_once:
+            self._all_sums.histogram(fixed, hist)
+        else:
+            self._over(features, lambda part: self._add_up(part, fixed, hist))
+        return hist
+
+    def slopes(
+        self, features: Ints, hist: Ints, factor: float, slope: Floats, peak: Floats
+    ) -> Ints:
+        """Do as `scan` does, from a histogram, which may be the sum of those of several parts."""
+        if self.at_once:
+            self._all_sums.slopes(hist, factor, self._signed, slope, peak)
+            return self._everything
+        inputs = (self._first, self._missing, features, self._fixed, self._signed)
+        self._kernels.slopes(hist, factor, *inputs, slope, peak)
+        return features
+
+    def _over(self, features: Ints, call: Callable[[Ints], None]) -> None:
+        """Call a function of one feature, or of two neighbours of one-byte codes, on threads."""
+        step = 1 if self._words is None else 2
+        parts = [features[i : i + step] for i in range(0, len(features), step)]
+        run_all(self._threads, [partial(call, part) for part in parts])
+
+    def _add_up(self, features: Ints, fixed: Ints, hist: Ints) -> None:
+        """Write the histograms of one feature, or of two of one-byte codes."""
         one, two, first = int(features[0]), int(features[-1]), self._first
         if self._words is None:
-            own = self._hist[first[one] : first[one + 1]]
-            self._kernels.histogram_wide(self._codes[one], pi, own)
+            own = hist[first[one] : first[one + 1]]
+            self._kernels.histogram_wide(self._codes[one], fixed, own)
         else:
-            self._kernels.histogram8(self._words, one, two, pi, first, self._hist)
-        for f in features:
-            self._hist[first[f] : first[f + 1]] *= scale
-        inputs = (first, self._missing, features, self._fixed, self._signed)
-        self._kernels.slopes(self._hist, *inputs, slope, peak)
+            self._kernels.histogram8(self._words, one, two, fixed, first, hist)
+
+    def _scan(
+        self,
+        features: Ints,
+        fixed: Ints,
+        hist: Ints,
+        factor: float,
+        slope: Floats,
+        peak: Floats,
+    ) -> None:
+        self._add_up(features, fixed, hist)
+        self.slopes(features, hist, factor, slope, peak)

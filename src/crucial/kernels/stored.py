@@ -184,11 +184,12 @@ class StoredSums:
         self._before, self._total = np.zeros(n_padded), 0.0
         self._kept: tuple[Levels, NDArray[np.int32], NDArray[np.int32]] | None = None
 
-    def drift(self, pi: Floats, scale: float, factor: float) -> Floats:
+    def drift(self, pi: Floats, scale: float, unit: float, factor: float) -> Floats:
         """Return how far ``factor`` times a slope of each feature can have moved since last time.
 
         No further than half the sum of all absolute changes of potentials, which sum to 0, and
-        no further than the largest change for every entry.
+        no further than the largest change for every entry; rounding to units moves a slope by half
+        a unit per row.
         """
         from crucial.kernels.compiled.stored import change_of
 
@@ -200,7 +201,8 @@ class StoredSums:
         total = scale * float(pi.sum())
         apart = factor * self._counts * largest + abs(total - self._total)
         self._total = total
-        return np.minimum(apart, factor * half) + 1e-15
+        rounding = factor * scale * unit * len(self._before) + 1e-15
+        return np.minimum(apart, factor * half) + rounding
 
     def _run(self, features: Ints, kernel: Callable[..., None], out: Floats) -> None:
         """Call a kernel for parts of the features, on all threads."""
@@ -215,8 +217,8 @@ class StoredSums:
     def peaks(
         self,
         features: Ints,
-        pi: Floats,
-        scale: float,
+        fixed: Ints,
+        factor: float,
         sign: Floats,
         signed: bool,
         line: tuple[float, float],
@@ -226,15 +228,15 @@ class StoredSums:
 
         Parameters
         ----------
-        line : (factor, shift)
+        fixed, factor : potentials as whole numbers of a unit, and what it is worth
+        line : (times, shift)
         """
         from crucial.kernels.compiled.stored import stored_peaks
 
-        total = scale * float(pi.sum())
-        rules: tuple[Any, ...] = (sign, signed, *line, pi, scale, total)
+        rules: tuple[Any, ...] = (sign, signed, *line, fixed, factor, int(fixed.sum()))
         self._run(features, partial(stored_peaks, *self._stumps, *rules), peak)
 
-    def slopes(self, feature: int, pi: Floats, scale: float) -> Floats:
+    def slopes(self, feature: int, fixed: Ints, factor: float) -> Floats:
         """Return the slopes of one feature, of shape (2, n_bins + 1)."""
         from crucial.kernels.compiled.stored import feature_slopes
 
@@ -242,15 +244,15 @@ class StoredSums:
         width = int(self._first[f + 1] - self._first[f])
         out = np.zeros((2, width))
         where = (entries.start[f], entries.stop[f], entries.rest[f], width - 1)
-        rules = (self._missing[f], self._fixed, pi, scale, scale * float(pi.sum()))
+        rules = (self._missing[f], self._fixed, fixed, factor, int(fixed.sum()))
         feature_slopes(entries.place, entries.code, *where, *rules, out)
         return out
 
     def drops(
         self,
         features: Ints,
-        pi: Floats,
-        scale: float,
+        fixed: Ints,
+        factor: float,
         sign: Floats,
         signed: bool,
         pairs: PairWeights,
@@ -268,7 +270,7 @@ class StoredSums:
         """
         from crucial.kernels.compiled.stored import stored_drops
 
-        rules = (sign, signed, pi, scale, scale * float(pi.sum()))
+        rules = (sign, signed, fixed, factor, int(fixed.sum()))
         few = pairs.levels.deepest <= _FEW_LEVELS
         weights = (
             pairs.weights,
@@ -285,8 +287,8 @@ class StoredSums:
     def drop_bounds(
         self,
         features: Ints,
-        pi: Floats,
-        scale: float,
+        fixed: Ints,
+        factor: float,
         sign: Floats,
         signed: bool,
         slots: tuple[Ints, Singles],
@@ -296,7 +298,7 @@ class StoredSums:
         """Write bounds on 1 - Z; see ``compiled.stored.stored_drop_bounds``."""
         from crucial.kernels.compiled.stored import stored_drop_bounds
 
-        rules = (sign, signed, pi, scale, scale * float(pi.sum()))
+        rules = (sign, signed, fixed, factor, int(fixed.sum()))
         inputs = (*self._stumps, *rules, *slots, change)
         self._run(features, partial(stored_drop_bounds, *inputs), reach)
 
@@ -322,14 +324,19 @@ class StoredSums:
     def fits(
         self,
         features: Ints,
-        pi: Floats,
-        curvature: Floats,
-        whole: tuple[float, float],
+        potentials: tuple[Ints, float],
+        curvature: tuple[Ints, float],
         light: float,
         peak: Floats,
     ) -> None:
-        """Write the squares that each feature explains; see ``compiled.stored.stored_fits``."""
+        """Write the squares that each feature explains; see ``compiled.stored.stored_fits``.
+
+        Parameters
+        ----------
+        potentials, curvature : whole numbers of a unit, and what it is worth
+        """
         from crucial.kernels.compiled.stored import stored_fits
 
-        inputs = (*self._stumps, pi, curvature, *whole, light)
+        sums = (*potentials, int(potentials[0].sum()), *curvature, int(curvature[0].sum()))
+        inputs: tuple[Any, ...] = (*self._stumps, *sums, light)
         self._run(features, partial(stored_fits, *inputs), peak)

@@ -8,7 +8,9 @@ import numpy as np
 
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
+from crucial.kernels.exact_sums import exact_dot, exact_sum
 from crucial.kernels.features import StumpSums
+from crucial.kernels.fixed_point import to_fixed, unit_for
 from crucial.kernels.stored import StoredSums
 from crucial.model.weak import Affine, Presence, Stump, WeakRankerLike
 from crucial.types import Floats, Ints
@@ -81,19 +83,18 @@ class RegressionStumps(WeakLearner):
         return bins
 
     def _sides(
-        self, pi: Floats, curvature: Floats, whole: tuple[float, float]
+        self, potentials: tuple[Ints, float], curvature: tuple[Ints, float], light: float
     ) -> tuple[Ints, Ints, Floats, Floats]:
         """Return position, side of abstentions, g and h of the ones of every stump.
 
         Of sparse features only those with a stump that ties with the best.
         """
         if self._stored is None:
-            for values, out in ((pi, self._above), (curvature, self._mass)):
-                self._sums.scan(self._features, values, 1.0, out, self._peak)
+            for values, out in ((potentials, self._above), (curvature, self._mass)):
+                self._sums.scan(self._features, *values, out, self._peak)
             position, side = self._at.T
             return position, side, self._above[side, position], self._mass[side, position]
-        light = _LIGHT * whole[1]
-        self._stored.fits(self._features, pi, curvature, whole, light, self._peak)
+        self._stored.fits(self._features, potentials, curvature, light, self._peak)
         best = float(self._peak.max(initial=0.0))
         # (every sum of squares contains what one value for all rows explains)
         close = np.flatnonzero(self._peak >= worst_tied(best) * (1.0 - _ROUNDING))
@@ -101,7 +102,7 @@ class RegressionStumps(WeakLearner):
         for f in close.tolist():
             k, side = np.argwhere(self._grid.offered_of(f).T).T
             _, sums = row_sums(self._grid, f)
-            g, h = (slopes_by_rows(sums, values, 1.0)[side, k] for values in (pi, curvature))
+            g, h = (slopes_by_rows(sums, *values)[side, k] for values in (potentials, curvature))
             parts.append((k + self._grid.first[f], side, g, h))
         position, side, g, h = (np.concatenate(column) for column in zip(*parts, strict=True))
         return position, side, g, h
@@ -112,12 +113,14 @@ class RegressionStumps(WeakLearner):
             return None
         curvature = cast(_Curved, potentials.pairs).curvature
         n = self.bins.n_rows
-        whole_g, whole_h = float(potentials.pi[:n].sum()), float(curvature[:n].sum())
         there = curvature[:n] > 0.0
-        squares = float((potentials.pi[:n][there] ** 2 / curvature[:n][there]).sum())
+        squares = exact_sum(potentials.pi[:n][there] ** 2 / curvature[:n][there])
         if not squares > 0.0:
             return None
-        position, side, g, h = self._sides(potentials.pi, curvature, (whole_g, whole_h))
+        unit = unit_for(exact_sum(curvature[:n]))
+        bent, response = to_fixed(curvature, unit), (potentials.fixed, potentials.unit)
+        whole_g, whole_h = int(potentials.fixed.sum()) * potentials.unit, int(bent.sum()) * unit
+        position, side, g, h = self._sides(response, (bent, unit), _LIGHT * whole_h)
         # (a side without weight, as rounding leaves it, has no value)
         seen = (h > _LIGHT * whole_h) & (whole_h - h > _LIGHT * whole_h)
         high = np.divide(g, h, out=np.zeros_like(g), where=seen)
@@ -130,9 +133,10 @@ class RegressionStumps(WeakLearner):
             return None
         ranker = self._grid.ranker(int(position[best]), int(side[best]))
         jump = float(high[best] - low[best])
-        output = float(low[best]) + jump * self._grid.output(int(position[best]), int(side[best]))
+        ones = self._grid.output(int(position[best]), int(side[best]))
+        output = float(low[best]) + jump * ones.astype(np.float64)
         line = Affine(ranker, float(low[best]), jump)
-        return Candidate(line, output, float(potentials.scale * (output * potentials.pi[:n]).sum()))
+        return Candidate(line, output, potentials.scale * exact_dot(output, potentials.pi[:n]))
 
     def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
         """Return the candidate that a ranker of an earlier call was."""

@@ -63,14 +63,14 @@ class SlopeSearch:
     def renew(self, potentials: Potentials) -> None:
         """Set new potentials, without scanning anything yet."""
         self._potentials = potentials
-        self.drift += self.sums.drift(potentials.pi, potentials.scale)
+        self.drift += self.sums.drift(potentials.pi, potentials.scale, potentials.unit)
 
     def scan(self, features: Ints) -> None:
         """Compute slopes and peaks of some features."""
         if not len(features):
             return
-        potentials = self._potentials
-        scanned = self.sums.scan(features, potentials.pi, potentials.scale, self.slope, self.peak)
+        now = self._potentials
+        scanned = self.sums.scan(features, now.fixed, now.factor, self.slope, self.peak)
         self.drift[scanned] = 0.0
 
     def scan_all(self) -> None:

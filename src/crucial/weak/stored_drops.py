@@ -84,5 +84,5 @@ class PartedPairs:
         """Lower the bounds on 1 - Z of features that were scanned before."""
         known = features[self.slot[features] >= 0]
         if len(known):
-            rules = (potentials.pi, potentials.scale, sign, signed, self.slots, self._change)
+            rules = (potentials.fixed, potentials.factor, sign, signed, self.slots, self._change)
             sums.drop_bounds(known, *rules, reach)

@@ -83,7 +83,9 @@ class StoredSearch:
     def renew(self, potentials: Potentials, shift: float = 0.0) -> None:
         """Set new potentials, without scanning anything yet."""
         self._potentials = potentials
-        self.drift += self.sums.drift(potentials.pi, potentials.scale, self._factor)
+        self.drift += self.sums.drift(
+            potentials.pi, potentials.scale, potentials.unit, self._factor
+        )
         self.drift += abs(shift - self._shift)
         self._shift = shift
 
@@ -93,7 +95,7 @@ class StoredSearch:
             return
         now = self._potentials
         rules = (self._sign, self._signed, (self._factor, self._shift))
-        self.sums.peaks(features, now.pi, now.scale, *rules, self.peak)
+        self.sums.peaks(features, now.fixed, now.factor, *rules, self.peak)
         self.drift[features] = 0.0
 
     def scan_contenders(self, floor: float = 0.0) -> float:
@@ -175,7 +177,7 @@ class StoredSearch:
         sides = self.sums.sides(pairs)
 
         def by_entries(features: Ints) -> None:
-            rules = (now.pi, now.scale, self._sign, self._signed)
+            rules = (now.fixed, now.factor, self._sign, self._signed)
             self.parted.scanned(features)
             self.sums.drops(features, *rules, pairs, sides, SNAP, self.parted.slots, self.lowest)
 
@@ -196,12 +198,12 @@ class StoredSearch:
     def entry_slopes(self, feature: int) -> Floats:
         """Return the slopes of the stumps of a feature by its entries, (2, n_bins + 1)."""
         now = self._potentials
-        return self.sums.slopes(feature, now.pi, now.scale)
+        return self.sums.slopes(feature, now.fixed, now.factor)
 
     def dense_slopes(self, feature: int) -> Floats:
         """Return the slopes of the stumps of a feature by all rows, of shape (2, n_bins + 1)."""
         now = self._potentials
-        return slopes_by_rows(row_sums(self._grid, feature)[1], now.pi, now.scale)
+        return slopes_by_rows(row_sums(self._grid, feature)[1], now.fixed, now.factor)
 
     def dense_drops(self, feature: int) -> tuple[Floats, Floats, Floats, Floats]:
         """Return slope, W+, W- and Z of the stumps of a feature by all rows.
@@ -209,7 +211,7 @@ class StoredSearch:
         Z is infinite where a stump is not on offer.
         """
         codes, sums = row_sums(self._grid, feature)
-        slope = slopes_by_rows(sums, self._potentials.pi, self._potentials.scale)
+        slope = slopes_by_rows(sums, self._potentials.fixed, self._potentials.factor)
         offered = self._grid.offered_of(feature)
         right, wrong = np.zeros_like(slope), np.zeros_like(slope)
         z = np.full_like(slope, np.inf)
@@ -231,8 +233,8 @@ def row_sums(grid: StumpGrid, feature: int) -> tuple[Codes, StumpSums]:
     return codes, StumpSums(codes[None, :], bins.n_rows, first, missing, grid.fixed, False, 1)
 
 
-def slopes_by_rows(sums: StumpSums, values: Floats, scale: float) -> Floats:
+def slopes_by_rows(sums: StumpSums, fixed: Ints, factor: float) -> Floats:
     """Return the sums of values over the ones of the stumps of the one feature of ``sums``."""
     slope = np.zeros((2, sums.n_stumps))
-    sums.scan(np.zeros(1, np.int64), values, scale, slope, np.zeros(1))
+    sums.scan(np.zeros(1, np.int64), fixed, factor, slope, np.zeros(1))
     return slope

@@ -61,7 +61,7 @@ def drops(slope, offered, snap, wrong, right, z):
 
 
 @kernel
-def histogram8(words, one, two, pi, first, out):
+def histogram8(words, one, two, fixed, first, out):
     """Add up potentials per bin of two features with one-byte codes, eight rows at a time.
 
     Four interleaved parts per feature break the chain from store to load, and rows of 264
@@ -75,8 +75,10 @@ def histogram8(words, one, two, pi, first, out):
         The features; the same number twice scans one.
     first : int64 array of shape (n_features + 1,)
         Where the bins of a feature begin in ``out``.
+    fixed, out : int64 arrays
+        Potentials as whole numbers of a unit, and their sums.
     """
-    h = np.zeros((8, 264))
+    h = np.zeros((8, 264), np.int64)
     a = words[one]
     b = words[two]
     byte = np.uint64(255)
@@ -86,22 +88,22 @@ def histogram8(words, one, two, pi, first, out):
         x = a[j]
         z = b[j]
         i = 8 * j
-        h[0, x & byte] += pi[i]
-        h[4, z & byte] += pi[i]
-        h[1, (x >> s1) & byte] += pi[i + 1]
-        h[5, (z >> s1) & byte] += pi[i + 1]
-        h[2, (x >> s2) & byte] += pi[i + 2]
-        h[6, (z >> s2) & byte] += pi[i + 2]
-        h[3, (x >> s3) & byte] += pi[i + 3]
-        h[7, (z >> s3) & byte] += pi[i + 3]
-        h[0, (x >> s4) & byte] += pi[i + 4]
-        h[4, (z >> s4) & byte] += pi[i + 4]
-        h[1, (x >> s5) & byte] += pi[i + 5]
-        h[5, (z >> s5) & byte] += pi[i + 5]
-        h[2, (x >> s6) & byte] += pi[i + 6]
-        h[6, (z >> s6) & byte] += pi[i + 6]
-        h[3, (x >> s7) & byte] += pi[i + 7]
-        h[7, (z >> s7) & byte] += pi[i + 7]
+        h[0, x & byte] += fixed[i]
+        h[4, z & byte] += fixed[i]
+        h[1, (x >> s1) & byte] += fixed[i + 1]
+        h[5, (z >> s1) & byte] += fixed[i + 1]
+        h[2, (x >> s2) & byte] += fixed[i + 2]
+        h[6, (z >> s2) & byte] += fixed[i + 2]
+        h[3, (x >> s3) & byte] += fixed[i + 3]
+        h[7, (z >> s3) & byte] += fixed[i + 3]
+        h[0, (x >> s4) & byte] += fixed[i + 4]
+        h[4, (z >> s4) & byte] += fixed[i + 4]
+        h[1, (x >> s5) & byte] += fixed[i + 5]
+        h[5, (z >> s5) & byte] += fixed[i + 5]
+        h[2, (x >> s6) & byte] += fixed[i + 6]
+        h[6, (z >> s6) & byte] += fixed[i + 6]
+        h[3, (x >> s7) & byte] += fixed[i + 7]
+        h[7, (z >> s7) & byte] += fixed[i + 7]
     for c in range(first[one + 1] - first[one]):
         out[first[one] + c] = h[0, c] + h[1, c] + h[2, c] + h[3, c]
     for c in range(first[two + 1] - first[two]):
@@ -109,11 +111,11 @@ def histogram8(words, one, two, pi, first, out):
 
 
 @kernel
-def histogram_wide(codes, pi, out):
+def histogram_wide(codes, fixed, out):
     """Add up potentials per bin of one feature with codes of two or four bytes."""
-    out[:] = 0.0
+    out[:] = 0
     for i in range(len(codes)):
-        out[codes[i]] += pi[i]
+        out[codes[i]] += fixed[i]
 
 
 @kernel
@@ -128,7 +130,7 @@ def distance(pi, scale, before, first_row, last_row):
 
 
 @kernel
-def slopes(hist, first, has_missing, features, fixed_default, signed, slope, peak):
+def slopes(hist, factor, first, has_missing, features, fixed_default, signed, slope, peak):
     """Write the slope r of every candidate stump, and the best of each feature."""
     for f in features:
         a = first[f]
@@ -136,7 +138,7 @@ def slopes(hist, first, has_missing, features, fixed_default, signed, slope, pea
         missing = has_missing[f]
         zeros = fixed_default != 1 or not missing
         ones = fixed_default != 0 and missing
-        total = 0.0
+        total = np.int64(0)
         best = 0.0
         for k in range(n_bins, -1, -1):
             if k < n_bins:
@@ -144,9 +146,9 @@ def slopes(hist, first, has_missing, features, fixed_default, signed, slope, pea
             low = 0.0
             high = 0.0
             if zeros and k < n_bins and (k > 0 or missing):
-                low = total
+                low = total * factor
             if ones and k > 0:
-                high = total + hist[a + n_bins]
+                high = (total + hist[a + n_bins]) * factor
             slope[0, a + k] = low
             slope[1, a + k] = high
             if signed:

@@ -37,38 +37,35 @@ def change_of(pi, scale, before, first_row, last_row):
 
 
 @kernel
-def feature_slopes(place, code, a, b, rest, n_bins, missing, fixed, pi, scale, total, slope):
+def feature_slopes(place, code, a, b, rest, n_bins, missing, fixed, units, factor, total, slope):
     """Write the slope r of every stump of a feature; see ``plain.features.FeatureSums.slopes``.
 
     Stumps above the code of the rest are sums over entries. The others are what is left of the
-    sum over all rows, ``total``.
+    sum over all rows, ``total``. Sums are whole numbers of a unit, which is worth ``factor``.
     """
     zeros = fixed != 1 or not missing
     ones = fixed != 0 and missing
     e = a
-    absent = 0.0
+    absent = np.int64(0)
     while e < b and code[e] == n_bins:
-        absent += pi[place[e]]
+        absent += units[place[e]]
         e += 1
-    absent *= scale
     slope[0, n_bins] = 0.0
-    slope[1, n_bins] = absent if ones else 0.0
-    above = 0.0
+    slope[1, n_bins] = absent * factor if ones else 0.0
+    above = np.int64(0)
     for k in range(n_bins - 1, rest, -1):
         while e < b and code[e] == k:
-            above += pi[place[e]]
+            above += units[place[e]]
             e += 1
-        r = scale * above
-        slope[0, k] = r if zeros else 0.0
-        slope[1, k] = r + absent if ones else 0.0
+        slope[0, k] = above * factor if zeros else 0.0
+        slope[1, k] = (above + absent) * factor if ones else 0.0
     e = b - 1
-    below = 0.0
+    left = total
     for k in range(rest + 1):
-        r = total - absent - scale * below
-        slope[0, k] = r if zeros and (k > 0 or missing) else 0.0
-        slope[1, k] = r + absent if ones and k > 0 else 0.0
+        slope[0, k] = (left - absent) * factor if zeros and (k > 0 or missing) else 0.0
+        slope[1, k] = left * factor if ones and k > 0 else 0.0
         while e >= a and code[e] == k:
-            below += pi[place[e]]
+            left -= units[place[e]]
             e -= 1
 
 
@@ -89,8 +86,8 @@ def _counts(r, k, n_bins, sign, signed):
 
 @kernel
 def stored_peaks(
-    start, stop, place, code, rest, first, has_missing, fixed, sign, signed, factor, shift, pi,
-    scale, total, features, peak,
+    start, stop, place, code, rest, first, has_missing, fixed, sign, signed, times, shift,
+    units, factor, total, features, peak,
 ):  # fmt: skip
     """Write the largest criterion of the stumps of each feature, at least 0.
 
@@ -99,9 +96,11 @@ def stored_peaks(
     sign : float array over the features
         Stumps at a threshold count only where the slope has this sign; 0 for either.
     signed : bool
-        Whether the criterion is ``factor * r + shift`` or its magnitude.
-    total : float
-        Sum of ``scale * pi``.
+        Whether the criterion is ``times * r + shift`` or its magnitude.
+    units, total : int64 array over the rows, int
+        Potentials as whole numbers of a unit, and their sum.
+    factor : float
+        What a unit is worth.
     peak : array over all features  # OUT
     """
     widest = 0
@@ -112,8 +111,8 @@ def stored_peaks(
         n_bins = first[f + 1] - first[f] - 1
         missing = has_missing[f]
         feature_slopes(
-            place, code, start[f], stop[f], rest[f], n_bins, missing, fixed, pi, scale, total,
-            slope,
+            place, code, start[f], stop[f], rest[f], n_bins, missing, fixed, units, factor,
+            total, slope,
         )  # fmt: skip
         best = 0.0
         for d in range(2 if missing else 1):
@@ -123,7 +122,7 @@ def stored_peaks(
                 r = slope[d, k]
                 if not _counts(r, k, n_bins, sign[f], False):
                     continue
-                value = factor * r + shift
+                value = times * r + shift
                 best = max(best, value if signed else abs(value))
         peak[f] = best
 
@@ -297,7 +296,7 @@ def feature_wrong(
 
 @kernel
 def stored_drops(
-    start, stop, place, code, rest, first, has_missing, fixed, sign, signed, pi, scale, total,
+    start, stop, place, code, rest, first, has_missing, fixed, sign, signed, units, factor, total,
     weights, gains, segment, bounds, above, below, few, snap, slot, apart, features, lowest,
 ):  # fmt: skip
     """Write the lowest Z of the stumps of each feature, 1 where none is on offer.
@@ -325,7 +324,9 @@ def stored_drops(
         n_bins = first[f + 1] - first[f] - 1
         missing = has_missing[f]
         a, b = start[f], stop[f]
-        feature_slopes(place, code, a, b, rest[f], n_bins, missing, fixed, pi, scale, total, slope)
+        feature_slopes(
+            place, code, a, b, rest[f], n_bins, missing, fixed, units, factor, total, slope
+        )
         best = 1.0
         for d in range(2 if missing else 1):
             if missing and fixed == 1 - d:
@@ -352,7 +353,7 @@ def stored_drops(
 
 @kernel
 def stored_drop_bounds(
-    start, stop, place, code, rest, first, has_missing, fixed, sign, signed, pi, scale, total,
+    start, stop, place, code, rest, first, has_missing, fixed, sign, signed, units, factor, total,
     slot, apart, change, features, reach,
 ):  # fmt: skip
     """Write a bound on ``1 - Z`` of the stumps of features that have a slot.
@@ -375,8 +376,8 @@ def stored_drop_bounds(
         missing = has_missing[f]
         at = slot[f]
         feature_slopes(
-            place, code, start[f], stop[f], rest[f], n_bins, missing, fixed, pi, scale, total,
-            slope,
+            place, code, start[f], stop[f], rest[f], n_bins, missing, fixed, units, factor,
+            total, slope,
         )  # fmt: skip
         best = 0.0
         for d in range(2 if missing else 1):
@@ -396,26 +397,36 @@ def stored_drop_bounds(
 
 @kernel
 def stored_fits(
-    start, stop, place, code, rest, first, has_missing, fixed, pi, curvature, whole_g, whole_h,
-    light, features, peak,
+    start, stop, place, code, rest, first, has_missing, fixed, units, factor, total, bent,
+    bend, whole, light, features, peak,
 ):  # fmt: skip
     """Write the largest sum of squares that a stump of each feature explains.
 
     With g and h the sums of ``pi`` and ``curvature`` over a side, that is the sum of ``g^2 / h``
     over both sides. A side with less weight than ``light`` explains nothing.
+
+    Parameters
+    ----------
+    units, factor, total : potentials as whole numbers
+        As in `stored_peaks`.
+    bent, bend, whole : curvatures as whole numbers
+        In the same way.
     """
     widest = 0
     for f in features:
         widest = max(widest, first[f + 1] - first[f])
+    whole_g, whole_h = total * factor, whole * bend
     high_g = np.empty((2, widest))
     high_h = np.empty((2, widest))
     for f in features:
         n_bins = first[f + 1] - first[f] - 1
         missing = has_missing[f]
         a, b = start[f], stop[f]
-        feature_slopes(place, code, a, b, rest[f], n_bins, missing, fixed, pi, 1.0, whole_g, high_g)
         feature_slopes(
-            place, code, a, b, rest[f], n_bins, missing, fixed, curvature, 1.0, whole_h, high_h
+            place, code, a, b, rest[f], n_bins, missing, fixed, units, factor, total, high_g
+        )
+        feature_slopes(
+            place, code, a, b, rest[f], n_bins, missing, fixed, bent, bend, whole, high_h
         )
         best = 0.0
         for d in range(2 if missing else 1):

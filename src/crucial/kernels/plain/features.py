@@ -47,40 +47,36 @@ class FeatureSums:
         self._written = self._at[self._inside]
 
     def _plan_histogram(self, codes: Codes, features: Ints, first: Ints) -> None:
-        n = codes.shape[1]
-        self._parts = 4 if codes.dtype == np.uint8 else 1
+        """Order the rows of every feature by code: a bin is then one stretch of them."""
+        place = codes[features].astype(np.int64) + first[features][:, None]
+        order = np.argsort(place, axis=1, kind="stable")
+        placed = np.take_along_axis(place, order, axis=1).ravel()
+        self._order = order.ravel()
+        begins = np.flatnonzero(np.diff(placed, prepend=-1))
+        self._begins, self._filled = begins, placed[begins]
         widths = first[features + 1] - first[features]
-        starts = np.append(0, np.cumsum(widths))
-        self._size = int(starts[-1])
-        # All features in one count, each in its own stretch; rows are still added in their order.
-        place = codes[features] + starts[:-1, None]
-        place += np.arange(n) % self._parts * self._size
-        self._place = place.ravel()
-        self._out = np.arange(self._size) + np.repeat(first[features] - starts[:-1], widths)
+        inside = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
+        self._out = np.repeat(first[features], widths) + inside
 
-    def histogram(self, pi: Floats, out: Floats) -> None:
-        """Write the sum of potentials per bin.
+    def histogram(self, fixed: Ints, out: Ints) -> None:
+        """Write the sum of potentials per bin, both whole numbers of a unit.
 
-        ``out[first[f] + b]`` becomes the sum of ``pi`` over rows with code ``b`` in feature
-        ``f``. One-byte codes are added up in four interleaved parts, as in ``compiled``.
+        ``out[first[f] + b]`` becomes the sum of ``fixed`` over rows with code ``b`` in feature
+        ``f``.
         """
-        if not self._size:
-            return
-        n = len(self._place) // len(self._features)
-        values = np.tile(pi[:n], len(self._features))
-        table = np.bincount(self._place, values, self._parts * self._size)
-        total = table[: self._size]
-        for part in range(1, self._parts):
-            total = total + table[part * self._size : (part + 1) * self._size]
-        out[self._out] = total
+        out[self._out] = 0
+        if len(self._begins):
+            out[self._filled] = np.add.reduceat(fixed[self._order], self._begins)
 
-    def slopes(self, hist: Floats, signed: bool, slope: Floats, peak: Floats) -> None:
+    def slopes(self, hist: Ints, factor: float, signed: bool, slope: Floats, peak: Floats) -> None:
         """Write the slope r of every candidate stump, and the best of each feature.
 
         Parameters
         ----------
-        hist : array of shape (first[-1],)
-            Normalised potentials per bin.
+        hist : int64 array of shape (first[-1],)
+            Potentials per bin, as whole numbers of a unit.
+        factor : float
+            What a unit is worth.
         signed : bool
             Whether only the largest r counts, or the largest magnitude.
         slope : array of shape (2, first[-1])  # OUT
@@ -90,10 +86,10 @@ class FeatureSums:
         peak : array of shape (n_features,)  # OUT
             At least 0.
         """
-        values = np.where(self._ranked, hist[self._at], 0.0)
+        values = np.where(self._ranked, hist[self._at], 0)
         total = np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
-        low = np.where(self._low, total, 0.0)
-        high = np.where(self._high, total + hist[self._absent][:, None], 0.0)
+        low = np.where(self._low, total * factor, 0.0)
+        high = np.where(self._high, (total + hist[self._absent][:, None]) * factor, 0.0)
         slope[0, self._written], slope[1, self._written] = low[self._inside], high[self._inside]
         if not signed:
             low, high = np.abs(low), np.abs(high)
