@@ -54,6 +54,16 @@ class DyingRecipe(ToyRecipe):
         os._exit(1)
 
 
+class HungryRecipe(ToyRecipe):
+    """Takes memory until the nanny of its worker ends it."""
+
+    def load(self):
+        taken = []
+        while True:
+            taken.append(b"x" * 20_000_000)
+            time.sleep(0.02)
+
+
 class UnreadableRecipe(ToyRecipe):
     def load(self):
         raise OSError("no such file")

@@ -68,7 +68,7 @@ def _local_cluster() -> Iterator[Any]:
         )
     except Exception as error:
         raise ClusterError(
-            f"The local Dask cluster cannot be started: {error}",
+            f"The local Dask cluster cannot be started: {error}.",
             remedy='In a script, call fit below `if __name__ == "__main__":`, since every worker '
             "process imports the script.",
         ) from error
@@ -94,6 +94,6 @@ def _client_of(scheduler: Any) -> Any:
         return Client(scheduler, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
-            f"No Dask scheduler answers at {scheduler}: {error}",
+            f"No Dask scheduler answers at {scheduler}: {error}.",
             remedy="Check the address; `dask scheduler` prints it when it starts.",
         ) from error

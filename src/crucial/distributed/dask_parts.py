@@ -159,22 +159,28 @@ class DaskParts(Parts):
                 parts.setdefault(home, []).append(number)
         return parts
 
-    def _lose(self, worker: str) -> None:
-        """Take a worker's parts from it, which are loaded elsewhere later."""
+    def _lose(self, worker: str, loading: Sequence[int] = ()) -> None:
+        """Take a worker's parts from it, and those that it was loading, to load them elsewhere.
+
+        Raises
+        ------
+        ClusterError
+            The workers of these parts die one after the other.
+        """
         self._lost.add(worker)
         self._messenger.leave(worker)
-        for number, home in enumerate(self._homes):
-            if home == worker:
-                self._homes[number] = None
-                self._count_loss(number)
-
-    def _count_loss(self, number: int) -> None:
-        """Give up on a part whose workers die one after the other."""
-        self._in_a_row[number] += 1
-        if self._in_a_row[number] > _LOST_IN_A_ROW:
+        lost = sorted({*loading, *(n for n, home in enumerate(self._homes) if home == worker)})
+        for number in lost:
+            self._homes[number] = None
+            self._in_a_row[number] += 1
+        often = [n for n in lost if self._in_a_row[n] > _LOST_IN_A_ROW]
+        if often:
+            names = ", ".join(f"{n} ({self._recipes[n]})" for n in often[:5])
+            more = f" and {len(often) - 5} more" if len(often) > 5 else ""
             raise ClusterError(
-                f"Part {number} ({self._recipes[number]}) was lost with its worker "
-                f"{self._in_a_row[number]} times in a row. The workers probably run out of memory.",
+                f"{'Part' if len(often) == 1 else 'Parts'} {names}{more}: the worker was lost "
+                f"{self._in_a_row[often[0]]} times in a row. The workers probably run out of "
+                "memory.",
                 remedy="Use more workers, workers with more memory, or smaller parts.",
             )
 
@@ -209,9 +215,7 @@ class DaskParts(Parts):
                 for number in plan[worker]:
                     self._homes[number] = worker
                 continue
-            for number in plan[worker]:
-                self._count_loss(number)
-            self._lose(worker)
+            self._lose(worker, plan[worker])
 
     def _workers(self) -> list[str]:
         """Return the workers there are; wait for some, and for lost ones to be replaced."""
@@ -225,7 +229,7 @@ class DaskParts(Parts):
                 return workers
             if not workers and waited > self._patience:
                 raise ClusterError(
-                    f"The cluster has had no worker for {self._patience:.0f} seconds.",
+                    f"The cluster has had no worker for {self._patience:.0f} s.",
                     remedy="Start workers (`dask worker ADDRESS`), then fit again.",
                 )
             time.sleep(0.1)

@@ -98,7 +98,7 @@ class Messenger:
         self._stuck |= workers
         if not self.workers():
             raise ClusterError(
-                f"No worker has started to load its parts for {self._patience:.0f} seconds: Dask "
+                f"No worker has started to load its parts for {self._patience:.0f} s: Dask "
                 "pauses workers that are short of memory.",
                 remedy="Use more workers, or workers with more memory.",
             )

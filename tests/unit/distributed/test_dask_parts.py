@@ -1,5 +1,6 @@
 """Parts on Dask workers: lost and slow workers, Ctrl-C, a lost scheduler."""
 
+import json
 import os
 import random
 import signal
@@ -15,7 +16,15 @@ from crucial.distributed import dask_parts
 from crucial.distributed.cluster import connected
 from crucial.distributed.dask_parts import DaskParts
 from crucial.errors import ClusterError, ParameterError
-from toy_parts import DyingRecipe, ToyPart, ToyRecipe, UnreadableRecipe, chain, local_chain
+from toy_parts import (
+    DyingRecipe,
+    HungryRecipe,
+    ToyPart,
+    ToyRecipe,
+    UnreadableRecipe,
+    chain,
+    local_chain,
+)
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -140,7 +149,7 @@ def test_a_cluster_without_workers_and_one_that_closes():
     ) as cluster:
         with (
             connected(cluster) as client,
-            pytest.raises(ClusterError, match=r"had no worker for 0 seconds\. Start workers"),
+            pytest.raises(ClusterError, match=r"had no worker for 0 s\. Start workers"),
         ):
             parts_on(client, patience=0.0)
         cluster.scale(1)
@@ -185,9 +194,89 @@ def test_twenty_kills_in_three_hundred_rounds(client):
 @pytest.mark.slow
 def test_a_part_that_kills_every_worker(client, monkeypatch):
     monkeypatch.setattr(dask_parts, "_LOST_IN_A_ROW", 2)
-    with pytest.raises(ClusterError, match=r"Part 1 \(toy 1\) was lost .* 3 times in a row"):
+    with pytest.raises(ClusterError, match=r"1 \(toy 1\).*: the worker was lost 3 times in a row"):
         DaskParts(client, [ToyRecipe(0), DyingRecipe(1)], grace=0.0)
     assert tasks_left(client) == []
+
+
+@pytest.mark.slow
+def test_a_part_that_needs_more_memory_than_a_worker_has(monkeypatch):
+    monkeypatch.setattr(dask_parts, "_LOST_IN_A_ROW", 1)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, memory_limit="600MB", dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        connected(cluster) as client,
+        pytest.raises(ClusterError, match=r"Parts 0 \(toy 0\), 1 \(toy 1\): the worker was lost"),
+    ):
+        DaskParts(client, [ToyRecipe(0), HungryRecipe(1)])
+
+
+@pytest.fixture
+def command_line_cluster(tmp_path):
+    """Start a scheduler and a worker as a user does; yield the address and both processes."""
+    file = tmp_path / "scheduler.json"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask_command = [sys.executable, "-m", "dask"]
+    scheduler = subprocess.Popen(
+        [
+            *dask_command,
+            "scheduler",
+            "--host=127.0.0.1",
+            "--port=0",
+            "--no-dashboard",
+            f"--scheduler-file={file}",
+        ],
+        **quiet,
+    )
+    worker = subprocess.Popen(
+        [
+            *dask_command,
+            "worker",
+            f"--scheduler-file={file}",
+            "--host=127.0.0.1",
+            "--no-dashboard",
+            "--no-nanny",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        **quiet,
+    )
+    try:
+        for _ in range(600):
+            if file.exists() and file.read_text().strip():
+                break
+            time.sleep(0.1)
+        yield json.loads(file.read_text())["address"], scheduler, worker
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.slow
+def test_a_worker_without_a_nanny_that_dies_and_none_is_left(command_line_cluster):
+    address, _, worker = command_line_cluster
+    with connected(address) as client, parts_on(client, patience=1.0) as parts:
+        parts.call("advance", 3, changes=True)
+        worker.kill()
+        with pytest.raises(ClusterError, match="has had no worker for 1 s"):
+            parts.call("read")
+
+
+@pytest.mark.slow
+def test_a_killed_scheduler_ends_the_fit(command_line_cluster):
+    address, scheduler, _ = command_line_cluster
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
+        connected(address) as client,
+        parts_on(client, pause=0.2) as parts,
+    ):
+        threading.Timer(0.3, scheduler.kill).start()
+        began = time.monotonic()
+        with pytest.raises(ClusterError, match="scheduler does not answer any more"):
+            chain(parts, 100)
+        assert time.monotonic() - began < 30
 
 
 SCRIPT = """
