@@ -46,6 +46,8 @@ class Columns:
         Columns to leave out.
     labelled : bool
         Whether labels are needed.
+    n_features : int or None
+        Of svmlight files, where a part may lack the last ones.
     """
 
     label: str | None = "label"
@@ -55,6 +57,7 @@ class Columns:
     features: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     labelled: bool = True
+    n_features: int | None = None
 
     def of_part(self, table: Any) -> RankingPart:
         """Return the rows of a frame, of a data set, or of (X, y, qid, weight).

@@ -41,7 +41,8 @@ def find_homes(survey: Survey, n_parts: int, shuffle: bool) -> Homes:
     """Choose a part for every query.
 
     Parts of the input that follow each other make one part. A query whose rows are all in one
-    of these stays there; any other goes to a part that a hash of its number chooses.
+    of these stays there. The others are mixed by a hash of their numbers, and divided among the
+    parts evenly.
 
     Parameters
     ----------
@@ -67,9 +68,11 @@ def find_homes(survey: Survey, n_parts: int, shuffle: bool) -> Homes:
         highest[numbers] = np.maximum(highest[numbers], own)
     split = np.flatnonzero(lowest != highest)
     homes = lowest
-    homes[split] = _hashed(split) % np.uint64(group.max() + 1)
+    rows = survey.query_sizes()
+    mixed = split[np.argsort(_hashed(split), kind="stable")]
+    homes[mixed] = _shares(rows[mixed], int(group.max()) + 1)
     used, homes = np.unique(homes, return_inverse=True)
-    sizes = np.bincount(homes, survey.query_sizes(), len(used)).astype(np.int64)
+    sizes = np.bincount(homes, rows, len(used)).astype(np.int64)
     place = {int(one): number for number, one in enumerate(used)}
     moved = 0
     for own, numbers, part in zip(group, survey.numbers, survey.parts):
@@ -98,11 +101,15 @@ def _groups(sizes: list[int], n_parts: int) -> Ints:
     """Return the part of each part of the input: neighbours together, of about equal size."""
     if n_parts >= len(sizes):
         return np.arange(len(sizes))
-    rows = np.array(sizes, np.float64)
-    middle = np.cumsum(rows) - rows / 2
-    group = (middle * (n_parts / rows.sum())).astype(np.int64)
-    _, dense = np.unique(group, return_inverse=True)
+    _, dense = np.unique(_shares(np.array(sizes), n_parts), return_inverse=True)
     return np.asarray(dense, np.int64)
+
+
+def _shares(sizes: Ints, n: int) -> Ints:
+    """Return which of n shares each of some sizes is in: neighbours together, shares alike."""
+    rows = sizes.astype(np.float64)
+    middle = np.cumsum(rows) - rows / 2
+    return np.asarray(middle * (n / max(1.0, rows.sum())), np.int64)
 
 
 def _hashed(numbers: Ints) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

@@ -73,8 +73,11 @@ class Source:
         if not os.path.exists(path) or not os.path.getsize(path):
             return options  # (the reader reports the first, and leaves out the second)
         kind = options.get("format", "auto")
-        if (find_format(path) if kind == "auto" else kind) == "table":
-            own = self.columns
+        own = self.columns
+        if (find_format(path) if kind == "auto" else kind) == "svmlight":
+            if own.n_features is not None:
+                options.setdefault("n_features", own.n_features)
+        else:
             options.setdefault("label", own.label)
             options.setdefault("qid", own.qid)
             options.setdefault("weight", own.weight)

@@ -1,0 +1,186 @@
+"""From the input of a fit to parts on workers: survey, plan, estimate, code, load."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from crucial.data.bins import Bins
+from crucial.data.checked_parts import TablePart
+from crucial.data.dataset import Dataset
+from crucial.data.parts import bins_without_rows
+from crucial.distributed.coding import RowsRecipe, coded_parts
+from crucial.distributed.columns import Columns
+from crucial.distributed.dask_parts import DaskParts
+from crucial.distributed.homes import Homes, find_homes
+from crucial.distributed.placement import placed
+from crucial.distributed.room import MemoryEstimate, check_workers, estimate_memory, memory_limit
+from crucial.distributed.sources import Source, is_dask, list_sources
+from crucial.distributed.survey import Survey, survey
+from crucial.errors import ClusterError, DataError
+
+__all__ = ["FitInput", "LoadedParts", "load_parts"]
+
+# Parts per worker: enough that those of a lost worker are shared among the others.
+_PARTS_PER_WORKER = 4
+
+
+@dataclass(frozen=True)
+class FitInput:
+    """The rows to learn from, as the user gives them.
+
+    Attributes
+    ----------
+    data : what `list_sources` takes
+    label, qid, weight, query_weight : names of columns, or Dask arrays
+    features, ignore : names of columns
+    eval_set : rows to measure on, optional
+        In a form of ``data``, with the same columns; or (X, y, qid) of Dask arrays.
+    bins : Bins or Dataset, optional
+        Bins to use.
+    options : mapping
+        Of the reader of files.
+    """
+
+    data: Any
+    label: Any = "label"
+    qid: Any = "qid"
+    weight: Any = None
+    query_weight: Any = None
+    features: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    eval_set: Any = None
+    bins: Bins | Dataset | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def sources(self, client: Any) -> list[Source]:
+        """Return the parts of the rows to learn from."""
+        roles = {
+            "label": self.label,
+            "qid": self.qid,
+            "weight": self.weight,
+            "query_weight": self.query_weight,
+        }
+        named = {name: one for name, one in roles.items() if one is None or isinstance(one, str)}
+        columns = Columns(**named, features=self.features, ignore=self.ignore)
+        return list_sources(self.data, roles, columns, self.options, client)
+
+    def eval_sources(self, client: Any, first: TablePart) -> list[Source]:
+        """Return the parts of the eval set, which has the features of the first part."""
+        roles, data = {}, self.eval_set
+        if isinstance(data, tuple) and len(data) in (2, 3) and is_dask(data[0]):
+            data, *others = data
+            roles = dict(zip(("label", "qid"), others))
+            if len(others) == 1 and self.qid is not None:
+                raise DataError(
+                    "eval_set has no query ids, and the rows to learn from have.",
+                    remedy="Pass eval_set=(X, y, qid).",
+                    parameter="eval_set",
+                )
+        names = {name: one for name in ("label", "qid") if _is_name(one := getattr(self, name))}
+        columns = Columns(**names, features=first.instances.names)
+        found = list_sources(data, roles, columns, self.options, client)
+        return [one if one.is_file else replace(one, name=f"eval_set, {one.name}") for one in found]
+
+
+def _is_name(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+@dataclass(frozen=True)
+class LoadedParts:
+    """Parts on workers.
+
+    Attributes
+    ----------
+    parts : DaskParts
+    survey : Survey
+        Of the rows to learn from.
+    memory : MemoryEstimate
+    """
+
+    parts: DaskParts
+    survey: Survey
+    memory: MemoryEstimate
+
+
+@contextmanager
+def load_parts(
+    client: Any,
+    given: FitInput,
+    *,
+    max_bins: int = 255,
+    shuffle: bool = True,
+    n_parts: int | None = None,
+    verbose: int = 0,
+) -> Iterator[LoadedParts]:
+    """Load the rows on the workers of a cluster, and free them at the end of the block.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    given : FitInput
+    max_bins : int
+    shuffle : bool
+        Whether queries may be in several parts of the input.
+    n_parts : int, optional
+        Parts to make at most; by default a few per worker.
+    verbose : int
+        0 writes nothing.
+    """
+    workers = _workers(client)
+    limit = n_parts or _PARTS_PER_WORKER * len(workers)
+    bins = None if given.bins is None else bins_without_rows(given.bins)
+    sources = given.sources(client)
+    surveyed = survey(client, sources, bins=bins, max_bins=max_bins, verbose=verbose)
+    homes = find_homes(surveyed, limit, shuffle)
+    watched = None
+    if given.eval_set is not None:
+        watched = _eval_rows(client, given, surveyed, homes.n_parts, verbose)
+    plan = placed(range(homes.n_parts), homes.sizes.tolist(), dict.fromkeys(workers, 0))
+    worker_of = {part: worker for worker, parts in plan.items() for part in parts}
+    memory = estimate_memory(surveyed, homes, worker_of, watched, memory_limit(client, workers))
+    check_workers(memory, surveyed)
+    if verbose:
+        sys.stderr.write(f"{memory}\n")
+    rows = coded_parts(client, surveyed, homes, worker_of)
+    eval_rows = [] if watched is None else coded_parts(client, *watched, worker_of)
+    recipes = [
+        RowsRecipe(
+            f"part {number} of {homes.n_parts}",
+            one.key,
+            eval_rows[number].key if number < len(eval_rows) else None,
+            None if watched is None else surveyed.bins,
+        )
+        for number, one in enumerate(rows)
+    ]
+    # (the futures are kept: where rows are lost with their worker, Dask makes them again)
+    with DaskParts(client, recipes, sizes=homes.sizes.tolist()) as parts:
+        yield LoadedParts(parts, surveyed, memory)
+    del rows, eval_rows
+
+
+def _workers(client: Any) -> list[str]:
+    """Return the workers of the cluster; wait for the first one."""
+    try:
+        client.wait_for_workers(1, timeout=60)
+    except TimeoutError:
+        raise ClusterError(
+            "The cluster has had no worker for 60 seconds.",
+            remedy="Start workers (`dask worker ADDRESS`), then fit again.",
+        ) from None
+    return sorted(client.nthreads())
+
+
+def _eval_rows(
+    client: Any, given: FitInput, surveyed: Survey, n_parts: int, verbose: int
+) -> tuple[Survey, Homes]:
+    """Survey the eval set: the same features, bins and kind of ids, without weights."""
+    first = surveyed.first
+    unweighted = replace(first, data=replace(first.data, weight=None))
+    sources = given.eval_sources(client, first)
+    found = survey(client, sources, bins=surveyed.bins, first=unweighted, verbose=verbose)
+    return found, find_homes(found, n_parts, True)

@@ -1,0 +1,131 @@
+"""How much memory the parts take on the workers, before they are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crucial.distributed.homes import Homes
+from crucial.distributed.survey import Survey
+from crucial.errors import DataError
+from crucial.wording import counted
+
+__all__ = ["MemoryEstimate", "check_workers", "estimate_memory"]
+
+#: Bytes that a part keeps of a row beside its codes: label, query, weights, scores, potentials.
+ROW_BYTES = 160
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """What a fit needs on the workers.
+
+    Attributes
+    ----------
+    per_worker : int
+        Bytes on the worker with most rows, while it is loading or training.
+    n_workers, n_parts, n_rows, n_queries, n_features : int
+        Features are those that vary.
+    largest_query : int
+        Rows of the query that has most.
+    limit : int or None
+        The least memory that a worker may use.
+    """
+
+    per_worker: int
+    n_workers: int
+    n_parts: int
+    n_rows: int
+    n_queries: int
+    n_features: int
+    largest_query: int
+    limit: int | None = None
+
+    def __str__(self) -> str:
+        size = f"{counted(self.n_rows, 'row')} in {counted(self.n_queries, 'query')}"
+        each = f"on each of {self.n_workers} workers" if self.n_workers > 1 else "on 1 worker"
+        return (
+            f"{size}: needs about {_in_words(self.per_worker)} {each}; the largest query has "
+            f"{counted(self.largest_query, 'row')}"
+        )
+
+
+def estimate_memory(
+    survey: Survey,
+    homes: Homes,
+    worker_of: Mapping[int, str],
+    watched: tuple[Survey, Homes] | None,
+    limit: int | None,
+) -> MemoryEstimate:
+    """Return what a fit needs on the workers.
+
+    Parameters
+    ----------
+    survey, homes : the training rows
+    worker_of : mapping
+        The worker of each part.
+    watched : the rows of the eval set, optional
+    limit : int or None
+        Of the worker with least memory.
+    """
+    bins = survey.bins
+    rows = dict.fromkeys(worker_of.values(), 0)
+    for one in [homes] if watched is None else [homes, watched[1]]:
+        for part, size in enumerate(one.sizes.tolist()):
+            rows[worker_of[part]] += size
+    resident = max(rows.values()) * (len(bins.features) + ROW_BYTES)
+    every = [*survey.parts, *([] if watched is None else watched[0].parts)]
+    table = max(part.n_rows for part in every) * bins.n_features * 8
+    return MemoryEstimate(
+        resident + table,
+        len(rows),
+        homes.n_parts,
+        survey.n_rows,
+        len(survey.ids),
+        len(bins.features),
+        int(survey.query_sizes().max()),
+        limit,
+    )
+
+
+def check_workers(estimate: MemoryEstimate, survey: Survey) -> None:
+    """Refuse a query, or rows, that the memory of a worker has no room for.
+
+    Raises
+    ------
+    DataError
+        With the query, and with both sizes.
+    """
+    limit = estimate.limit
+    if limit is None:
+        return
+    each = estimate.n_features + ROW_BYTES
+    sizes = survey.query_sizes()
+    largest = int(np.argmax(sizes))
+    if sizes[largest] * each > limit:
+        raise DataError(
+            f"query {survey.ids[largest].item()!r} has {counted(int(sizes[largest]), 'row')}, "
+            f"which take {_in_words(int(sizes[largest]) * each)}, and a worker has "
+            f"{_in_words(limit)}. A query must fit into one worker.",
+            remedy="Use workers with more memory, or divide the query.",
+        )
+    if estimate.per_worker > limit:
+        raise DataError(
+            f"{estimate}, and a worker has {_in_words(limit)}.",
+            remedy="Use more workers, workers with more memory, or parts with fewer rows each.",
+        )
+
+
+def memory_limit(client: Any, workers: Sequence[str]) -> int | None:
+    """Return the memory of the worker that has least; None if none has a limit."""
+    known = client.scheduler_info()["workers"]
+    limits = [known[one].get("memory_limit") for one in workers if one in known]
+    found = [int(limit) for limit in limits if limit]
+    return min(found) if found else None
+
+
+def _in_words(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(1, round(size / 1e6)):,} MB"

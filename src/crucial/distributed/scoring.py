@@ -1,0 +1,332 @@
+"""Score, rank and measure the rows of Dask collections and files, lazily and part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.groups import Groups
+from crucial.data.instances import Instances
+from crucial.distributed.columns import Columns
+from crucial.distributed.sources import Source, is_dask, list_sources
+from crucial.errors import DataError, NotRankedError
+from crucial.measures.defaults import default_measure
+from crucial.measures.evaluation import Evaluation, evaluate
+from crucial.model.payloads import Model
+from crucial.model.places import positions
+from crucial.types import Floats, Ints
+
+__all__ = ["ScoredRows", "evaluate_parts", "joined", "predict_parts", "rank_parts", "scored_parts"]
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """The rows of a part with their scores, and without their features.
+
+    Attributes
+    ----------
+    name : str
+        Of the part.
+    scores : float64 array
+    qid, y, item, weight : arrays or None
+    """
+
+    name: str
+    scores: Floats
+    qid: NDArray[Any] | None = None
+    y: NDArray[Any] | None = None
+    item: NDArray[Any] | None = None
+    weight: NDArray[Any] | None = None
+
+    @property
+    def groups(self) -> Groups:
+        """The queries."""
+        return Groups.from_qid(self.qid, len(self.scores))
+
+
+def predict_parts(
+    model: Any,
+    data: Any,
+    *,
+    features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    **options: Any,
+) -> Any:
+    """Score the rows of a collection; nothing is read before the result is computed.
+
+    Parameters
+    ----------
+    model : fitted ranker, or its model
+        That scores every row by itself, as stumps and trees do.
+    data : as `DaskRanker.fit` takes it
+    features, ignore : sequences of str, optional
+        Columns that are features, and others that are not; by default the features of the model
+        by name.
+    **options
+        Those of `read_data`, for files.
+
+    Returns
+    -------
+    Dask series or array
+        A series named ``score`` with the index of a Dask frame; else an array, whose length is
+        unknown before it is computed, unless the input is an array.
+    """
+    model = _model(model)
+    if is_dask(data) and hasattr(data, "columns"):
+        import pandas as pd
+
+        columns = _columns(model, features, ignore, qid=None)
+        meta = pd.Series(dtype=np.float64, name="score")
+        return data.map_partitions(_frame_scores, model, columns, meta=meta)
+    if is_dask(data) and getattr(data, "ndim", 0) == 2:
+        return data.rechunk({1: -1}).map_blocks(
+            _block_scores, model, drop_axis=1, dtype=np.float64, meta=np.zeros(0)
+        )
+    columns = _columns(model, features, ignore, qid=None)
+    parts = scored_parts(model, list_sources(data, {}, columns, options))
+    from dask import delayed
+
+    scores = delayed(_scores_of)
+    return _array([scores(part) for part in parts], np.float64)
+
+
+def rank_parts(
+    model: Any,
+    data: Any,
+    qid: Any = "qid",
+    *,
+    features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    ties: str = "min",
+    **options: Any,
+) -> Any:
+    """Return the position of every row in its query, 1 for the best, in the order of the rows.
+
+    A query may be in several parts: one task gets the scores and the queries of all rows, about
+    16 bytes per row.
+
+    Parameters
+    ----------
+    model, data, features, ignore, options : as in `predict_parts`
+    qid : str, or Dask array
+        Column of the queries, or what lies beside a Dask array; None ranks all rows together.
+    ties : {"min", "first"}
+        As in `RankBoost.rank`.
+
+    Returns
+    -------
+    Dask series or array, as from `predict_parts`; a series is named ``rank``
+    """
+    from dask import delayed
+
+    model = _model(model)
+    columns = _columns(model, features, ignore, qid)
+    parts = scored_parts(model, list_sources(data, {"qid": qid}, columns, options))
+    whole = delayed(_positions)(parts, ties)
+    ranks = [whole[number] for number in range(len(parts))]
+    if is_dask(data) and hasattr(data, "columns"):
+        import dask.dataframe as dd
+        import pandas as pd
+
+        like = delayed(_series)
+        found = [like(own, frame, "rank") for own, frame in zip(ranks, data.to_delayed())]
+        meta = pd.Series(dtype=np.int64, name="rank")
+        return dd.from_delayed(found, meta=meta, divisions=data.divisions, verify_meta=False)
+    return _array(ranks, np.int64)
+
+
+def evaluate_parts(
+    model: Any,
+    data: Any,
+    measures: Any = None,
+    *,
+    label: Any = "label",
+    qid: Any = "qid",
+    weight: Any = None,
+    features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    ties: str = "expected",
+    empty: str | int = "skip",
+    intervals: bool | float = False,
+    resamples: int | None = None,
+    random_state: int = 0,
+    **options: Any,
+) -> Any:
+    """Measure how well a model ranks the rows of a collection.
+
+    The workers score the parts; one task gets labels, scores and queries of all rows, about 24
+    bytes per row, and measures them as `crucial.evaluate` does.
+
+    Parameters
+    ----------
+    model, data, features, ignore, options : as in `predict_parts`
+    measures : str, Measure, or several of them, optional
+        Default: ndcg@10, or auc without queries or with labels below 0.
+    label, qid, weight : str, or Dask array
+        Columns of ``data``, or what lies beside a Dask array.
+    ties, empty, intervals, resamples, random_state
+        As in `crucial.evaluate`.
+
+    Returns
+    -------
+    Delayed
+        Its ``compute()`` returns an `Evaluation`.
+    """
+    from dask import delayed
+
+    model = _model(model)
+    columns = _columns(model, features, ignore, qid, label=label, weight=weight)
+    roles = {"label": label, "qid": qid, "weight": weight}
+    parts = scored_parts(model, list_sources(data, roles, columns, options))
+    settings = {
+        "ties": ties,
+        "empty": empty,
+        "intervals": intervals,
+        "resamples": resamples,
+        "random_state": random_state,
+    }
+    return delayed(_evaluation)(parts, measures, settings)
+
+
+def scored_parts(model: Model, sources: Sequence[Source]) -> list[Any]:
+    """Return a delayed `ScoredRows` of each part; None for one without rows."""
+    from dask import delayed
+
+    if model.needs_query:
+        raise NotRankedError(
+            "this model ranks every row against the others of its query, which may be in other "
+            "parts; rank the rows in one table."
+        )
+    sent = delayed(model, traverse=False)
+    score = delayed(_scored, pure=False)
+    return [score(one.without_value(), one.value, sent) for one in sources]
+
+
+def joined(parts: Sequence[ScoredRows | None]) -> ScoredRows:
+    """Return the rows of all parts, in order; query ids must be of one kind."""
+    there = [part for part in parts if part is not None]
+    if not there:
+        raise DataError("there is no row in any part.")
+    first = there[0]
+    for part in there[1:]:
+        if part.qid is not None and first.qid is not None:
+            kinds = [_kind(first.qid), _kind(part.qid)]
+            if kinds[0] != kinds[1]:
+                raise DataError(
+                    f"qid: {first.name} has {kinds[0]}, and {part.name} has {kinds[1]}; write ids "
+                    "of one type."
+                )
+    columns: dict[str, Any] = {}
+    for name in ("qid", "y", "item", "weight"):
+        values = [getattr(part, name) for part in there]
+        columns[name] = None if any(one is None for one in values) else np.concatenate(values)
+    return ScoredRows("all parts", np.concatenate([part.scores for part in there]), **columns)
+
+
+# -- on a worker ------------------------------------------------------------------------
+
+
+def _scored(source: Source, value: Any, model: Model) -> ScoredRows | None:
+    """Score the rows of a part; errors name it."""
+    part = source.read(value)
+    if part is None:
+        return None
+    data = part.data
+    try:
+        if data.qid is not None:
+            Groups.from_qid(data.qid, data.n_rows)
+        scores = model.predict(data.instances(), None, n_jobs=1)
+    except DataError as error:
+        raise error.about(source.name) from None
+    return ScoredRows(source.name, scores, data.qid, data.y, data.item, data.weight)
+
+
+def _frame_scores(frame: Any, model: Model, columns: Columns) -> Any:
+    """Return the scores of a pandas frame, with its index."""
+    import pandas as pd
+
+    scores = np.zeros(0)
+    if len(frame):
+        scores = model.predict(columns.of_part(frame).data.instances(), None, n_jobs=1)
+    return pd.Series(scores, index=frame.index, name="score")
+
+
+def _block_scores(block: Any, model: Model) -> Floats:
+    if not block.shape[0]:
+        return np.zeros(0)
+    return model.predict(Instances.from_input(block), None, n_jobs=1)
+
+
+def _scores_of(part: ScoredRows | None) -> Floats:
+    return np.zeros(0) if part is None else part.scores
+
+
+def _positions(parts: Sequence[ScoredRows | None], ties: str) -> list[Ints]:
+    """Return the positions of the rows of every part in their queries."""
+    whole = joined(parts)
+    found = positions(whole.scores, whole.groups, ties)
+    ends = np.cumsum([0 if part is None else len(part.scores) for part in parts])
+    return np.split(found, ends[:-1])
+
+
+def _series(values: NDArray[Any], frame: Any, name: str) -> Any:
+    import pandas as pd
+
+    return pd.Series(values, index=frame.index, name=name)
+
+
+def _evaluation(
+    parts: Sequence[ScoredRows | None], measures: Any, settings: Mapping[str, Any]
+) -> Evaluation:
+    """Measure the rows of all parts."""
+    rows = joined(parts)
+    assert rows.y is not None
+    return evaluate(
+        rows.y,
+        rows.scores,
+        rows.groups,
+        measures or default_measure(rows.y, rows.qid is not None),
+        ids=rows.item,
+        sample_weight=rows.weight,
+        **settings,
+    )
+
+
+# -- on the driver ----------------------------------------------------------------------
+
+
+def _model(model: Any) -> Model:
+    found: Model = getattr(model, "model_", model)
+    return found
+
+
+def _columns(
+    model: Model,
+    features: Sequence[str] | None,
+    ignore: Sequence[str],
+    qid: Any,
+    label: Any = None,
+    weight: Any = None,
+) -> Columns:
+    """Return the columns that a model needs, by name where it knows the names."""
+    if features is None and not ignore and model.feature_names is not None:
+        features = model.feature_names
+    names = {"qid": qid, "label": label, "weight": weight}
+    known = {name: one for name, one in names.items() if one is None or isinstance(one, str)}
+    columns = Columns(features=None if features is None else tuple(features), ignore=tuple(ignore))
+    return replace(columns, **known, labelled=label is not None, n_features=model.n_features)
+
+
+def _array(parts: Sequence[Any], dtype: Any) -> Any:
+    """Return delayed arrays as one Dask array of unknown length."""
+    import dask.array as da
+
+    return da.concatenate([da.from_delayed(one, (np.nan,), dtype) for one in parts])
+
+
+def _kind(ids: NDArray[Any]) -> str:
+    return "numbers" if ids.dtype.kind in "iuf" else "text"

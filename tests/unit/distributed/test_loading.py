@@ -1,0 +1,110 @@
+"""Parts on workers, and what they need there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from crucial import Dataset
+from crucial.distributed import room
+from crucial.distributed.coding import join_rows
+from crucial.distributed.loading import FitInput, load_parts
+from crucial.errors import DataError
+
+dask = pytest.importorskip("dask")
+
+
+def tables(n_parts=6, rows=60, seed=0):
+    random = np.random.default_rng(seed)
+    return [
+        pd.DataFrame(
+            {
+                "a": random.normal(size=rows).round(2),
+                "b": random.integers(0, 5, rows),
+                "qid": random.integers(0, 15, rows),
+                "label": random.integers(0, 2, rows),
+                "w": random.integers(1, 4, rows),
+            }
+        )
+        for _ in range(n_parts)
+    ]
+
+
+def delayed(frames):
+    return [dask.delayed(one) for one in frames]
+
+
+def rows_of(loaded, name="_rows"):
+    return loaded.parts.call("__getattribute__", name)
+
+
+def test_parts_and_eval_parts_are_on_the_workers(client, capsys):
+    frames, held = tables(), tables(2, seed=1)
+    held[0]["more"] = 1  # (an eval set may have columns that are no features)
+    given = FitInput(delayed(frames), weight="w", eval_set=delayed(held))
+    with load_parts(client, given, n_parts=5, verbose=1) as loaded:
+        assert loaded.parts.n_parts == 5
+        assert loaded.parts.n_workers == 3
+        rows, watched = rows_of(loaded), rows_of(loaded, "_eval_rows")
+    bins = loaded.survey.bins
+    whole = join_rows(sorted(rows, key=lambda part: part.query[0]))
+    together = pd.concat(frames)
+    order = np.argsort(together["qid"].to_numpy(), kind="stable")
+    np.testing.assert_array_equal(whole.labels, together["label"].to_numpy()[order])
+    np.testing.assert_array_equal(whole.weight, together["w"].to_numpy()[order])
+    measured = join_rows([part for part in watched if part.n_rows])
+    assert measured.weight is None
+    local = pd.concat(held).sort_values("qid", kind="stable")
+    values = Dataset(local[["a", "b"]].to_numpy(), local["label"].to_numpy())
+    codes = Dataset.from_parts([values], bins=bins).X.table.bins.codes
+    np.testing.assert_array_equal(measured.bins.codes, codes)
+    assert all(part.bins.codes.shape[0] == 2 for part in watched)
+    text = capsys.readouterr().err
+    assert "360 rows in 15 queries: needs about 1 MB on each of 3 workers; the largest" in text
+
+
+def test_arrays_with_an_eval_set(client):
+    import dask.array as da
+
+    frame = pd.concat(tables())
+    X, y, qid = frame[["a", "b"]].to_numpy(), frame["label"].to_numpy(), frame["qid"].to_numpy()
+    table, labels = da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=90)
+    given = FitInput(table, labels, qid, eval_set=(table[:150], labels[:150], qid[:150]))
+    with load_parts(client, given) as loaded:
+        assert sum(part.n_rows for part in rows_of(loaded)) == 360
+        assert sum(part.n_rows for part in rows_of(loaded, "_eval_rows")) == 150
+    without = replace(given, eval_set=(table, labels))
+    with pytest.raises(DataError, match="eval_set has no query ids, and the rows to learn"):
+        load_parts(client, without).__enter__()
+
+
+def test_a_bad_eval_set_is_named(client):
+    frames = tables(2)
+    bad = [frames[0], frames[1].drop(columns="b")]
+    given = FitInput(delayed(frames), weight="w", eval_set=delayed(bad))
+    with pytest.raises(DataError, match=r"eval_set, part 1 \(from 0\): there is no column 'b'"):
+        load_parts(client, given).__enter__()
+
+
+def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
+    frames = tables(2)
+    frames[0].loc[:45, "qid"] = 7
+    given = FitInput(delayed(frames))
+    monkeypatch.setattr(room, "ROW_BYTES", 10**9)
+    monkeypatch.setattr("crucial.distributed.loading.memory_limit", lambda *_: 20 * 10**9)
+    message = r"query 7 has \d+ rows, which take \d+\.0 GB, and a worker has 20\.0 GB. A query must"
+    with pytest.raises(DataError, match=message):
+        load_parts(client, given).__enter__()
+    monkeypatch.setattr("crucial.distributed.loading.memory_limit", lambda *_: 60 * 10**9)
+    message = r"needs about \d+\.0 GB on each of \d workers; .*, and a worker has 60\.0 GB. Use mo"
+    with pytest.raises(DataError, match=message):
+        load_parts(client, replace(given, qid="qid"), n_parts=2).__enter__()
+
+
+def test_the_limit_is_that_of_the_smallest_worker(client):
+    workers = sorted(client.nthreads())
+    limits = [one["memory_limit"] for one in client.scheduler_info()["workers"].values()]
+    assert room.memory_limit(client, workers) == min(limits)
