@@ -64,7 +64,7 @@ class FitInput:
             "weight": self.weight,
             "query_weight": self.query_weight,
         }
-        named = {name: one for name, one in roles.items() if one is None or isinstance(one, str)}
+        named: dict[str, Any] = {name: one for name, one in roles.items() if _is_name(one)}
         columns = Columns(**named, features=self.features, ignore=self.ignore)
         return list_sources(self.data, roles, columns, self.options, client)
 

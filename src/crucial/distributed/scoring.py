@@ -316,7 +316,9 @@ def _columns(
     if features is None and not ignore and model.feature_names is not None:
         features = model.feature_names
     names = {"qid": qid, "label": label, "weight": weight}
-    known = {name: one for name, one in names.items() if one is None or isinstance(one, str)}
+    known: dict[str, Any] = {
+        name: one for name, one in names.items() if one is None or isinstance(one, str)
+    }
     columns = Columns(features=None if features is None else tuple(features), ignore=tuple(ignore))
     return replace(columns, **known, labelled=label is not None, n_features=model.n_features)
 
