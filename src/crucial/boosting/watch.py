@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.states import Output
+from crucial.kernels.exact_sums import ExactSum
 from crucial.measures.base import Prepared
 from crucial.model.weak import (
     Affine,
@@ -25,7 +27,10 @@ from crucial.model.weak import (
 )
 from crucial.types import Floats
 
-__all__ = ["Watch", "worse_by"]
+__all__ = ["Differences", "Watch", "worse_by"]
+
+# A share of the squares that is treated as zero.
+_ROUNDING = 1e-13
 
 
 class Watch:
@@ -167,6 +172,47 @@ class Watch:
         return self._patience is not None and self._seen - self.best_round >= self._patience
 
 
+@dataclass(frozen=True)
+class Differences:
+    """Sums of differences, query by query, without rounding; those of parts merge.
+
+    Attributes
+    ----------
+    n : int
+        Queries with a difference.
+    sums : ExactSums of w, w d, w^2, w^2 d and w^2 d^2
+        Over the weights w and the differences d of the queries.
+    """
+
+    n: int
+    sums: tuple[ExactSum, ...]
+
+    @classmethod
+    def of(cls, differences: Floats, weights: Floats | None = None) -> Differences:
+        """Add up the differences of some queries; parameters as in `worse_by`."""
+        known = ~np.isnan(differences)
+        d = differences[known]
+        w = np.ones(len(d)) if weights is None else weights[known]
+        terms = (w, w * d, w**2, w**2 * d, (w * d) ** 2)
+        return cls(len(d), tuple(ExactSum.of(term) for term in terms))
+
+    def merge(self, other: Differences) -> Differences:
+        """Return the sums over the queries of both."""
+        sums = (one + two for one, two in zip(self.sums, other.sums, strict=True))
+        return Differences(self.n + other.n, tuple(sums))
+
+    def worse_by(self) -> float:
+        """Return the weighted mean difference in standard errors of it; see `worse_by`."""
+        total, first, weight, cross, squares = (one.value for one in self.sums)
+        if self.n < 2 or not total > 0.0:
+            return math.inf
+        mean = first / total
+        spread = squares - mean * (2.0 * cross - mean * weight)
+        if not spread > _ROUNDING * squares:
+            return math.inf
+        return mean * total / math.sqrt(spread * self.n / (self.n - 1))
+
+
 def worse_by(differences: Floats, weights: Floats | None = None) -> float:
     """Return the mean of differences, query by query, in standard errors of it.
 
@@ -184,16 +230,7 @@ def worse_by(differences: Floats, weights: Floats | None = None) -> float:
 
     Examples
     --------
-    >>> worse_by(np.array([0.1, 0.0, np.nan, 0.2])), worse_by(np.zeros(5))
-    (1.7320508075688772, inf)
+    >>> round(worse_by(np.array([0.1, 0.0, np.nan, 0.2])), 12), worse_by(np.zeros(5))
+    (1.732050807569, inf)
     """
-    known = ~np.isnan(differences)
-    differences = differences[known]
-    share = np.ones(len(differences)) if weights is None else weights[known]
-    n, total = len(differences), float(share.sum())
-    if n < 2 or not total > 0.0:
-        return math.inf
-    share = share / total
-    mean = float(share @ differences)
-    error = math.sqrt(float(share**2 @ (differences - mean) ** 2) * n / (n - 1))
-    return mean / error if error > 0.0 else math.inf
+    return Differences.of(differences, weights).worse_by()

@@ -11,6 +11,7 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
+from crucial.kernels.exact_sums import ExactSum
 from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, VectorLike
@@ -23,6 +24,7 @@ __all__ = [
     "Measure",
     "Prepared",
     "Relevance",
+    "Tally",
     "summarise",
 ]
 
@@ -54,10 +56,81 @@ class BoundMeasure:
     weights: Floats | None = None
 
 
+@dataclass(frozen=True)
+class Tally:
+    """What one number over queries is made of, added up without rounding.
+
+    Parts of the queries have tallies that merge into that of all of them.
+
+    Attributes
+    ----------
+    how : {"mean", "pool", "sum"}
+    total : ExactSum
+        Of the values, times their weights if they are pooled.
+    weight : ExactSum
+        Of the weights, if they are pooled.
+    n, n_empty : int
+        Queries that count, and queries without a value.
+
+    Examples
+    --------
+    >>> one = Tally.of(np.array([1.0, 0.5]), None, "mean", "skip")
+    >>> one.merge(Tally.of(np.array([np.nan, 0.0]), None, "mean", "skip")).summary()
+    (0.5, 3, 1)
+    """
+
+    how: Aggregate
+    total: ExactSum
+    weight: ExactSum
+    n: int
+    n_empty: int
+
+    @classmethod
+    def of(cls, values: Floats, weights: Floats | None, how: Aggregate, empty: str | int) -> Tally:
+        """Add up some queries; parameters as in `summarise`."""
+        nothing = np.isnan(values)
+        n_empty = int(nothing.sum())
+        values = values[~nothing] if empty == "skip" else np.where(nothing, float(empty), values)
+        if how != "pool" or weights is None:
+            how = "mean" if how == "pool" else how
+            return cls(how, ExactSum.of(values), ExactSum(), len(values), n_empty)
+        # A query without pairs weighs nothing, whatever it is filled with.
+        weights = weights[~nothing] if empty == "skip" else np.where(nothing, 0.0, weights)
+        sums = ExactSum.of(values * weights), ExactSum.of(weights)
+        return cls(how, *sums, len(values), n_empty)
+
+    def merge(self, other: Tally) -> Tally:
+        """Return the tally of the queries of both."""
+        sums = self.total + other.total, self.weight + other.weight
+        return Tally(self.how, *sums, self.n + other.n, self.n_empty + other.n_empty)
+
+    def summary(self) -> tuple[float, int, int]:
+        """Return the number, how many queries count in it, and how many have no value."""
+        if self.n == 0:
+            return float("nan"), 0, self.n_empty
+        value = self.total.value
+        if self.how == "mean":
+            value /= self.n
+        elif self.how == "pool":
+            weight = self.weight.value
+            value = value / weight if weight > 0 else float("nan")
+        return value, self.n, self.n_empty
+
+
 def summarise(
     values: Floats, weights: Floats | None, how: Aggregate, empty: str | int
 ) -> tuple[float, int, int]:
     """Return one number over queries, how many count in it, and how many have no value.
+
+    Parameters
+    ----------
+    values : array over the queries
+        NaN where there is none.
+    weights : array over the queries, or None
+        In a pooled value.
+    how : {"mean", "pool", "sum"}
+    empty : {"skip", 0, 1}
+        What a query without a value counts as.
 
     Examples
     --------
@@ -66,20 +139,7 @@ def summarise(
     >>> summarise(np.array([1.0, 0.5, np.nan]), None, "mean", 0)
     (0.5, 3, 1)
     """
-    nothing = np.isnan(values)
-    n_empty = int(nothing.sum())
-    values = values[~nothing] if empty == "skip" else np.where(nothing, float(empty), values)
-    if len(values) == 0:
-        return float("nan"), 0, n_empty
-    if how == "sum":
-        return float(values.sum()), len(values), n_empty
-    if how == "mean" or weights is None:
-        return float(values.mean()), len(values), n_empty
-    # A query without pairs weighs nothing, whatever it is filled with.
-    weights = weights[~nothing] if empty == "skip" else np.where(nothing, 0.0, weights)
-    total = weights.sum()
-    value = float((values * weights).sum() / total) if total > 0 else float("nan")
-    return value, len(values), n_empty
+    return Tally.of(values, weights, how, empty).summary()
 
 
 @dataclass(frozen=True)
@@ -245,7 +305,11 @@ class Prepared:
 
     def summary(self, values: Floats) -> tuple[float, int, int]:
         """Return one number, how many queries count in it, and how many have no value."""
-        return summarise(values, self.bound.weights, self.measure.aggregate, self.empty)
+        return self.tally(values).summary()
+
+    def tally(self, values: Floats) -> Tally:
+        """Return what that number is made of."""
+        return Tally.of(values, self.bound.weights, self.measure.aggregate, self.empty)
 
     def __call__(self, scores: VectorLike) -> float:
         """Return the value over all queries."""
