@@ -1,16 +1,23 @@
 """Exports that are programs: SQL dialects, names that attack, text, probabilities."""
 
+from datetime import datetime
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crucial import RankingForest
+from crucial.data.frame_columns import DAYS, time_number
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
+from crucial.model.export.forms import score_form
+from crucial.model.export.regions import region_tree
+from crucial.model.export.sql_dialects import DIALECTS
 from crucial.model.export.sqlite_numbers import exact_numbers
 from crucial.model.export.targets import TARGETS, target_named
-from crucial.model.export.targets.sql_code import DIALECTS
 from crucial.model.tree import Tree
+from crucial.model.weak import ScaledFeature, Stump
 from naive.random_models import random_model
 
 ATTACKS = ('pr"ice; DROP TABLE x--', "l`e'n gth", "clïcks */ \n */ ??/", "</script>" + "a" * 50)
@@ -175,13 +182,91 @@ def test_a_deep_tree_is_cut_into_parts(dialect, tmp_path):
     assert done.verification.same_scores
 
 
+def with_dates(unit="days since 1970-01-01"):
+    random = np.random.default_rng(0)
+    per = 86_400e6 if unit.startswith("days") else 1e6
+    ticks = random.integers(0, 86_400_000_000 if per == 1e6 else 2 * 10**15, 30)
+    rankers = [Stump(0, tick / per, at % 2) for at, tick in enumerate(ticks.tolist())]
+    rankers += [Stump(1, 0.5, 0), ScaledFeature(0, 0.0, 9_000.0, 0.5)]
+    training = {"columns": {"0": {"kind": "time", "unit": unit}}}
+    return AdditiveRanker(2, rankers, random.random(32).tolist(), ("se'en \"at", "b"), training)
+
+
+@pytest.mark.parametrize("unit", ["days since 1970-01-01", "seconds"])
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres"])
+def test_dates_are_read_by_the_database(dialect, unit, tmp_path):
+    done = with_dates(unit).export(tmp_path / "x.sql", "sql", dialect=dialect)
+    assert done.verification.same_scores
+    assert done.verification.n_thresholds > 100
+
+
 def test_dates_say_what_the_engine_must_get(tmp_path):
-    model = random_model("stumps", 1, n_rounds=20, names=("a", "b", "c", "d"))
-    training = {"columns": {"0": {"kind": "time", "unit": "days since 1970-01-01"}}}
-    model = AdditiveRanker(4, model.rankers, model.weights, model.feature_names, training)
-    with pytest.raises(NotRankedError, match=r"'a' is a column of dates: .* days since 1970-01-01"):
+    model = with_dates()
+    with pytest.raises(NotRankedError, match=r"the dialects postgres, sqlite, duckdb can: pass"):
         model.export(tmp_path / "x", "sql")
+    with pytest.raises(NotRankedError, match=r"is a column of dates: .* days since 1970-01-01"):
+        model.export(tmp_path / "x", "c")
     assert model.export(tmp_path / "x", "sql", encoded=True).verification.same_scores
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2024-02-29", datetime(2024, 2, 29)),
+        ("2024-02-29 10:11", datetime(2024, 2, 29, 10, 11)),
+        ("2024-02-29T10:11:12", datetime(2024, 2, 29, 10, 11, 12)),
+        ("2024-02-29 10:11:12.9999999", datetime(2024, 2, 29, 10, 11, 12, 999_999)),
+        ("2024-02-29T10:11:12.5Z", datetime(2024, 2, 29, 10, 11, 12, 500_000)),
+        ("2024-02-29 10:11:12.123456+02:00", datetime(2024, 2, 29, 8, 11, 12, 123_456)),
+        ("2024-02-29 23:11-01:30", datetime(2024, 3, 1, 0, 41)),
+        ("1969-07-20 20:17:40.000001", datetime(1969, 7, 20, 20, 17, 40, 1)),
+        ("no date", None),
+        (None, None),
+        (19_782.5, datetime(2024, 2, 29, 12)),
+    ],
+)
+def test_dates_of_sqlite_are_iso_text_with_or_without_a_zone(text, moment):
+    import sqlite3
+
+    found = DIALECTS["sqlite"].times[DAYS].format(x="?1")
+    (day,) = sqlite3.connect(":memory:").execute(f"SELECT {found}", (text,)).fetchone()
+    assert day == (None if moment is None else time_number(moment, DAYS))
+
+
+def forest(n_trees=3):
+    """Return trees in which several answers lead to the same node."""
+    random = np.random.default_rng(2)
+    X = random.normal(size=(400, 4)).round(2)
+    y = (X[:, 0] * X[:, 1] + X[:, 2] + random.normal(size=400) > 0).astype(int)
+    X[random.random(X.shape) < 0.1] = np.nan
+    return RankingForest(n_trees, random_state=0).fit(X, y).model_, X
+
+
+@pytest.mark.parametrize("target", ["sql", "python", "javascript", "c"])
+def test_nodes_that_several_answers_lead_to_are_written_once(target, tmp_path):
+    model, X = forest()
+    shared, plain = score_form(model, shared=True), score_form(model)
+    assert all(region_tree(tree) is not None for tree in shared.trees)
+    assert sum(len(tree.features) for tree in plain.trees) > 2 * sum(
+        len(tree.features) for tree in shared.trees
+    )
+    names = {f"f{at}": name for at, name in enumerate(ATTACKS)}
+    done = model.export(tmp_path / "x", target, data=X, features=names)
+    assert done.verification.same_scores
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_many_trees_are_walked_in_duckdb(dialect, tmp_path):
+    model, X = forest(8)
+    names = {f"f{at}": name for at, name in enumerate(ATTACKS)}
+    done = model.export(tmp_path / "x.sql", "sql", data=X, features=names, dialect=dialect)
+    assert done.verification.same_scores
+    assert ("lambda" in (tmp_path / "x.sql").read_text()) == (dialect == "duckdb")
+    trees = random_model("trees", 1, n_rounds=450, names=ATTACKS)
+    training = {"columns": COLUMNS}
+    trees = AdditiveRanker(4, trees.rankers, trees.weights, ATTACKS, training)
+    done = trees.export(tmp_path / "x.sql", "sql", dialect=dialect, name="a table")
+    assert done.verification.same_scores == (dialect == "duckdb")
 
 
 @given(st.floats(1e-300, 1e300))

@@ -133,12 +133,7 @@ def _time_column(series: Any) -> NumberColumn:
     else:
         unit = SECONDS
         values = np.array(
-            [
-                np.nan
-                if one is None
-                else one.hour * 3600 + one.minute * 60 + one.second + one.microsecond / 1e6
-                for one in series.to_list()
-            ],
+            [time_number(one, SECONDS) for one in series.to_list()],
             np.float64,
         )
     return NumberColumn(np.where(missing, np.nan, values), unit=unit)
@@ -166,7 +161,7 @@ def time_number(value: Any, unit: str) -> float:
         return np.nan
     if isinstance(value, time) and unit == SECONDS:
         whole = value.hour * 3600 + value.minute * 60 + value.second
-        return whole + value.microsecond / 1e6
+        return (whole * 1_000_000 + value.microsecond) / 1e6
     if isinstance(value, timedelta) and unit == SECONDS:
         return float(value // timedelta(microseconds=1)) / 1e6
     if isinstance(value, datetime) and unit == DAYS:

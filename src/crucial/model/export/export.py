@@ -21,6 +21,7 @@ from crucial.model.export.checks import check_export, engine_names
 from crucial.model.export.engine_numbers import EngineForm, engine_form
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.forms import score_form
+from crucial.model.export.row_values import whole_ticks
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
 from crucial.model.export.targets import target_named
@@ -114,7 +115,7 @@ def export_model(
         The target cannot hold the model so that the same rows get the same order; the message
         says what to do.
     """
-    form = score_form(model)
+    form = score_form(model, shared=target_named(target).shares_nodes)
     form = replace(form, offset=offset, slope=form.slope if slope is None else slope)
     return export_form(form, model.predict, path, target, _settings(model, settings), verify=verify)
 
@@ -217,6 +218,9 @@ def _verified(
             )
         rows, n_data = np.concatenate((own, rows)), len(own)
         rows[:, sorted({*range(form.n_features)} - {*form.used})] = 0.0
+    if "dates" in target.holds and not settings.encoded:
+        for feature, unit in form.encodings.times.items():
+            rows[:, feature] = whole_ticks(rows[:, feature], unit)
     if settings.missing == "zero":
         rows = np.nan_to_num(rows, nan=0.0)
     expected = score(Instances(rows, origin=Instances(rows))) + form.offset
@@ -258,6 +262,6 @@ def _notes(target: Target, form: ScoreForm, settings: ExportSettings) -> tuple[s
             if target.knows_missing
             else "a missing value counts as 0 there, and not as no opinion"
         )
-    if not form.named:
+    if not form.named and any(form.names[one] not in settings.features for one in form.used):
         notes.append("the model has no feature names: they are f0, f1 ... in the order of columns")
     return tuple(notes)

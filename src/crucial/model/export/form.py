@@ -90,6 +90,8 @@ class StepFunction:
 class FormTree:
     """A tree of comparisons; every node comes before its children.
 
+    Several nodes may lead to the same one where a form shares them; see `spread`.
+
     Attributes
     ----------
     features : int array, one per node
@@ -102,6 +104,9 @@ class FormTree:
         The next node, or ``~leaf``.
     values : float64 array, one per leaf
         The weight of the tree is part of them.
+    parts : int array, one per node, or None
+        Nodes of one number decide together which of two ways a row goes. None: every node does so
+        by itself, and no two nodes lead to the same one.
     """
 
     features: np.ndarray
@@ -110,6 +115,7 @@ class FormTree:
     left: np.ndarray
     right: np.ndarray
     values: Floats
+    parts: np.ndarray | None = None
 
     def scores(self, X: Numbers) -> Floats:
         """Return the value of the leaf that every row reaches."""
@@ -122,6 +128,45 @@ class FormTree:
             right = np.where(np.isnan(x), self.missing_right[node], x > self.thresholds[node])
             at[rows] = np.where(right, self.right[node], self.left[node])
         return self.values[~at]
+
+    def spread(self, most: int | None = None) -> FormTree | None:
+        """Return the tree with every node repeated for every way that leads to it.
+
+        Parameters
+        ----------
+        most : int, optional
+            None is returned for a tree that would have more nodes.
+        """
+        if self.parts is None:
+            return self
+        nodes: list[int] = []
+        left: list[int] = []
+        right: list[int] = []
+        leaves: list[int] = []
+        waiting = [(0, -1, False)]  # node, place that leads to it, and on which side
+        for node, parent, is_right in waiting:
+            if node >= 0:
+                place = len(nodes)
+                nodes.append(node)
+                left.append(0)
+                right.append(0)
+                waiting.append((int(self.left[node]), place, False))
+                waiting.append((int(self.right[node]), place, True))
+            else:
+                place = ~len(leaves)
+                leaves.append(~node)
+            if parent >= 0:
+                (right if is_right else left)[parent] = place
+            if most is not None and len(nodes) > most:
+                return None
+        return FormTree(
+            self.features[nodes],
+            self.thresholds[nodes],
+            self.missing_right[nodes],
+            np.array(left, np.int64),
+            np.array(right, np.int64),
+            self.values[leaves],
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,14 @@ _MAX_NODES = 1 << 16
 _TRAIN = "train RankBoost or GradientRanker on the same data for a model that can."
 
 
-def score_form(model: FrozenModel) -> ScoreForm:
+def score_form(model: FrozenModel, *, shared: bool = False) -> ScoreForm:
     """Return what the score of a model is added up of.
+
+    Parameters
+    ----------
+    model : FrozenModel
+    shared : bool
+        Several nodes of a tree may lead to the same one; otherwise it is repeated for each.
 
     Raises
     ------
@@ -41,7 +47,7 @@ def score_form(model: FrozenModel) -> ScoreForm:
     if isinstance(model, AdditiveRanker):
         return _of_additive(model)
     if isinstance(model, RankingTrees):
-        return _of_ranking_trees(model)
+        return _of_ranking_trees(model, shared)
     if model.needs_query:
         raise NotRankedError(
             f"a {type(model).__name__} ranks every row against the others of its query, which no "
@@ -110,7 +116,7 @@ def _weighted_tree(tree: Tree, weight: float) -> FormTree:
     )
 
 
-def _of_ranking_trees(model: RankingTrees) -> ScoreForm:
+def _of_ranking_trees(model: RankingTrees, shared: bool) -> ScoreForm:
     if model.consensus == "median":
         raise NotRankedError(
             "the median of several rankings looks at all trees at once, and no target adds trees "
@@ -121,54 +127,42 @@ def _of_ranking_trees(model: RankingTrees) -> ScoreForm:
             "this model asks a classifier of its own in its nodes, which no target can hold: "
             "train with splits that compare features with thresholds."
         )
-    trees = tuple(_spread(tree, number) for number, tree in enumerate(model.trees))
-    return ScoreForm(**_common(model), trees=trees, divisor=float(len(trees)))
+    trees = [_shared_tree(table) for table in model.trees]
+    if not shared:
+        trees = [_spread(tree, number) for number, tree in enumerate(trees)]
+    return ScoreForm(**_common(model), trees=tuple(trees), divisor=float(len(trees)))
 
 
-def _spread(table: TreeTable, number: int) -> FormTree:
-    """Return a table of tests as a tree: tests that several answers lead to are repeated."""
+def _shared_tree(table: TreeTable) -> FormTree:
+    """Return a table of tests as a tree; several answers may lead to the same test.
+
+    A test for any value at all answers yes to it, which here goes left.
+    """
     if not table.node:
         empty = np.zeros(0, np.int64)
         alone = np.array(table.scores)
         return FormTree(empty, np.zeros(0), np.zeros(0, bool), empty, empty, alone)
-    tests: list[int] = []
-    left: list[int] = []
-    right: list[int] = []
-    values: list[float] = []
-    waiting = [(0, -1, False)]  # test, node that leads to it, and on which side
-    while waiting:
-        test, parent, is_right = waiting.pop(0)
-        if test >= 0:
-            place = len(tests)
-            tests.append(test)
-            left.append(0)
-            right.append(0)
-            waiting += [(table.no[test], place, False), (table.yes[test], place, True)]
-        else:
-            place = ~len(values)
-            values.append(table.scores[~test])
-        if parent >= 0:
-            (right if is_right else left)[parent] = place
-        if len(tests) > _MAX_NODES:
-            raise NotRankedError(
-                f"tree {number + 1} has nodes that many answers lead to, and as a plain tree it "
-                f"has more than {_MAX_NODES:,} nodes: train with fewer leaves."
-            )
-    return _presence_turned(table, tests, np.array(left), np.array(right), np.array(values))
-
-
-def _presence_turned(
-    table: TreeTable, tests: list[int], left: np.ndarray, right: np.ndarray, values: np.ndarray
-) -> FormTree:
-    """Return the tree; a test for any value at all answers yes to it, which here goes left."""
-    thresholds = np.array([np.nan if (t := table.threshold[k]) is None else t for k in tests])
-    missing = np.array([table.missing[k] for k in tests], bool)
+    thresholds = np.array([np.nan if t is None else t for t in table.threshold])
+    missing, yes, no = np.array(table.missing, bool), np.array(table.yes), np.array(table.no)
     turned = np.isnan(thresholds)
     return FormTree(
-        np.array([table.feature[k] for k in tests], np.int64),
+        np.array(table.feature, np.int64),
         thresholds,
         np.where(turned, ~missing, missing),
-        np.where(turned, right, left),
-        np.where(turned, left, right),
-        values,
+        np.where(turned, yes, no),
+        np.where(turned, no, yes),
+        np.array(table.scores),
+        np.array(table.node, np.int64),
     )
+
+
+def _spread(tree: FormTree, number: int) -> FormTree:
+    """Return a plain tree: tests that several answers lead to are repeated."""
+    plain = tree.spread(_MAX_NODES)
+    if plain is None:
+        raise NotRankedError(
+            f"tree {number + 1} has nodes that many answers lead to, and as a plain tree it has "
+            f"more than {_MAX_NODES:,} nodes: train with fewer leaves, or export to c, javascript, "
+            "python or sql, which need no plain trees."
+        )
+    return plain

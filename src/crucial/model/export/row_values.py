@@ -4,12 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from crucial.types import Floats
+import numpy as np
 
-__all__ = ["UNSEEN", "row_dicts", "text_of"]
+from crucial.data.frame_columns import DAYS, SECONDS
+from crucial.types import Floats, Objects
+
+__all__ = ["UNSEEN", "row_dicts", "text_of", "time_texts", "time_ticks", "whole_ticks"]
 
 #: A category that no model has seen: the feature abstains.
 UNSEEN = "a category that was not seen"
+
+# Microseconds of one unit, and those of the years 1 to 9999.
+_TICKS = {DAYS: 86_400e6, SECONDS: 1e6}
+_FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+
+
+def time_ticks(values: Floats, unit: str) -> np.ndarray:
+    """Return dates or times as whole microseconds; NaT where a value is missing.
+
+    Examples
+    --------
+    >>> time_ticks(np.array([1.5, np.nan]), DAYS)
+    array(['1970-01-02T12:00:00.000000',                        'NaT'],
+          dtype='datetime64[us]')
+    """
+    present = ~np.isnan(values)
+    scaled = np.where(present, values, 0.0) * _TICKS[unit]
+    ticks = np.clip(np.rint(scaled), float(_FIRST), float(_LAST - 100)).astype(np.int64)
+    kind = "datetime64[us]" if unit == DAYS else "timedelta64[us]"
+    out: np.ndarray = ticks.astype(kind)
+    out[~present] = np.array("NaT", kind)
+    return out
+
+
+def whole_ticks(values: Floats, unit: str) -> Floats:
+    """Return the numbers that a model has of the microseconds nearest to some values."""
+    ticks = time_ticks(values, unit)
+    return np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64) / _TICKS[unit])
+
+
+def time_texts(values: Floats, unit: str) -> Objects:
+    """Return dates and times of day as ISO text, durations as seconds; None where missing."""
+    ticks = time_ticks(values, unit)
+    if unit == DAYS:
+        return np.array([None if one is None else one.isoformat(" ") for one in ticks.tolist()])
+    out = values.astype(object)
+    for at, number in enumerate(ticks.astype(np.int64).tolist()):
+        if not np.isnat(ticks[at]) and 0 <= number < 86_400_000_000:
+            second, tick = divmod(number, 1_000_000)
+            clock = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+            out[at] = f"{clock}.{tick:06}"
+    return out
 
 
 def text_of(numbers: Mapping[str, float]) -> dict[float, str]:

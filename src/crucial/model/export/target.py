@@ -63,6 +63,8 @@ class Target:
         float32 numbers, and doubles stay as they are.
     rounded : callable, optional
         Returns values as the engine has them, where that is not its type of numbers alone.
+    shares_nodes : bool
+        Whether several nodes of a tree may lead to the same one there.
     number_words : str
         What the engine does with numbers that makes different values equal.
     """
@@ -84,6 +86,7 @@ class Target:
     trial_cells: int = 2_000_000
     cuts: Callable[[Floats, Floats | None], EngineCuts] | None = None
     rounded: Callable[[Floats], Floats] | None = None
+    shares_nodes: bool = False
     number_words: str = "computes with float32"
 
     @property

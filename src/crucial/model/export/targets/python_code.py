@@ -130,4 +130,5 @@ TARGET = Target(
     holds=frozenset({"trees", "pieces", "probability", "text"}),
     takes=frozenset({"shift", "probability"}),
     trial_cells=1_000_000,
+    shares_nodes=True,
 )
