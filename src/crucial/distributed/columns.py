@@ -80,8 +80,6 @@ class Columns:
                 "its rows have no query ids.",
                 remedy="Name their column by qid, or pass qid=None for one query of all rows.",
             )
-        if data.y is not None and not self.labelled:
-            data = replace(data, y=None)
         return RankingPart(data, factor)
 
     def _of_dataset(self, data: Dataset) -> tuple[Dataset, Floats | None]:
@@ -126,7 +124,7 @@ class Columns:
             raise DataError("there is no column left that could be a feature.")
         values = {role: _numbers(frame, name) for role, name in roles.items()}
         data = Dataset(
-            Instances.from_input(frame.select(features).to_native()) if len(frame) else _EMPTY,
+            _table(frame.select(features).to_native()) if len(frame) else _EMPTY,
             values.get("label"),
             None if self.qid is None else np.asarray(frame[self.qid].to_numpy()),
             weight=values.get("weight"),
@@ -147,7 +145,12 @@ def _of_tuple(parts: tuple[Any, ...]) -> tuple[Dataset, Floats | None]:
         return Dataset(_EMPTY, y, qid, weight=weight), None
     numbers = [None if one is None else np.asarray(one, np.float64) for one in (y, weight, factor)]
     queries = None if qid is None else np.asarray(qid)
-    return Dataset(Instances.from_input(X), numbers[0], queries, weight=numbers[1]), numbers[2]
+    return Dataset(_table(X), numbers[0], queries, weight=numbers[1]), numbers[2]
+
+
+def _table(X: Any) -> Instances:
+    """Return checked rows; text is for the model to read, or for the fit to refuse."""
+    return Instances.from_input(X, texts=True)
 
 
 def _numbers(frame: Any, name: str) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.distributed.columns import Columns
@@ -18,7 +19,7 @@ from crucial.measures.defaults import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.model.payloads import Model
 from crucial.model.places import positions
-from crucial.types import Floats, Ints
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["ScoredRows", "evaluate_parts", "joined", "predict_parts", "rank_parts", "scored_parts"]
 
@@ -33,6 +34,12 @@ class ScoredRows:
         Of the part.
     scores : float64 array
     qid, y, item, weight : arrays or None
+    notes : tuple of str
+        Assumptions made in reading.
+    occurs : bool array or None
+        As in `Dataset`.
+    index_base : int or None
+        As in `Dataset`.
     """
 
     name: str
@@ -41,11 +48,27 @@ class ScoredRows:
     y: NDArray[Any] | None = None
     item: NDArray[Any] | None = None
     weight: NDArray[Any] | None = None
+    notes: tuple[str, ...] = ()
+    occurs: Bools | None = None
+    index_base: int | None = None
 
     @property
     def groups(self) -> Groups:
         """The queries."""
         return Groups.from_qid(self.qid, len(self.scores))
+
+    def dataset(self, n_features: int) -> Dataset:
+        """Return the rows as a data set whose features all read 0."""
+        return Dataset(
+            np.broadcast_to(0.0, (len(self.scores), n_features)),
+            self.y,
+            self.qid,
+            self.item,
+            self.weight,
+            notes=list(self.notes),
+            index_base=self.index_base,
+            occurs=self.occurs,
+        )
 
 
 def predict_parts(
@@ -213,6 +236,9 @@ def joined(parts: Sequence[ScoredRows | None]) -> ScoredRows:
         raise DataError("there is no row in any part.")
     first = there[0]
     for part in there[1:]:
+        if (part.qid is None) != (first.qid is None):
+            with_, without = (first, part) if part.qid is None else (part, first)
+            raise DataError(f"{without.name} has no qid, and {with_.name} has one.")
         if part.qid is not None and first.qid is not None:
             kinds = [_kind(first.qid), _kind(part.qid)]
             if kinds[0] != kinds[1]:
@@ -224,7 +250,15 @@ def joined(parts: Sequence[ScoredRows | None]) -> ScoredRows:
     for name in ("qid", "y", "item", "weight"):
         values = [getattr(part, name) for part in there]
         columns[name] = None if any(one is None for one in values) else np.concatenate(values)
-    return ScoredRows("all parts", np.concatenate([part.scores for part in there]), **columns)
+    occurs = [part.occurs for part in there if part.occurs is not None]
+    return ScoredRows(
+        "all parts",
+        np.concatenate([part.scores for part in there]),
+        **columns,
+        notes=tuple(dict.fromkeys(note for part in there for note in part.notes)),
+        occurs=np.logical_or.reduce(occurs) if occurs else None,
+        index_base=first.index_base,
+    )
 
 
 # -- on a worker ------------------------------------------------------------------------
@@ -242,7 +276,17 @@ def _scored(source: Source, value: Any, model: Model) -> ScoredRows | None:
         scores = model.predict(data.instances(), None, n_jobs=1)
     except DataError as error:
         raise error.about(source.name) from None
-    return ScoredRows(source.name, scores, data.qid, data.y, data.item, data.weight)
+    return ScoredRows(
+        source.name,
+        scores,
+        data.qid,
+        data.y,
+        data.item,
+        data.weight,
+        tuple(data.notes),
+        data.occurs,
+        data.index_base,
+    )
 
 
 def _frame_scores(frame: Any, model: Model, columns: Columns) -> Any:
@@ -258,7 +302,7 @@ def _frame_scores(frame: Any, model: Model, columns: Columns) -> Any:
 def _block_scores(block: Any, model: Model) -> Floats:
     if not block.shape[0]:
         return np.zeros(0)
-    return model.predict(Instances.from_input(block), None, n_jobs=1)
+    return model.predict(Instances.from_input(block, texts=True), None, n_jobs=1)
 
 
 def _scores_of(part: ScoredRows | None) -> Floats:

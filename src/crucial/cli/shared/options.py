@@ -31,6 +31,7 @@ own options in the help text.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -40,6 +41,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_or
 import click
 
 __all__ = [
+    "ClusterOptions",
     "File",
     "JobsOptions",
     "MeasuringOptions",
@@ -175,6 +177,36 @@ class JobsOptions:
     """The number of threads."""
 
     jobs: int | None = option("Number of threads. [default: all cores]", low=1)
+
+
+def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    """Check the address of a scheduler; "" stands for a cluster of this machine."""
+    if value and not re.fullmatch(r"[\w+.-]+://.+|[^/\s]+:\d+", value):
+        raise click.BadParameter(
+            f"'{value}' is not the address of a Dask scheduler, such as tcp://host:8786. Write "
+            "--dask=ADDRESS, or --dask after DATA."
+        )
+    return value
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Whether to work on a Dask cluster."""
+
+    dask: str | None = option(
+        "Work on a Dask cluster: DATA is then a folder, a pattern in quotes such as "
+        "'parts/*.parquet', or several files, which the workers read. Without ADDRESS, a cluster "
+        "is started on this machine.",
+        is_flag=False,
+        flag_value="",
+        metavar="[=ADDRESS]",
+        callback=_address,
+    )
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether ``--dask`` was given."""
+        return self.dask is not None
 
 
 @dataclass(frozen=True)

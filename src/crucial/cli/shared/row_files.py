@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RowFormat",
+    "check_for_model",
     "is_model_file",
+    "note_assumptions",
     "only_file",
     "read_for_model",
     "read_training",
+    "reader_for_model",
     "refuse_row_options",
 ]
 
@@ -186,7 +189,7 @@ def _read(path: str, how: RowFormat, jobs: int | None, **columns: Any) -> Datase
     return read_data(path, how.form, n_jobs=jobs, **options)
 
 
-def _note_assumptions(path: str, data: Dataset) -> None:
+def note_assumptions(path: str, data: Dataset) -> None:
     """Report in one line what was assumed in reading a file."""
     if data.notes:
         more = [part for one in data.notes[1:] for part in ("; ", one)]
@@ -216,7 +219,7 @@ def read_training(
         reader["group_sizes"] = [how.group_sizes, beside][: len(paths)]
     data = read_alike(paths, how.form, **reader)
     for name, one in zip(paths, data):
-        _note_assumptions(name, one)
+        note_assumptions(name, one)
     if how.form == "svmlight":
         how = replace(how, index_base=data[0].index_base or 0, complete=data[0].complete)
     if valid_path is None:
@@ -282,6 +285,18 @@ def read_for_model(
         The rows have no labels though they are to be measured, or no query ids though scores
         are compared within queries.
     """
+    how, reader = reader_for_model(path, model, options, labels=labels, weights=weights)
+    data = _read(path, how, options.jobs, **reader)
+    if notes:
+        note_assumptions(path, data)
+    check_for_model(path, data, model, how, labels=labels)
+    return data
+
+
+def reader_for_model(
+    path: str, model: Model, options: RowOptions, *, labels: bool, weights: bool = False
+) -> tuple[RowFormat, dict[str, Any]]:
+    """Return how the model's training rows were read, and the columns that it needs."""
     from crucial.model.payloads import row_model
 
     stored = model.training.get("data")
@@ -290,14 +305,17 @@ def read_for_model(
     if how.form == "svmlight":
         if names is not None and names[0] in ("0", "1") and how.index_base == "auto":
             how = replace(how, index_base=int(names[0]))
-        data = _read(path, how, options.jobs, n_features=model.n_features)
-    else:
-        label = how.label if labels or names is None else None
-        how = replace(how, label=label, weight=options.weight if weights else None)
-        own = [] if names is None else [names[j] for j in row_model(model).encodings.categories]
-        data = _read(path, replace(how, categories=tuple(own)), options.jobs, features=names)
-    if notes:
-        _note_assumptions(path, data)
+        return how, {"n_features": model.n_features}
+    label = how.label if labels or names is None else None
+    own = [] if names is None else [names[j] for j in row_model(model).encodings.categories]
+    weight = options.weight if weights else None
+    return replace(how, label=label, weight=weight, categories=tuple(own)), {"features": names}
+
+
+def check_for_model(
+    path: str, data: Dataset, model: Model, how: RowFormat, *, labels: bool
+) -> None:
+    """Refuse rows that the model cannot rank or that cannot be measured; see `read_for_model`."""
     compared = labels or model.needs_query
     if compared and data.qid is None and model.training.get("with_qid") is True:
         why = "was trained with queries: scores of different queries cannot be compared"
@@ -314,4 +332,3 @@ def read_for_model(
         )
     if how.form == "svmlight":
         _check_features(path, data, model, how)
-    return data

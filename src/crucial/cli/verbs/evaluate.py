@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from crucial.cli.shared.cluster_rows import named, score_files
 from crucial.cli.shared.files import check_target, write_text
 from crucial.cli.shared.measures import DEFAULT_MEASURE, measure_names
 from crucial.cli.shared.options import (
+    ClusterOptions,
     File,
     MeasuringOptions,
     RowOptions,
@@ -28,12 +30,13 @@ from crucial.wording import counted
 if TYPE_CHECKING:
     from crucial.data.runs import Qrels, Run
     from crucial.measures.evaluation import Evaluation
+    from crucial.model.payloads import Model
 
 __all__ = ["EvaluateOptions", "evaluate_command"]
 
 
 @dataclass(frozen=True)
-class EvaluateOptions(MeasuringOptions, RowOptions):
+class EvaluateOptions(MeasuringOptions, ClusterOptions, RowOptions):
     """The options of ``crucial evaluate``."""
 
     model: File = argument()
@@ -73,6 +76,7 @@ def evaluate_command(options: EvaluateOptions) -> None:
       crucial evaluate model.json test.txt -m map --ties trec --by-query -o map.tsv
       crucial evaluate fused.run --qrels test.qrels -m map -m ndcg@10
       crucial evaluate fuse.json bm25.run dense.run --qrels test.qrels -m map
+      crucial evaluate model.json 'test/*.parquet' -m ndcg@10 --dask
 
     \b
     Conventions:
@@ -89,7 +93,12 @@ def evaluate_command(options: EvaluateOptions) -> None:
         raise click.UsageError("-o is for --by-query and --json; the table is not written.")
     check_target(output, model, *options.data, options.group_sizes, options.qrels)
     metrics = measure_names(options.metrics)
-    if options.qrels is None:
+    if options.qrels is not None and options.on_cluster:
+        raise click.UsageError("--dask is for rows of features, and --qrels for runs.")
+    if options.on_cluster:
+        data = named(options.data)
+        found, n_rows = _evaluate_parts(metrics, options)
+    elif options.qrels is None:
         data = only_file(options.data)
         found, n_rows = _evaluate_model(data, metrics, options)
     else:
@@ -108,28 +117,60 @@ def _evaluate_model(
     path: str, metrics: list[str], options: EvaluateOptions
 ) -> tuple[Evaluation, int]:
     """Measure a model on the rows of a file; also return how many rows there are."""
-    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.inspection.evaluation import evaluate_model
+
+    model = _load(options)
+    data = read_for_model(path, model, options, labels=True, weights=True)
+    with in_file(path):
+        found = evaluate_model(
+            model, data, metrics, sample_weight=data.weight, n_jobs=options.jobs, **_how(options)
+        )
+    return found, data.n_rows
+
+
+def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evaluation, int]:
+    """Measure a model on the rows of files that the workers of a cluster read."""
+    from crucial.distributed.cluster import connected
+    from crucial.measures.defaults import default_measure
+    from crucial.measures.evaluation import evaluate
+
+    model = _load(options)
+    with connected(options.dask or None) as client:
+        data, scores = score_files(client, options.data, model, options, labels=True)
+    assert data.y is not None
+    with in_file(named(options.data)):
+        found = evaluate(
+            data.y,
+            scores,
+            data.qid,
+            metrics or default_measure(data.y, data.qid is not None),
+            ids=data.item,
+            sample_weight=data.weight,
+            **_how(options),
+        )
+    return found, data.n_rows
+
+
+def _load(options: EvaluateOptions) -> Model:
+    """Read a model of rows."""
+    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.model.file import load_model
 
     model = load_model(options.model)
     if isinstance(model, FusionRanker):
         raise click.UsageError(f"{options.model} fuses runs: give them as DATA, and --qrels.")
-    data = read_for_model(path, model, options, labels=True, weights=True)
-    with in_file(path):
-        found = evaluate_model(
-            model,
-            data,
-            metrics,
-            sample_weight=data.weight,
-            ties=options.ties,
-            empty=options.empty,
-            intervals=options.intervals,
-            resamples=options.resamples,
-            random_state=options.seed,
-            n_jobs=options.jobs,
-        )
-    return found, data.n_rows
+    return model
+
+
+def _how(options: EvaluateOptions) -> dict[str, Any]:
+    """Return how to measure."""
+    return {
+        "ties": options.ties,
+        "empty": options.empty,
+        "intervals": options.intervals,
+        "resamples": options.resamples,
+        "random_state": options.seed,
+    }
 
 
 def _evaluate_run(
@@ -147,11 +188,7 @@ def _evaluate_run(
             qrels,
             run,
             metrics or ["ndcg@10"],
-            ties=options.ties,
-            empty=options.empty,
-            intervals=options.intervals,
-            resamples=options.resamples,
-            random_state=options.seed,
+            **_how(options),
         )
     return found, len(run.doc)
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from crucial.cli.shared.cluster_rows import score_files
 from crucial.cli.shared.files import check_tag, check_target, write_run_to, write_text
-from crucial.cli.shared.options import File, RowOptions, argument, option, verb
+from crucial.cli.shared.options import ClusterOptions, File, RowOptions, argument, option, verb
 from crucial.cli.shared.overlap_notes import LEARNED_TAG, note_learned_queries
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
 from crucial.cli.shared.terminal import counted, note
@@ -22,7 +23,7 @@ __all__ = ["RankOptions", "rank_command"]
 
 
 @dataclass(frozen=True)
-class RankOptions(RowOptions):
+class RankOptions(ClusterOptions, RowOptions):
     """The options of ``crucial rank``."""
 
     model: File = argument()
@@ -48,6 +49,7 @@ def rank_command(options: RankOptions) -> None:
       crucial rank model.json test.txt --format tsv -o - | head
       crucial rank model.json test.txt --format trec --tag mine -o mine.run
       crucial rank fuse.json bm25.run dense.run splade.run -o fused.run
+      crucial rank model.json 'test/*.parquet' --dask -o scores.txt
 
     \b
     Formats:
@@ -67,12 +69,14 @@ def rank_command(options: RankOptions) -> None:
     check_target(options.output, options.model, *options.data, options.group_sizes)
     check_tag(options.tag or "crucial")
     model = load_model(options.model)
+    if isinstance(model, FusionRanker) and options.on_cluster:
+        raise click.UsageError(f"--dask is for rows of features; {options.model} fuses runs.")
     if isinstance(model, FusionRanker):
         _fuse(model, options)
     elif options.depth is not None:
         raise click.UsageError("--depth is for fused runs.")
     else:
-        _rank(model, only_file(options.data), options)
+        _rank(model, options)
 
 
 def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
@@ -92,15 +96,23 @@ def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
     _note_written(options.output, counted(len(fused.doc), "line"), pool.n_queries)
 
 
-def _rank(model: Model, path: str, options: RankOptions) -> None:
-    """Rank the rows of a file."""
+def _rank(model: Model, options: RankOptions) -> None:
+    """Rank the rows of a file, or of files that the workers of a cluster read."""
     from crucial.data.formats.ranked_rows import ranked_run, ranked_tsv
     from crucial.data.groups import Groups
 
-    data = read_for_model(path, model, options, labels=False)
-    with in_file(path):
+    if options.on_cluster:
+        from crucial.distributed.cluster import connected
+
+        with connected(options.dask or None) as client:
+            data, scores = score_files(client, options.data, model, options, labels=False)
         groups = Groups.from_qid(data.qid, data.n_rows)
-        scores = model.predict(data.instances(), groups, n_jobs=options.jobs)
+    else:
+        path = only_file(options.data)
+        data = read_for_model(path, model, options, labels=False)
+        with in_file(path):
+            groups = Groups.from_qid(data.qid, data.n_rows)
+            scores = model.predict(data.instances(), groups, n_jobs=options.jobs)
     if options.format == "trec":
         write_run_to(options.output, ranked_run(data, scores, options.tag or "crucial"))
     elif options.format == "tsv":
