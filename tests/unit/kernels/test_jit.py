@@ -1,9 +1,12 @@
 """The cache of machine code: never stale, never in the way."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -61,7 +64,8 @@ def filled(package, tmp_path_factory):
     """A cache with the machine code of the package in it."""
     cache = tmp_path_factory.mktemp("filled")
     assert run(package, NUMBA_CACHE_DIR=str(cache))[0] == 3
-    assert {path.suffix for path in files(cache)} == {".nbi", ".nbc"}
+    assert len(files(cache)) == 2
+    assert {path.suffix for path in files(cache)} == {".nbc"}
     return cache
 
 
@@ -102,30 +106,88 @@ def test_a_changed_helper_is_never_served_stale(tmp_path):
     assert other != folder
 
 
-QUICK = {(".nbc", "garbage"), (".nbi", "cut")}
-DAMAGES = [(s, d) for s in (".nbi", ".nbc") for d in ("empty", "cut", "garbage", "a folder")]
+DAMAGES = ("flipped", "empty", "cut", "garbage", "a folder")
+
+
+def damage(path, how):
+    content = path.read_bytes()
+    if how == "flipped":  # (in the machine code: Numba's own loader ends the process)
+        where = content.index(b".text") + 200
+        path.write_bytes(content[:where] + bytes([content[where] ^ 0x10]) + content[where + 1 :])
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif how == "garbage":
+        path.write_bytes(b"\x80\x04not a pickle at all" * 9)
+    else:
+        path.unlink()
+        path.mkdir()
 
 
 @pytest.mark.parametrize(
-    ("suffix", "damage"),
-    [pytest.param(*one, marks=() if one in QUICK else pytest.mark.slow) for one in DAMAGES],
+    "how",
+    [pytest.param(one, marks=() if one == "flipped" else pytest.mark.slow) for one in DAMAGES],
 )
-def test_a_damaged_cache_costs_a_compilation(package, filled, tmp_path, suffix, damage):
+def test_a_damaged_cache_costs_a_compilation(package, filled, tmp_path, how):
     cache = shutil.copytree(filled, tmp_path / "cache")
-    for path in [path for path in files(cache) if path.suffix == suffix]:
-        content = path.read_bytes()
-        if damage == "empty":
-            path.write_bytes(b"")
-        elif damage == "cut":
-            path.write_bytes(content[: len(content) // 2])
-        elif damage == "garbage":
-            path.write_bytes(b"\x80\x04not a pickle at all" * 9)
-        else:
-            path.unlink()
-            path.mkdir()
+    for path in files(cache):
+        damage(path, how)
     value, folder = run(package, HITS, NUMBA_CACHE_DIR=str(cache))
     assert value == 3
     assert folder.parent == cache
+    # What was compiled anew is whole again.
+    assert run(package, HITS, NUMBA_CACHE_DIR=str(cache)) == (103, folder)
+
+
+def test_every_byte_of_a_cached_file_counts(tmp_path):
+    """Anything but what was saved is not there: no byte of it reaches Numba's loader."""
+    store = jit._CheckedFiles(str(tmp_path), "f", "1")
+    store.save(("float64",), b"machine code")
+    [path] = files(tmp_path)
+    whole = path.read_bytes()
+    assert store.load(("float64",)) == b"machine code"
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert store.load(("float64",)) is None
+        path.write_bytes(whole[:place])
+        assert store.load(("float64",)) is None
+
+
+def test_code_of_other_types_is_never_loaded(tmp_path):
+    store = jit._CheckedFiles(str(tmp_path), "f", "1")
+    store.save(("float64",), b"for floats")
+    [path] = files(tmp_path)
+    path.rename(store._path(("int64",)))
+    assert store.load(("int64",)) is None
+    store.save(("int64",), b"for whole numbers")
+    assert store.load(("int64",)) == b"for whole numbers"
+    assert jit._CheckedFiles(str(tmp_path), "f", "2")._path(("int64",)) not in files(tmp_path)
+
+
+def test_code_with_and_without_checked_indices_is_kept_apart(package, tmp_path):
+    folders = {
+        run(package, ASK, NUMBA_CACHE_DIR=str(tmp_path), NUMBA_BOUNDSCHECK=setting)[1]
+        for setting in ("0", "1")
+    }
+    assert len(folders) == 2
+
+
+def test_threads_that_decorate_leave_the_users_folder_as_it_was(monkeypatch):
+    before = numba.config.CACHE_DIR
+    njit, both = numba.njit, threading.Barrier(2)
+
+    def slow(**options):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.2)  # (two at a time would meet here)
+        return njit(**options)
+
+    monkeypatch.setattr(numba, "njit", slow)
+    with ThreadPoolExecutor(2) as pool:
+        made = [pool.submit(jit.kernel, lambda x: x) for _ in range(2)]
+    assert all(one.result() for one in made)
+    assert before == numba.config.CACHE_DIR
+    assert both.broken
 
 
 def test_nothing_writable_but_the_temporary_folder(package, tmp_path):
