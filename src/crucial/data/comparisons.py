@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from crucial.data.arrays import as_reals
 from crucial.data.frames import frame_columns
 from crucial.data.words import shown
 from crucial.errors import DataError
@@ -146,7 +147,7 @@ class Comparisons:
         """Do the same for winners and losers that are places in sorted names of items."""
         _check_items(items, winner, loser)
         n = len(winner)
-        weights = np.ones(n) if weight is None else np.array(weight, np.float64)
+        weights = np.ones(n) if weight is None else as_reals(weight, "weight").copy()
         _check_weights(weights)
         judges, judge_codes = _optional(judge)
         contexts, context_codes = _optional(context)
@@ -252,7 +253,9 @@ def _check_weights(weights: Floats) -> None:
             f"weights must be finite and at least 0. Got {weights[row]} in comparison {row} "
             "(from 0)."
         )
-    if not 0 < weights.sum() < np.inf:
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not 0 < total < np.inf:
         raise DataError("the weights of the comparisons must add up to a finite number above 0.")
 
 
@@ -275,7 +278,7 @@ def _covariates(covariates: Mapping[str, Sequence[float] | Floats] | None) -> Fl
         return None
     columns = []
     for name, values in covariates.items():
-        column = np.array(values, np.float64)
+        column = as_reals(values, f"the covariate {shown(name)}").copy()
         bad = ~np.isfinite(column)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])

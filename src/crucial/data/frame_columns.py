@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.arrays import complex_error, too_large_error
+from crucial.errors import DataError
 from crucial.types import Floats
 
 __all__ = [
@@ -92,11 +94,23 @@ def frame_column(series: Any) -> NumberColumn | None:
         return _time_column(series)
     declared = str(kind).startswith(("Categorical", "Enum"))
     if not declared:
+        values = series.to_numpy()
+        if values.dtype.kind == "c":
+            raise complex_error(f"the values of {series.name!r}")
         try:
-            return NumberColumn(np.asarray(series.to_numpy().astype(np.float64)))
+            return NumberColumn(np.asarray(values.astype(np.float64)))
+        except OverflowError:
+            raise _too_large(values, series.name) from None
         except (TypeError, ValueError):
             pass
     return _text_column(series, declared)
+
+
+def _too_large(values: NDArray[Any], name: str) -> DataError:
+    """Return the error for the first whole number of a column that is beyond the floats."""
+    beyond = [isinstance(value, int) and abs(value) >= 2**1024 for value in values.tolist()]
+    row = f"row {beyond.index(True)}, " if any(beyond) else ""
+    return too_large_error(f"Input X: {row}column {name!r}")
 
 
 def _text_column(series: Any, declared: bool) -> NumberColumn | None:

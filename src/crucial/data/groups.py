@@ -9,20 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.arrays import as_array
 from crucial.errors import DataError
-from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
+from crucial.types import Bools, Floats, Ids, Ints, VectorLike
 
-__all__ = ["Groups", "as_array"]
-
-
-def as_array(values: TableLike, name: str) -> NDArray[Any]:
-    """Return a list, an array or a column of a frame as an array."""
-    if hasattr(values, "to_numpy"):
-        return np.asarray(values.to_numpy())
-    try:
-        return np.asarray(values)
-    except ValueError:  # (NumPy's message is about arrays)
-        raise DataError(f"{name} is ragged: its rows are of different lengths.") from None
+__all__ = ["Groups"]
 
 
 def _refused(name: str, problem: str) -> DataError:
@@ -57,7 +48,7 @@ def _as_ids(qid: VectorLike, n_rows: int, name: str) -> Ids:
             raise _refused(name, f"mixes {' and '.join(names)}; use ids of one type.")
         if kinds == {str}:
             ids = ids.astype(str)
-    if ids.dtype.kind == "c":
+    if ids.dtype.kind == "c" or (ids.dtype.kind == "O" and complex in map(type, ids[:1])):
         raise _refused(name, "must not be complex numbers.")
     return ids
 

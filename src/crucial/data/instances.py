@@ -14,17 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.arrays import NUMBERS, as_array, complex_error, too_large_error
 from crucial.data.coded_table import CodedTable
 from crucial.data.frame_columns import frame_column, number_text
-from crucial.data.groups import as_array
 from crucial.data.memory import check_room
 from crucial.data.sparse_checks import checked_columns
 from crucial.errors import DataError, DataTypeError
 from crucial.types import Floats, Ints, Numbers, Reals, TableLike
 
 __all__ = ["Instances"]
-
-_NUMBERS = "fiub"
 
 
 @dataclass(frozen=True)
@@ -88,10 +86,8 @@ class Instances:
         """Return checked rows; columns of text are numbered by their levels."""
         if isinstance(X, cls):
             return X
-        if isinstance(X, np.ma.MaskedArray):  # (a masked value is missing)
-            X = np.ma.filled(X.astype(np.float64), np.nan)
         if isinstance(X, np.ndarray):
-            return cls(_checked_array(X))
+            return cls(_checked_array(as_array(X, "Input X")))
         if hasattr(X, "tocsc") and hasattr(X, "nnz"):
             matrix: Any = X
             _check_shape(matrix.shape)
@@ -260,9 +256,9 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 def _checked_array(X: NDArray[Any]) -> Numbers:
     """Refuse a wrong shape or type; convert to numbers of native byte order."""
     if X.dtype.kind == "c":
-        raise DataError("Complex data not supported: features must be real numbers.")
+        raise complex_error("features")
     _check_shape(X.shape)
-    if X.dtype.kind not in _NUMBERS:
+    if X.dtype.kind not in NUMBERS:
         X = _numbers_from_objects(X)
     if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
         X = X.astype(np.float64)
@@ -277,12 +273,14 @@ def _numbers_from_objects(X: NDArray[Any]) -> Floats:
         raise DataTypeError(f"Input X of dtype {X.dtype} cannot be read as numbers.")
     try:
         return X.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     for row, line in enumerate(X.tolist()):
         for column, value in enumerate(line):
             try:
                 float(value)
+            except OverflowError:
+                raise too_large_error(f"Input X: row {row}, column {column}") from None
             except (TypeError, ValueError):
                 raise DataTypeError(
                     f"Input X: row {row}, column {column} is {value!r} of type "

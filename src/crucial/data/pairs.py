@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from crucial.data.groups import as_array
+from crucial.data.arrays import as_array
 from crucial.data.words import shown
 from crucial.errors import Argument, DataError, Message
 from crucial.parameters import check, one_of

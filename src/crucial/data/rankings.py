@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from crucial.data.arrays import as_reals
 from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.types import Floats, Ints
@@ -88,12 +89,15 @@ class Rankings:
         """Return rankings of places in ``items``, checked."""
         if not orders:
             raise DataError("there is no ranking.")
-        counts = np.ones(len(orders)) if count is None else np.array(count, np.float64)
+        counts = np.ones(len(orders)) if count is None else as_reals(count, "count")
         if len(counts) != len(orders):
             raise DataError(f"count must have a number for each of the {len(orders)} rankings. "
                             f"Got {len(counts)}.")  # fmt: skip
-        if not (np.isfinite(counts).all() and (counts >= 0).all() and counts.sum() > 0):
+        if not (np.isfinite(counts).all() and (counts >= 0).all() and counts.any()):
             raise DataError("counts must be finite, at least 0, and not all 0.")
+        with np.errstate(over="ignore"):
+            if not np.isfinite(counts.sum()):
+                raise DataError("counts add up to infinity; divide all of them by the largest.")
         for number, order in enumerate(orders):
             flat = [k for group in order for k in group]
             if not flat or any(not group for group in order):

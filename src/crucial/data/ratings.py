@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from crucial.data.arrays import as_reals
 from crucial.data.frames import frame_columns
 from crucial.data.words import as_ids
 from crucial.errors import Argument, DataError, FileError, Message
@@ -83,7 +84,7 @@ class Ratings:
             Where a user rated an item twice: raise an error that names both rows, or use the
             later one.
         """
-        ratings = cls(_ids(user), _ids(item), np.asarray(rating, np.float64))
+        ratings = cls(_ids(user), _ids(item), as_reals(rating, "rating"))
         return checked_ratings(ratings, None, None, duplicates)
 
     @classmethod

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from crucial.data.arrays import NUMBERS, complex_error
 from crucial.data.memory import check_room
 from crucial.errors import DataError, DataTypeError
 
@@ -35,8 +36,8 @@ def checked_columns(X: Any) -> Any:
     from scipy.sparse import csc_array
 
     if X.dtype.kind == "c":
-        raise DataError("Complex data not supported: features must be real numbers.")
-    if X.dtype.kind not in "fiub":
+        raise complex_error("features")
+    if X.dtype.kind not in NUMBERS:
         raise DataTypeError(f"Input X: a sparse matrix of {X.dtype} cannot be read as numbers.")
     check_room(
         int(X.shape[1]) * _BYTES_PER_FEATURE,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.groups import as_array
+from crucial.data.arrays import as_array, as_reals
 from crucial.errors import DataError, about
 from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
-from crucial.feedback.labels import LabelFeedback, check_labels
+from crucial.feedback.labels import LabelFeedback, check_labels, check_sum
 from crucial.feedback.netting import net_feedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.types import Bools, Floats, VectorLike
@@ -62,10 +62,7 @@ def check_judge_weights(weight: VectorLike | None, n_judges: int) -> Floats:
     """Return one positive weight per judge."""
     if weight is None:
         return np.ones(n_judges)
-    try:
-        values = np.asarray(weight, np.float64)
-    except (TypeError, ValueError):
-        raise DataError("judge_weight must be numbers.", parameter="judge_weight") from None
+    values = as_reals(weight, "judge_weight")
     if values.shape != (n_judges,):
         raise DataError(
             f"judge_weight must be one number for each of the {n_judges} judges, the columns of "
@@ -79,6 +76,7 @@ def check_judge_weights(weight: VectorLike | None, n_judges: int) -> Floats:
             "leave the columns of judges out who should not count.",
             parameter="judge_weight",
         )
+    check_sum(values, "judge_weight")
     return values
 
 

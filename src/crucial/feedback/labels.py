@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from crucial.data.groups import Groups, as_array
+from crucial.data.arrays import as_array, as_reals, complex_error
+from crucial.data.groups import Groups
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, TwoClasses, finite_total
 from crucial.feedback.extremes import log_lightest_pairs, margin_range
@@ -32,6 +34,7 @@ __all__ = [
     "QueryWeight",
     "check_labels",
     "check_labels_of_weights",
+    "check_sum",
     "check_weights",
     "query_factors",
 ]
@@ -53,7 +56,7 @@ def check_labels(y: VectorLike, n_rows: int | None = None) -> Floats:
             f"y has {len(values)}."
         )
     if values.dtype.kind == "c":
-        raise DataError("Complex data not supported: labels must be real numbers.")
+        raise complex_error("labels")
     if values.dtype.kind in "mM":  # (NumPy would count ticks, and take NaT for a large number)
         raise DataError(f"Unknown label type: labels must be numbers, not {values.dtype}.")
     if values.dtype.kind not in "fiub":
@@ -63,7 +66,7 @@ def check_labels(y: VectorLike, n_rows: int | None = None) -> Floats:
                 f"Unknown label type: labels must be numbers, higher is better. Row {bad[0]} is "
                 f"{bad[1]!r}. Map names of grades to numbers first."
             )
-    values = values.astype(np.float64, copy=False)
+    values = as_reals(values, "y")
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise DataError(
@@ -81,6 +84,8 @@ def _is_number(value: Any) -> bool:
         float(value)
     except (TypeError, ValueError):
         return False
+    except OverflowError:
+        return True
     return True
 
 
@@ -96,13 +101,13 @@ def check_labels_of_weights(
 
 
 def check_weights(weight: VectorLike | None, n: int, name: str = "sample_weight") -> Floats | None:
-    """Return weights as floats, or None where all are 1; refuse negative and infinite ones."""
+    """Return weights as floats, or None where all are 1; refuse negative and infinite ones.
+
+    Weights whose sum is infinite are refused too: no share of it can be computed.
+    """
     if weight is None:
         return None
-    try:
-        values = np.asarray(weight, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name} must be numbers.") from None
+    values = as_reals(weight, name)
     if values.ndim == 0:
         values = np.full(n, float(values))
     if values.ndim != 1:
@@ -115,7 +120,21 @@ def check_weights(weight: VectorLike | None, n: int, name: str = "sample_weight"
         raise DataError(f"{name} must be finite and not negative. Row {row} is {values[row]}.")
     if n and not values.any():
         raise DataError(f"{name} must be positive somewhere. All of the {n} are zero.")
+    check_sum(values, name)
     return None if np.all(values == 1.0) else values
+
+
+def check_sum(weights: Floats, name: str) -> None:
+    """Refuse weights whose sum is infinite, or so small that floats lose its digits."""
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if total and not sys.float_info.min <= total < math.inf:
+        sums = "infinity" if total > 1.0 else f"{total:g}, and floats lose digits below 2.2e-308"
+        raise DataError(
+            f"{name} adds up to {sums}: the largest of the {len(weights)} is {weights.max():g}. "
+            "Divide all of them by it.",
+            parameter=name,
+        )
 
 
 class LabelFeedback(Feedback):

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crucial.data.groups import as_array
+from crucial.data.arrays import as_array
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, finite_total, power_of_two_scale
 from crucial.feedback.labels import check_weights
@@ -117,6 +117,8 @@ def _checked_pairs(pairs: ArrayLike, n_rows: int) -> Ints:
         )
     if table.dtype.kind not in "iu":
         try:
+            if table.dtype.kind == "c":
+                raise TypeError
             with np.errstate(invalid="ignore"):
                 whole = table.astype(np.int64)
             same = bool((whole == table.astype(np.float64)).all())

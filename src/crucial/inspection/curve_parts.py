@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.errors import DataError
+from crucial.feedback.labels import check_sum
 from crucial.inspection.results import Frame, as_frame
 from crucial.measures.judged import as_numbers
 from crucial.notebook import HtmlResult
@@ -67,6 +68,7 @@ def read_rows(
         weight = as_numbers(sample_weight, "sample_weight", len(labels))
         if (weight < 0).any():
             raise DataError(f"{owner}: sample_weight must not be negative.")
+        check_sum(weight, "sample_weight")
     kept = weight > 0
     if not kept.any():
         raise DataError(f"{owner} needs at least one row with a weight above 0.")

@@ -13,6 +13,7 @@ import numpy as np
 from crucial.boosting.trace import Trace
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
+from crucial.feedback.labels import check_labels
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker
@@ -257,7 +258,7 @@ def _staged(
     """Measure the model after some of its rounds."""
     instances = checked_rows(model, X)
     groups = Groups.from_qid(qid, instances.n_rows)
-    labels = np.asarray(y, np.float64)
+    labels = check_labels(y)
     if metrics is None:
         metrics = default_measure(labels, qid is not None)
     chosen = get_measures(metrics)
@@ -280,7 +281,7 @@ def _margins_by_round(
     count: int,
 ) -> tuple[Ints, dict[str, Floats]]:
     """Return quantiles of the margins after some of the rounds; none if there is no pair."""
-    labels = np.asarray(y, np.float64)
+    labels = check_labels(y)
     if count == 0 or Groups.from_qid(qid, len(labels)).one_valued(labels).all():
         return np.zeros(0, np.int64), {}
     at = stages_of(model.n_rounds, count)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
+from crucial.feedback.labels import check_labels
 from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker, with_names
 from crucial.inspection.results import Axes, Frame, as_frame, feature_name, listed, new_axes, shown
@@ -252,7 +253,7 @@ def _permuted(
     own = model if isinstance(model, FrozenModel) else None
     instances = Instances.from_input(X) if own is None else checked_rows(own, X)
     groups = Groups.from_qid(qid, instances.n_rows)
-    labels = np.asarray(y, np.float64)
+    labels = check_labels(y)
     measure = get_measure(default_measure(labels, qid is not None) if metric is None else metric)
     value = measure.prepare(labels, groups)
     predict = predictor(ranker, model, groups, qid, X)

@@ -43,7 +43,9 @@ class InfinitePushLoss:
         self._high_start = np.concatenate(([0], np.cumsum(sizes[1::2])))
         self._of_low = np.repeat(np.arange(layout.n_queries), sizes[::2])
         self._of_high = np.repeat(np.arange(layout.n_queries), sizes[1::2])
-        self._v, self._log_m = weight[self._high], np.log(weight[self._low])
+        self._v = weight[self._high]
+        # (a share can be too small for a float, where weights are far apart)
+        self._log_m = np.log(np.maximum(weight[self._low], np.finfo(np.float64).tiny))
 
     def value(self, scores: Floats) -> float:
         """Return the loss itself."""

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.groups import Groups, as_array
+from crucial.data.arrays import as_array, as_reals
+from crucial.data.groups import Groups
 from crucial.errors import DataError, DataTypeError
+from crucial.feedback.labels import check_sum
 from crucial.measures.ragged import size_classes, slots
 from crucial.measures.ranking import Table, TieBlocks, sort_into_blocks
 from crucial.types import Bools, Floats, Ints, VectorLike
@@ -31,14 +33,11 @@ def as_numbers(values: VectorLike, name: str, n_rows: int | None = None) -> Floa
             f"{name} must be one number per row (1 dimension). Got an array of shape {array.shape}."
         )
     if array.dtype.kind not in "fiub":
-        try:
-            if array.dtype.kind != "O":
-                raise TypeError
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
+        if array.dtype.kind != "O":
             raise DataTypeError(
                 f"{name} must be numbers. Got {array.dtype} values such as {array[:1].tolist()}."
-            ) from None
+            )
+        array = as_reals(array, name)
     array = np.ascontiguousarray(array, np.float64)
     if n_rows is not None and len(array) != n_rows:
         raise DataError(f"{name} must have one value for each of the {n_rows} rows of y. "
@@ -104,6 +103,7 @@ class Judged:
                 raise DataError(
                     f"sample_weight must not be negative. Got {weight[row]} in row {row}."
                 )
+            check_sum(weight, "sample_weight")
         names = None if ids is None else np.asarray(ids)
         if names is not None and names.shape != (n,):
             raise DataError(f"ids must have one value for each of the {n} rows of y. "

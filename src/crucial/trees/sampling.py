@@ -14,6 +14,10 @@ from crucial.types import Bytes, Floats, Ints
 __all__ = ["ClassSampler"]
 
 
+# Rows are drawn one by one up to this number; so that a weight of 2 draws like two rows.
+_MOST_DRAWS = 1 << 24
+
+
 class ClassSampler:
     """Draws rows class by class.
 
@@ -46,6 +50,10 @@ class ClassSampler:
         """
         counts = np.zeros(self._n)
         for members, sums, whole in zip(self._members, self._sums, self._whole, strict=True):
+            if whole and sums[-1] > _MOST_DRAWS:
+                shares = np.diff(sums, prepend=0.0) / sums[-1]
+                counts[members] = random.multinomial(int(sums[-1]), shares)
+                continue
             if whole:
                 drawn = random.integers(0, int(sums[-1]), int(sums[-1])).astype(np.float64)
             else:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
+from crucial.errors import DataError
 from crucial.kernels.splits import SplitSums
 from crucial.model.tree_table import OUTSIDE, Router
 from crucial.types import Bools, Bytes, Floats, Ints
@@ -19,6 +20,9 @@ from crucial.weak.choose import NOISE, worst_tied
 __all__ = ["CellSplits", "Cells", "NodeTest", "Sides", "TreeRows"]
 
 _SCANS = 3  # what NumPy loses in one scan over many cells, as scans of all rows
+
+# Weights are counts here, and sums of counts are exact up to this.
+_MOST_ROWS = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -189,6 +193,12 @@ class TreeRows:
         threads: int = 1,
     ) -> TreeRows:
         """Cut the features of some rows into bins."""
+        if weight is not None and weight.sum() > _MOST_ROWS:
+            raise DataError(
+                f"sample_weight adds up to {weight.sum():g} rows, and trees count them, up to "
+                f"{_MOST_ROWS:g}. Divide all weights by the same number.",
+                parameter="sample_weight",
+            )
         bins = Bins.build(instances, rows, weight, max_bins, threads)
         known = np.ones(len(rows)) if weight is None else weight
         return cls(instances, rows, known, bins, n_trees, threads)

@@ -250,7 +250,8 @@ class TreeSplitter:
                 tests.append(box.test)
                 (yes, gain_above), (no, gain_below) = side(box.above), side(box.below)
                 gain = gain_above + gain_below
-                needed = self._min_z * math.sqrt(up * good_scale**2 + down * bad_scale**2)
+                noise = up * good_scale * good_scale + down * bad_scale * bad_scale
+                needed = self._min_z * math.sqrt(noise)
                 one_side = yes == no and yes < 0
                 if not one_side and gain - max(surplus, 0.0) > max(needed, NOISE):
                     tests[at] = replace(box.test, yes=yes, no=no)

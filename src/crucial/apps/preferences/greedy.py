@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.apps.preferences.graph import strong_parts
+from crucial.data.arrays import as_reals
 from crucial.errors import DataError
 from crucial.types import Floats, Ints, TableLike
 from crucial.weak.choose import TIE
@@ -61,7 +62,7 @@ def greedy_order(preference: TableLike, *, components: bool = True) -> Ints:
 def _checked(preference: TableLike) -> Floats:
     """Return the weights as a square table with an empty diagonal."""
     try:
-        above = np.array(preference, np.float64)
+        above = as_reals(preference, "preference").copy()
     except (TypeError, ValueError):
         raise DataError("preference must be a table of numbers.", parameter="preference") from None
     if above.ndim != 2 or above.shape[0] != above.shape[1] or not len(above):

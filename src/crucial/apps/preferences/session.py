@@ -23,6 +23,7 @@ from crucial.apps.preferences.posterior import (
     spread_of,
 )
 from crucial.apps.preferences.top import settled_by
+from crucial.data.arrays import as_reals
 from crucial.data.comparisons import Comparisons
 from crucial.data.words import shown
 from crucial.errors import DataError, FileError
@@ -126,7 +127,7 @@ class PreferenceSession(HtmlResult):
         if len(set(self.names)) != n or not 2 <= n <= MOST_ITEMS:
             raise DataError(f"items must be 2 to {MOST_ITEMS} different names. Got {n}, "
                             f"{len(set(self.names))} different.")  # fmt: skip
-        X = items.features if features is None else np.asarray(features, np.float64)
+        X = items.features if features is None else as_reals(features, "features")
         if X is not None and (X.ndim != 2 or len(X) != n or np.isinf(X).any()):
             raise DataError(f"features must be a table of finite numbers with {n} rows.")
         self.lock = threading.RLock()

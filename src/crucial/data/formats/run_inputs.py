@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from crucial.data.arrays import as_reals
 from crucial.data.formats.result_lists import judged_list, result_list
 from crucial.data.formats.trec import read_qrels, read_run
 from crucial.data.runs import Qrels, Run
@@ -179,10 +180,7 @@ def _ids(values: ArrayLike) -> Objects:
 def _scores(values: ArrayLike, what: str, column: str = "score") -> Floats:
     """Return scores as finite floats, or raise an error that names the row."""
     plural = "scores" if column == "score" else column
-    try:
-        numbers = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataTypeError(f"{what}: {plural} must be numbers: {error}.") from error
+    numbers = as_reals(values, f"{what}: {plural}")
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
         raise DataError(

@@ -10,7 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crucial.data.groups import Groups, as_array
+from crucial.data.arrays import as_array
+from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels

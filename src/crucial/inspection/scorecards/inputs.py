@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.errors import Argument, DataError, Message, NotRankedError
-from crucial.feedback.labels import check_labels
+from crucial.feedback.labels import check_labels, check_sum
 from crucial.inspection.parts import additive_model
 from crucial.measures.judged import as_numbers
 from crucial.model.additive import AdditiveRanker
@@ -70,6 +70,7 @@ def row_weights(sample_weight: VectorLike | None, n_rows: int) -> Floats:
     weight = as_numbers(sample_weight, "sample_weight", n_rows)
     if (weight < 0).any():
         raise DataError("scorecard: sample_weight must not be negative.")
+    check_sum(weight, "sample_weight")
     return weight
 
 

@@ -1,0 +1,108 @@
+"""What users pass as arrays: one rule for tables, labels, ids, scores and weights.
+
+A masked value is missing, complex numbers are refused even where all of them are real, and so are
+whole numbers beyond the range of floats. ``numpy.matrix`` is an array of two dimensions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.errors import DataError, DataTypeError
+from crucial.types import Floats, TableLike
+
+__all__ = ["NUMBERS", "as_array", "as_reals", "complex_error", "too_large_error", "unmasked"]
+
+#: Kinds of NumPy's types that are real numbers.
+NUMBERS = "fiub"
+
+
+def as_array(values: TableLike, name: str) -> NDArray[Any]:
+    """Return a list, an array or a column of a frame as an array; NaN or None for masked values.
+
+    Examples
+    --------
+    >>> as_array(np.ma.masked_array([1, 2], mask=[False, True]), "y").tolist()
+    [1.0, nan]
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        return unmasked(values)
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    try:
+        return np.asarray(values)
+    except ValueError:  # (NumPy's message is about arrays)
+        raise DataError(f"{name} is ragged: its rows are of different lengths.") from None
+
+
+def unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    """Return the values of a masked array; NaN, or None among other things than numbers."""
+    if not np.ma.is_masked(values):
+        return np.asarray(values.data)
+    if values.dtype.kind in NUMBERS:
+        return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+    if values.dtype.kind == "c":
+        return np.asarray(values.data)  # (refused by everybody)
+    objects = np.array(values.data, object)
+    objects[np.ma.getmaskarray(values)] = None
+    return objects
+
+
+def as_reals(values: TableLike, name: str) -> Floats:
+    """Return numbers of any real type as floats, in an array of any shape.
+
+    Parameters
+    ----------
+    values : array, list or column of a frame
+    name : str
+        As errors call it.
+
+    Raises
+    ------
+    DataError
+        For complex numbers, and whole numbers beyond the range of floats.
+    DataTypeError
+        For anything else that is no number.
+
+    Examples
+    --------
+    >>> as_reals([1, 2], "weight").tolist()
+    [1.0, 2.0]
+    """
+    array = as_array(values, name)
+    if array.dtype.kind == "c":
+        raise complex_error(name)
+    if array.dtype.kind in NUMBERS:
+        return array.astype(np.float64, copy=False)
+    if array.dtype.kind not in "mM":  # (NumPy would count ticks, and take NaT for a large number)
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        for row, cells in enumerate(array):
+            for value in np.ravel(np.asarray(cells, object)).tolist():
+                try:
+                    float(value)
+                except OverflowError:
+                    raise too_large_error(f"{name}: row {row}") from None
+                except (TypeError, ValueError):
+                    raise DataTypeError(
+                        f"{name} must be numbers. Row {row} is {value!r}."
+                    ) from None
+    raise DataTypeError(f"{name} must be numbers, not {array.dtype}.")
+
+
+def complex_error(name: str) -> DataError:
+    """Return the error for complex numbers."""
+    return DataError(f"Complex data not supported: {name} must be real numbers.")
+
+
+def too_large_error(place: str) -> DataError:
+    """Return the error for a whole number that no float can represent."""
+    return DataError(
+        f"{place} is a whole number beyond the range of floats, which ends at 1.8e308. Divide by a "
+        "power of ten, or pass the logarithm."
+    )

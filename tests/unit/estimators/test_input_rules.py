@@ -1,0 +1,182 @@
+"""One rule for everything that is passed as numbers, at fit and predict alike."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import crucial
+from crucial import FeatureRank, RankBoost
+from crucial.errors import CrucialError, DataError
+from crucial.estimators.registry import RANKERS, ranker_class
+
+RANDOM = np.random.default_rng(16)
+X = RANDOM.normal(size=(24, 3))
+Y = np.arange(24) % 3
+MODEL = RankBoost(5).fit(X, Y)
+NAMED = RankBoost(5).fit(pd.DataFrame(X, columns=list("abc")), Y)
+HUGE = 10**400
+
+
+def with_cell(value: object) -> np.ndarray[Any, Any]:
+    table = X.astype(object)
+    table[3, 1] = value
+    return table
+
+
+def frame(table: Any, **columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(table, columns=list("abc")).assign(**columns)
+
+
+TABLES = [
+    (with_cell(HUGE), r"row 3, column 1 is a whole number beyond the range of floats"),
+    (with_cell(-HUGE).tolist(), r"row 3, column 1 is a whole number beyond"),
+    (frame(with_cell(HUGE)), r"row 3, column 'b' is a whole number beyond"),
+    (pl.DataFrame({"a": pl.Series(with_cell(HUGE)[:, 1], dtype=pl.Object)}), "row 3, column 'a'"),
+    (X + 0j, "Complex data not supported: features"),
+    ((X + 1j).tolist(), "Complex data not supported: features"),
+    (np.ma.masked_array(X + 1j, mask=X > 1), "Complex data not supported: features"),
+    (frame(X + 1j), "Complex data not supported: the values of 'a'"),
+    (frame(X, b=X[:, 1] + 1j), "Complex data not supported: the values of 'b'"),
+    (frame(with_cell(1j)), "the values of 'b' cannot be read as numbers"),
+]
+
+
+@pytest.mark.parametrize(("table", "match"), TABLES)
+def test_tables_are_refused_at_fit_and_predict_alike(table: Any, match: str) -> None:
+    model = NAMED if isinstance(table, pd.DataFrame) else MODEL
+    with pytest.raises(DataError, match=match):
+        RankBoost(2).fit(table, Y)
+    for predict in (model.predict, model.model_.predict):
+        with pytest.raises(DataError, match=match):
+            predict(table)
+
+
+def test_a_matrix_is_an_array_of_two_dimensions() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        matrix, column = np.matrix(X), np.matrix(Y).T
+    fitted = RankBoost(5).fit(matrix, column, qid=np.matrix(np.zeros(24)).T)
+    np.testing.assert_array_equal(fitted.predict(matrix), MODEL.predict(X))
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, int, object])
+def test_a_masked_value_is_missing(kind: Any) -> None:
+    values = (10 * X).astype(kind)
+    hidden = np.ma.masked_array(values, mask=X > 0.5)
+    missing = np.where(X > 0.5, np.nan, values.astype(float))
+    fitted = RankBoost(5).fit(hidden, Y)
+    np.testing.assert_array_equal(fitted.predict(hidden), fitted.predict(missing))
+    np.testing.assert_array_equal(
+        fitted.predict(missing), RankBoost(5).fit(missing, Y).predict(missing)
+    )
+
+
+PAIRS = [(0, 1), (1, 2), (2, 0)]
+VECTORS = {
+    "y": lambda values: RankBoost(2).fit(X, values),
+    "sample_weight": lambda values: RankBoost(2).fit(X, Y, sample_weight=values),
+    "query_weight": lambda values: RankBoost(2).fit(X, Y, query_weight=values),
+    "pair_weight": lambda values: RankBoost(2).fit_pairs(X, PAIRS * 8, pair_weight=values),
+    "scores": lambda values: crucial.evaluate(Y, values, measures=["kendall"]),
+    "evaluate weight": lambda values: crucial.evaluate(
+        Y, X[:, 0], measures=["kendall"], sample_weight=values
+    ),
+    "judges": lambda values: RankBoost(2).fit(
+        X, np.column_stack([Y] * 24), judge_weight=values
+    ),
+    "ratings": lambda values: crucial.Ratings.from_columns(range(24), range(24), values),
+}  # fmt: skip
+WRONG = {
+    "complex": (Y + 1j, "Complex data|must be numbers"),
+    "complex objects": ((Y + 1j).astype(object), "must be numbers|labels must be"),
+    "huge": ([HUGE, *Y[1:].tolist()], "beyond the range of floats"),
+    "masked": (np.ma.masked_array(Y + 1.0, mask=Y == 2), "nan"),
+    "masked integers": (np.ma.masked_array(Y + 1, mask=Y == 2), "nan"),
+    "times": (Y.astype("M8[s]"), "must be numbers|labels must be"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", VECTORS)
+def test_vectors_follow_the_same_rule(name: str, wrong: str) -> None:
+    values, match = WRONG[wrong]
+    with pytest.raises(DataError, match=match):
+        VECTORS[name](values)
+
+
+def test_ids_and_pairs_follow_it_too() -> None:
+    for ids, match in (
+        (Y + 1j, "must not be complex"),
+        ((Y + 1j).astype(object), "must not be complex"),
+        (np.ma.masked_array(Y, mask=Y == 2), "NaN in row 2"),
+        (np.ma.masked_array(Y.astype(str), mask=Y == 2), "missing in row 2"),
+    ):
+        with pytest.raises(DataError, match=match):
+            RankBoost(2).fit(X, Y, qid=ids)
+    hidden = np.ma.masked_array(PAIRS, mask=[(0, 1), (0, 0), (0, 0)])
+    for pairs in (np.array(PAIRS) + 0j, hidden):
+        with pytest.raises(DataError, match="pairs must be row numbers"):
+            RankBoost(2).fit_pairs(X, pairs)
+
+
+INFINITE = np.full(24, 1.7e308)
+
+
+@pytest.mark.parametrize("name", sorted(set(VECTORS) - {"y", "scores", "ratings"}))
+def test_weights_that_add_up_to_infinity_are_refused(name: str) -> None:
+    with pytest.raises(
+        DataError, match=r"adds up to infinity: the largest of the 24 is 1\.7e\+308"
+    ):
+        VECTORS[name](INFINITE)
+    with pytest.raises(DataError, match=r"adds up to .* floats lose digits below"):
+        VECTORS[name](np.full(24, 5e-324))
+
+
+def test_weights_of_queries_by_id_and_of_comparisons_too() -> None:
+    qid = np.arange(24) // 6
+    with pytest.raises(DataError, match="query_weight adds up to infinity"):
+        RankBoost(2).fit(X, Y, qid=qid, query_weight=dict.fromkeys(range(4), 1.7e308))
+    from crucial.data.comparisons import Comparisons
+    from crucial.data.rankings import Rankings
+
+    with pytest.raises(DataError, match="add up to a finite number"):
+        Comparisons.from_columns(["a", "b"], ["b", "c"], weight=[1.7e308, 1.7e308])
+    with pytest.raises(DataError, match="counts add up to infinity"):
+        Rankings.from_places(("a", "b"), [((0,), (1,)), ((1,), (0,))], [1.7e308, 1.7e308])
+
+
+def test_feature_rank_with_weights_that_overflow() -> None:
+    """Repeated: the sum became infinite, indexed an array and corrupted the heap."""
+    for _ in range(20):
+        with pytest.raises(DataError, match="sample_weight adds up to infinity"):
+            FeatureRank().fit(X[:20], Y[:20], sample_weight=np.full(20, 1.7e308))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(RANKERS))
+def test_weights_of_any_size_give_finite_scores_or_an_error(name: str) -> None:
+    """What a ranker cannot compute it refuses, by an error of this library."""
+    labels, queries = (X[:, 0] > 0).astype(float), np.arange(24) // 8
+    third = np.arange(24) % 3 == 0
+    for weight in (1e300, 1e-300, 1.7e308 / 24, np.where(third, 1e300, 1e-300), INFINITE):
+        ranker = ranker_class(name)()
+        if "n_estimators" in ranker.get_params():
+            ranker.set_params(n_estimators=3)
+        weights = np.broadcast_to(weight, 24).copy()
+        named = {} if "pool" in ranker.get_params() else {"qid": queries}
+        if name in ("adaboost", "logitboost"):
+            named = {}
+        try:
+            ranker.fit(X, labels, sample_weight=weights, **named)
+        except CrucialError as error:
+            assert "weight" in str(error) or "n_intervals" in str(error)  # noqa: PT017
+            continue
+        asked = named if "qid" in inspect.signature(ranker.predict).parameters else {}
+        assert np.isfinite(ranker.predict(X, **asked)).all()
