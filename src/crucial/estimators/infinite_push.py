@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.data.instances import Instances
+from crucial.errors import DataError
 from crucial.estimators.linear import RidgeRanker, WeightedFeatures, check_two_labels
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.layout import LabelledRows
@@ -135,6 +136,13 @@ class InfinitePush(RidgeRanker):
             factor = factor / np.bincount(query, u * wins, layout.n_queries)
         winners = np.where(wins, u * factor[query], 0.0)
         losers = np.where(wins, 0.0, u)
-        losers /= np.bincount(query, losers, layout.n_queries)[query]
+        losing = np.bincount(query, losers, layout.n_queries)
+        if not (losing > 0.0).all() or not np.isfinite(winners).all():
+            raise DataError(
+                "InfinitePush: sample_weight is so uneven that all relevant, or all irrelevant, "
+                "rows of a query weigh nothing beside others. Use weights of a similar size.",
+                parameter="sample_weight",
+            )
+        losers /= losing[query]
         weights: Floats = winners / winners.sum() + losers
         return weights

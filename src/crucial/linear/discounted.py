@@ -27,6 +27,7 @@ __all__ = ["DiscountedPairs", "HuberLoss", "RefreshedHuberLoss", "ideal_discount
 
 # Rows that the weights of a query may add up to: positions beyond are not computed.
 _MOST_ROWS = 1e7
+_LEAST_ROWS = 1e-290  # (a share of less has no digits)
 _HIGHEST_LABEL = 64.0
 
 
@@ -63,6 +64,12 @@ class DiscountedPairs:
                 f"RSRank: sample_weight adds up to {heaviest:g} rows in a query, and positions are "
                 f"counted one by one, up to {_MOST_ROWS:g}. Use smaller weights, or "
                 "SparseRankingSVM.",
+                parameter="sample_weight",
+            )
+        if heaviest < _LEAST_ROWS:
+            raise DataError(
+                f"RSRank: sample_weight adds up to {heaviest:g} rows in a query, too few to take "
+                "a share of. Multiply all weights by the same number.",
                 parameter="sample_weight",
             )
         worth = self.weight * (np.exp2(labels) - 1.0) * self.discounts(-labels)

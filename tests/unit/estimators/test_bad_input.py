@@ -306,7 +306,7 @@ def test_bad_data(change, error, match):
         ([(0, 1)], [nan], "pair_weight must be finite"),
         ([(0, 1)], [0], "pair_weight must be positive somewhere"),
         ([(0, 1)], [1, 2], r"pair_weight\.shape == \(2,\), expected \(1,\)"),
-        ([(0, 1), (0, 1)], [1.7e308, 1.7e308], "weights of a repeated pair add up to infinity"),
+        ([(0, 1), (0, 1)], [1.7e308, 1.7e308], "pair_weight adds up to infinity"),
     ],
 )
 def test_bad_pairs(pairs, weight, match):

@@ -135,8 +135,6 @@ def test_weights_that_add_up_to_infinity_are_refused(name: str) -> None:
         DataError, match=r"adds up to infinity: the largest of the 24 is 1\.7e\+308"
     ):
         VECTORS[name](INFINITE)
-    with pytest.raises(DataError, match=r"adds up to .* floats lose digits below"):
-        VECTORS[name](np.full(24, 5e-324))
 
 
 def test_weights_of_queries_by_id_and_of_comparisons_too() -> None:
@@ -165,7 +163,7 @@ def test_weights_of_any_size_give_finite_scores_or_an_error(name: str) -> None:
     """What a ranker cannot compute it refuses, by an error of this library."""
     labels, queries = (X[:, 0] > 0).astype(float), np.arange(24) // 8
     third = np.arange(24) % 3 == 0
-    for weight in (1e300, 1e-300, 1.7e308 / 24, np.where(third, 1e300, 1e-300), INFINITE):
+    for weight in (1e300, 1e-300, 5e-324, 1.7e308 / 24, np.where(third, 1e300, 1e-300), INFINITE):
         ranker = ranker_class(name)()
         if "n_estimators" in ranker.get_params():
             ranker.set_params(n_estimators=3)
