@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crucial.data.instances import Instances
@@ -75,6 +75,8 @@ def test_the_best_split_is_the_first_of_all(seed: int, n: int, p: int, n_cells: 
 
 
 @settings(max_examples=25, deadline=None)
+@example(258, 20, 3, False, True)  # (the features differ in their number of bins)
+@example(225, 20, 3, True, True)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 4), st.booleans(), st.booleans())
 def test_compiled_and_plain_kernels_agree_to_the_bit(
     seed: int, n: int, p: int, gini: bool, learned: bool

@@ -148,14 +148,16 @@ def _criteria(
     # (the last column is the abstentions of the widest feature, and so 0)
     up = up[:, :, : max(width - 1, 1)]
     both = np.stack([up, up + absent[:, :, None]], axis=1)
+    # Beyond the bins of a feature there is no split: abstentions alone are split at code 0.
+    there = np.arange(up.shape[2]) < np.maximum(n_bins, 1)[:, None, None]
     if not gini:
-        found = both[:, :, 1] - both[:, :, 0]
+        found = np.where(there, both[:, :, 1] - both[:, :, 0], 0.0)
         return found if signed else np.abs(found)
     total = up[:, :, :1] + absent[:, :, None]
     down = total[:, None] - both
     parent = _impurity(total[:, 0], total[:, 1])[:, None]
     above, below = _impurity(both[:, :, 0], both[:, :, 1]), _impurity(down[:, :, 0], down[:, :, 1])
-    return parent - above - below
+    return np.where(there, parent - above - below, 0.0)
 
 
 def _impurity(bad: Floats, good: Floats) -> Floats:
