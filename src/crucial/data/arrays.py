@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from crucial.errors import DataError, DataTypeError
 from crucial.types import Floats, TableLike
 
-__all__ = ["NUMBERS", "as_array", "as_reals", "complex_error", "too_large_error", "unmasked"]
+__all__ = [
+    "NUMBERS",
+    "as_array",
+    "as_reals",
+    "check_sum",
+    "complex_error",
+    "too_large_error",
+    "unmasked",
+]
 
 #: Kinds of NumPy's types that are real numbers.
 NUMBERS = "fiub"
@@ -93,6 +101,18 @@ def as_reals(values: TableLike, name: str) -> Floats:
                         f"{name} must be numbers. Row {row} is {value!r}."
                     ) from None
     raise DataTypeError(f"{name} must be numbers, not {array.dtype}.")
+
+
+def check_sum(weights: Floats, name: str) -> None:
+    """Refuse weights that are finite and add up to infinity."""
+    with np.errstate(over="ignore"):
+        infinite = not np.isfinite(weights.sum())
+    if infinite:
+        raise DataError(
+            f"{name} adds up to infinity: the largest of the {len(weights)} is {weights.max():g}. "
+            "Divide all of them by it.",
+            parameter=name,
+        )
 
 
 def complex_error(name: str) -> DataError:

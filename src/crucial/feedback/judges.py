@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.arrays import as_array, as_reals
+from crucial.data.arrays import as_array, as_reals, check_sum
 from crucial.errors import DataError, about
 from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
-from crucial.feedback.labels import LabelFeedback, check_labels, check_sum
+from crucial.feedback.labels import LabelFeedback, check_labels
 from crucial.feedback.netting import net_feedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.types import Bools, Floats, VectorLike

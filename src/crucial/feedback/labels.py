@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from crucial.data.arrays import as_array, as_reals, complex_error
+from crucial.data.arrays import as_array, as_reals, check_sum, complex_error
 from crucial.data.groups import Groups
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, TwoClasses, finite_total
@@ -33,7 +33,6 @@ __all__ = [
     "QueryWeight",
     "check_labels",
     "check_labels_of_weights",
-    "check_sum",
     "check_weights",
     "query_factors",
 ]
@@ -121,18 +120,6 @@ def check_weights(weight: VectorLike | None, n: int, name: str = "sample_weight"
         raise DataError(f"{name} must be positive somewhere. All of the {n} are zero.")
     check_sum(values, name)
     return None if np.all(values == 1.0) else values
-
-
-def check_sum(weights: Floats, name: str) -> None:
-    """Refuse weights that are finite and add up to infinity."""
-    with np.errstate(over="ignore"):
-        infinite = not np.isfinite(weights.sum())
-    if infinite:
-        raise DataError(
-            f"{name} adds up to infinity: the largest of the {len(weights)} is {weights.max():g}. "
-            "Divide all of them by it.",
-            parameter=name,
-        )
 
 
 class LabelFeedback(Feedback):

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from crucial.data.arrays import check_sum
 from crucial.errors import DataError
-from crucial.feedback.labels import check_sum
 from crucial.inspection.results import Frame, as_frame
 from crucial.measures.judged import as_numbers
 from crucial.notebook import HtmlResult

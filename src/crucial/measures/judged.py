@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.arrays import as_array, as_reals
+from crucial.data.arrays import as_array, as_reals, check_sum
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataTypeError
-from crucial.feedback.labels import check_sum
 from crucial.measures.ragged import size_classes, slots
 from crucial.measures.ranking import Table, TieBlocks, sort_into_blocks
 from crucial.types import Bools, Floats, Ints, VectorLike

@@ -101,7 +101,9 @@ def _interval(middle: Floats, size: Floats, n_intervals: int) -> Ints:
     number = np.where(middle <= np.floor(odd) * (least + 1.0), longer, shorter)
     short = size < n_intervals
     number[short] = 0.0
-    return np.clip(number, 0 if short.any() else 1, n_intervals).astype(np.int64) - 1
+    # (fmax also replaces NaN: the numbers are indices)
+    number = np.fmin(np.fmax(number, 0.0 if short.any() else 1.0), float(n_intervals))
+    return number.astype(np.int64) - 1
 
 
 def _third(before: Floats, own: Floats, size: Floats, kind: str) -> Bools:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.data.arrays import check_sum
 from crucial.errors import Argument, DataError, Message, NotRankedError
-from crucial.feedback.labels import check_labels, check_sum
+from crucial.feedback.labels import check_labels
 from crucial.inspection.parts import additive_model
 from crucial.measures.judged import as_numbers
 from crucial.model.additive import AdditiveRanker

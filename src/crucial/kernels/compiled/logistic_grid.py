@@ -28,6 +28,14 @@ def _shares(offset, shares):
 
 
 @kernel
+def _node(place, n_nodes):
+    """Return the node before a place; one inside the grid for NaN and infinity too."""
+    if not 0.0 <= place < n_nodes:
+        return 0
+    return min(int(place), n_nodes - _NODES)
+
+
+@kernel
 def spread(scores, weight, gain, sign, first_row, last_row, lowest, middle, per_unit, out):
     """Add the weights of rows to the eight nodes around their scores.
 
@@ -41,7 +49,7 @@ def spread(scores, weight, gain, sign, first_row, last_row, lowest, middle, per_
         if weight[i] == 0.0:
             continue
         place = (scores[i] - lowest) * per_unit
-        node = int(place)
+        node = _node(place, out.shape[1])
         _shares(place - node, shares)
         grown = weight[i] * np.exp(sign * (scores[i] - middle))
         for k in range(_NODES):
@@ -66,7 +74,7 @@ def read_grid(
     graded = len(gain) > 0
     for i in range(first_row, last_row):
         place = (scores[i] - lowest) * per_unit
-        node = int(place)
+        node = _node(place, tables.shape[3])
         _shares(place - node, shares)
         centred = sign * (scores[i] - middle)
         form = 1 if centred > cut else 0

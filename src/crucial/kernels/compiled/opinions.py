@@ -147,6 +147,8 @@ def boost_opinions(
                         break
             if found >= 0 and slope[found, found_default] > 0.0:
                 break
+        if found < 0:  # (only numbers that are not finite come here)
+            return done
         r = slope[found, found_default]
         alpha = rate * _step(r, smoothing, snap)
         if alpha == 0.0:

@@ -246,7 +246,8 @@ def misordered(scores, level, weight, gains, query_first, row_start, first_query
         i = row_start[q]
         while i < row_start[q + 1]:
             j = i
-            while j < row_start[q + 1] and scores[j] == scores[i]:
+            # (a score that is NaN differs from itself, and must not stop the loop)
+            while j < row_start[q + 1] and (j == i or scores[j] == scores[i]):
                 lower = tree_sum(passed, 0, level[j])
                 if graded:
                     lower = gains[base + level[j]] * lower - tree_sum(passed_gain, 0, level[j])

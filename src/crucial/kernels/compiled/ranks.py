@@ -176,8 +176,17 @@ def order_rows(scores, starts, first_query, last_query, out):
     ends = np.empty(last_query - first_query, np.int64)
     _sorted_rows(scores, starts, first_query, last_query, rows, ends)
     for q in range(first_query, last_query):
-        for k in range(starts[q], starts[q + 1]):
-            out[starts[q + 1] - 1 - (k - starts[q])] = rows[k - begin]
+        place = starts[q]
+        for k in range(ends[q - first_query] - 1, place - begin - 1, -1):
+            out[place] = rows[k]
+            place += 1
+        if place == starts[q + 1]:
+            continue
+        # Rows without a score come last: every place gets a row, whatever the scores are.
+        for i in range(starts[q], starts[q + 1]):
+            if scores[i] != scores[i]:
+                out[place] = i
+                place += 1
 
 
 @kernel

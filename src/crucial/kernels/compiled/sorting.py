@@ -36,6 +36,7 @@ def order_falling(values, begin, size, key, row, spare_key, spare_row):
             spare_row[j] += less
             below += less
         spare_row[i] = np.int64(i) - below
+        row[i] = first + i  # (with NaN among the values two may count the same position)
     for i in range(m):
         to = np.uint64(spare_row[i])
         key[to] = values[first + i]
