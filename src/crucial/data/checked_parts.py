@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from crucial.data.arrays import as_reals, check_sum
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
@@ -59,13 +60,14 @@ class TablePart:
         """Return the weights of the rows, None where they have none; bad ones are refused."""
         if self.data.weight is None:
             return None
-        weight = np.asarray(self.data.weight, np.float64)
+        weight = as_reals(self.data.weight, f"{self.name}: weights")
         wrong = ~((weight >= 0) & (weight < np.inf))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise DataError(
                 f"{self.name}: weights must be finite and not negative. Row {row} is {weight[row]}."
             )
+        check_sum(weight, f"{self.name}: weight")
         return weight
 
     def column(self, feature: int) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from crucial.data.arrays import check_sum
 from crucial.data.bins import Bins
 from crucial.data.checked_parts import TablePart, checked_part
 from crucial.data.groups import Groups
@@ -118,6 +119,8 @@ def checked_rows(
             f"{source.name}: query weights must be finite and not negative. Row {row} is "
             f"{factor[row]}."
         )
+    if factor is not None:
+        check_sum(factor, f"{source.name}: query weight")
     return part, read
 
 
