@@ -20,6 +20,7 @@ ALL = [
     "tree_rounds",
     "readers",
     "growth",
+    "extremes",
     "linear",
     "feature_rank",
     "plus",

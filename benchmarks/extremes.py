@@ -1,0 +1,109 @@
+"""Data of extreme shapes, in three sizes: whether time and memory grow with the input.
+
+One query of distinct labels (20 billion pairs at 200,000 rows), queries of two rows, more features
+than rows, many rounds; a process each. The power is that of the last doubling: 1 is linear.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from typing import Any
+
+from benchmarks.memory import peak_mb, reset_peak
+from benchmarks.timing import in_new_process, table
+
+SHAPES = {
+    "one query, distinct labels; rows": (50_000, 100_000, 200_000),
+    "queries of two rows": (250_000, 500_000, 1_000_000),
+    "200 rows; features": (12_500, 25_000, 50_000),
+    "2,000 rows; rounds": (2_500, 5_000, 10_000),
+}
+RANKERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "RankBoost": ("RankBoost", {}),
+    "RankBoost, largest drop": ("RankBoost", {"choice": "largest_drop", "step": "exact"}),
+    "trees, lambda": ("GradientRanker", {"loss": "lambda", "gain": "linear", "max_leaves": 8}),
+    "trees, logistic": ("GradientRanker", {"loss": "logistic", "max_leaves": 8}),
+    "LogisticRanker": ("LogisticRanker", {}),
+    "RankBoostPlus": ("RankBoostPlus", {}),
+    "RankingSVM": ("RankingSVM", {}),
+    "ndcg@10, r1, hard_loss": ("measures", {}),
+}
+
+
+def made(shape: str, size: int) -> tuple[Any, Any, Any, int]:
+    """Return features, labels, queries and rounds."""
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    kind = list(SHAPES).index(shape)
+    n, width, rounds = [(size, 8, 20), (2 * size, 4, 20), (200, size, 20), (2_000, 10, size)][kind]
+    X = random.normal(size=(n, width)).astype(np.float32)
+    signal = X[:, 0] + random.normal(size=n)
+    y = np.argsort(np.argsort(signal)) if kind == 0 else np.digitize(signal, [0.0, 1.0])
+    qid = [np.zeros(n), np.arange(n) // 2, np.arange(n) // 20, np.arange(n) // 20][kind]
+    return X, y.astype(float), qid.astype(np.int64), rounds
+
+
+def measure(ranker: str, shape: str, size: int) -> None:
+    """Print CPU seconds, and MB at the peak beyond the input."""
+    import crucial
+
+    X, y, qid, rounds = made(shape, size)
+    name, settings = RANKERS[ranker]
+    if name == "measures":
+
+        def work(rows: int) -> None:
+            asked = ("ndcg@10", "r1", "hard_loss")
+            crucial.evaluate(y[:rows], X[:rows, 0], qid[:rows], asked)
+    else:
+        if name != "RankingSVM":
+            settings = {"n_estimators": rounds, **settings}
+
+        def work(rows: int) -> None:
+            getattr(crucial, name)(n_jobs=1, **settings).fit(X[:rows], y[:rows], qid=qid[:rows])
+
+    if len(X) > 2_000:
+        work(len(X) // 8)  # (kernels are loaded)
+    reset_peak()
+    before, began = peak_mb(), time.process_time()
+    work(len(X))
+    print(json.dumps([time.process_time() - began, peak_mb() - before, X.nbytes / 2**20]))
+
+
+def main() -> None:
+    rows = []
+    for shape, sizes in SHAPES.items():
+        for ranker in RANKERS:
+            if shape == "2,000 rows; rounds" and RANKERS[ranker][0] in ("RankingSVM", "measures"):
+                continue
+            found = [
+                json.loads(in_new_process("benchmarks.extremes", ranker, shape, str(size)))
+                for size in sizes
+            ]
+            seconds = [one[0] for one in found]
+            power = math.log2(seconds[-1] / seconds[-2])
+            memory = f"{found[-1][1]:.0f}"
+            rows.append([shape, ranker, *seconds, f"{power:.2f}", memory, f"{found[-1][2]:.0f}"])
+            print(*rows[-1], sep="  ", file=sys.stderr, flush=True)
+    header = [
+        "shape",
+        "what",
+        "CPU s at 1/4",
+        "at 1/2",
+        "at all",
+        "power",
+        "MB more",
+        "MB of input",
+    ]
+    table(
+        "Extreme shapes: 200,000 rows, 1,000,000 queries, 50,000 features, 10,000 rounds",
+        header,
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    measure(sys.argv[1], sys.argv[2], int(sys.argv[3])) if len(sys.argv) > 1 else main()
