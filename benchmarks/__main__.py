@@ -37,7 +37,7 @@ ALL = [
     "defaults",
 ]
 #: Run if named only, since they take hours; these take options.
-LONG = ["quality", "interactions", "gradient_defaults"]
+LONG = ["quality", "interactions", "gradient_defaults", "auto_choice"]
 
 
 def main(arguments: list[str]) -> None:

@@ -37,18 +37,32 @@ def score_spread(scores: Floats, groups: Groups) -> float:
     return float(np.sqrt(np.mean((inside - np.repeat(means, groups.sizes)) ** 2)))
 
 
-def scale_factors(spreads: Sequence[float]) -> list[float]:
+def scale_factors(spreads: Sequence[float], parts: Sequence[float] = ()) -> list[float]:
     """Return what to multiply the scores of several models by, to average them on one scale.
 
-    Each is divided by its spread and by their number, to four binary digits; a model that gives
-    all rows the same score is left out.
+    Each is divided by its spread and multiplied by its share, to four binary digits; a model that
+    gives all rows the same score is left out.
+
+    Parameters
+    ----------
+    spreads : sequence of float
+        Standard deviations of the scores of every model.
+    parts : sequence of float
+        What the shares are proportional to; empty where all are the same.
 
     Examples
     --------
     >>> scale_factors([0.5, 4.0])
     [1.0, 0.125]
+    >>> scale_factors([0.5, 4.0], [3.0, 1.0])
+    [1.5, 0.0625]
     """
-    return [_short(1.0 / (one * len(spreads))) if one > 0 else 0.0 for one in spreads]
+    parts = parts or [1.0] * len(spreads)
+    total = sum(parts)
+    return [
+        _short(part / (total * one)) if one > 0 else 0.0
+        for one, part in zip(spreads, parts, strict=True)
+    ]
 
 
 def _short(value: float) -> float:
@@ -81,7 +95,7 @@ class AverageRanker(Ranker[AdditiveRanker]):
     """The average of several rankers that are sums of weak rankers: one such sum itself.
 
     The scores of each ranker are divided by their standard deviation inside queries, on the rows
-    it learned from.
+    it learned from, and multiplied by its share.
 
     Attributes
     ----------
@@ -92,6 +106,11 @@ class AverageRanker(Ranker[AdditiveRanker]):
     """
 
     rankers: Any = parameter(anything("list of rankers"), "What to average.", default=())
+    parts: Any = parameter(
+        anything("list of numbers"),
+        "What the share of every ranker is proportional to; none where all have the same.",
+        default=(),
+    )
 
     def fit(
         self,
@@ -114,7 +133,7 @@ class AverageRanker(Ranker[AdditiveRanker]):
         models = [one.model_ for one in self.rankers_]
         rankers: list[Any] = []
         weights: list[float] = []
-        for model, factor in zip(models, scale_factors(spreads), strict=True):
+        for model, factor in zip(models, scale_factors(spreads, self.parts), strict=True):
             if factor:
                 rankers += _sharing(model.rankers)
                 weights += [factor * weight for weight in model.weights]

@@ -92,6 +92,8 @@ class Candidate:
         Time of a fit, relative to others: that of one round per row and feature.
     members : tuple of str
         What an average is made of; empty for a single ranker.
+    shares : tuple of float
+        Share of every member.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Candidate:
     estimator: Any
     cost: float = 1.0
     members: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
 
     @property
     def rounds(self) -> int | None:

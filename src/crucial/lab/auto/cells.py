@@ -158,12 +158,17 @@ def _scored(estimator: Any, train: Rows, scores: Floats) -> dict[str, object]:
 
 
 def average_cell(
-    key: Key, members: Sequence[Cell], rows: Rows, fold: Fold, measure: Measure
+    key: Key,
+    members: Sequence[Cell],
+    parts: Sequence[float],
+    rows: Rows,
+    fold: Fold,
+    measure: Measure,
 ) -> Cell:
     """Measure the average of scores that `compute_scores` or `compute_cell` kept."""
 
     def work() -> dict[str, object]:
-        factors = scale_factors([one["spread"] for one in members])
+        factors = scale_factors([one["spread"] for one in members], parts)
         scores = sum(f * np.array(one["scores"]) for f, one in zip(factors, members, strict=True))
         found = measured([np.asarray(scores)], [0], rows.take(fold.test), fold, measure)
         return found | {"rows": members[0]["rows"]}

@@ -37,8 +37,8 @@ class Stage:
         How many of the best of every kind take part in any case, of different families: the last
         stage can then tell what interactions gain.
     families : bool
-        Whether the best of every family takes part too, unless it is clearly behind: what few
-        held-out queries say of losses is mostly noise.
+        Whether all that are within noise of the best of their family take part too, unless the
+        family is clearly behind: what few held-out queries say of losses is mostly noise.
     """
 
     candidates: int
@@ -74,9 +74,9 @@ class Plan:
 _MILLION = 1_000_000
 _PLANS = {
     "quick": Plan(4, (Stage(8, 1, 2, _MILLION // 2), Stage(3, 1, 4, _MILLION, 2)), 5),
-    "normal": Plan(5, (Stage(20, 1, 2, _MILLION), Stage(4, 1, 5, 2 * _MILLION, 4, True)), 7),
+    "normal": Plan(5, (Stage(20, 1, 2, _MILLION), Stage(4, 1, 5, 2 * _MILLION, 4, True)), 12),
     "thorough": Plan(
-        5, (Stage(40, 1, 3, 4 * _MILLION), Stage(10, 2, 5, 16 * _MILLION, 6, True)), 7
+        5, (Stage(40, 1, 3, 4 * _MILLION), Stage(10, 2, 5, 16 * _MILLION, 6, True)), 12
     ),
 }
 #: Seconds up to which the plan of a name is taken.

@@ -54,8 +54,9 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
     halving tries all candidates on few folds and the best of them on all; the number of rounds is
     the one with the best mean over all folds. The best rankers of all losses are averaged, which
     gives one sum of weak rankers again: of stumps and linear rankers alone, with pairs of
-    features, and with trees. Of these the simplest within noise of the best is kept and fitted to
-    all rows.
+    features, and with trees. Their shares fade with the standard errors that they are behind the
+    best, so that few queries, which tell losses apart by chance, leave them nearly equal. Of
+    these averages the simplest within noise of the best is kept and fitted to all rows.
 
     The fitted ranker is ``ranker_``, and ``model_`` is its model: what `save` writes is an
     ordinary model of that ranker.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,11 +40,14 @@ _CANDIDATES_END, _AVERAGES_END = 0.55, 0.8
 #: rounds.
 _AVERAGE_WORK = 0.4
 
-#: Standard errors that a ranker may be behind the best and still be part of an average, by queries
-#: and by folds, whose errors are those of few values; and that a single ranker must be ahead of its
-#: average to replace it. The best of many owes part of its lead to chance. Settled on samples of
-#: CatBoost, LightGBM, MSLR, MQ2007 and ClueWeb09: chosen by 50 queries, measured on the others.
-_CLEARLY, _CLEARLY_BY_FOLDS = 2.0, 3.0
+#: A ranker that is z standard errors behind the best has exp(-(z / _FADING)^2 / 2) times its part
+#: of an average, and none below _LEAST. The best of many owes part of its lead to chance: on few
+#: queries nearly all have nearly the same part.
+_FADING, _LEAST = 3.0, 0.1
+#: Standard errors that a ranker may be behind the best of its family and stay in the search, and
+#: that a single ranker must be ahead of its average to replace it. All were settled on samples of
+#: CatBoost, LightGBM, MSLR, MQ2007 and ClueWeb09, on queries that were not chosen by.
+_ALIKE = 1.0
 _SINGLE = 2.0
 
 
@@ -120,7 +124,7 @@ class Search:
         """Estimate the time of everything, in any unit."""
         total, last = 0.0, 0.0
         for stage, part, held in zip(self.plan.stages, parts, folds, strict=True):
-            count = stage.candidates + 2 * stage.per_kind + 4 * stage.families
+            count = stage.candidates + 2 * stage.per_kind + 6 * stage.families
             last = _work(self.candidates[:count], part, len(held))
             total += last
         return total + (_AVERAGE_WORK * last if self.average else 0.0)
@@ -274,7 +278,7 @@ class Search:
             # (what was tried already has measures, and is counted there)
             seconds += sum(one["seconds"] for one in there if "measures" not in one)
             key = (TASK, str(fold.name), average.name)
-            cells.append(average_cell(key, there, rows, fold, self.measure))
+            cells.append(average_cell(key, there, average.shares, rows, fold, self.measure))
         return Trial.of(average, cells, self.measure, stage, seconds, rows.qid is not None)
 
     def _scores(self, trial: Trial, rows: Rows, fold: Fold, until: float | None) -> Cell | None:
@@ -309,18 +313,27 @@ def _average_of(members: Sequence[Trial]) -> Candidate:
     kind = KINDS[max(KINDS.index(one.kind) for one in members)]
     names = tuple(_with_rounds(one) for one in members)
     name = f"average of {len(names)}, {kind}"
-    return Candidate(name, kind, "average", AverageRanker(rankers=estimators), members=names)
+    parts = [_part(one, members[0]) for one in members]
+    shares = tuple(round(part / sum(parts), 3) for part in parts)
+    estimator = AverageRanker(rankers=estimators, parts=shares)
+    return Candidate(name, kind, "average", estimator, members=names, shares=shares)
 
 
 def _members(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the best of every family, best first, without those clearly behind the very best."""
+    """Return the best of every family, best first, without those far behind the very best."""
     best: dict[str, Trial] = {}
     for one in sorted(trials, key=lambda one: -one.value):
         best.setdefault(one.candidate.family, one)
     ranked = list(best.values())
-    gaps = [ranked[0].gap(one) for one in ranked]
-    limit = _CLEARLY_BY_FOLDS if ranked[0].overlap else _CLEARLY
-    return [one for one, gap in zip(ranked, gaps) if not gap.mean > limit * gap.error]
+    return [one for one in ranked if _part(one, ranked[0]) >= _LEAST]
+
+
+def _part(trial: Trial, best: Trial) -> float:
+    """Return the part of a ranker in an average, beside 1 for the best."""
+    gap = best.gap(trial)
+    if not gap.mean > 0.0:
+        return 1.0
+    return math.exp(-0.5 * (gap.mean / (_FADING * gap.error)) ** 2) if gap.error else 0.0
 
 
 def _work(candidates: Sequence[Candidate], rows: Rows, folds: int) -> float:
@@ -338,6 +351,8 @@ def _survivors(ready: list[Trial], stage: Stage) -> set[str]:
         best.setdefault((one.kind, one.candidate.family), one)
     for kind in KINDS:
         kept.update([one.name for key, one in best.items() if key[0] == kind][: stage.per_kind])
-    if stage.families:
-        kept.update(one.name for one in _members(ready))
+    for first in _members(ready) if stage.families else ():
+        own = [one for one in ready if one.candidate.family == first.candidate.family]
+        gaps = [first.gap(one) for one in own]
+        kept.update(o.name for o, gap in zip(own, gaps) if not gap.mean > _ALIKE * gap.error)
     return kept

@@ -197,7 +197,8 @@ class TriedRankers:
             f"{self._shown(kept.value)} ± {spread:.4f} over {self.units}."
         ]
         if kept.candidate.members:
-            lines.append(f"It averages {'; '.join(kept.candidate.members)}.")
+            pairs = zip(kept.candidate.members, kept.candidate.shares, strict=True)
+            lines.append(f"It averages {'; '.join(f'{a}, {b:.0%}' for a, b in pairs)}.")
         if kept is best:
             lines.append(f"No simpler one is within {self.noise:g} standard errors of it.")
         else:
@@ -289,6 +290,7 @@ class TriedRankers:
                 "ranker": one.name,
                 "kind": one.kind,
                 "members": list(one.candidate.members),
+                "shares": list(one.candidate.shares),
                 "rounds": one.rounds,
                 self.measure: None if one.failed else sign * one.value,
                 "standard_error": None if one.failed else _deviation(one),

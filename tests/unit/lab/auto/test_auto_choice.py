@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from crucial import RankRLS
 from crucial.lab.auto.candidates import Candidate
 from crucial.lab.auto.choice import Entrant, choose, gap_of, mean_of
 from crucial.lab.auto.plan import Stage
-from crucial.lab.auto.search import _survivors
+from crucial.lab.auto.search import _average_of, _members, _part, _survivors
 from crucial.lab.auto.trials import Trial
 
 RANDOM = np.random.default_rng(0)
 BASE = RANDOM.uniform(0.2, 0.9, 200)
 #: Paired differences of mean 0 and standard error 0.01.
 WAVE = np.tile([1.0, -1.0], 100) * 0.01 * math.sqrt(199)
+RLS = Candidate("RankRLS", "linear", "RankRLS", RankRLS())
 
 
 def test_the_gap_is_the_mean_of_paired_differences():
@@ -63,13 +66,42 @@ def test_one_unit_has_no_noise_to_be_within():
     assert choose([Entrant(0, np.array([0.5])), Entrant(6, np.array([0.6]))], 0.5) == (1, 1)
 
 
-@pytest.mark.parametrize(("families", "kept"), [(False, {"best"}), (True, {"best", "noise"})])
-def test_losses_within_noise_of_the_best_stay_in_the_search(families, kept):
-    means = {"best": 0.0, "noise": -0.019, "clear": -0.021}  # (errors are 0.01)
+def trial(name: str, family: str, lead: float) -> Trial:
+    """Return a trial that is ahead of `BASE` by so much, with an error of 0.01."""
+    values = BASE + lead + (WAVE if lead else 0.0)
+    return Trial(Candidate(name, "trees", family, None), 0, 2, None, values, None, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("families", "kept"), [(False, {"best"}), (True, {"best", "alike", "loss behind", "its twin"})]
+)
+def test_what_is_within_noise_of_the_best_of_its_loss_stays_in_the_search(families, kept):
     ready = [
-        Trial(Candidate(name, "trees", name, None), 0, 2, None, values, None, 0.0, 1.0)
-        for name, values in (
-            (name, BASE + mean + (WAVE if mean else 0.0)) for name, mean in means.items()
-        )
+        trial("best", "one", 0.0),
+        trial("alike", "one", -0.009),
+        trial("unlike", "one", -0.011),
+        trial("loss behind", "two", -0.060),
+        trial("its twin", "two", -0.060),
+        trial("loss far behind", "three", -0.066),
     ]
     assert _survivors(ready, Stage(1, 1, 5, 10**9, families=families)) == kept
+
+
+def test_parts_of_an_average_fade_with_the_distance_to_the_best_in_errors():
+    ready = [trial(name, name, lead) for name, lead in
+             (("best", 0.0), ("near", -0.003), ("behind", -0.03), ("far", -0.065))]  # fmt: skip
+    members = _members(ready)
+    assert [one.name for one in members] == ["best", "near", "behind"]
+    parts = [_part(one, members[0]) for one in members]
+    np.testing.assert_allclose(parts, [1.0, math.exp(-0.005), math.exp(-0.5)], rtol=1e-6)
+    assert _part(trial("ahead", "ahead", 0.01), ready[0]) == 1.0
+    shares = _average_of([replace(one, candidate=RLS) for one in members]).shares
+    np.testing.assert_allclose(shares, np.array(parts) / sum(parts), atol=5e-4)
+
+
+def test_equal_lags_on_every_query_leave_no_doubt_and_one_query_leaves_all():
+    lag = replace(trial("behind", "two", 0.0), values=BASE - BASE)
+    best = replace(lag, values=lag.values + 0.125)
+    assert _part(lag, best) == 0.0
+    one, other = (replace(lag, values=np.array([value])) for value in (0.9, 0.1))
+    assert _part(other, one) == 1.0

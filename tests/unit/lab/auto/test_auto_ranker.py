@@ -174,11 +174,12 @@ def test_losses_are_shown_as_they_are_and_the_least_wins():
     assert best["r2"] == min(one["r2"] for one in finals)
 
 
-def test_an_average_is_one_sum_of_weak_rankers():
+@pytest.mark.parametrize("parts", [(), (0.5, 0.375, 0.125)])
+def test_an_average_is_one_sum_of_weak_rankers(parts: tuple[float, ...]):
     from crucial.lab.auto.blend import AverageRanker
 
     members = [RankBoost(5), crucial.GradientRanker(5, max_leaves=4), crucial.RankRLS()]
-    average = AverageRanker(rankers=members).fit(DATA.X, DATA.y, qid=QUERIES)
+    average = AverageRanker(rankers=members, parts=parts).fit(DATA.X, DATA.y, qid=QUERIES)
     scores = []
     for one in average.rankers_:
         own = one.predict(DATA.X)
@@ -187,13 +188,16 @@ def test_an_average_is_one_sum_of_weak_rankers():
     found = average.predict(DATA.X)
     found -= np.array([found[q == QUERIES].mean() for q in QUERIES])
     # (factors have four binary digits)
-    np.testing.assert_allclose(found, np.mean(scores, axis=0), atol=0.15)
+    expected = np.average(scores, axis=0, weights=parts or None)
+    np.testing.assert_allclose(found, expected, atol=0.15)
     assert average.model_.n_rounds == sum(one.model_.n_rounds for one in average.rankers_)
 
 
 def test_rankers_without_rounds_are_not_fitted_again_to_be_averaged(tmp_path: Path):
     table = fitted(interactions=1, store=tmp_path).table_
     averaged = {name for one in table.trials for name in one.candidate.members}
+    assert f"It averages {table.kept.candidate.members[0]}, " in table.choice
+    np.testing.assert_allclose(sum(table.kept.candidate.shares), 1.0, atol=0.01)
     whole = {one.name for one in table.trials if one.rounds is None}
     assert averaged & whole, averaged
     lines = (tmp_path / "cells.jsonl").read_text().splitlines()
