@@ -3,11 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol, cast
 
+import numpy as np
+
+from crucial.distributed.coded_rows import CodedRows
+from crucial.distributed.messages import Answer, Exact, Histogram, Move, Numbers, Question, Setup
+from crucial.distributed.part_feedback import PartFeedback, RowFacts
 from crucial.distributed.part_rows import PartRows
+from crucial.distributed.part_tree import BinWeights, LeafSums, LeafTotals, PartTree, SplitOrder
+from crucial.errors import DataError
+from crucial.feedback.label_state import LabelState, QueryTotals, Risks
+from crucial.feedback.label_weights import PairMass
+from crucial.feedback.states import Output, ScoreState, draw_share, padded
+from crucial.kernels.features import StumpSums
+from crucial.kernels.fixed_point import to_fixed
+from crucial.kernels.gradient_trees import summable
+from crucial.kernels.sizes import Counts, part_of
+from crucial.model.weak import WeakRankerLike
+from crucial.objectives.row_losses import LossTotals
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Part"]
+
+
+class _State(ScoreState, Protocol):
+    """A state whose totals can be added to those of other parts."""
+
+    @property
+    def curvature(self) -> Floats: ...
+    @property
+    def counting(self) -> Ints: ...
+    def sums(self, pi: Floats) -> QueryTotals | LossTotals: ...
+    def count_only(self, chosen: Ints) -> None: ...
 
 
 class Part:
@@ -19,10 +48,215 @@ class Part:
         The training rows; none is fine.
     eval_rows : PartRows, optional
         Rows of the eval set. All parts have some, or none has; a part may have 0 of them.
+
+    Attributes
+    ----------
+    threads : int
+        How many to use.
     """
 
     def __init__(self, rows: PartRows, eval_rows: PartRows | None = None) -> None:
         self._rows, self._eval_rows = rows, eval_rows
+        self.threads = 1
+        self._feedback: PartFeedback | None = None
+        self._tree: PartTree | None = None
+
+    # -- before the first round -------------------------------------------------------
+
+    def look(self) -> RowFacts | None:
+        """Sort the rows; return what all parts have to know of them."""
+        if not self._rows.n_rows:
+            return None
+        feedback = PartFeedback(self._rows)
+        used = feedback.rows
+        if not np.array_equal(used, np.arange(len(used))):
+            # (one copy of the codes: all rows take the order in which they are used)
+            self._rows = self._rows.taken(_first(used, self._rows.n_rows))
+            feedback = PartFeedback(self._rows)
+        n, bins = len(used), self._rows.bins
+        absent = (bins.codes[:, :n] == bins.n_bins[:, None]).any(axis=1)
+        self._bins = replace(bins, codes=bins.codes[:, : padded(n)], n_rows=n, has_missing=absent)
+        self._feedback = feedback if n else None
+        return replace(feedback.facts, absent=absent)
+
+    def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass | None:
+        """Weigh the pairs; return what they weigh together."""
+        if self._feedback is None:
+            return None
+        return self._feedback.weigh(facts, balance, gain)
+
+    def begin(self, setup: Setup) -> None:
+        """Make the state of the objective at scores of 0."""
+        if self._feedback is None:
+            return
+        self._feedback.finish(setup.log_total, setup.total)
+        self._numbers: Ints = self._feedback.labelled().layout.queries
+        self._counts: Counts = setup.counts
+        with part_of(setup.counts):
+            state = setup.objective.begin(self._feedback, self.threads)
+        self._state, self._trial = cast(_State, state), cast(_State, state)
+        bins = self._bins = replace(self._bins, has_missing=setup.has_missing)
+        self._coded = CodedRows(bins)
+        self._pi = np.zeros(padded(bins.n_rows))
+        self._stumps: StumpSums | None = None
+        self._tree = None
+        weight = self._feedback.weight
+        weight = np.ones(bins.n_rows) if weight is None else weight
+        self._row_weight = summable(weight, setup.row_weight)
+
+    # -- rounds -----------------------------------------------------------------------
+
+    def ask(self, question: Question) -> Answer | None:
+        """Return totals of the scores as they are."""
+        if self._feedback is None:
+            return None
+        state, pi = (self._trial, self._spare) if question.trial else (self._state, self._pi)
+        if isinstance(state, LabelState) and state.logarithmic:
+            if question.peaks is None:
+                return Answer(None, state.peaks())
+            totals: QueryTotals | LossTotals = state.log_sums(pi, question.peaks)
+        else:
+            totals = state.sums(pi)
+        if question.trial:
+            return Answer(totals)
+        self._curvature: Floats | None = None
+        hist = None if question.unit is None else self.histogram(question.unit)
+        sizes = self.sizes() if question.sizes else None
+        return Answer(totals, None, None if hist is None else hist.sums, sizes)
+
+    def advance(self, move: Move, question: Question) -> Answer | None:
+        """Move the scores; return totals of those that they are then."""
+        self._move(move, question.trial)
+        return self.ask(question)
+
+    def _move(self, move: Move, trial: bool) -> None:
+        if self._feedback is None:
+            return
+        output, state = self._output(move.ranker), self._trial if trial else self._state
+        if isinstance(state, LabelState) and output.dtype != np.uint8:
+            state.advance(output, move.alpha, move.span)
+        else:
+            state.advance(output, move.alpha)
+
+    def _output(self, ranker: WeakRankerLike) -> Output:
+        return self._coded.output(ranker)
+
+    def begin_trial(self) -> None:
+        """Copy the state, to try steps on the copy."""
+        if self._feedback is not None:
+            self._trial = self._pairs(False).fork()
+            self._spare = np.zeros_like(self._pi)
+
+    def _pairs(self, trial: bool) -> LabelState:
+        """Return the state of pairs, of the fit or of a trial."""
+        state = self._trial if trial else self._state
+        assert isinstance(state, LabelState)
+        return state
+
+    def histogram(self, unit: float) -> Histogram | None:
+        """Return the sums of potentials per bin of every feature; None if the unit is too small."""
+        if self._feedback is None:
+            return None
+        if self._stumps is None:
+            bins = self._bins
+            self._stumps = StumpSums(
+                bins.codes, bins.n_rows, bins.first, bins.has_missing, -1, False, self.threads
+            )
+        try:
+            fixed = to_fixed(self._pi, unit, self.threads)
+        except DataError:  # (they make too many units)
+            return None
+        return Histogram(self._stumps.histogram(np.arange(len(self._bins.features)), fixed))
+
+    def binary_weights(self, ranker: WeakRankerLike, trial: bool) -> Exact | None:
+        """Return what a stump orders right and wrong, in the units of the potentials."""
+        if self._feedback is None:
+            return None
+        return Exact(self._pairs(trial).weight_sums(self._output(ranker)))
+
+    def moments(
+        self, ranker: WeakRankerLike, span: tuple[float, float] | None, trial: bool
+    ) -> Exact | None:
+        """Return weights, margins and squared margins of all pairs, added up."""
+        if self._feedback is None:
+            return None
+        return Exact(self._pairs(trial).moment_sums(self._output(ranker), span))
+
+    def risks(self) -> Risks | None:
+        """Return what is in the wrong order, and tied."""
+        if self._feedback is None:
+            return None
+        state = self._state
+        if isinstance(state, LabelState):
+            return state.risk_sums()
+        with part_of(self._counts):
+            pairs = self._feedback.pairs(self.threads)
+        pairs.advance(state.scores, 1.0)
+        return pairs.risk_sums()
+
+    # -- queries drawn ----------------------------------------------------------------
+
+    def counting(self) -> Numbers | None:
+        """Return the numbers of the queries that count."""
+        if self._feedback is None:
+            return None
+        return Numbers(self._numbers[self._state.counting])
+
+    def set_counting(self, numbers: Ints) -> None:
+        """Remember all queries of all parts that count, in rising order."""
+        self._all_counting = numbers
+
+    def draw(self, fraction: float, seed: Sequence[int]) -> None:
+        """Count only a random share of the queries of all parts until the next draw."""
+        if self._feedback is None:
+            return
+        count, random = len(self._all_counting), np.random.default_rng(seed)
+        drawn = self._all_counting[draw_share(np.arange(count), fraction, random)]
+        self._state.count_only(np.flatnonzero(np.isin(self._numbers, drawn)))
+
+    def use_logarithms(self, trial: bool) -> None:
+        """Compute weights from the logarithms of exponentials from now on."""
+        if self._feedback is not None:
+            self._pairs(trial).use_logarithms()
+
+    # -- trees ------------------------------------------------------------------------
+
+    def sizes(self) -> Exact | None:
+        """Return the sums of absolute potentials and of curvature."""
+        if self._feedback is None:
+            return None
+        gradient, curvature = self._derivatives()
+        return Exact.of(np.abs(gradient), curvature)
+
+    def _derivatives(self) -> tuple[Floats, Floats]:
+        """Return potentials and curvature of the rows."""
+        n = self._bins.n_rows
+        if self._curvature is None:
+            self._curvature = self._state.curvature[:n]
+        return self._pi[:n], self._curvature
+
+    def tree_root(self, units: tuple[float, float], allowed: Bools) -> LeafSums | None:
+        """Begin a tree; return the sums of all rows."""
+        if self._feedback is None:
+            return None
+        if self._tree is None:
+            with part_of(self._counts):
+                self._tree = PartTree(self._bins, self._row_weight, self.threads)
+        return self._tree.root(*self._derivatives(), units, allowed)
+
+    def tree_split(self, order: SplitOrder) -> LeafSums | None:
+        """Split a leaf; return sums of its children."""
+        return None if self._tree is None else self._tree.split(order)
+
+    def tree_weights(self, leaf: int, feature: int) -> BinWeights | None:
+        """Return the weight of the rows of a leaf per bin of a feature."""
+        return None if self._tree is None else self._tree.bin_weights(leaf, feature)
+
+    def tree_leaves(self, leaves: Ints, units: tuple[float, float]) -> LeafTotals | None:
+        """Return gradient and curvature of leaves, as whole numbers of units."""
+        return None if self._tree is None else self._tree.leaf_totals(leaves, units)
+
+    # -- after a loss -----------------------------------------------------------------
 
     def replay(self, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
         """Bring a part that was loaded again up to date.
@@ -32,5 +266,36 @@ class Part:
         calls : sequence of (method, arguments)
             All calls so far that changed the parts, the oldest first.
         """
-        for method, arguments in calls:
-            getattr(self, method)(*arguments)
+        needless = _needless(calls)
+        for (method, arguments), skip in zip(calls, needless, strict=True):
+            if not skip:
+                getattr(self, method)(*arguments)
+            elif method == "advance" and not arguments[1].trial:
+                self._move(arguments[0], False)
+
+
+def _needless(calls: Sequence[tuple[str, tuple[Any, ...]]]) -> list[bool]:
+    """Return which calls later ones make needless, but for the scores that they moved.
+
+    Potentials are those of the last question, trees and trials those since then.
+    """
+    asked = [n for n, (method, args) in enumerate(calls) if _asks(method, args)]
+    last = asked[-1] if asked else -1
+    return [
+        (n < last
+        and (method.startswith("tree_") or method in ("ask", "advance", "begin_trial")))
+        or (n < last and method == "use_logarithms" and args[0])
+        for n, (method, args) in enumerate(calls)
+    ]
+
+
+def _asks(method: str, arguments: tuple[Any, ...]) -> bool:
+    """Return whether a call is a question about the scores of the fit."""
+    return method in ("ask", "advance") and not arguments[-1].trial
+
+
+def _first(used: Ints, n_rows: int) -> Ints:
+    """Return all row numbers, those in use first."""
+    others = np.ones(n_rows, bool)
+    others[used] = False
+    return np.concatenate((used, np.flatnonzero(others)))

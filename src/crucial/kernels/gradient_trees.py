@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
@@ -9,11 +11,14 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.kernels.exact_sums import exact_sum
+from crucial.kernels.fixed_point import unit_for
 from crucial.kernels.plain import gradient_trees as plain
+from crucial.kernels.sizes import in_all
 from crucial.kernels.threads import cut_evenly, cut_lists, over_ranges, run_all
 from crucial.types import Bools, Codes, Floats, Ints
 
-__all__ = ["NO_SPLIT", "LeafLimits", "Split", "SplitSearch"]
+__all__ = ["NO_SPLIT", "FeatureBlocks", "LeafLimits", "Split", "SplitSearch", "summable"]
 
 # Up to this many cells (rows times features) NumPy grows a tree about as fast as compiled
 # kernels load.
@@ -118,7 +123,19 @@ class LeafLimits:
         return self.curvature < 2 * self.least_curvature or self.weight < 2 * self.least_weight
 
 
-class _Part:
+def summable(weight: Floats, total: float) -> Floats:
+    """Return weights whose sums are exact in any order, rounded to 2^-52 of the total.
+
+    Examples
+    --------
+    >>> summable(np.array([0.5, 3.0]), 3.5).tolist()
+    [0.5, 3.0]
+    """
+    unit = math.ldexp(1.0, math.frexp(total)[1] - 52)
+    return np.rint(weight / unit) * unit
+
+
+class FeatureBlocks:
     """The blocks of features that one thread looks at, and its working arrays."""
 
     def __init__(self, blocks: Ints, allowed: Bools) -> None:
@@ -144,13 +161,15 @@ class SplitSearch:
     signs : int array of shape (n_features,)
         1 and -1 for a score that must rise or fall with the feature, else 0.
     weight : float64 array of shape (n_rows,)
-        Weights of rows, for the least weight of a leaf.
+        Weights of rows, for the least weight of a leaf; see `summable`.
     threads : int
 
     Attributes
     ----------
     rows : int32 array
         The rows of the tree in the order of its leaves.
+    n_rows : int
+        How many there are.
     """
 
     def __init__(
@@ -168,7 +187,7 @@ class SplitSearch:
         self._unweighted = bool((weight == 1.0).all())
         self._facts = (n_bins, has_missing, signs)
         self._kernels: ModuleType = plain
-        if n_rows * len(codes) > _PLAIN_CELLS:
+        if in_all("rows", n_rows) * len(codes) > _PLAIN_CELLS:
             from crucial.kernels.compiled import gradient_trees as compiled
 
             self._kernels = compiled
@@ -184,35 +203,43 @@ class SplitSearch:
         self._spare = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int64)
         self._cut_for = b""
         self._used = np.zeros(0, np.int64)
-        self._cut: dict[int, list[_Part]] = {}
-        self._alone = _Part(np.zeros(0, np.int64), np.zeros(0, bool))
+        self._cut: dict[int, list[FeatureBlocks]] = {}
+        self._alone = FeatureBlocks(np.zeros(0, np.int64), np.zeros(0, bool))
 
     def start(
-        self,
-        gradient: Floats,
-        curvature: Floats,
-        units: tuple[float, float],
-        rows: NDArray[np.int32] | None,
-    ) -> None:
-        """Begin a tree at its root.
+        self, gradient: Floats, curvature: Floats, rows: NDArray[np.int32] | None
+    ) -> tuple[float, float]:
+        """Begin a tree at its root; return the sums of absolute gradient and curvature.
 
         Parameters
         ----------
-        gradient, curvature : float64 arrays
-            Of the rows of the root.
-        units : (float, float)
-            What they are rounded to whole multiples of.
+        gradient, curvature : float64 arrays over all rows of the data
         rows : int32 array, optional
             The rows of the root, ascending; by default all.
         """
-        n = len(gradient)
         self._whole = rows is None
+        self._derivatives = gradient, curvature
+        g, c = (gradient, curvature) if rows is None else (gradient[rows], curvature[rows])
+        n = self.n_rows = len(g)
         self.rows = np.arange(n, dtype=np.int32) if rows is None else rows.copy()
-        self._sums = sums = self._sum_room[:n]
+        self._at_root = g, c
+        self._sums = self._sum_room[:n]
+        self.sizes = exact_sum(np.abs(g), self._threads), exact_sum(c, self._threads)
+        return self.sizes
+
+    def quantise(self, units: tuple[float, float], allowed: Bools) -> None:
+        """Round gradient and curvature to whole multiples of units, for sums over leaves.
+
+        Parameters
+        ----------
+        allowed : bool array over the features
+            Those that may split the root.
+        """
+        n, sums = self.n_rows, self._sums
         parts = self._threads if n > _SHARED_PASS else 1
         over_ranges(
             cut_evenly(0, n, parts), self._threads,
-            lambda a, b: self._kernels.quantise(gradient, curvature, *units, a, b, sums),
+            lambda a, b: self._kernels.quantise(*self._at_root, *units, a, b, sums),
         )  # fmt: skip
 
     def _take(self) -> NDArray[np.int64]:
@@ -225,7 +252,7 @@ class SplitSearch:
         """Reuse the room of a leaf that needs no more splits."""
         self._room.append(hist)
 
-    def _parts(self, allowed: Bools, n_rows: int) -> list[_Part]:
+    def _parts(self, allowed: Bools, n_rows: int) -> list[FeatureBlocks]:
         """Return the blocks that have a feature to look at, cut into one part per thread."""
         key = allowed.tobytes()
         if self._cut_for != key:
@@ -235,19 +262,32 @@ class SplitSearch:
         threads = 1 if n_rows * len(self._used) < _SHARED_ROWS else self._threads
         if threads not in self._cut:
             blocks = np.array_split(self._used, threads)
-            self._cut[threads] = [_Part(part, allowed) for part in blocks if len(part)]
+            self._cut[threads] = [FeatureBlocks(part, allowed) for part in blocks if len(part)]
         return self._cut[threads]
 
     def root(self, limits: LeafLimits, allowed: Bools) -> tuple[NDArray[np.int64], Floats]:
         """Return the histograms of the root, and the largest gain of every feature."""
-        hist, peaks, end = self._take(), np.zeros(self._n_features), len(self.rows)
+        hist, peaks, end = self._take(), np.zeros(self._n_features), self.n_rows
 
-        def work(part: _Part) -> None:
+        def work(part: FeatureBlocks) -> None:
             self._add(part, 0, end, self._whole, hist)
             self._scan(part, hist, None, limits, peaks)
 
         run_all(self._threads, [partial(work, part) for part in self._parts(allowed, end)])
         return hist, peaks
+
+    def histogram(self, begin: int, end: int, allowed: Bools) -> NDArray[np.int64]:
+        """Return the histograms of a leaf, of shape (n_features, 256)."""
+        hist, whole = np.zeros((8 * len(self._by_block), 256), np.int64), self._whole
+        whole = whole and end - begin == self.n_rows
+        work = [partial(self._add, part, begin, end, whole, hist)
+                for part in self._parts(allowed, end - begin)]  # fmt: skip
+        run_all(self._threads, work)
+        return hist[: self._n_features]
+
+    def smaller(self, ranges: tuple[tuple[int, int], tuple[int, int]]) -> int:
+        """Return which of two children to add up; the other is what is left of the parent."""
+        return 0 if ranges[0][1] - ranges[0][0] <= ranges[1][1] - ranges[1][0] else 1
 
     def children(
         self,
@@ -269,7 +309,7 @@ class SplitSearch:
         hist = self._take()
         small, large = np.zeros(self._n_features), np.zeros(self._n_features)
 
-        def work(part: _Part) -> None:
+        def work(part: FeatureBlocks) -> None:
             self._add(part, begin, end, False, hist)
             self._scan(part, hist, None, limits[0], small)
             self._scan(part, parent, hist, limits[1], large)
@@ -277,7 +317,9 @@ class SplitSearch:
         run_all(self._threads, [partial(work, part) for part in self._parts(allowed, end - begin)])
         return hist, small, large
 
-    def _add(self, part: _Part, begin: int, end: int, whole: bool, hist: NDArray[np.int64]) -> None:
+    def _add(
+        self, part: FeatureBlocks, begin: int, end: int, whole: bool, hist: NDArray[np.int64]
+    ) -> None:
         """Write the histograms of a leaf."""
         self._kernels.add_rows(
             self._by_block, self._by_row, part.blocks, self.rows, self._sums, begin, end, whole,
@@ -286,7 +328,7 @@ class SplitSearch:
 
     def _scan(
         self,
-        part: _Part,
+        part: FeatureBlocks,
         hist: NDArray[np.int64],
         less: NDArray[np.int64] | None,
         limits: LeafLimits,
@@ -333,10 +375,10 @@ class SplitSearch:
             worst = best - _TIE * (best - base)
             f = int((peaks >= worst).argmax())
             if not counted or f in verified:
-                counts = self._counts(begin, end, f) if counted else _NO_COUNTS
+                counts = self.counts(begin, end, f) if counted else _NO_COUNTS
                 return Split(f, best - base, worst, counts)
             verified.add(f)
-            self._place(hist, limits, f, self._counts(begin, end, f), 0.0, peaks)
+            self._place(hist, limits, f, self.counts(begin, end, f), 0.0, peaks)
 
     def place(self, hist: NDArray[np.int64], limits: LeafLimits, split: Split) -> int:
         """Return the place of a split: the first with its gain."""
@@ -358,47 +400,64 @@ class SplitSearch:
         )  # fmt: skip
         return found
 
-    def _counts(self, begin: int, end: int, feature: int) -> Floats:
+    def counts(self, begin: int, end: int, feature: int) -> Floats:
         """Return the weight of the rows of a leaf per bin of a feature."""
         rows = self.rows[begin:end]
         return np.bincount(self._codes[feature, rows], self._weight[rows], 256).astype(np.float64)
 
-    def partition(self, begin: int, end: int, feature: int, place: int) -> int:
-        """Move the rows that go left before the others; return their number."""
+    def partition(
+        self, begin: int, end: int, feature: int, place: int, allowed: Bools | None = None
+    ) -> int:
+        """Move the rows that go left before the others; return their number.
+
+        Parameters
+        ----------
+        allowed : bool array over the features, optional
+            Those that may split a child; None where no child is split.
+        """
         moved: int = self._kernels.partition(
             self._codes, feature, int(self._facts[0][feature]), place, begin, end, self.rows,
             self._sums, *self._spare,
         )  # fmt: skip
         return moved
 
-    def settle(
-        self,
-        starts: Ints,
-        gradient: Floats,
-        curvature: Floats,
-        l2: float,
-        low: Floats,
-        high: Floats,
-    ) -> tuple[Floats, Floats]:
-        """Return the values of all leaves, ``g / (c + l2)`` within bounds, and of their rows.
+    def settle(self, starts: Ints, l2: float, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the values of all leaves, ``g / (c + l2)`` within bounds, and their gradients.
 
         Parameters
         ----------
         starts : int array of shape (n_leaves + 1,)
             Where each leaf begins in ``rows``.
-        gradient, curvature : float64 arrays over all rows of the data
         low, high : float64 arrays of shape (n_leaves,)
         """
-        values, outputs = np.empty(len(low)), np.zeros(len(gradient))
+        units = unit_for(self.sizes[0]), unit_for(self.sizes[1])
+        g, c = (self.leaf_sums(starts, units) * np.array(units)).T
+        return np.minimum(np.maximum(g / (c + l2), low), high), g
+
+    def leaf_sums(self, starts: Ints, units: tuple[float, float]) -> NDArray[np.int64]:
+        """Return gradient and curvature of every leaf, as whole numbers of units."""
+        sums = np.zeros((len(starts) - 1, 2), np.int64)
+        inverse = (1.0 / units[0], 1.0 / units[1])
+        self._over_leaves(
+            starts,
+            lambda first, last: self._kernels.leaf_sums(
+                self.rows, starts, first, last, *self._derivatives, *inverse, sums
+            ),
+        )
+        return sums
+
+    def outputs(self, starts: Ints, values: Floats) -> Floats:
+        """Return the value of the leaf of every row of the data; 0 for those not in the tree."""
+        out = np.zeros(len(self._derivatives[0]))
+        self._over_leaves(
+            starts,
+            lambda first, last: self._kernels.spread(self.rows, starts, first, last, values, out),
+        )
+        return out
+
+    def _over_leaves(self, starts: Ints, work: Callable[[int, int], None]) -> None:
         parts = cut_lists(starts, self._threads if len(self.rows) > _SHARED_PASS else 1)
-
-        def work(first: int, last: int) -> None:
-            self._kernels.settle(
-                self.rows, starts, first, last, gradient, curvature, l2, low, high, values, outputs
-            )
-
         over_ranges(parts, self._threads, work)
-        return values, outputs
 
     def total(self, begin: int, end: int) -> int:
         """Return the sum of the words of some rows."""

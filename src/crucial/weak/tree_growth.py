@@ -98,8 +98,8 @@ class GrownTree:
         The rows of the root, leaf after leaf.
     starts : int array
         Where each leaf begins in ``rows``, and where the last one ends.
-    outputs : float64 array over all rows of the data
-        The value of the leaf of every row of the root.
+    gradients : float64 array of shape (n_leaves,)
+        Summed gradient of every leaf.
     """
 
     feature: list[int]
@@ -111,7 +111,7 @@ class GrownTree:
     values: list[float]
     rows: NDArray[np.int32]
     starts: Ints
-    outputs: Floats
+    gradients: Floats
 
 
 @dataclass
@@ -178,7 +178,9 @@ class _Growth:
             self._renew(at, counted=False)
             return
         place = search.place(leaf.hist, leaf.limits, leaf.split)
-        n_left = search.partition(leaf.begin, leaf.end, feature, place)
+        last = len(self.feature) + 2 >= self.limits.max_leaves or self._deep(leaf.depth + 1)
+        allowed = None if last else self.allowed
+        n_left = search.partition(leaf.begin, leaf.end, feature, place, allowed)
         middle = leaf.begin + n_left
         weights = search.weight(leaf.begin, middle), search.weight(middle, leaf.end)
         if min(weights) < leaf.limits.least_weight:
@@ -219,7 +221,7 @@ class _Growth:
         if full or self._deep(leaf.depth + 1) or (limits[0].too_small and limits[1].too_small):
             self.search.release(leaf.hist)
             return [(None, None), (None, None)]
-        small = 0 if ranges[0][1] - ranges[0][0] <= ranges[1][1] - ranges[1][0] else 1
+        small = self.search.smaller(ranges)
         order = (limits[small], limits[1 - small])
         hist, peaks, more = self.search.children(leaf.hist, *ranges[small], order, self.allowed)
         found = [(hist, peaks), (leaf.hist, more)]
@@ -272,7 +274,8 @@ def grow_tree(
 
     Splits are found on whole numbers: gradient and curvature are rounded to a share of 2^-30 of
     their sums, so that sums are exact and no order of rows changes a split. The values of the
-    leaves are ``g / (c + l2)`` of the exact numbers, within the bounds of monotone splits.
+    leaves are ``g / (c + l2)`` of numbers rounded to 2^-59 of their sums, within the bounds of
+    monotone splits.
 
     Parameters
     ----------
@@ -284,21 +287,21 @@ def grow_tree(
         The features that may be used.
     """
     every = len(rows) == len(gradient)
-    g, c = (gradient, curvature) if every else (gradient[rows], curvature[rows])
-    sum_g, sum_c = float(np.abs(g).sum()), float(c.sum())
+    sum_g, sum_c = search.start(gradient, curvature, None if every else rows)
     if not (sum_g > 0.0 and sum_c > 0.0):
         return None
+    growth = _Growth(search, limits, pairs, free, signs)
     unit_g, unit_c = sum_g / _LARGEST_SUM, sum_c / _LARGEST_SUM
-    search.start(g, c, (unit_g, unit_c), None if every else rows)
-    weight = search.weight(0, len(rows))
+    search.quantise((unit_g, unit_c), growth.allowed)
+    end = search.n_rows
+    weight = search.weight(0, end)
     l2 = limits.l2 * sum_c / weight
     root = LeafLimits(
-        search.total(0, len(rows)), weight, unit_g, unit_c, l2, -math.inf, math.inf,
+        search.total(0, end), weight, unit_g, unit_c, l2, -math.inf, math.inf,
         _LEAST_CURVATURE * sum_c, max(limits.min_rows, 0.0),
     )  # fmt: skip
-    growth = _Growth(search, limits, pairs, free, signs)
     hist, peaks = search.root(root, growth.allowed)
-    growth.add(_Leaf(0, len(rows), root, 0, -1, False, hist, peaks))
+    growth.add(_Leaf(0, end, root, 0, -1, False, hist, peaks))
     while len(growth.leaves) < limits.max_leaves:
         leaf = growth.best()
         if leaf is None:
@@ -307,10 +310,10 @@ def grow_tree(
     for leaf in growth.leaves:
         if leaf.hist is not None:
             search.release(leaf.hist)
-    return _finished(growth, gradient, curvature, l2) if growth.feature else None
+    return _finished(growth, l2) if growth.feature else None
 
 
-def _finished(growth: _Growth, gradient: Floats, curvature: Floats, l2: float) -> GrownTree:
+def _finished(growth: _Growth, l2: float) -> GrownTree:
     """Return the grown tree with the values of its leaves."""
     leaves = growth.leaves
     for number, leaf in enumerate(leaves):
@@ -319,9 +322,9 @@ def _finished(growth: _Growth, gradient: Floats, curvature: Floats, l2: float) -
     low, high = (
         np.array([getattr(leaf.limits, name) for leaf in leaves]) for name in ("low", "high")
     )
-    values, outputs = growth.search.settle(starts, gradient, curvature, l2, low, high)
+    values, gradients = growth.search.settle(starts, l2, low, high)
     left, right = ([pair[side] for pair in growth.children] for side in (0, 1))
     return GrownTree(
         growth.feature, growth.place, left, right, growth.gain, growth.heavier, values.tolist(),
-        growth.search.rows, starts, outputs,
+        growth.search.rows, starts, gradients,
     )  # fmt: skip

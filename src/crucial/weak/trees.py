@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import ScoreState
-from crucial.kernels.gradient_trees import SplitSearch
+from crucial.feedback.states import Output, ScoreState
+from crucial.kernels.exact_sums import exact_dot, exact_sum
+from crucial.kernels.gradient_trees import SplitSearch, summable
 from crucial.model.tree import Tree
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Floats
@@ -108,15 +109,16 @@ class TreeLearner(WeakLearner):
         if constraints.monotone is not None:
             self._signs = constraints.monotone[bins.features].astype(np.int64)
         weight = np.ones(bins.n_rows) if training.weight is None else training.weight
-        self._weight = weight
-        self._search = SplitSearch(
-            bins.codes, bins.n_rows, bins.n_bins, bins.has_missing, self._signs, weight,
-            training.threads,
-        )  # fmt: skip
+        self._search = self._splits(bins, summable(weight, exact_sum(weight)), training.threads)
         self._pairs = PairLimit(self._slots(self.pairs))
         self._round = 0
         self._unit = 0.0
         return bins
+
+    def _splits(self, bins: Bins, weight: Floats, threads: int) -> SplitSearch:
+        """Return what finds the splits of rows of these weights."""
+        facts = (bins.n_bins, bins.has_missing, self._signs)
+        return SplitSearch(bins.codes, bins.n_rows, *facts, weight, threads)
 
     def _slots(self, pairs: set[tuple[int, int]] | None) -> set[tuple[int, int]] | None:
         """Return pairs of columns as pairs of binned features."""
@@ -139,9 +141,18 @@ class TreeLearner(WeakLearner):
         if grown is None:
             return None
         tree = self._frozen(grown)
-        output = grown.outputs if len(rows) == n else tree_output(self.bins, tree)
-        slope = float((potentials.pi[:n] * output).sum() * potentials.scale)
-        return Candidate(tree, output, slope)
+        output, slope = self._outcome(tree, grown, potentials)
+        return Candidate(tree, output, slope * potentials.scale)
+
+    def _outcome(
+        self, tree: Tree, grown: GrownTree, potentials: Potentials
+    ) -> tuple[Output, float]:
+        """Return the scores of a tree on the training rows, and their sum times potentials."""
+        if len(grown.rows) < self.bins.n_rows:
+            output = self._output(tree)
+            return output, exact_dot(potentials.pi[: self.bins.n_rows], output)
+        values = np.array(grown.values)
+        return self._search.outputs(grown.starts, values), exact_dot(values, grown.gradients)
 
     def _drawn(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the rows and features of the next tree; rows of weight 0 never count."""
@@ -188,8 +199,16 @@ class TreeLearner(WeakLearner):
             self._unit = grid_unit(alpha * np.array(tree.values))
             # (the grid that a later call finds from the rounded values)
             self._unit = grid_unit(np.array(scaled(tree, alpha, self._unit).values))
-        output = np.rint(alpha * candidate.output / self._unit) * self._unit
-        return replace(candidate, ranker=scaled(tree, alpha, self._unit), output=output), 1.0
+        folded = scaled(tree, alpha, self._unit)
+        return replace(candidate, ranker=folded, output=self._moved(candidate, folded, alpha)), 1.0
+
+    def _moved(self, candidate: Candidate, folded: Tree, alpha: float) -> Output:
+        """Return the scores of a folded tree, by those that the candidate had before."""
+        return np.rint(alpha * candidate.output / self._unit) * self._unit
+
+    def _output(self, tree: Tree) -> Output:
+        """Return the scores of a tree on the training rows."""
+        return tree_output(self.bins, tree)
 
     def accept(self, candidate: Candidate, alpha: float) -> None:
         """Count the round, for the next draw."""
@@ -200,7 +219,7 @@ class TreeLearner(WeakLearner):
         assert isinstance(ranker, Tree)
         if self._unit == 0.0:
             self._unit = grid_unit(np.array(ranker.values))
-        return Candidate(ranker, tree_output(self.bins, ranker), slope)
+        return Candidate(ranker, self._output(ranker), slope)
 
 
 def tree_output(bins: Bins, tree: Tree) -> Floats:

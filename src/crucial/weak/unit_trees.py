@@ -9,6 +9,7 @@ from msgspec.structs import replace as replaced
 from numpy.typing import NDArray
 
 from crucial.feedback.potentials import Potentials
+from crucial.feedback.states import Output
 from crucial.model.tree import Tree
 from crucial.weak.base import Candidate
 from crucial.weak.tree_growth import TreeLimits
@@ -65,9 +66,10 @@ class UnitTreeLearner(TreeLearner):
         assert isinstance(tree, Tree)
         unit = tree.size if self._votes else tree.span
         values = tuple((np.array(tree.values) / unit).tolist())
-        return replace(
-            found,
-            ranker=replaced(tree, values=values),
-            output=found.output / unit,
-            slope=found.slope / unit,
-        )
+        divided = replaced(tree, values=values)
+        output = self._divided(found, divided, unit)
+        return replace(found, ranker=divided, output=output, slope=found.slope / unit)
+
+    def _divided(self, found: Candidate, divided: Tree, unit: float) -> Output:
+        """Return the scores of a divided tree, by those that the candidate had before."""
+        return found.output / unit

@@ -16,7 +16,7 @@ import numpy as np
 from crucial.kernels.jit import kernel
 from crucial.kernels.plain.gradient_trees import CHUNK, WIDE
 
-__all__ = ["add_rows", "pack", "partition", "quantise", "scan", "settle"]
+__all__ = ["add_rows", "leaf_sums", "pack", "partition", "quantise", "scan", "spread"]
 
 _HALF = 256  # gains of one side
 _DENSE = 5  # a leaf is dense if it has more than one row in so many
@@ -216,31 +216,31 @@ def partition(codes, feature, n_bins, place, begin, end, rows, sums, spare_rows,
 
 
 @kernel
-def settle(rows, starts, first, last, gradient, curvature, l2, low, high, values, outputs):
-    """Write the values of a range of leaves, and those of their rows.
+def leaf_sums(rows, starts, first, last, gradient, curvature, per_g, per_c, sums):
+    """Write gradient and curvature of a range of leaves, as whole numbers of units.
 
     Parameters
     ----------
     rows, starts : int arrays
         Leaf ``k`` has the rows ``rows[starts[k]:starts[k + 1]]``.
-    low, high : float64 arrays
-        Bounds on the value of each leaf.
+    per_g, per_c : float
+        Units in 1 of either, powers of two.
     """
     for leaf in range(first, last):
-        begin, end = starts[leaf], starts[leaf + 1]
-        g = 0.0
-        c = 0.0
-        for start in range(begin, end, 256):
-            # (sums of sums round less than one long sum)
-            some_g = 0.0
-            some_c = 0.0
-            for j in range(start, min(start + 256, end)):
-                i = np.uint64(rows[j])
-                some_g += gradient[i]
-                some_c += curvature[i]
-            g += some_g
-            c += some_c
-        value = min(max(g / (c + l2), low[leaf]), high[leaf])
-        values[leaf] = value
-        for j in range(begin, end):
+        g = np.int64(0)
+        c = np.int64(0)
+        for j in range(starts[leaf], starts[leaf + 1]):
+            i = np.uint64(rows[j])
+            g += np.int64(np.rint(gradient[i] * per_g))
+            c += np.int64(np.rint(curvature[i] * per_c))
+        sums[leaf, 0] = g
+        sums[leaf, 1] = c
+
+
+@kernel
+def spread(rows, starts, first, last, values, outputs):
+    """Write the values of a range of leaves to their rows."""
+    for leaf in range(first, last):
+        value = values[leaf]
+        for j in range(starts[leaf], starts[leaf + 1]):
             outputs[np.uint64(rows[j])] = value

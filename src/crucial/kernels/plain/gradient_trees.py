@@ -9,7 +9,17 @@ from numpy.typing import NDArray
 
 from crucial.types import Bools, Codes, Floats, Ints
 
-__all__ = ["NEAR", "WIDE", "add_rows", "pack", "partition", "quantise", "scan", "settle"]
+__all__ = [
+    "NEAR",
+    "WIDE",
+    "add_rows",
+    "leaf_sums",
+    "pack",
+    "partition",
+    "quantise",
+    "scan",
+    "spread",
+]
 
 # Of the compiled kernels: rows whose words stay in the second cache.
 CHUNK = 2048
@@ -153,22 +163,27 @@ def partition(
     return int(left.sum())
 
 
-def settle(
+def leaf_sums(
     rows: NDArray[np.int32],
     starts: Ints,
     first: int,
     last: int,
     gradient: Floats,
     curvature: Floats,
-    l2: float,
-    low: Floats,
-    high: Floats,
-    values: Floats,
-    outputs: Floats,
+    per_g: float,
+    per_c: float,
+    sums: NDArray[np.int64],
 ) -> None:
-    """Write the values of a range of leaves, and those of their rows."""
+    """Write gradient and curvature of a range of leaves, as whole numbers of units."""
     for leaf in range(first, last):
         part = rows[starts[leaf] : starts[leaf + 1]]
-        value = gradient[part].sum() / (curvature[part].sum() + l2)
-        values[leaf] = min(max(value, low[leaf]), high[leaf])
-        outputs[part] = values[leaf]
+        for side, values in enumerate((gradient[part] * per_g, curvature[part] * per_c)):
+            sums[leaf, side] = np.rint(values).astype(np.int64).sum()
+
+
+def spread(
+    rows: NDArray[np.int32], starts: Ints, first: int, last: int, values: Floats, outputs: Floats
+) -> None:
+    """Write the values of a range of leaves to their rows."""
+    for leaf in range(first, last):
+        outputs[rows[starts[leaf] : starts[leaf + 1]]] = values[leaf]

@@ -1,0 +1,90 @@
+"""Feedback whose rows are in parts, and the objective over it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crucial.distributed.messages import Setup
+from crucial.distributed.part_feedback import RowFacts
+from crucial.distributed.parts import Parts
+from crucial.distributed.state import PartedPairs, PartedState
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback, finite_total
+from crucial.feedback.label_weights import PairMass
+from crucial.feedback.potentials import Potentials
+from crucial.objectives.base import Objective
+from crucial.objectives.exponential import ExponentialLoss
+from crucial.wording import counted
+
+__all__ = ["PartedFeedback", "PartedObjective"]
+
+
+class PartedFeedback(Feedback):
+    """What is known of the feedback of all parts together: counts and weights, no pairs.
+
+    Parameters
+    ----------
+    facts : RowFacts
+    mass : PairMass
+    """
+
+    def __init__(self, facts: RowFacts, mass: PairMass) -> None:
+        self.facts, self.log_total = facts, mass.log_total
+        self.n_rows, self.n_pairs = facts.rows, facts.counts.pairs
+        # (of the rows only their number is asked for)
+        self.rows = np.broadcast_to(np.int64(0), facts.counts.rows)
+        self.weight = None
+        self.total = finite_total(mass.total.value)
+        self.n_queries = facts.counts.queries
+        self.n_skipped = facts.queries - facts.counts.queries
+
+    @classmethod
+    def of(cls, parts: Parts, balance: str, gain: object) -> PartedFeedback:
+        """Let the parts sort and weigh their pairs; parameters as in `LabelFeedback`."""
+        found = [one for one in parts.call("look", changes=True) if one is not None]
+        if not found:
+            raise DataError("No comparable pair: the parts have no rows.")
+        facts = found[0]
+        for other in found[1:]:
+            facts = facts.merge(other)
+        if not facts.counts.rows:
+            raise DataError(
+                f"No comparable pair: none of the {counted(facts.queries, 'query')} has two rows "
+                "of different labels (and of positive weight)."
+            )
+        mass: PairMass = parts.total("weigh", facts, balance, gain, changes=True)
+        if facts.weighted and balance == "pairs" and mass.too_light:
+            raise DataError(
+                "the weights of rows are too far apart to be added up in parts; use weights of a "
+                "similar size, or balance='queries'."
+            )
+        return cls(facts, mass)
+
+
+class PartedObjective(Objective):
+    """An objective whose state is in parts.
+
+    Parameters
+    ----------
+    objective : Objective
+    parts : Parts
+    """
+
+    def __init__(self, objective: Objective, parts: Parts) -> None:
+        self._objective, self._parts = objective, parts
+
+    def begin(self, feedback: Feedback, threads: int) -> PartedState:
+        """Let the parts begin; return what adds up their totals."""
+        assert isinstance(feedback, PartedFeedback)
+        facts, log_total = feedback.facts, feedback.log_total
+        setup = Setup(
+            self._objective, log_total, feedback.total, facts.counts, facts.weight.value,
+            facts.absent,
+        )  # fmt: skip
+        self._parts.call("begin", setup, changes=True)
+        kind = PartedPairs if isinstance(self._objective, ExponentialLoss) else PartedState
+        return kind(self._parts, log_total)
+
+    def notes(self, potentials: Potentials) -> dict[str, float]:
+        """Return the notes of the objective."""
+        return self._objective.notes(potentials)

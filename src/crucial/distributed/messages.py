@@ -1,0 +1,191 @@
+"""What goes to the parts and comes back from them in a round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crucial.feedback.label_state import Peaks, QueryTotals
+from crucial.kernels.exact_sums import ExactSum
+from crucial.kernels.sizes import Counts
+from crucial.model.weak import WeakRankerLike
+from crucial.objectives.base import Objective
+from crucial.objectives.row_losses import LossTotals
+from crucial.types import Bools, Floats, Ints
+
+__all__ = ["Answer", "Exact", "Histogram", "Move", "Numbers", "QueryValues", "Question", "Setup"]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a part needs to know of the whole in order to begin.
+
+    Attributes
+    ----------
+    objective : Objective
+    log_total, total : float
+        Weight of the pairs of all parts: its logarithm, and the weight before any balancing.
+    counts : Counts
+        Of all parts: their size decides which kernels run.
+    row_weight : float
+        Weight of all rows.
+    has_missing : bool array over the features
+        Whether any row of any part abstains.
+    """
+
+    objective: Objective
+    log_total: float
+    total: float
+    counts: Counts
+    row_weight: float
+    has_missing: Bools
+
+
+@dataclass(frozen=True)
+class Move:
+    """A weak ranker with its weight, which moves the scores.
+
+    Attributes
+    ----------
+    span : (float, float) or None
+        Smallest and largest step of any row of any part, for a ranker of other scores than 0
+        and 1.
+    """
+
+    ranker: WeakRankerLike
+    alpha: float
+    span: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the parts should return of the scores that they have.
+
+    Attributes
+    ----------
+    unit : float or None
+        Unit of the potentials in histograms of all features; None: no histograms.
+    peaks : Peaks or None
+        Largest losses of all parts, where weights are computed from logarithms.
+    sizes : bool
+        Whether absolute potentials and curvature are added up, for a tree.
+    trial : bool
+        Whether it is about the scores of a trial, which move beside those of the fit.
+    """
+
+    unit: float | None = None
+    peaks: Peaks | None = None
+    sizes: bool = False
+    trial: bool = False
+
+
+@dataclass(frozen=True)
+class QueryValues:
+    """Values of measures on the queries of the eval set.
+
+    Attributes
+    ----------
+    number : int array of shape (n_queries,)
+        Of each query among all.
+    values : array of shape (n_measures, n_queries)
+    """
+
+    number: Ints
+    values: Floats
+
+    def merge(self, other: QueryValues) -> QueryValues:
+        """Return the values of both parts."""
+        return QueryValues(
+            np.concatenate((self.number, other.number)),
+            np.concatenate((self.values, other.values), axis=1),
+        )
+
+    def in_order(self) -> Floats:
+        """Return the values by rising number of the query."""
+        return self.values[:, np.argsort(self.number)]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Sums of potentials per bin, as whole numbers of a unit."""
+
+    sums: Ints
+
+    def merge(self, other: Histogram) -> Histogram:
+        """Return the sums of both parts."""
+        return Histogram(self.sums + other.sums)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of queries."""
+
+    numbers: Ints
+
+    def merge(self, other: Numbers) -> Numbers:
+        """Return the numbers of both parts, in rising order."""
+        return Numbers(np.sort(np.concatenate((self.numbers, other.numbers))))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a part returns of a round.
+
+    Attributes
+    ----------
+    totals : QueryTotals, LossTotals or None
+        None where the peaks of all parts have to be known first.
+    peaks : Peaks or None
+    hist : int64 array or None
+        Histograms of all features; None where the unit was too small, or not asked for.
+    sizes : Exact or None
+        Absolute potentials and curvature.
+    values : QueryValues or None
+        Of the eval set.
+    """
+
+    totals: QueryTotals | LossTotals | None
+    peaks: Peaks | None = None
+    hist: Ints | None = None
+    sizes: Exact | None = None
+    values: QueryValues | None = None
+
+    def merge(self, other: Answer) -> Answer:
+        """Return the answer of both parts."""
+        return Answer(
+            _both(self.totals, other.totals),
+            _both(self.peaks, other.peaks),
+            None if self.hist is None or other.hist is None else self.hist + other.hist,
+            _both(self.sizes, other.sizes),
+            _both(self.values, other.values),
+        )
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Several sums of floats, none of them rounded."""
+
+    sums: tuple[ExactSum, ...]
+
+    @classmethod
+    def of(cls, *arrays: Floats) -> Exact:
+        """Return the sum of every array."""
+        return cls(tuple(ExactSum.of(one) for one in arrays))
+
+    def merge(self, other: Exact) -> Exact:
+        """Return the sums of both parts."""
+        return Exact(tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The sums, each rounded once."""
+        return tuple(one.value for one in self.sums)
+
+
+def _both(one: Any, other: Any) -> Any:
+    """Merge two results, of which either may be missing."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one.merge(other)

@@ -1,0 +1,193 @@
+"""The state of an objective whose rows are in parts: it has totals, and no row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from crucial.distributed.messages import Answer, Exact, Move, QueryValues, Question
+from crucial.distributed.parts import Parts
+from crucial.feedback.label_state import QueryTotals
+from crucial.feedback.potentials import whole_of
+from crucial.feedback.states import Output
+from crucial.kernels.fixed_point import round_unit, unit_for
+from crucial.model.tree import Tree
+from crucial.model.weak import WeakRankerLike
+from crucial.objectives.row_losses import LossTotals
+from crucial.types import Floats, Ints
+
+__all__ = ["PartedPairs", "PartedState", "PartedTrial", "RankerOutput", "as_output"]
+
+
+@dataclass(frozen=True)
+class RankerOutput:
+    """Stands for the scores of a weak ranker on rows that are elsewhere."""
+
+    ranker: WeakRankerLike
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that the scores have on the rows."""
+        return np.dtype(np.float64 if isinstance(self.ranker, Tree) else np.uint8)
+
+    def any(self) -> bool:
+        """Return whether any score differs from 0."""
+        return not isinstance(self.ranker, Tree) or any(self.ranker.values)
+
+    def span(self, alpha: float) -> tuple[float, float] | None:
+        """Return the smallest and the largest of the scores times alpha."""
+        if not isinstance(self.ranker, Tree):
+            return None
+        steps = alpha * np.array(self.ranker.values)
+        return float(steps.min()), float(steps.max())
+
+
+def as_output(stands_for: RankerOutput) -> Output:
+    """Return what stands for scores where scores are expected."""
+    return cast(Output, stands_for)
+
+
+class PartedState:
+    """See `crucial.feedback.states.ScoreState`; potentials and scores stay with the parts.
+
+    Parameters
+    ----------
+    parts : Parts
+        Which have begun.
+    log_total : float
+        Logarithm of the weight of all pairs.
+
+    Attributes
+    ----------
+    histograms, trees : bool
+        What to ask for together with the totals of a round: sums for stumps, or for trees.
+    hist : int64 array, or None
+        Sums of potentials per bin of every feature, in units of ``unit``.
+    values : QueryValues or None
+        Measures on the eval set, after the last move.
+    """
+
+    #: Whether the scores are those of a trial.
+    trial = False
+
+    def __init__(self, parts: Parts, log_total: float) -> None:
+        self.parts, self._log_total = parts, log_total
+        self.scores: Floats = np.zeros(0)
+        self.histograms = self.trees = False
+        self.hist: Ints | None = None
+        self.values: QueryValues | None = None
+        self._start: float | None = None
+        self._scale: float | None = None
+        self._before: float | None = None  # scale before the scores moved last
+        self._waiting: Move | None = None
+        self._counting: Ints | None = None
+        self._sizes: Exact | None = None
+        self.totals: QueryTotals | LossTotals
+
+    @property
+    def curvature(self) -> Floats:
+        """Nothing here: it stays with the rows."""
+        return self.scores
+
+    def advance(self, output: Output, alpha: float) -> None:
+        """Move the scores, as soon as the potentials are asked for."""
+        own = cast(RankerOutput, output)
+        self._waiting = Move(own.ranker, alpha, own.span(alpha))
+        self._before = self._scale
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Let the parts write their potentials; return their scale and the log of the loss."""
+        before = None if self._before is None else whole_of(self._before)
+        guess = unit_for(before) if before is not None and self.histograms else None
+        answer = self._asked(Question(guess, sizes=self.trees, trial=self.trial))
+        assert answer.totals is not None
+        self.totals, self.hist, self._sizes = answer.totals, answer.hist, answer.sizes
+        if isinstance(answer.totals, QueryTotals):
+            found = answer.totals.finish(self._log_total)
+        else:
+            if self._start is None:
+                self._start = answer.totals.loss.value
+            found = answer.totals.finish(self._start)
+        self._scale = found[0]
+        self.unit = round_unit(before, whole_of(self._scale))
+        if self.unit != guess:
+            self.hist = None
+        return found
+
+    def _asked(self, question: Question) -> Answer:
+        """Ask the parts for their totals, after the move that is waiting."""
+        move, self._waiting = self._waiting, None
+        answer: Answer
+        if move is None:
+            answer = self.parts.total("ask", question, changes=True)
+        else:
+            answer = self.parts.total("advance", move, question, changes=True)
+            self.values = answer.values
+        if isinstance(answer.totals, QueryTotals) and answer.totals.underflows:
+            self.parts.call("use_logarithms", self.trial, changes=True)
+            answer = self.parts.total("ask", question, changes=True)
+        if answer.totals is None:
+            question = replace(question, peaks=answer.peaks)
+            answer = self.parts.total("ask", question, changes=True)
+        return answer
+
+    def histogram(self) -> Ints:
+        """Return the sums of potentials per bin of every feature."""
+        if self.hist is None:
+            self.hist = self.parts.total("histogram", self.unit).sums
+        assert self.hist is not None
+        return self.hist
+
+    def sizes(self) -> tuple[float, float]:
+        """Return the sums of absolute potentials and of curvature."""
+        if self._sizes is None:
+            self._sizes = self.parts.total("sizes")
+        assert self._sizes is not None
+        size, curvature = self._sizes.values
+        return size, curvature
+
+    def risks(self) -> tuple[float, float]:
+        """Return R1 and R2 of the current scores."""
+        found: tuple[float, float] = self.parts.total("risks").shares(self._log_total)
+        return found
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries until the next draw."""
+        if self._counting is None:
+            self._counting = self.parts.total("counting").numbers
+            self.parts.call("set_counting", self._counting, changes=True)
+        seeds: Any = random.bit_generator.seed_seq
+        self.parts.call("draw", fraction, tuple(seeds.entropy), changes=True)
+
+
+class PartedPairs(PartedState):
+    """The state of the exponential loss over pairs, which step rules ask for more."""
+
+    def binary_weights(self, output: Output) -> tuple[float, float]:
+        """Return W+ and W- of a {0, 1} ranker."""
+        assert isinstance(self.totals, QueryTotals)
+        ranker = cast(RankerOutput, output).ranker
+        right, wrong = self.parts.total("binary_weights", ranker, self.trial).values
+        total = self.totals.drawn.value
+        return right / total, wrong / total
+
+    def moments(self, output: Output) -> tuple[float, float]:
+        """Return mean and mean square of the margins gained."""
+        own = cast(RankerOutput, output)
+        value, slope, curvature = self.parts.total(
+            "moments", own.ranker, own.span(1.0), self.trial
+        ).values
+        return slope / value, curvature / value
+
+    def fork(self) -> PartedPairs:
+        """Return a copy of the drawn pairs that can be moved without moving this state."""
+        self.parts.call("begin_trial", changes=True)
+        return PartedTrial(self.parts, self._log_total)
+
+
+class PartedTrial(PartedPairs):
+    """A copy of the state that steps are tried on."""
+
+    trial = True

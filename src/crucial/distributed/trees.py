@@ -1,0 +1,175 @@
+"""Trees over rows in parts: the local growth, on sums that the parts have added up."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.bins import Bins
+from crucial.distributed.part_tree import SplitOrder
+from crucial.distributed.parts import Parts
+from crucial.distributed.state import PartedState, RankerOutput, as_output
+from crucial.feedback.potentials import Potentials
+from crucial.feedback.states import Output
+from crucial.kernels.exact_sums import exact_dot
+from crucial.kernels.gradient_trees import FeatureBlocks, LeafLimits, Split, SplitSearch
+from crucial.kernels.sizes import Counts, part_of
+from crucial.model.tree import Tree
+from crucial.types import Bools, Floats, Ints
+from crucial.weak.base import Candidate
+from crucial.weak.tree_growth import GrownTree
+from crucial.weak.trees import TreeLearner
+from crucial.weak.unit_trees import UnitTreeLearner
+
+__all__ = ["PartedTrees", "PartedUnitTrees"]
+
+_LOW = 0xFFFFFFFF
+
+
+class PartedSearch(SplitSearch):
+    """Finds the splits of a tree whose rows are in parts; one call per split.
+
+    Parameters
+    ----------
+    bins : Bins
+        Without rows.
+    signs : int array over the features
+    parts : Parts
+    counts : Counts
+        Of all parts.
+    threads : int
+    """
+
+    state: PartedState
+
+    def __init__(self, bins: Bins, signs: Ints, parts: Parts, counts: Counts, threads: int) -> None:
+        nothing = np.zeros(0)
+        facts = (bins.n_bins, bins.has_missing, signs)
+        with part_of(counts):
+            super().__init__(bins.codes, 0, *facts, nothing, threads)
+        self._remote = parts
+        self.rows = np.zeros(0, np.int32)
+        self._whole = True
+
+    def start(
+        self, gradient: Floats, curvature: Floats, rows: NDArray[np.int32] | None
+    ) -> tuple[float, float]:
+        """Begin a tree; return the sums of absolute gradient and curvature."""
+        self.sizes = self.state.sizes()
+        return self.sizes
+
+    def quantise(self, units: tuple[float, float], allowed: Bools) -> None:
+        """Let the parts round gradient and curvature, and add up all rows."""
+        sums = self._remote.total("tree_root", units, allowed, changes=True)
+        everything = (0, sums.count)
+        self.n_rows, self._hist = sums.count, sums.hist
+        # Leaves are numbered here, as only here it is known where they begin.
+        self._number = {everything: 0}
+        self._total = {everything: sums.total}
+        self._weights = {everything: sums.weights[0]}
+
+    def total(self, begin: int, end: int) -> int:
+        """Return the sum of the words of a leaf."""
+        return int(self._total[begin, end])
+
+    def weight(self, begin: int, end: int) -> float:
+        """Return the summed weight of a leaf."""
+        return float(self._weights[begin, end])
+
+    def place(self, hist: NDArray[np.int64], limits: LeafLimits, split: Split) -> int:
+        """Return the place of a split: the first with its gain."""
+        self._parent = hist
+        return super().place(hist, limits, split)
+
+    def partition(
+        self, begin: int, end: int, feature: int, place: int, allowed: Bools | None = None
+    ) -> int:
+        """Split a leaf; return the number of rows that go left."""
+        n, bins, whole = self.n_bins(feature), self._parent[feature], self._total[begin, end]
+        left = int(bins[: place // 2].sum()) + (int(bins[n]) if place % 2 == 0 else 0)
+        # The child of less curvature is mostly the one of fewer rows, which are not known yet.
+        self._small = 0 if 2 * (left & _LOW) <= whole & _LOW else 1
+        free = max(self._number.values()) + 1
+        leaf, children = self._number[begin, end], (free, free + 1)
+        order = SplitOrder(leaf, feature, place, children, self._small, allowed)
+        sums = self._remote.total("tree_split", order, changes=True)
+        self._hist = sums.hist
+        both = ((begin, begin + sums.count), (begin + sums.count, end))
+        totals = (sums.total, whole - sums.total)
+        self._number.update(zip(both, children, strict=True))
+        self._total.update(zip(both, totals, strict=True))
+        self._weights.update(zip(both, sums.weights, strict=True))
+        return int(sums.count)
+
+    def smaller(self, ranges: tuple[tuple[int, int], tuple[int, int]]) -> int:
+        """Return the child that the parts have added up."""
+        return self._small
+
+    def sort(self, begin: int, end: int) -> None:
+        """Do nothing: the order of rows changes no sum."""
+
+    def _add(
+        self, part: FeatureBlocks, begin: int, end: int, whole: bool, hist: NDArray[np.int64]
+    ) -> None:
+        """Write the histograms that the parts have added up."""
+        for block in part.blocks.tolist():
+            features = slice(8 * block, min(8 * block + 8, self._n_features))
+            hist[8 * block : 8 * block + 8] = 0
+            hist[features, : self._hist.shape[1]] = self._hist[features]
+
+    def counts(self, begin: int, end: int, feature: int) -> Floats:
+        """Return the weight of the rows of a leaf per bin of a feature."""
+        number = self._number[begin, end]
+        counts: Floats = self._remote.total("tree_weights", number, feature).counts
+        return counts
+
+    def leaf_sums(self, starts: Ints, units: tuple[float, float]) -> NDArray[np.int64]:
+        """Return gradient and curvature of every leaf, as whole numbers of units."""
+        leaves = np.array([self._number[one] for one in pairwise(starts.tolist())])
+        sums: NDArray[np.int64] = self._remote.total("tree_leaves", leaves, units).sums
+        return sums
+
+
+class _Parted(TreeLearner):
+    """What the learners of trees over rows in parts share."""
+
+    def over(self, parts: Parts, counts: Counts) -> Self:
+        """Set the parts, and how much they have."""
+        self._remote, self._counts = parts, counts
+        return self
+
+    def _splits(self, bins: Bins, weight: Floats, threads: int) -> PartedSearch:
+        return PartedSearch(bins, self._signs, self._remote, self._counts, threads)
+
+    def propose(self, potentials: Potentials) -> Candidate | None:
+        """Return the best tree, or None if no split helps."""
+        state, search = potentials.pairs, self._search
+        assert isinstance(state, PartedState)
+        assert isinstance(search, PartedSearch)
+        search.state, state.trees = state, True
+        return super().propose(potentials)
+
+    def _outcome(
+        self, tree: Tree, grown: GrownTree, potentials: Potentials
+    ) -> tuple[Output, float]:
+        return self._output(tree), exact_dot(np.array(grown.values), grown.gradients)
+
+    def _output(self, tree: Tree) -> Output:
+        return as_output(RankerOutput(tree))
+
+    def _moved(self, candidate: Candidate, folded: Tree, alpha: float) -> Output:
+        return self._output(folded)
+
+
+class PartedTrees(_Parted):
+    """The best tree under the potentials of all parts; parameters as in `TreeLearner`."""
+
+
+class PartedUnitTrees(_Parted, UnitTreeLearner):
+    """The same, divided by what its values span; parameters as in `UnitTreeLearner`."""
+
+    def _divided(self, found: Candidate, divided: Tree, unit: float) -> Output:
+        return self._output(divided)
