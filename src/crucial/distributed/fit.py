@@ -19,7 +19,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.distributed.feedback import PartedFeedback, PartedObjective
 from crucial.distributed.parts import Parts
-from crucial.distributed.reach import check_reach, parted_learner
+from crucial.distributed.reach import check_algorithm, check_reach, parted_learner
 from crucial.estimators.boosted import BoostedRanker
 from crucial.kernels.threads import count_threads
 from crucial.weak.base import TrainingRows
@@ -93,6 +93,7 @@ def fit_parted(
     seed, rounds = estimator._seed(), estimator.n_estimators
     threads = count_threads(estimator.n_jobs)
     objective, learner, step = estimator._parts(feedback)
+    check_algorithm(type(estimator).__name__, objective, step)
     training = TrainingRows(instances, np.arange(0), None, Groups.single(0), threads)
     shown = show_rounds(rounds, estimator.verbose) if progress is None else nullcontext(progress)
     with shown as show:

@@ -282,8 +282,7 @@ def _needless(calls: Sequence[tuple[str, tuple[Any, ...]]]) -> list[bool]:
     asked = [n for n, (method, args) in enumerate(calls) if _asks(method, args)]
     last = asked[-1] if asked else -1
     return [
-        (n < last
-        and (method.startswith("tree_") or method in ("ask", "advance", "begin_trial")))
+        (n < last and (method.startswith("tree_") or method in ("ask", "advance", "begin_trial")))
         or (n < last and method == "use_logarithms" and args[0])
         for n, (method, args) in enumerate(calls)
     ]

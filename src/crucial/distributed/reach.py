@@ -2,33 +2,67 @@
 
 from __future__ import annotations
 
+from crucial.boosting.steps import BoundStep, ExactStep, NumericStep, UnitStep
 from crucial.distributed.parts import Parts
 from crucial.distributed.stumps import PartedStumps
 from crucial.distributed.trees import PartedTrees, PartedUnitTrees
 from crucial.errors import ParameterError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.kernels.sizes import Counts
-from crucial.weak.base import WeakLearner
+from crucial.objectives.base import Objective
+from crucial.objectives.custom import CustomLoss
+from crucial.objectives.exponential import ExponentialLoss
+from crucial.objectives.row_losses import RowLoss
+from crucial.weak.base import StepRule, WeakLearner
 from crucial.weak.stumps import StumpLearner
 from crucial.weak.trees import TreeLearner
 from crucial.weak.unit_trees import UnitTreeLearner
 
-__all__ = ["check_reach", "parted_learner"]
+__all__ = ["check_algorithm", "check_reach", "parted_learner"]
+
+
+_ONE_MACHINE = "or fit on one machine"
 
 
 def check_reach(estimator: BoostedRanker) -> None:
     """Refuse an estimator whose parameters need all rows at one place, and say what to use."""
-    owner = type(estimator).__name__
+    if not isinstance(estimator, BoostedRanker):
+        raise ParameterError(
+            f"{type(estimator).__name__} does not run on parts of the rows; use RankBoost or "
+            f"GradientRanker, {_ONE_MACHINE}."
+        )
+    owner, perfect = type(estimator).__name__, estimator.on_perfect
     refused = {
         "n_bags": (estimator.n_bags > 1, "n_bags=1"),
         "validation_folds": (estimator.validation_folds is not None, "an eval set"),
+        "on_perfect": (perfect not in ("smooth", "stop"), "on_perfect='smooth' or 'stop'"),
+        "subsample_rows": (getattr(estimator, "subsample_rows", 1.0) < 1.0, "subsample"),
+        "max_pairs": (getattr(estimator, "max_pairs", None) is not None, "interactions=1"),
     }
     for name, (wanted, remedy) in refused.items():
         if wanted:
             raise ParameterError(
-                f"{owner}: {name} does not run on parts of the rows; use {remedy}, or fit on one "
-                "machine."
+                f"{owner}: {name} does not run on parts of the rows; use {remedy}, {_ONE_MACHINE}."
             )
+
+
+def check_algorithm(owner: str, objective: Objective, step: StepRule) -> None:
+    """Refuse an objective or a step rule that needs all rows at one place."""
+    if isinstance(objective, CustomLoss):
+        raise ParameterError(
+            f"{owner}: a loss of your own does not run on parts of the rows; use one of the losses "
+            f"by name, {_ONE_MACHINE}."
+        )
+    if not isinstance(objective, ExponentialLoss | RowLoss):
+        raise ParameterError(
+            f"{owner}: {type(objective).__name__} does not run on parts of the rows; use RankBoost "
+            f"or GradientRanker, {_ONE_MACHINE}."
+        )
+    if type(step) not in (BoundStep, ExactStep, NumericStep, UnitStep):
+        raise ParameterError(
+            f"{owner}: {type(step).__name__} does not run on parts of the rows; use RankBoost or "
+            f"GradientRanker, {_ONE_MACHINE}."
+        )
 
 
 def parted_learner(learner: WeakLearner, parts: Parts, counts: Counts) -> WeakLearner:

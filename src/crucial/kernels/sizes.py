@@ -23,6 +23,7 @@ __all__ = [
     "VOTE_PLAIN",
     "Counts",
     "in_all",
+    "is_part",
     "is_small",
     "part_of",
 ]
@@ -97,6 +98,11 @@ def part_of(whole: Counts) -> Iterator[None]:
         yield
     finally:
         _WHOLE.reset(token)
+
+
+def is_part() -> bool:
+    """Return whether the rows at hand are some of many."""
+    return _WHOLE.get() is not None
 
 
 def in_all(kind: str, own: int) -> int:

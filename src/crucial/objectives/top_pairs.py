@@ -12,6 +12,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
 from crucial.kernels.lambdas import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, LambdaSums
 from crucial.kernels.noise import QueryNoise
+from crucial.kernels.sizes import is_part
 from crucial.kernels.yeti import YetiSums
 from crucial.objectives.row_losses import Gain, RowLoss, RowLossState, query_weights, worths_of
 from crucial.parameters import lookup
@@ -100,7 +101,7 @@ class LambdaLoss(RowLoss):
         worth = (rows.labels > 0).astype(np.float64)
         starts = rows.layout.row_start[:-1]
         highest, lowest = (f.reduceat(worth, starts) for f in (np.maximum, np.minimum))
-        if not (highest > lowest).any():
+        if not (highest > lowest).any() and not is_part():
             raise DataError(
                 f"measure={self.measure!r} counts labels above 0 as relevant, and no query has "
                 "both relevant rows and others; use measure='ndcg', or shift the labels."

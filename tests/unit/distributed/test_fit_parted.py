@@ -1,0 +1,187 @@
+"""Fits on parts of the rows against the fit on one table: the same bytes at any cut."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from crucial import GradientRanker, RankBoost, SmoothMarginRanker
+from crucial.data.groups import Groups
+from crucial.distributed.fit import fit_parted
+from crucial.distributed.parts import LocalParts
+from crucial.errors import DataError, ParameterError
+from crucial.feedback.labels import LabelFeedback
+from crucial.kernels import gradient_trees, sizes
+from naive.cuts import Problem, assert_same
+
+STUMPS = [
+    RankBoost(12),
+    RankBoost(12, step="exact", gain="exp", default_rank=0),
+    RankBoost(12, choice="steepest_positive", balance="queries", record_risks=True),
+    RankBoost(12, subsample=0.4, learning_rate=1.0),
+    RankBoost(12, step="exact", monotone_constraints=[1, 0, -1, 0, 1]),
+    RankBoost(12, positive_weights="cumulative", on_perfect="stop"),
+]
+TREES = [
+    GradientRanker(6, min_rows=5),
+    GradientRanker(6, min_rows=5, loss="softmax", subsample=0.5),
+    GradientRanker(6, min_rows=5, loss="xendcg", max_features=0.6),
+    GradientRanker(6, min_rows=5, loss="lambda", record_risks=True),
+    GradientRanker(6, min_rows=5, loss="lambda", measure="map"),
+    GradientRanker(6, min_rows=5, loss="yeti", monotone_constraints=[1, 0, -1, 0, 1]),
+    GradientRanker(6, min_rows=5, loss="exponential", balance="queries", max_depth=2),
+    GradientRanker(4, min_rows=5, loss="exponential", step="line"),
+    GradientRanker(6, min_rows=5, weak="stump", gain="exp"),
+    RankBoost(4, weak="tree", min_rows=5),
+    RankBoost(6, weak="tree", min_rows=2, step="bound", interactions=1),
+]
+
+
+def name_of(estimator):
+    return str(estimator).replace("\n", "").replace(" ", "")
+
+
+@pytest.mark.parametrize("estimator", STUMPS + TREES, ids=name_of)
+def test_any_cut_gives_the_same_bytes(estimator):
+    seed = len(name_of(estimator))
+    problem = Problem(seed, weighted=seed % 2 == 0, levels=4)
+    local = problem.fit(estimator)
+    for n_parts in (1, 2, 11):
+        assert_same(local, problem.fit_cut(_new(estimator), n_parts, seed=n_parts))
+
+
+def _new(estimator):
+    return type(estimator)(**estimator.get_params())
+
+
+def test_1_to_40_parts():
+    problem = Problem(1, n_queries=40)
+    boosted, grown = problem.fit(RankBoost(5)), problem.fit(GradientRanker(3, min_rows=5))
+    for n_parts in range(1, 41):
+        assert_same(boosted, problem.fit_cut(RankBoost(5), n_parts, seed=n_parts))
+        if n_parts in (2, 40):
+            again = problem.fit_cut(GradientRanker(3, min_rows=5), n_parts, seed=n_parts)
+            assert_same(grown, again)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RankBoost(6, step="exact", record_risks=True),
+        GradientRanker(4, min_rows=5, loss="xendcg", record_risks=True),
+        GradientRanker(4, min_rows=5, loss="lambda"),
+        GradientRanker(4, min_rows=5, loss="yeti"),
+        RankBoost(3, weak="tree", min_rows=5),
+    ],
+    ids=name_of,
+)
+def test_kernels_are_those_of_the_whole(estimator, monkeypatch):
+    """Parts are so small that NumPy would run them, and the whole is not."""
+    problem = Problem(5, weighted=True, levels=4)
+    monkeypatch.setattr(sizes, "PLAIN_CELLS", 5 * len(problem.y))
+    monkeypatch.setattr(gradient_trees, "_PLAIN_CELLS", 3 * len(problem.y))
+    local = problem.fit(estimator)
+    for n_parts in (2, 9):
+        assert_same(local, problem.fit_cut(_new(estimator), n_parts, seed=n_parts))
+
+
+def test_scores_beyond_the_exponentials():
+    """One feature orders all but a few pairs: scores grow until weights are logarithms."""
+    problem = Problem(2, n_queries=12, n_features=2, levels=2)
+    changes = {"learning_rate": 1.0}
+    problem.y = (np.nan_to_num(problem.table.dense_table()[:, 0]) > 0).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        local = problem.fit(RankBoost(90, **changes))
+        assert sum(abs(one.alpha) for one in local.trace_) > 200
+        for n_parts in (1, 2, 5):
+            assert_same(local, problem.fit_cut(RankBoost(90, **changes), n_parts))
+
+
+def test_rounds_of_an_earlier_fit_are_continued():
+    problem = Problem(4)
+    for kind, options in ((RankBoost, {"subsample": 0.5}), (GradientRanker, {"min_rows": 5})):
+        whole = problem.fit(kind(10, **options))
+        first = problem.fit_cut(kind(4, **options), 3)
+        again = problem.fit_cut(kind(10, **options), 5, earlier=list(first.trace_))
+        assert_same(whole, again)
+
+
+def test_parts_that_are_loaded_again_replay_what_changed_them():
+    problem = Problem(6, weighted=True, levels=4)
+
+    class Forgetful(LocalParts):
+        """Every few calls, a part is lost and made again from its rows."""
+
+        def __init__(self, make):
+            super().__init__(make())
+            self.make, self.log, self.calls = make, [], 0
+
+        def call(self, method, *args, changes=False):
+            self.calls += 1
+            if self.calls % 3 == 0:
+                lost = self.calls // 3 % self.n_parts
+                self._parts[lost] = self.make()[lost]
+                self._parts[lost].replay(self.log)
+            if changes:
+                self.log.append((method, args))
+            return super().call(method, *args)
+
+    for estimator in (
+        RankBoost(8, subsample=0.5, step="exact"),
+        GradientRanker(3, min_rows=5, loss="xendcg"),
+        RankBoost(3, weak="tree", min_rows=5),
+    ):
+        local = problem.fit(estimator)
+        parts = Forgetful(lambda: problem.cut(4)._parts)
+        assert_same(local, fit_parted(_new(estimator), parts, problem.head))
+
+
+def test_callbacks_end_a_fit():
+    problem, seen = Problem(7), []
+
+    def stop(finished):
+        seen.append(finished.number)
+        return finished.number == 3
+
+    fitted = problem.fit_cut(RankBoost(10, callbacks=stop), 3)
+    assert seen == [1, 2, 3]
+    assert fitted.trace_.stopped == "stopped by a callback"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (RankBoost(choice="largest_drop"), "use choice='steepest'"),
+        (RankBoost(n_bags=3), "n_bags does not run on parts of the rows; use n_bags=1"),
+        (RankBoost(validation_folds=3), "validation_folds .* use an eval set"),
+        (RankBoost(weak="feature"), "FeatureLearner .* use weak='stump' or 'tree'"),
+        (RankBoost(on_perfect="limit"), "on_perfect .* use on_perfect='smooth'"),
+        (GradientRanker(subsample_rows=0.5), "subsample_rows .* use subsample"),
+        (GradientRanker(interactions=2, max_pairs=3), "max_pairs .* use interactions=1"),
+        (GradientRanker(loss=lambda s, y, g: (s, s)), "use one of the losses by name"),
+        (SmoothMarginRanker(), "margin of single pairs .* use RankBoost"),
+    ],
+)
+def test_what_needs_all_rows_at_one_place_is_refused(estimator, words):
+    with pytest.raises(ParameterError, match=words):
+        Problem().fit_cut(estimator, 2)
+
+
+def test_parts_without_a_pair_are_refused():
+    problem = Problem()
+    problem.y[:] = 1.0
+    with pytest.raises(DataError, match="none of the 30 queries has two rows of different labels"):
+        problem.fit_cut(RankBoost(3), 2)
+    with pytest.raises(DataError, match="the parts have no rows"):
+        fit_parted(RankBoost(3), LocalParts([]), problem.head)
+    problem = Problem(weighted=True)
+    problem.weight[3] = -1.0
+    with pytest.raises(DataError, match="weight must be finite and not negative"):
+        problem.fit_cut(RankBoost(3), 2)
+    problem.weight, problem.query_weight = np.full(len(problem.y), 1e-150), None
+    problem.weight[
+        LabelFeedback(problem.y, Groups.from_qid(problem.qid, len(problem.y))).rows[0]
+    ] = 1.0
+    with pytest.raises(DataError, match="weights of rows are too far apart"):
+        problem.fit_cut(RankBoost(3), 2)
