@@ -79,23 +79,38 @@ class LogisticSums:
     def _over_rows(self, call: Callable[[int, int], None]) -> None:
         run_all(self._threads, [partial(call, a, b) for a, b in self._ranges])
 
-    def is_narrow(self, scores: Floats) -> bool:
-        """Return whether the scores of every query are so close that nothing underflows."""
-        return self._exponentials(scores)[1]
+    def _ends(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the lowest and highest score of every query."""
+        starts = self._levels.row_start[:-1]
+        return np.minimum.reduceat(scores, starts), np.maximum.reduceat(scores, starts)
 
-    def _exponentials(self, scores: Floats) -> tuple[Floats, bool]:
-        """``e^{H}``, each query around its middle, and whether all of them are of use."""
-        starts = self._levels.row_start
-        top = np.maximum.reduceat(scores, starts[:-1])
-        bottom = np.minimum.reduceat(scores, starts[:-1])
-        if float((top - bottom).max()) > NARROW:
+    def widest(self, scores: Floats) -> float:
+        """Return the largest distance of two scores of a query: `NARROW` ones never underflow."""
+        low, high = self._ends(scores)
+        return float((high - low).max(initial=0.0))
+
+    def _exponentials(
+        self, scores: Floats, shift: float, narrow: bool | None
+    ) -> tuple[Floats, bool]:
+        """Return ``e^{H}``, each query around its middle, and whether all of them are of use."""
+        low, high = self._ends(scores)
+        if narrow is None:
+            narrow = float((high - low).max(initial=0.0)) <= NARROW
+        if shift != 0.0 or not narrow:
             return np.ones(len(scores)), False
-        return np.exp(scores - ((top + bottom) / 2)[self._query]), True
+        return np.exp(scores - ((high + low) / 2)[self._query]), True
 
-    def sums(self, scores: Floats, shift: float) -> tuple[Floats, Floats, Floats, Floats]:
+    def sums(
+        self, scores: Floats, shift: float, narrow: bool | None = None
+    ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return, for every row, the weight it wins and loses, its curvature and its loss.
 
         All times ``e^shift``; see `crucial.kernels.plain.logistic.logistic_sums`.
+
+        Parameters
+        ----------
+        narrow : bool, optional
+            Whether no query is wider than `NARROW`, where these are some of many.
         """
         n = len(scores)
         out = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
@@ -104,8 +119,7 @@ class LogisticSums:
             return out
         from crucial.kernels.compiled.logistic import logistic_sums
 
-        grown, narrow = self._exponentials(scores)
-        narrow = narrow and shift == 0.0
+        grown, narrow = self._exponentials(scores, shift, narrow)
         inputs = (scores, grown, self._weight, self._gains, shift, narrow, self._weighted)
         self._over_rows(lambda a, b: logistic_sums(*inputs, self._places, a, b, out))
         if self._grids:
@@ -116,10 +130,13 @@ class LogisticSums:
                 one += more
         return out
 
-    def along(self, scores: Floats, shift: float, output: Floats) -> Floats:
+    def along(
+        self, scores: Floats, shift: float, output: Floats, narrow: bool | None = None
+    ) -> Floats:
         """Return what a {0, 1} ranker gains in the pairs that every row should win.
 
-        See `crucial.kernels.plain.logistic.logistic_along`; shape (n_rows, 3).
+        See `crucial.kernels.plain.logistic.logistic_along`; shape (n_rows, 3). ``narrow`` as in
+        `sums`.
         """
         out = np.zeros((len(scores), 3))
         if self._small:
@@ -129,8 +146,7 @@ class LogisticSums:
             return out
         from crucial.kernels.compiled.logistic import logistic_along
 
-        grown, narrow = self._exponentials(scores)
-        narrow = narrow and shift == 0.0
+        grown, narrow = self._exponentials(scores, shift, narrow)
         inputs = (scores, grown, self._weight, self._gains, shift, narrow, output)
         self._over_rows(lambda a, b: logistic_along(*inputs, self._places, a, b, out))
         if self._grids:

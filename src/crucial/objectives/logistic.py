@@ -9,6 +9,7 @@ kept; beyond 2^24 pairs in a query it interpolates, in O(n log n) and with an er
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,11 +17,12 @@ from crucial.feedback.extremes import margin_range
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState, draw_share
-from crucial.kernels.logistic import LogisticSums
+from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
+from crucial.kernels.logistic import NARROW, LogisticSums
 from crucial.objectives.own_loss import OwnLoss, OwnLossState
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 
-__all__ = ["LogisticLine", "LogisticLoss", "LogisticState"]
+__all__ = ["LogisticLine", "LogisticLoss", "LogisticState", "LogisticTotals", "ScoreReach"]
 
 
 class LogisticLoss(OwnLoss):
@@ -105,6 +107,58 @@ def _mean_log(loss: float, shift: float, weight: float) -> float:
     return math.log(loss) - shift - math.log(weight * math.log(2.0))
 
 
+@dataclass(frozen=True)
+class ScoreReach:
+    """How far apart scores are, in some queries.
+
+    Attributes
+    ----------
+    widest : float
+        Largest distance of two scores of a query.
+    least : float
+        Smallest margin; minus infinity where nothing depends on it.
+    """
+
+    widest: float
+    least: float
+
+    def merge(self, other: ScoreReach) -> ScoreReach:
+        """Return the reach of the queries of both."""
+        return ScoreReach(max(self.widest, other.widest), min(self.least, other.least))
+
+    @property
+    def narrow(self) -> bool:
+        """Whether nothing underflows."""
+        return self.widest <= NARROW
+
+    @property
+    def shift(self) -> float:
+        """A number that no margin is below, or 0."""
+        return 0.0 if self.narrow else max(0.0, self.least)
+
+
+@dataclass(frozen=True)
+class LogisticTotals:
+    """Sums over pairs, times ``e^shift``, without rounding.
+
+    Attributes
+    ----------
+    drawn : ExactSum
+        Weight of the pairs drawn.
+    every : ExactSum
+        Loss of all pairs.
+    shift : float
+    """
+
+    drawn: ExactSum
+    every: ExactSum
+    shift: float
+
+    def merge(self, other: LogisticTotals) -> LogisticTotals:
+        """Return the sums over the pairs of both."""
+        return LogisticTotals(self.drawn + other.drawn, self.every + other.every, self.shift)
+
+
 class LabelLogistic(LogisticState):
     """The logistic loss over labels; rows are spread over threads, each summed up for itself."""
 
@@ -115,45 +169,80 @@ class LabelLogistic(LogisticState):
         self._query = layout.query_of_row()
         self._all = self._drawn = rows.coefficient
         self._total, self._shift = 0.0, 0.0
-        weights = self._sums.sums(self.scores, 0.0)[0]  # (at equal scores every pair counts half)
-        self._pair_weight = 2.0 * float(np.dot(self._all[self._query], weights))
+        # (at equal scores every pair counts half)
+        half = self._sums.sums(self.scores, 0.0)[0]
+        self.pair_sums = ExactSum.of(self._all[self._query] * half)
 
-    def _shift_of(self, scores: Floats) -> float:
-        """Return a number that no margin is below, or 0."""
-        if self._sums.is_narrow(scores):
-            return 0.0
-        least, _ = margin_range(self._layout, scores)
-        return max(0.0, least)
+    @property
+    def _pair_weight(self) -> float:
+        """Weight of all pairs."""
+        return 2.0 * self.pair_sums.value
+
+    def score_reach(self, scores: Floats | None = None) -> ScoreReach:
+        """Return how far apart scores are: by default those of the state."""
+        at = self.scores if scores is None else scores
+        widest = self._sums.widest(at)
+        least = -math.inf if widest <= NARROW else margin_range(self._layout, at)[0]
+        return ScoreReach(widest, least)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write minus the gradient of the loss: O(pairs), or O(n log n) in large queries."""
+        return self.finish(self.sums(pi))
+
+    def sums(self, pi: Floats, reach: ScoreReach | None = None) -> LogisticTotals:
+        """Write minus the gradient of the loss; add up the weights and losses of all pairs.
+
+        Parameters
+        ----------
+        reach : ScoreReach, optional
+            Of all queries, where these are some of many.
+        """
         n = len(self.scores)
-        self._shift = self._shift_of(self.scores)
-        positive, negative, bend, loss = self._sums.sums(self.scores, self._shift)
+        reach = self.score_reach() if reach is None else reach
+        positive, negative, bend, loss = self._sums.sums(self.scores, reach.shift, reach.narrow)
         drawn = self._drawn[self._query]
-        self._total = float(np.dot(drawn, positive))
         self.curvature = drawn * bend
         pi[:n] = drawn * (positive - negative)
         pi[n:] = 0.0
-        whole = float(np.dot(self._all[self._query], loss))
+        every = ExactSum.of(self._all[self._query] * loss)
+        return LogisticTotals(ExactSum.of(drawn * positive), every, reach.shift)
+
+    def finish(self, totals: LogisticTotals) -> tuple[float, float]:
+        """Return the scale of the potentials and the logarithm of the loss."""
+        self._total, self._shift = totals.drawn.value, totals.shift
         scale = 1.0 / self._total if self._total > 0 else 1.0
-        return scale, _mean_log(whole, self._shift, self._pair_weight)
+        return scale, _mean_log(totals.every.value, self._shift, self._pair_weight)
 
     def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
         """Return the weight of right and wrong pairs and their curvature, after a step of alpha."""
+        right, wrong, bend = (one.value for one in self.along_sums(output, alpha))
+        return right, wrong, bend
+
+    def along_sums(
+        self, output: Floats, alpha: float, narrow: bool | None = None
+    ) -> tuple[ExactSum, ...]:
+        """Return the same without rounding; ``narrow`` as in `LogisticSums.sums`."""
         scores = self.scores + alpha * output
         shift = max(0.0, self._shift - abs(alpha))
-        out = self._sums.along(scores, shift, output)
-        right, wrong, bend = (self._drawn[self._query] @ out).tolist()
-        return right, wrong, bend
+        out = self._sums.along(scores, shift, output, narrow)
+        drawn = self._drawn[self._query]
+        return tuple(ExactSum.of(drawn * column) for column in out.T)
 
     def _gained(self, scores: Floats, shift: float, output: Floats) -> float:
         positive, negative, _, _ = self._sums.sums(scores, shift)
-        return float((self._drawn[self._query] * (positive - negative) * output).sum())
+        return exact_dot(self._drawn[self._query] * (positive - negative), output)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
-        chosen = draw_share(np.flatnonzero(self._all > 0), fraction, random)
+        self.count_only(draw_share(self.counting, fraction, random))
+
+    @property
+    def counting(self) -> Ints:
+        """The queries whose pairs weigh anything."""
+        return np.flatnonzero(self._all > 0)
+
+    def count_only(self, chosen: Ints) -> None:
+        """Count only some queries until the next draw."""
         self._drawn = np.zeros_like(self._all)
         self._drawn[chosen] = self._all[chosen]
 
@@ -165,7 +254,7 @@ class PairLogistic(LogisticState):
         super().__init__(inner)
         self._pairs = pairs
         self._all = self._drawn = pairs.weight
-        self._pair_weight = float(pairs.weight.sum())
+        self._pair_weight = exact_sum(pairs.weight)
         self._total, self._shift = 0.0, 0.0
 
     def _shares(self, margin: Floats, shift: float) -> tuple[Floats, Floats]:
@@ -185,13 +274,13 @@ class PairLogistic(LogisticState):
         high, low, _ = self._pairs
         self._pairs.write_potentials(d, n, pi)
         self.curvature = np.add(np.bincount(high, bend, n), np.bincount(low, bend, n))
-        self._total = float(d.sum())
+        self._total = exact_sum(d)
         # ln(1 + e^-m) e^shift, also where e^-m underflows
         tail = np.exp(-np.abs(margin))
         small = tail < 1e-8
         ratio = np.where(small, 1.0 - tail / 2, np.log1p(tail) / np.where(small, 1.0, tail))
         cost = np.exp(shift - np.abs(margin)) * ratio + np.maximum(0.0, -margin)
-        whole = float(np.dot(self._all, cost))
+        whole = exact_dot(self._all, cost)
         scale = 1.0 / self._total if self._total > 0 else 1.0
         return scale, _mean_log(whole, shift, self._pair_weight)
 
@@ -202,12 +291,12 @@ class PairLogistic(LogisticState):
         share, against = self._shares(self._pairs.margins(scores), shift)
         d = self._drawn * share
         gained = self._pairs.margins(output)
-        bend = float(np.dot(d * against, gained != 0))
-        return float(d[gained > 0].sum()), float(d[gained < 0].sum()), bend
+        bend = exact_sum((d * against)[gained != 0])
+        return exact_sum(d[gained > 0]), exact_sum(d[gained < 0]), bend
 
     def _gained(self, scores: Floats, shift: float, output: Floats) -> float:
         share, _ = self._shares(self._pairs.margins(scores), shift)
-        return float((self._drawn * share * self._pairs.margins(output)).sum())
+        return exact_dot(self._drawn * share, self._pairs.margins(output))
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState
+from crucial.kernels.exact_sums import exact_sum
 from crucial.objectives.base import Objective
 from crucial.types import Floats
 
@@ -121,15 +123,20 @@ class OwnLoss(Objective):
         )
 
 
-def log_sum(logs: Floats) -> float:
-    """Return the logarithm of the sum of exponentials, added one after the other.
+def log_sum(logs: Floats, top: float | None = None) -> float:
+    """Return the logarithm of the sum of exponentials, which is rounded once.
+
+    Parameters
+    ----------
+    top : float, optional
+        The largest of the logarithms.
 
     Examples
     --------
     >>> log_sum(np.array([1000.0, 1000.0])) - 1000.0
     0.69314718...
     """
-    top = float(logs.max(initial=-np.inf))
+    top = float(logs.max(initial=-np.inf)) if top is None else top
     if top == -np.inf:
         return top
-    return top + float(np.log(np.cumsum(np.exp(logs - top))[-1]))
+    return top + math.log(exact_sum(np.exp(logs - top)))

@@ -16,6 +16,7 @@ import numpy as np
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState, draw_share
+from crucial.kernels.exact_sums import exact_dot
 from crucial.kernels.push import PushSums
 from crucial.objectives.own_loss import OwnLoss, OwnLossState, log_sum
 from crucial.types import Floats
@@ -80,14 +81,14 @@ class PushLine:
         term, inner = self._shares(alpha)
         # How far the loser moves more than the mean of what should win against it.
         gain = np.stack((-inner[1], inner[0]))
-        slope = float(np.sum(term * gain))
-        spread = float(np.sum(term * (gain - slope) ** 2))
-        return slope, float(np.sum(term * inner[0] * inner[1])) + self._p * spread
+        slope = exact_dot(term, gain)
+        spread = exact_dot(term, (gain - slope) ** 2)
+        return slope, exact_dot(term, inner[0] * inner[1]) + self._p * spread
 
     def weights(self) -> tuple[float, float]:
         """Return the weight of the pairs ordered right and wrong, before the step."""
         term, inner = self._shares(0.0)
-        return float(np.sum(term[0] * inner[1])), float(np.sum(term[1] * inner[0]))
+        return exact_dot(term[0], inner[1]), exact_dot(term[1], inner[0])
 
     def closed_form(self) -> float | None:
         """Return ``ln(A1 C0 / (A0 C1)) / (p + 1)`` for one term: one query of two labels."""
@@ -140,7 +141,7 @@ class PushState(OwnLossState):
     def slope_along(self, output: Floats, alpha: float) -> float:
         """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
         won, lost, _ = self._weights(self.scores + alpha * output)
-        return -float(((won - lost) * output).sum())
+        return -exact_dot(won - lost, output)
 
 
 class LabelPush(PushState):
