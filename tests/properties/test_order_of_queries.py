@@ -1,4 +1,4 @@
-"""Sums over queries are exact: in any order of the queries, models and traces have the same bytes."""
+"""Sums over queries are exact: their order changes no byte of a model or its trace."""
 
 from __future__ import annotations
 
