@@ -1,4 +1,5 @@
 from crucial import apps as apps
+from crucial import distributed as distributed
 from crucial import inspection as inspection
 from crucial.data.bins import Bins as Bins
 from crucial.data.dataset import Dataset as Dataset

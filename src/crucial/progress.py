@@ -18,6 +18,7 @@ __all__ = [
     "reading_lines",
     "reading_status",
     "status_line",
+    "write_line",
 ]
 
 #: Takes the number of steps done, and a note to show beside the bar.
@@ -31,6 +32,12 @@ _STARTED = 8 << 20  # bytes after which it is: a look at the start is not worth 
 _READING_LINES = 10
 
 _reading_verbose: ContextVar[bool] = ContextVar("reading_verbose", default=False)
+
+
+def write_line(text: object) -> None:
+    """Write a line to standard error."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 @contextmanager

@@ -1,1 +1,16 @@
-"""The same model from rows in parts: in this process, or on the workers of a Dask cluster."""
+"""The same model from rows in parts: in this process, or on the workers of a Dask cluster.
+
+``DaskRanker``
+    Fits any ranker that boosts stumps or trees; ``DaskRankBoost`` and ``DaskGradientRanker`` are
+    two of them by name.
+``predict_parts``, ``rank_parts``, ``evaluate_parts``
+    Score, rank and measure Dask collections and files, lazily.
+
+Names are imported on first use; `__init__.pyi` lists them. Needs ``pip install crucial[dask]``.
+"""
+
+from __future__ import annotations
+
+from crucial._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -11,7 +11,7 @@ from crucial.data.dataset import Dataset
 from crucial.data.frame_columns import frame_column
 from crucial.data.instances import Instances
 from crucial.data.words import shown
-from crucial.errors import DataError, DataTypeError
+from crucial.errors import Argument, DataError, DataTypeError, Message
 from crucial.types import Floats
 
 __all__ = ["Columns", "RankingPart"]
@@ -74,11 +74,12 @@ class Columns:
         else:
             data, factor = self._of_frame(table)
         if self.labelled and data.y is None:
-            raise DataError("its rows have no labels.", remedy="Name their column by label.")
+            remedy = Message("Name their column with ", Argument("label"), ".")
+            raise DataError("its rows have no labels.", remedy=remedy)
         if self.qid is not None and data.qid is None:
             raise DataError(
                 "its rows have no query ids.",
-                remedy="Name their column by qid, or pass qid=None for one query of all rows.",
+                remedy=Message("Name their column with ", Argument("qid"), "."),
             )
         return RankingPart(data, factor)
 

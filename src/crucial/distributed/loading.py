@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,10 +14,11 @@ from crucial.data.parts import bins_without_rows
 from crucial.distributed.coding import RowsRecipe, coded_parts
 from crucial.distributed.columns import Columns
 from crucial.distributed.dask_parts import DaskParts
+from crucial.distributed.fit import Head
 from crucial.distributed.homes import Homes, find_homes
 from crucial.distributed.placement import placed
 from crucial.distributed.room import MemoryEstimate, check_workers, estimate_memory, memory_limit
-from crucial.distributed.sources import Source, is_dask, list_sources
+from crucial.distributed.sources import Source, is_dask, list_sources, with_one_width
 from crucial.distributed.survey import Survey, survey
 from crucial.errors import ClusterError, DataError
 
@@ -66,7 +66,8 @@ class FitInput:
         }
         named: dict[str, Any] = {name: one for name, one in roles.items() if _is_name(one)}
         columns = Columns(**named, features=self.features, ignore=self.ignore)
-        return list_sources(self.data, roles, columns, self.options, client)
+        found = list_sources(self.data, roles, columns, self.options, client)
+        return with_one_width(client, found)
 
     def eval_sources(self, client: Any, first: TablePart) -> list[Source]:
         """Return the parts of the eval set, which has the features of the first part."""
@@ -81,8 +82,11 @@ class FitInput:
                     parameter="eval_set",
                 )
         names = {name: one for name in ("label", "qid") if _is_name(one := getattr(self, name))}
-        columns = Columns(**names, features=first.instances.names)
-        found = list_sources(data, roles, columns, self.options, client)
+        rows, options = first.instances, dict(self.options)
+        columns = Columns(**names, features=rows.names, n_features=rows.n_features)
+        if first.data.index_base is not None:
+            options["index_base"] = first.data.index_base
+        found = list_sources(data, roles, columns, options, client)
         return [one if one.is_file else replace(one, name=f"eval_set, {one.name}") for one in found]
 
 
@@ -100,11 +104,25 @@ class LoadedParts:
     survey : Survey
         Of the rows to learn from.
     memory : MemoryEstimate
+    has_eval_rows : bool
     """
 
     parts: DaskParts
     survey: Survey
     memory: MemoryEstimate
+    has_eval_rows: bool = False
+
+    @property
+    def head(self) -> Head:
+        """What the rows of all parts have in common."""
+        first = self.survey.first
+        rows, with_qid = first.instances, first.data.qid is not None
+        return Head(self.survey.bins, rows.names, rows.times, with_qid)
+
+    @property
+    def lowest_label(self) -> float:
+        """The lowest label of all rows."""
+        return min(part.lowest for part in self.survey.parts)
 
 
 @contextmanager
@@ -115,6 +133,7 @@ def load_parts(
     max_bins: int = 255,
     shuffle: bool = True,
     n_parts: int | None = None,
+    report: Callable[[MemoryEstimate], None] | None = None,
     verbose: int = 0,
 ) -> Iterator[LoadedParts]:
     """Load the rows on the workers of a cluster, and free them at the end of the block.
@@ -128,8 +147,10 @@ def load_parts(
         Whether queries may be in several parts of the input.
     n_parts : int, optional
         Parts to make at most; by default a few per worker.
+    report : function, optional
+        Called with the memory that the rows need, before they are loaded.
     verbose : int
-        0 writes nothing.
+        0 shows no progress.
     """
     workers = _workers(client)
     limit = n_parts or _PARTS_PER_WORKER * len(workers)
@@ -144,8 +165,8 @@ def load_parts(
     worker_of = {part: worker for worker, parts in plan.items() for part in parts}
     memory = estimate_memory(surveyed, homes, worker_of, watched, memory_limit(client, workers))
     check_workers(memory, surveyed)
-    if verbose:
-        sys.stderr.write(f"{memory}\n")
+    if report is not None:
+        report(memory)
     rows = coded_parts(client, surveyed, homes, worker_of)
     eval_rows = [] if watched is None else coded_parts(client, *watched, worker_of)
     recipes = [
@@ -159,7 +180,7 @@ def load_parts(
     ]
     # (the futures are kept: where rows are lost with their worker, Dask makes them again)
     with DaskParts(client, recipes, sizes=homes.sizes.tolist()) as parts:
-        yield LoadedParts(parts, surveyed, memory)
+        yield LoadedParts(parts, surveyed, memory, watched is not None)
     del rows, eval_rows
 
 

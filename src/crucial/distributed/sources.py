@@ -12,7 +12,7 @@ from crucial.data.part_files import list_parts, read_part
 from crucial.distributed.columns import Columns, RankingPart
 from crucial.errors import CrucialError, DataError, DataTypeError
 
-__all__ = ["Source", "is_dask", "list_sources"]
+__all__ = ["Source", "is_dask", "list_sources", "with_one_width"]
 
 _ROLES = ("label", "qid", "weight", "query_weight")
 
@@ -86,6 +86,54 @@ class Source:
                 extra = [] if own.query_weight is None else [own.query_weight]
                 options.setdefault("features", [*own.features, *extra])
         return options
+
+
+def with_one_width(client: Any, sources: Sequence[Source]) -> list[Source]:
+    """Return svmlight files with the features of all of them, counted from the same index.
+
+    A file may lack the last features, or the first. Unless the options have ``n_features``, the
+    files are read once to see which there are.
+    """
+    listed = list(sources)
+    if not all(one.is_file and "n_features" not in one.options for one in listed):
+        return listed
+    futures = client.map(_width, listed, pure=False)
+    found = [_seen(one, future) for one, future in zip(listed, futures)]
+    ranges = [one for one in found if one is not None]
+    if not ranges:
+        return listed
+    base = min(first for first, _ in ranges)
+    width = max(last for _, last in ranges) + 1 - base
+    options = {"n_features": width, "index_base": base}
+    return [
+        one if own is None else replace(one, options={**one.options, **options})
+        for one, own in zip(listed, found)
+    ]
+
+
+def _width(source: Source) -> tuple[int, int] | None:
+    """Return the first and the last index of a svmlight file with rows; None for other files."""
+    path, options = source.value, dict(source.options)
+    if not os.path.exists(path) or not os.path.getsize(path):
+        return None
+    if options.get("format", "auto") == "table" or find_format(path) != "svmlight":
+        return None
+    part = source.read(path)
+    if part is None or part.data.index_base is None:
+        return None
+    base = part.data.index_base
+    return base, base + part.data.n_features - 1
+
+
+def _seen(source: Source, future: Any) -> tuple[int, int] | None:
+    """Return a result; what Dask could not compute is an error of the part."""
+    try:
+        found: tuple[int, int] | None = future.result()
+    except CrucialError:
+        raise
+    except Exception as error:
+        raise failed(source.name, error) from error
+    return found
 
 
 def failed(name: str, error: BaseException) -> DataError:

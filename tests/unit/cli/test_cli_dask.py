@@ -70,3 +70,41 @@ def test_what_cannot_be_done(parts: Path, model: Path, crucial, error_line, addr
     (parts / "3.txt").write_text("1 qid:q5 1:0.5\n2 1:0.25\n")
     done = crucial("rank", model, parts, on, "-o", "-")
     assert "3.txt, line 2" in error_line(done)
+
+
+def test_train_writes_the_same_file(folder: Path, crucial, address) -> None:
+    lines = (folder / "train.txt").read_text().splitlines(keepends=True)
+    for name, rows in (("a", slice(1, None, 3)), ("b", slice(2, None, 3)), ("c", slice(0, 0))):
+        # (rows of a query are in two parts; the last feature is not in all of them)
+        (folder / f"{name}.part").write_text("".join(lines[rows]))
+    (folder / "whole.txt").write_text("".join(lines[1::3] + lines[2::3]))
+    how = ("--rounds", 12, "-m", "ndcg@10")
+    trace = folder / "t.tsv"
+    expected = crucial("train", folder / "whole.txt", *how, "-o", folder / "1.json")
+    data = (folder / "*.part", f"--dask={address}", "--checkpoint", folder / "c.json")
+    done = crucial("train", *data, *how, "--trace", trace, "-o", folder / "2.json")
+    assert done.exit_code == 0, done.stderr
+    assert (folder / "1.json").read_bytes() == (folder / "2.json").read_bytes()
+    assert len(trace.read_text().splitlines()) == 13
+    assert "80 rows in 12 queries: needs about 1 MB on each of 2 workers; the lar" in done.stderr
+    # (the same tables, but for the file and the seconds in the first line)
+    assert done.stdout.splitlines()[2:-1] == expected.stdout.splitlines()[2:-1]
+
+
+def test_what_cannot_be_trained(folder: Path, crucial, error_line, address) -> None:
+    train, out = folder / "train.txt", ("-o", folder / "m.json")
+    on = f"--dask={address}"
+    for words, message in (
+        ((train, "--resume", "x"), "--resume is for training on a cluster (--dask)"),
+        ((train, on, "--auto"), "--auto does not run on a cluster"),
+        ((train, on, "--ranker", "ranking-svm"), "RankingSVM does not run on a cluster. Use a"),
+        ((train, on, "--max-bins", "300"), "max_bins=300 of RankBoost is more than codes of one"),
+        ((train, on, "--resume", folder / "no.json", "-m", "map"), "no.json: "),
+        ((folder / "*.zip", on), "*.zip: no file has such a name"),
+        ((folder / "train.csv", on), "train.csv: a column cannot be a feature: "),
+        (
+            (folder / "train.csv", on, "--item", "url", "--ignore", "query"),
+            "train.csv: its rows have no labels. Name their column with --label.",
+        ),
+    ):
+        assert message in error_line(crucial("train", *words, *out))

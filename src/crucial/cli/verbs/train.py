@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from crucial.cli.shared.cluster_training import evaluate_on_cluster, train_on_cluster
 from crucial.cli.shared.estimator import EstimatorOptions, has_method, make_ranker
 from crucial.cli.shared.files import check_target, in_training_files
 from crucial.cli.shared.measures import DEFAULT_MEASURE, measure_names
-from crucial.cli.shared.options import File, RowOptions, argument, measures_option, option, verb
+from crucial.cli.shared.options import (
+    ClusterOptions,
+    File,
+    RowOptions,
+    argument,
+    measures_option,
+    option,
+    verb,
+)
 from crucial.cli.shared.row_files import read_training
 from crucial.cli.shared.terminal import note
 from crucial.errors import FileError, in_file
@@ -24,7 +34,7 @@ __all__ = ["TrainOptions", "train_command"]
 
 
 @dataclass(frozen=True)
-class TrainOptions(EstimatorOptions, RowOptions):
+class TrainOptions(EstimatorOptions, ClusterOptions, RowOptions):
     """The options of ``crucial train``."""
 
     data: File = argument()
@@ -44,6 +54,11 @@ class TrainOptions(EstimatorOptions, RowOptions):
         show_default=False,
     )
     trace: File | None = option("Also write a table with one line per round, tab-separated.")
+    checkpoint: File | None = option(
+        "With --dask: file for the rounds so far, written once a minute and when the training "
+        "ends early."
+    )
+    resume: File | None = option("With --dask: go on from such a file.")
 
 
 @verb("train", TrainOptions)
@@ -66,6 +81,8 @@ def train_command(options: TrainOptions) -> None:
       crucial train train.txt --ranker gradient --loss xendcg -o model.json
       crucial train train.txt --auto --budget quick -m ndcg@10 -o model.json
       crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
+      crucial train 'parts/*.parquet' --dask -o model.json
+      crucial train 'parts/*.parquet' --dask=tcp://host:8786 --checkpoint rounds.json -o model.json
 
     \b
     Conventions:
@@ -84,23 +101,44 @@ def train_command(options: TrainOptions) -> None:
     began = time.perf_counter()
     if options.output == "-":
         raise FileError(options.output, "a model is written to a file; name it with -o.")
-    for target in (options.output, options.trace):
+    for target in (options.output, options.trace, options.checkpoint):
         if target is not None:
             sources = (options.valid, options.pairs, options.group_sizes)
             check_target(target, options.data, *sources)
-    result = _train(options)
-    if options.trace is not None:  # before the model, which must not change if this fails
-        write_trace(options.trace, result.ranker.trace_, result.model.feature_names)
-    result.model.save(options.output)
-    evaluations = {
-        name: evaluate_model(result.model, data, result.metrics)
-        for name, data in (("train", result.train), ("valid", result.valid))
-        if data is not None and data.y is not None
-    }
+    with _cluster(options) as client:
+        result = _train(options, client)
+        if options.trace is not None:  # before the model, which must not change if this fails
+            write_trace(options.trace, result.ranker.trace_, result.model.feature_names)
+        result.model.save(options.output)
+        if client is not None:
+            evaluations = evaluate_on_cluster(client, result, options)
+        else:
+            evaluations = {
+                name: evaluate_model(result.model, data, result.metrics)
+                for name, data in (("train", result.train), ("valid", result.valid))
+                if data is not None and data.y is not None
+            }
     print_training(result, evaluations, time.perf_counter() - began)
 
 
-def _train(options: TrainOptions) -> Training:
+def _cluster(options: TrainOptions) -> AbstractContextManager[Any]:
+    """Return the client of the cluster to train on; None without --dask."""
+    if not options.on_cluster:
+        for name in ("checkpoint", "resume"):
+            if getattr(options, name) is not None:
+                raise click.UsageError(f"--{name} is for training on a cluster (--dask).")
+        return nullcontext()
+    for name in ("auto", "pairs", "group_sizes"):
+        if getattr(options, name):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} does not run on a cluster (--dask)."
+            )
+    from crucial.distributed.cluster import connected
+
+    return connected(options.dask or None)
+
+
+def _train(options: TrainOptions, client: Any) -> Training:
     """Read the files and fit the ranker."""
     import numpy as np
 
@@ -110,6 +148,9 @@ def _train(options: TrainOptions) -> Training:
     metrics = measure_names(options.metrics)
     ranker = make_ranker(options, metrics)
     _check_abilities(ranker, options)
+    if client is not None:
+        _note_stopping(ranker, options)
+        return train_on_cluster(client, ranker, metrics, options)
     train, valid, how = read_training(
         options.data, options.valid, options, needs_label=options.pairs is None
     )

@@ -1,0 +1,72 @@
+"""Fit a ranker to parts that are loaded, with progress and checkpoints."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
+from crucial.distributed.fit import fit_parted
+from crucial.distributed.loading import LoadedParts
+from crucial.distributed.progress import show_parted_rounds
+from crucial.distributed.reach import check_reach
+from crucial.errors import ParameterError
+from crucial.estimators.boosted import BoostedRanker
+from crucial.types import PathLike
+
+__all__ = ["check_ranker", "fit_loaded"]
+
+
+def check_ranker(ranker: object, resume: PathLike | None = None) -> int:
+    """Refuse, before anything is read, what cannot be fitted; return the bins per feature.
+
+    Parameters
+    ----------
+    ranker : estimator
+    resume : str or path, optional
+        A checkpoint to go on from, which must be one of this ranker.
+    """
+    if not isinstance(ranker, BoostedRanker):
+        raise ParameterError(
+            f"{type(ranker).__name__} does not run on a cluster.",
+            remedy="Use a ranker that boosts stumps or trees, such as RankBoost.",
+            parameter="ranker",
+        )
+    ranker._check_parameters()
+    check_reach(ranker)
+    if resume is not None:
+        read_checkpoint(resume, ranker)
+    most: int | None = getattr(ranker, "max_bins", 255)
+    if most is None or most > 255:
+        raise ParameterError(
+            f"max_bins={most} of {type(ranker).__name__} is more than codes of one byte have room "
+            "for.",
+            remedy="Use max_bins=255 or less on a cluster.",
+            parameter="max_bins",
+            value=most,
+        )
+    return int(most)
+
+
+def fit_loaded(
+    ranker: BoostedRanker,
+    loaded: LoadedParts,
+    *,
+    checkpoint: PathLike | None = None,
+    checkpoint_every: float = 60.0,
+    resume: PathLike | None = None,
+    verbose: int = 0,
+) -> None:
+    """Fit a ranker; parameters as in `DaskRanker`."""
+    if loaded.has_eval_rows:
+        raise ParameterError("eval_set is not measured on a cluster.", parameter="eval_set")
+    earlier = [] if resume is None else read_checkpoint(resume, ranker)
+    keeper = None
+    if checkpoint is not None:
+        keeper = Checkpoint(checkpoint, ranker, every=checkpoint_every)
+    with (
+        show_parted_rounds(loaded.parts, ranker.n_estimators, verbose) as progress,
+        nullcontext() if keeper is None else keeper.kept(),
+    ):
+        if keeper is not None:
+            progress = keeper.watching(progress, earlier)
+        fit_parted(ranker, loaded.parts, loaded.head, progress=progress, earlier=earlier)

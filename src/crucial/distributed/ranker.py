@@ -1,0 +1,235 @@
+"""Rankers that learn from the collections of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from sklearn.base import clone
+
+from crucial.distributed.cluster import ClientLike, connected
+from crucial.distributed.fitting import check_ranker, fit_loaded
+from crucial.distributed.loading import FitInput, load_parts
+from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
+from crucial.estimators.boosted import BoostedRanker
+from crucial.estimators.gradient import GradientRanker
+from crucial.estimators.rankboost import RankBoost
+from crucial.parameters import at_least, check, either, flag, none_or
+from crucial.progress import write_line
+from crucial.types import PathLike
+
+if TYPE_CHECKING:
+    from crucial.data.bins import Bins
+    from crucial.data.dataset import Dataset
+
+__all__ = ["DaskGradientRanker", "DaskRankBoost", "DaskRanker"]
+
+Fitted = TypeVar("Fitted", bound=BoostedRanker)
+
+
+class DaskRanker(Generic[Fitted]):
+    """Fit a boosted ranker on a Dask cluster: the same model as on one machine, to the byte.
+
+    The rows stay on the workers, one byte per cell. A round sends a weak ranker and its weight to
+    every worker and gets one array of sums back. With the same bins, the model does not depend on
+    how rows are cut into parts, nor on the number of workers, nor on workers that are lost.
+
+    Parameters
+    ----------
+    ranker : BoostedRanker
+        `RankBoost`, `GradientRanker`, or another ranker that boosts stumps or trees. It is not
+        changed: `to_local` returns a fitted copy.
+    client : distributed.Client, cluster, str or None
+        A client, a cluster, or the address of a scheduler. By default the active client; if
+        there is none, `fit` starts a local cluster and closes it at the end.
+    shuffle : bool
+        Whether rows of a query may be in several parts of the input; they are then brought
+        together, by a hash of the query. False trusts the input, checks it, and names the first
+        query in two parts.
+    n_parts : int, optional
+        Parts of whole queries to make at most; by default four per worker.
+    checkpoint : str or path, optional
+        File for the rounds so far, from which ``fit(..., resume=...)`` goes on.
+    checkpoint_every : float
+        Seconds between two checkpoints.
+    verbose : int
+        1 writes the memory needed to standard error and shows the progress; 0 writes nothing.
+
+    Attributes
+    ----------
+    ranker_ : the fitted ranker
+        With its attributes: ``model_``, ``trace_`` and so on are those of `to_local` too.
+    bins_ : Bins
+        To fit again with the same bins.
+    memory_ : MemoryEstimate
+
+    Examples
+    --------
+    >>> from crucial import RankBoost  # doctest: +SKIP
+    >>> from crucial.distributed import DaskRanker  # doctest: +SKIP
+    >>> import dask.dataframe as dd  # doctest: +SKIP
+    >>> frame = dd.read_parquet("train/")  # doctest: +SKIP
+    >>> ranker = DaskRanker(RankBoost(100)).fit(frame, label="grade", qid="query")  # doctest: +SKIP
+    >>> ranker.to_local().model_.save("model.json")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        ranker: Fitted,
+        *,
+        client: ClientLike = None,
+        shuffle: bool = True,
+        n_parts: int | None = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: float = 60.0,
+        verbose: int = 1,
+    ) -> None:
+        self.ranker = ranker
+        self.client = client
+        self.shuffle = shuffle
+        self.n_parts = n_parts
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.verbose = verbose
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.ranker!r})"
+
+    def __getattr__(self, name: str) -> Any:
+        # (fitted attributes are the ranker's own)
+        fitted = vars(self).get("ranker_")
+        if fitted is None or name.startswith("_") or not name.endswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(fitted, name)
+
+    def fit(
+        self,
+        data: Any,
+        label: Any = "label",
+        qid: Any = "qid",
+        weight: Any = None,
+        *,
+        query_weight: Any = None,
+        features: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
+        eval_set: Any = None,
+        bins: Bins | Dataset | None = None,
+        resume: PathLike | None = None,
+        **options: Any,
+    ) -> Self:
+        """Learn from labels: within a query, a higher label should rank higher.
+
+        Parameters
+        ----------
+        data : Dask frame or array, list, str or path
+            A Dask frame; a Dask array of features; a list of delayed tables or futures (frames,
+            data sets, or tuples (X, y, qid, weight)); a folder, a pattern such as
+            ``"train/*.parquet"``, or a list of files, which the workers read.
+        label, qid, weight, query_weight : str, or Dask array or series
+            Columns of ``data``, or what lies beside a Dask array. ``qid=None`` is one query of
+            all rows, which one worker must hold. Weights as in `RankBoost.fit`.
+        features, ignore : sequences of str, optional
+            Columns that are features, by default all others; and columns to leave out.
+        eval_set : optional
+            Rows to measure on after every round, in a form of ``data`` and with its columns; or
+            (X, y, qid) of Dask arrays.
+        bins : Bins or Dataset, optional
+            Bins to use: ``bins_`` of an earlier fit, or a data set of `Dataset.from_parts`. By
+            default they are found from the rows.
+        resume : str or path, optional
+            Checkpoint to go on from.
+        **options
+            Those of `read_data`, for files.
+        """
+        owner = type(self).__name__
+        check(owner, "shuffle", self.shuffle, flag)
+        check(owner, "n_parts", self.n_parts, none_or(at_least(1)))
+        check(owner, "verbose", self.verbose, either(at_least(0), flag))
+        max_bins = check_ranker(self.ranker, resume)
+        ranker = clone(self.ranker)
+        names = None if features is None else tuple(features)
+        given = FitInput(
+            data, label, qid, weight, query_weight, names, tuple(ignore), eval_set, bins, options
+        )
+        with (
+            connected(self.client) as client,
+            load_parts(
+                client,
+                given,
+                max_bins=max_bins,
+                shuffle=self.shuffle,
+                n_parts=self.n_parts,
+                report=write_line if self.verbose else None,
+                verbose=self.verbose,
+            ) as loaded,
+        ):
+            fit_loaded(
+                ranker,
+                loaded,
+                checkpoint=self.checkpoint,
+                checkpoint_every=self.checkpoint_every,
+                resume=resume,
+                verbose=self.verbose,
+            )
+            self.bins_, self.memory_ = loaded.survey.bins, loaded.memory
+        self.ranker_ = ranker
+        return self
+
+    def to_local(self) -> Fitted:
+        """Return the fitted ranker: an ordinary estimator that needs no cluster."""
+        return self.ranker_
+
+    def predict(self, data: Any, **given: Any) -> Any:
+        """Score the rows of a Dask collection, lazily; see `predict_parts`."""
+        return predict_parts(self.ranker_, data, **given)
+
+    def rank(self, data: Any, qid: Any = "qid", **given: Any) -> Any:
+        """Return the position of every row in its query, lazily; see `rank_parts`."""
+        return rank_parts(self.ranker_, data, qid, **given)
+
+    def evaluate(self, data: Any, measures: Any = None, **given: Any) -> Any:
+        """Measure the ranker on a Dask collection, lazily; see `evaluate_parts`."""
+        return evaluate_parts(self.ranker_, data, measures, **given)
+
+
+class DaskRankBoost(DaskRanker[RankBoost]):
+    """`RankBoost` on a Dask cluster.
+
+    Parameters
+    ----------
+    n_estimators : int
+    client, shuffle, n_parts, checkpoint, checkpoint_every, verbose
+        As in `DaskRanker`.
+    **parameters
+        Those of `RankBoost`.
+    """
+
+    def __init__(self, n_estimators: int = 300, *, client: ClientLike = None, **parameters: Any):
+        own, others = _divided(parameters)
+        super().__init__(RankBoost(n_estimators, **others), client=client, **own)
+
+
+class DaskGradientRanker(DaskRanker[GradientRanker]):
+    """`GradientRanker` on a Dask cluster.
+
+    Parameters
+    ----------
+    n_estimators : int
+    client, shuffle, n_parts, checkpoint, checkpoint_every, verbose
+        As in `DaskRanker`.
+    **parameters
+        Those of `GradientRanker`.
+    """
+
+    def __init__(self, n_estimators: int = 300, *, client: ClientLike = None, **parameters: Any):
+        own, others = _divided(parameters)
+        super().__init__(GradientRanker(n_estimators, **others), client=client, **own)
+
+
+_OWN = ("shuffle", "n_parts", "checkpoint", "checkpoint_every", "verbose")
+
+
+def _divided(parameters: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of `DaskRanker`, and those of the ranker."""
+    own = {name: value for name, value in parameters.items() if name in _OWN}
+    return own, {name: value for name, value in parameters.items() if name not in _OWN}

@@ -1,0 +1,145 @@
+"""Fits on a cluster of threads: the model of one machine, to the byte."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from crucial import Dataset, GradientRanker, RankBoost, RankingSVM
+from crucial.distributed import DaskGradientRanker, DaskRankBoost, DaskRanker
+from crucial.errors import DataError, ParameterError
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+
+FEATURES = ["a", "b", "c", "d"]
+
+
+def problem(n=700, queries=60, seed=0):
+    """Rows in no order, with string ids, missing values and weights."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 4)).round(2)
+    X[random.random(X.shape) < 0.1] = np.nan
+    frame = pd.DataFrame(X, columns=FEATURES)
+    number = random.integers(0, queries, n)
+    frame["query"] = [f"q{k}" for k in number]
+    frame["grade"] = np.digitize(np.nan_to_num(X[:, 0]) + random.normal(size=n), [0.5, 1.5])
+    frame["w"] = random.integers(0, 4, n).astype(float)
+    frame["importance"] = 1.0 + number % 4
+    return frame
+
+
+COLUMNS = {"label": "grade", "qid": "query"}
+
+
+def cut(frame, n_parts, seed=0):
+    """Return random parts, some of them empty, as delayed frames."""
+    random = np.random.default_rng(seed)
+    ends = [0, *np.sort(random.integers(0, len(frame) + 1, n_parts - 1)).tolist(), len(frame)]
+    return [dask.delayed(frame.iloc[a:b]) for a, b in pairwise(ends)]
+
+
+def local(ranker, frame, bins, **weights):
+    data = Dataset(frame[FEATURES], frame["grade"].to_numpy(), frame["query"].to_numpy())
+    data = Dataset.from_parts([data], bins=bins)
+    return ranker.fit(data.X, data.y, qid=data.qid, **weights)
+
+
+def same(one, other):
+    """Whether two fitted rankers are equal to the byte, trace included."""
+    assert one.to_local().model_ == other.model_
+    found, expected = (pickle.dumps([r.alpha for r in x.trace_]) for x in (one, other))
+    assert found == expected
+    assert [r.log_loss for r in one.trace_] == [r.log_loss for r in other.trace_]
+    return True
+
+
+@pytest.mark.parametrize(("workers", "n_parts"), [(1, 7), (2, 40), (3, 1), (5, 13)])
+def test_workers_and_parts_do_not_matter(workers, n_parts):
+    frame = problem()
+    options = {"dashboard_address": None, "worker_dashboard_address": None}
+    with (
+        distributed.LocalCluster(workers, 1, processes=False, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        fit = DaskRankBoost(12, client=client, n_parts=n_parts, verbose=0).fit
+        found = fit(
+            cut(frame, n_parts, seed=n_parts),
+            **COLUMNS,
+            weight="w",
+            query_weight="importance",
+        )
+        weights = {"sample_weight": frame["w"], "query_weight": frame["importance"]}
+        assert same(found, local(RankBoost(12), frame, found.bins_, **weights))
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        RankBoost(8, balance="queries", monotone_constraints={0: 1}, subsample=0.5),
+        RankBoost(4, weak="tree"),
+        GradientRanker(4, loss="xendcg"),
+    ],
+    ids=str,
+)
+def test_rankers(client, ranker):
+    frame = problem()
+    data = cut(frame.drop(columns=["w", "importance"]), 9)
+    found = DaskRanker(ranker, client=client, verbose=0).fit(data, **COLUMNS)
+    assert same(found, local(ranker, frame, found.bins_))
+    again = DaskRanker(ranker, client=client, n_parts=2, verbose=0)
+    again.fit(data, **COLUMNS, bins=found.bins_)
+    assert again.model_ == found.model_
+    assert not hasattr(ranker, "model_") or ranker is not found.ranker_
+
+
+def test_predict_rank_and_evaluate(client):
+    import dask.dataframe as dd
+
+    frame = problem().drop(columns=["w", "importance"])
+    rows = dd.from_pandas(frame, npartitions=4)
+    ranker = DaskGradientRanker(3, client=client, verbose=0).fit(rows, **COLUMNS)
+    plain = ranker.to_local()
+    assert isinstance(plain, GradientRanker)
+    scores = plain.predict(frame[FEATURES])
+    np.testing.assert_array_equal(ranker.predict(rows).compute(scheduler="sync"), scores)
+    ranks = ranker.rank(rows, "query").compute(scheduler="sync")
+    np.testing.assert_array_equal(ranks, plain.rank(frame[FEATURES], frame["query"]))
+    measured = ranker.evaluate(rows, "map", **COLUMNS).compute(scheduler="sync")
+    assert measured["map"] > 0.5
+
+
+def test_checkpoint_and_resume(client, tmp_path):
+    frame = problem()
+    data, path = cut(frame.drop(columns=["w", "importance"]), 5), tmp_path / "rounds.json"
+
+    def stop(finished):
+        if finished.number == 6:
+            raise KeyboardInterrupt
+
+    how = {"client": client, "verbose": 0}
+    with pytest.raises(KeyboardInterrupt):
+        DaskRankBoost(10, callbacks=[stop], checkpoint=path, **how).fit(data, **COLUMNS)
+    found = DaskRankBoost(10, **how).fit(data, **COLUMNS, resume=path)
+    assert same(found, local(RankBoost(10), frame, found.bins_))
+    with pytest.raises(ParameterError, match=r"was written with learning_rate=0\.3, and"):
+        DaskRankBoost(10, learning_rate=0.1, **how).fit(data, **COLUMNS, resume=path)
+
+
+def test_what_is_refused(client):
+    frame = problem()
+    with pytest.raises(ParameterError, match=r"RankingSVM does not run on a cluster. Use a ranke"):
+        DaskRanker(RankingSVM(), client=client).fit(cut(frame, 2), **COLUMNS)
+    with pytest.raises(ParameterError, match=r"max_bins=300 of RankBoost is more than codes"):
+        DaskRankBoost(3, max_bins=300, client=client).fit(cut(frame, 2), **COLUMNS)
+    with pytest.raises(ParameterError, match=r"The 'n_parts' parameter of DaskRankBoost must be"):
+        DaskRankBoost(3, n_parts=0, client=client).fit(cut(frame, 2), **COLUMNS)
+    with pytest.raises(DataError, match=r"query 'q\d+' has rows in part 0 .* shuffle=False"):
+        DaskRankBoost(3, shuffle=False, client=client).fit(cut(frame, 2), **COLUMNS)
+    with pytest.raises(AttributeError, match="no attribute 'model_'"):
+        _ = DaskRankBoost(3).model_
+    assert repr(DaskRankBoost(3)) == "DaskRankBoost(RankBoost(n_estimators=3))"
