@@ -41,11 +41,13 @@ def rows_of(loaded, name="_rows"):
     return loaded.parts.call("__getattribute__", name)
 
 
-def test_parts_and_eval_parts_are_on_the_workers(client, capsys):
+def test_parts_and_eval_parts_are_on_the_workers(client):
     frames, held = tables(), tables(2, seed=1)
     held[0]["more"] = 1  # (an eval set may have columns that are no features)
     given = FitInput(delayed(frames), weight="w", eval_set=delayed(held))
-    with load_parts(client, given, n_parts=5, verbose=1) as loaded:
+    reported = []
+    with load_parts(client, given, n_parts=5, report=reported.append) as loaded:
+        assert reported == [loaded.memory]
         assert loaded.parts.n_parts == 5
         assert loaded.parts.n_workers == 3
         rows, watched = rows_of(loaded), rows_of(loaded, "_eval_rows")
@@ -62,8 +64,8 @@ def test_parts_and_eval_parts_are_on_the_workers(client, capsys):
     codes = Dataset.from_parts([values], bins=bins).X.table.bins.codes
     np.testing.assert_array_equal(measured.bins.codes, codes)
     assert all(part.bins.codes.shape[0] == 2 for part in watched)
-    text = capsys.readouterr().err
-    assert "360 rows in 15 queries: needs about 1 MB on each of 3 workers; the largest" in text
+    text = "360 rows in 15 queries: needs about 1 MB on each of 3 workers; the largest"
+    assert str(loaded.memory).startswith(text)
 
 
 def test_arrays_with_an_eval_set(client):
