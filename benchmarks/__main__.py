@@ -35,9 +35,10 @@ ALL = [
     "prefer",
     "recommend",
     "defaults",
+    "dask_simulation",
 ]
 #: Run if named only, since they take hours; these take options.
-LONG = ["quality", "interactions", "gradient_defaults", "auto_choice"]
+LONG = ["quality", "interactions", "gradient_defaults", "auto_choice", "dask"]
 
 
 def main(arguments: list[str]) -> None:
