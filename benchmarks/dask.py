@@ -185,7 +185,9 @@ def run(folder: Path, options: argparse.Namespace) -> None:
     table(f"{options.rows:,} rows x {FEATURES}, {options.rounds} rounds of stumps", header, rows)
     if options.kills and "dask-2" in seconds:
         killed = seconds[f"dask-2, {options.kills} kills"]
-        print(f"  seconds lost per killed worker: {(killed - seconds['dask-2']) / options.kills:.1f}")
+        print(
+            f"  seconds lost per killed worker: {(killed - seconds['dask-2']) / options.kills:.1f}"
+        )
 
 
 if __name__ == "__main__":

@@ -64,6 +64,22 @@ class HungryRecipe(ToyRecipe):
             time.sleep(0.02)
 
 
+@dataclass
+class AskingRecipe(ToyRecipe):
+    """Waits for another task, in vain if all workers are paused, as this one may be then."""
+
+    paused: bool = False
+
+    def load(self):
+        from distributed import Status, get_client, get_worker
+
+        if self.paused:
+            worker = get_worker()
+            worker.loop.add_callback(setattr, worker, "status", Status.paused)
+            time.sleep(0.2)
+        return ToyPart(get_client().submit(int, self.seed, pure=False).result())
+
+
 class UnreadableRecipe(ToyRecipe):
     def load(self):
         raise OSError("no such file")

@@ -59,13 +59,18 @@ def _local_cluster() -> Iterator[Any]:
     """Start worker processes on this machine, as many as Dask finds right for its cores."""
     from distributed import LocalCluster
 
+    import dask
+
+    # A worker short of memory is ended and replaced, not paused: parts stay in memory anyway.
+    memory = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
     try:
         # (the dashboard at any free port; lost workers are reported by the progress bar)
-        cluster = LocalCluster(
-            dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-            preload=["crucial.distributed.ignore_interrupts"],
-        )
+        with dask.config.set(memory):
+            cluster = LocalCluster(
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+                preload=["crucial.distributed.ignore_interrupts"],
+            )
     except Exception as error:
         raise ClusterError(
             f"The local Dask cluster cannot be started: {error}.",

@@ -97,11 +97,20 @@ class Messenger:
         """Do without workers that do not start anything."""
         self._stuck |= workers
         if not self.workers():
-            raise ClusterError(
-                f"No worker has started to load its parts for {self._patience:.0f} s: Dask "
-                "pauses workers that are short of memory.",
-                remedy="Use more workers, or workers with more memory.",
-            )
+            raise self._short_of_memory()
+
+    def _short_of_memory(self) -> ClusterError:
+        return ClusterError(
+            f"No worker has started anything for {self._patience:.0f} s: Dask pauses workers that "
+            "are short of memory.",
+            remedy="Use more workers, or workers with more memory.",
+        )
+
+    def _all_paused(self, there: Collection[str]) -> bool:
+        """Return whether Dask has paused all workers; no if it does not list all of them."""
+        known = self._client.scheduler_info()["workers"]
+        states = [known[worker]["status"] for worker in there if worker in known]
+        return len(states) == len(there) and all(state == "paused" for state in states)
 
     def _check_startable(self, worker: str) -> None:
         """Raise an error if a worker is there, but cannot make a residence."""
@@ -172,6 +181,7 @@ class Messenger:
         }
         replies: dict[str, Any] = {}
         waiting: Collection[asyncio.Future[Any]] = set(asking)
+        awake = time.monotonic()
         try:
             while waiting:
                 done, waiting = await asyncio.wait(waiting, timeout=_LOOK)
@@ -180,6 +190,10 @@ class Messenger:
                 if waiting and not done:
                     there = await self._client.nthreads()
                     waiting = {one for one in waiting if not _gone(asking[one], there, replies)}
+                    if not self._all_paused(there):
+                        awake = time.monotonic()
+                    elif time.monotonic() - awake > self._patience:
+                        raise self._short_of_memory()
         finally:
             for future in asking:
                 future.cancel()

@@ -17,6 +17,7 @@ from crucial.distributed.cluster import connected
 from crucial.distributed.dask_parts import DaskParts
 from crucial.errors import ClusterError, ParameterError
 from toy_parts import (
+    AskingRecipe,
     DyingRecipe,
     HungryRecipe,
     ToyPart,
@@ -160,6 +161,23 @@ def test_a_cluster_without_workers_and_one_that_closes():
             with pytest.raises(ClusterError, match="scheduler does not answer any more"):
                 parts.call("read")
             parts.close()
+
+
+def test_recipes_may_ask_dask(client):
+    with DaskParts(client, [AskingRecipe(seed) for seed in range(3)]) as parts:
+        assert parts.call("read") == [0, 1, 2]
+
+
+def test_workers_that_are_paused_for_lack_of_memory():
+    with (
+        distributed.LocalCluster(
+            n_workers=1, processes=False, memory_limit=0, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        connected(cluster) as client,
+    ):
+        for recipe in (AskingRecipe(0, paused=True), ToyRecipe(0)):
+            with pytest.raises(ClusterError, match="Dask pauses workers that are short of memory"):
+                DaskParts(client, [recipe], patience=0.2)
 
 
 @pytest.mark.slow
