@@ -1,7 +1,7 @@
 """Problems cut into parts in this process, and fits to compare."""
 
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,16 @@ from crucial.distributed.fit import Head, fit_parted
 from crucial.distributed.part import Part
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.parts import LocalParts
+
+
+@dataclass
+class RowsInHand:
+    """Recipe of a part that brings its rows along."""
+
+    rows: PartRows
+
+    def load(self):
+        return Part(self.rows)
 
 
 class Problem:
@@ -54,6 +64,11 @@ class Problem:
             more = None if of_eval is None else eval_set.rows(np.flatnonzero(of_eval == k))
             parts.append(Part(self.rows(np.flatnonzero(part_of == k)), more))
         return LocalParts(parts)
+
+    def recipes(self, n_parts):
+        """Recipes of parts of whole queries."""
+        part_of = self.qid % n_parts
+        return [RowsInHand(self.rows(np.flatnonzero(part_of == k))) for k in range(n_parts)]
 
     @property
     def head(self):

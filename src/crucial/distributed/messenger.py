@@ -106,11 +106,10 @@ class Messenger:
             remedy="Use more workers, or workers with more memory.",
         )
 
-    def _all_paused(self, there: Collection[str]) -> bool:
-        """Return whether Dask has paused all workers; no if it does not list all of them."""
-        known = self._client.scheduler_info()["workers"]
-        states = [known[worker]["status"] for worker in there if worker in known]
-        return len(states) == len(there) and all(state == "paused" for state in states)
+    async def _all_paused(self) -> bool:
+        """Return whether Dask has paused all workers, so that a recipe may wait in vain."""
+        known = (await self._client.scheduler.identity())["workers"].values()
+        return bool(known) and all(worker["status"] == "paused" for worker in known)
 
     def _check_startable(self, worker: str) -> None:
         """Raise an error if a worker is there, but cannot make a residence."""
@@ -181,7 +180,7 @@ class Messenger:
         }
         replies: dict[str, Any] = {}
         waiting: Collection[asyncio.Future[Any]] = set(asking)
-        awake = time.monotonic()
+        awake = looked = time.monotonic()
         try:
             while waiting:
                 done, waiting = await asyncio.wait(waiting, timeout=_LOOK)
@@ -190,10 +189,12 @@ class Messenger:
                 if waiting and not done:
                     there = await self._client.nthreads()
                     waiting = {one for one in waiting if not _gone(asking[one], there, replies)}
-                    if not self._all_paused(there):
-                        awake = time.monotonic()
-                    elif time.monotonic() - awake > self._patience:
-                        raise self._short_of_memory()
+                    now = time.monotonic()
+                    if now - looked > self._patience / 4:
+                        looked = now
+                        awake = awake if await self._all_paused() else now
+                        if now - awake > self._patience:
+                            raise self._short_of_memory()
         finally:
             for future in asking:
                 future.cancel()

@@ -4,12 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
 from crucial.boosting.trace import Round, Trace
 from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
 from crucial.model.weak import Stump
+from naive.cuts import Problem, assert_same
 
 STUMP = Stump(3, 0.1, 1)
 
@@ -103,6 +105,35 @@ def test_other_parameters_are_refused(tmp_path, estimator, problem):
     Checkpoint(tmp_path / "fit.json", RankBoost()).write(trace_of(-0.1, -0.2))
     with pytest.raises(ParameterError, match=problem):
         read_checkpoint(tmp_path / "fit.json", estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator", [RankBoost(9), GradientRanker(5, min_rows=5, subsample=0.5)], ids=repr
+)
+def test_an_interrupted_fit_goes_on_to_the_same_bytes(tmp_path, estimator):
+    problem = Problem(8)
+    whole = problem.fit(clone(estimator))
+
+    def interrupt(done, trace):
+        if done == 3:
+            raise KeyboardInterrupt("round 3")
+        return False
+
+    checkpoint = Checkpoint(tmp_path / "fit.json", estimator)
+    after_round = checkpoint.watching(None)
+
+    def progress(done, trace):
+        return after_round(done, trace) or interrupt(done, trace)
+
+    with pytest.raises(KeyboardInterrupt, match="round 3"), checkpoint.kept():
+        problem.fit_cut(clone(estimator), 4, progress=progress)
+    earlier = read_checkpoint(tmp_path / "fit.json", estimator)
+    assert len(earlier) == 3
+    after_round = Checkpoint(tmp_path / "more.json", estimator).watching(None, earlier)
+    again = problem.fit_cut(clone(estimator), 7, progress=after_round, earlier=earlier)
+    assert_same(whole, again)
+    with pytest.raises(DataError, match="Round 1 of the checkpoint has another loss"):
+        Problem(9).fit_cut(clone(estimator), 4, progress=after_round, earlier=earlier)
 
 
 def damaged(text):

@@ -11,11 +11,15 @@ import threading
 import time
 
 import pytest
+from sklearn.base import clone
 
+from crucial import GradientRanker, RankBoost
 from crucial.distributed import dask_parts
 from crucial.distributed.cluster import connected
 from crucial.distributed.dask_parts import DaskParts
+from crucial.distributed.fit import fit_parted
 from crucial.errors import ClusterError, ParameterError
+from naive.cuts import Problem, assert_same
 from toy_parts import (
     AskingRecipe,
     DyingRecipe,
@@ -180,6 +184,49 @@ def test_workers_that_are_paused_for_lack_of_memory():
                 DaskParts(client, [recipe], patience=0.2)
 
 
+@pytest.mark.parametrize(
+    "ranker",
+    [RankBoost(12), pytest.param(GradientRanker(3, min_rows=5), marks=pytest.mark.slow)],
+    ids=repr,
+)
+def test_a_fit_that_loses_a_worker_has_the_same_bytes(client, ranker):
+    wait_for_workers(client)
+    problem = Problem(3, weighted=True)
+    local = problem.fit(clone(ranker))
+
+    def kill_in_round_2(done, trace):
+        if done == 2:
+            kill(client)
+        return False
+
+    with DaskParts(client, problem.recipes(N_PARTS), grace=0.0) as parts:
+        assert_same(local, fit_parted(ranker, parts, problem.head, progress=kill_in_round_2))
+        assert parts.losses == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("ranker", "n_kills"),
+    [(RankBoost(300), 20), (GradientRanker(60, min_rows=5), 6)],
+    ids=["stumps", "trees"],
+)
+def test_many_kills_within_a_fit(client, ranker, n_kills):
+    problem = Problem(4, n_queries=200)
+    local = problem.fit(clone(ranker))
+    draw = random.Random(1)
+    rounds = set(draw.sample(range(3, ranker.n_estimators - 1), n_kills))
+
+    def kill_soon(done, trace):
+        if done in rounds:
+            threading.Timer(draw.uniform(0.0, 0.05), kill, [client]).start()
+        return False
+
+    with DaskParts(client, problem.recipes(11)) as parts:
+        assert_same(local, fit_parted(ranker, parts, problem.head, progress=kill_soon))
+        assert parts.losses >= n_kills / 2  # (a worker may be killed twice, or before it has parts)
+    wait_for_workers(client)
+
+
 @pytest.mark.slow
 def test_kills_between_rounds_and_within_are_waited_out(client):
     def before(number):
@@ -303,6 +350,7 @@ SCRIPT = """
     from toy_parts import ToyRecipe
     from crucial.distributed.cluster import connected
     from crucial.distributed.dask_parts import DaskParts
+from crucial.distributed.fit import fit_parted
 
     if __name__ == "__main__":
         try:
