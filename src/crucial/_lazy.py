@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import crucial._forks  # noqa: F401  (a fork waits for imports from now on)
+
 __all__ = ["attach"]
 
 

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
 __all__ = ["cache_folder", "kernel"]
@@ -32,14 +31,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 _DIGEST = 32  # bytes of a checksum
 
 _decorating = threading.Lock()
-
-# A child that is forked while another thread compiles would wait for that thread for ever.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )
 
 
 def _source_hash(folder: Path) -> str:

@@ -1,0 +1,168 @@
+"""Forks, threads and pools of processes, at the first use of the library and later."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import crucial
+
+SOURCES = Path(crucial.__file__).parent
+
+PRELUDE = """
+import hashlib, os, signal, sys, threading, time
+import crucial
+
+def in_child(work, seconds=40):
+    # What a forked process returns; None if it hangs.
+    readable, writable = os.pipe()
+    process = os.fork()
+    if process == 0:
+        signal.alarm(seconds)
+        os.write(writable, str(work()).encode())
+        os._exit(0)
+    os.close(writable)
+    said = os.read(readable, 1000).decode()
+    return said if os.waitpid(process, 0)[1] == 0 else None
+
+class Slow:
+    # Some modules take so long to import that another thread can fork meanwhile.
+    def __init__(self, *names):
+        self.names = {name: threading.Event() for name in names}
+
+    def find_spec(self, name, path, target=None):
+        if name in self.names:
+            self.names.pop(name).set()
+            time.sleep(0.3)
+        return None
+"""
+
+WHILE_IMPORTING = """
+slow = Slow("crucial.data.groups", "crucial.wording")
+begun = dict(slow.names)
+sys.meta_path.insert(0, slow)
+
+def plainly():
+    import crucial.wording
+
+for name, use in (("crucial.data.groups", lambda: crucial.Groups), ("crucial.wording", plainly)):
+    thread = threading.Thread(target=use)
+    thread.start()
+    begun[name].wait()
+    print(in_child(lambda: use() is None))
+    thread.join()
+"""
+
+WHILE_COMPILING = """
+from crucial.kernels.compiled.trees import tree_sum, tree_add
+from numba.core.compiler_lock import global_compiler_lock as lock
+import numpy as np
+thread = threading.Thread(target=tree_add, args=(np.zeros(4), 0, 4, 1, 2.0))
+thread.start()
+while thread.is_alive() and not lock.is_locked():
+    time.sleep(0.0001)
+print(in_child(lambda: tree_sum(np.ones(4), 0, 3)))
+thread.join()
+"""
+
+MODEL = """
+import numpy as np
+from crucial.kernels import sizes
+sizes.PLAIN_CELLS = 0  # (so that kernels are compiled)
+random = np.random.default_rng(0)
+X = random.normal(size=(60, 3))
+y = (X[:, 0] + random.normal(size=60) > 0).astype(int)
+
+def fitted(_=None):
+    model = crucial.RankBoost(5, n_jobs=2).fit(X, y)
+    return hashlib.sha256(model.predict(X).tobytes()).hexdigest()
+"""
+
+IN_THREADS = """
+start = threading.Barrier(6)
+found = []
+
+def use():
+    start.wait()
+    try:
+        found.append(fitted())
+    except BaseException as error:
+        found.append(repr(error))
+
+threads = [threading.Thread(target=use) for _ in range(6)]
+for one in threads:
+    one.start()
+for one in threads:
+    one.join()
+print(*sorted(set(found)), len(found))
+# A server that has loaded everything, and a pool of threads, before it forks its workers.
+here = fitted()
+print([in_child(fitted) == here for _ in range(2)], here == found[0])
+"""
+
+POOLS = """
+from joblib import Parallel, delayed
+with Parallel(n_jobs=2, backend={backend!r}) as pool:
+    print(len(set(pool(delayed(fitted)(k) for k in range(4)) + [fitted()])))
+"""
+
+
+def run(code: str, **more: object) -> list[str]:
+    """Lines that a fresh process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + code],
+        capture_output=True, text=True, timeout=300, **more,  # type: ignore[call-overload]
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return list(done.stdout.splitlines())
+
+
+def test_a_fork_waits_for_imports_of_other_threads() -> None:
+    assert run(WHILE_IMPORTING) == ["False", "True"]
+
+
+def test_a_fork_waits_for_compilations_of_other_threads(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}  # (nothing is compiled yet)
+    assert run(WHILE_COMPILING, env=environment) == ["2.0"]
+
+
+def test_threads_at_first_use_and_workers_that_are_forked_later() -> None:
+    threads, workers = run(MODEL + IN_THREADS)
+    assert re.fullmatch("[0-9a-f]{64} 6", threads)
+    assert workers == "[True, True] True"
+
+
+@pytest.mark.parametrize(
+    "backend", ["threading", "multiprocessing", pytest.param("loky", marks=pytest.mark.slow)]
+)
+def test_pools_of_joblib(backend: str) -> None:
+    assert run(MODEL + POOLS.format(backend=backend)) == ["1"]
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """Threads that import modules of a cycle from different ends would get unfinished ones."""
+    found = re.compile(r"^from (crucial[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+    names, imports = set(), {}
+    for path in SOURCES.rglob("*.py"):
+        parts = path.relative_to(SOURCES.parent).with_suffix("").parts
+        names.add(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+        imports[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = found.findall(
+            path.read_text("utf-8")
+        )
+    graph = {
+        name: {
+            full if (full := f"{module}.{one}") in names else module
+            for module, what in found_here
+            for one in re.findall(r"\w+", what.partition("#")[0])
+        }
+        for name, found_here in imports.items()
+    }
+    while graph:
+        free = {name for name, used in graph.items() if not used & graph.keys() - {name}}
+        assert free, f"these modules import each other: {sorted(graph)}"
+        graph = {name: used for name, used in graph.items() if name not in free}
