@@ -3,14 +3,19 @@
 Locks that another thread has stay locked in a forked child for ever: the child would wait at its
 first import of the same module, or its first compilation. A fork therefore waits until no other
 thread imports anything of ours, and takes the locks that were handed in.
+
+What was registered last waits first. The modules whose locks importing threads may need are
+therefore imported before: a fork must not have their locks while it waits.
 """
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401
+import logging  # noqa: F401
 import os
 import sys
 import time
-from _thread import get_ident
+from threading import get_ident
 from types import FrameType
 from typing import Protocol
 
@@ -20,26 +25,27 @@ __all__ = ["hold_at_fork"]
 _OURS = frozenset(
     ["crucial", "llvmlite", "msgspec", "narwhals", "numba", "numpy", "scipy", "sklearn"]
 )
-# A thread may also wait for the one that forks: better a child that may hang than no child.
-_LONGEST_WAIT = 60.0
+# A thread may itself wait for the one that forks: then the child has to go without.
+_LONGEST_WAIT = 30.0
 
 
 class Lock(Protocol):
     """A lock to hold during a fork."""
 
-    def acquire(self) -> object:
-        """Take the lock."""
+    def acquire(self, blocking: bool = ..., timeout: float = ...) -> bool:
+        """Take the lock, if that succeeds in this many seconds."""
 
     def release(self) -> None:
         """Give it back."""
 
 
-_held: list[Lock] = []
+_locks: list[Lock] = []
+_taken: dict[int, list[Lock]] = {}  # by thread
 
 
 def hold_at_fork(lock: Lock) -> None:
     """Take a lock before every fork, and release it afterwards in parent and child."""
-    _held.append(lock)
+    _locks.append(lock)
 
 
 def _imports(frame: FrameType | None) -> bool:
@@ -54,21 +60,21 @@ def _imports(frame: FrameType | None) -> bool:
 
 
 def _before() -> None:
+    own, until = get_ident(), time.monotonic() + _LONGEST_WAIT
     if not _imports(sys._getframe()):
-        until = time.monotonic() + _LONGEST_WAIT
-        own = get_ident()
         while time.monotonic() < until:
             frames = sys._current_frames()
             if not any(_imports(frame) for thread, frame in frames.items() if thread != own):
                 break
             del frames
             time.sleep(0.001)
-    for lock in _held:
-        lock.acquire()
+    _taken[own] = [
+        lock for lock in _locks if lock.acquire(timeout=max(0.0, until - time.monotonic()))
+    ]
 
 
 def _after() -> None:
-    for lock in reversed(_held):
+    for lock in reversed(_taken.pop(get_ident(), [])):
         lock.release()
 
 

@@ -43,14 +43,15 @@ class Slow:
 """
 
 WHILE_IMPORTING = """
-slow = Slow("crucial.data.groups", "crucial.wording")
+slow = Slow("crucial.data.groups", "crucial.kernels.noise")
 begun = dict(slow.names)
 sys.meta_path.insert(0, slow)
 
 def plainly():
-    import crucial.wording
+    import crucial.kernels.noise
 
-for name, use in (("crucial.data.groups", lambda: crucial.Groups), ("crucial.wording", plainly)):
+uses = {"crucial.data.groups": lambda: crucial.Groups, "crucial.kernels.noise": plainly}
+for name, use in uses.items():
     thread = threading.Thread(target=use)
     thread.start()
     begun[name].wait()
@@ -64,8 +65,10 @@ from numba.core.compiler_lock import global_compiler_lock as lock
 import numpy as np
 thread = threading.Thread(target=tree_add, args=(np.zeros(4), 0, 4, 1, 2.0))
 thread.start()
-while thread.is_alive() and not lock.is_locked():
+while thread.is_alive() and lock._lock.acquire(blocking=False):
+    lock._lock.release()
     time.sleep(0.0001)
+assert thread.is_alive()
 print(in_child(lambda: tree_sum(np.ones(4), 0, 3)))
 thread.join()
 """
@@ -107,15 +110,16 @@ print([in_child(fitted) == here for _ in range(2)], here == found[0])
 
 POOLS = """
 from joblib import Parallel, delayed
-with Parallel(n_jobs=2, backend={backend!r}) as pool:
-    print(len(set(pool(delayed(fitted)(k) for k in range(4)) + [fitted()])))
+for backend in sys.argv[1:]:
+    with Parallel(n_jobs=2, backend=backend) as pool:
+        print(backend, len(set(pool(delayed(fitted)(k) for k in range(4)) + [fitted()])))
 """
 
 
-def run(code: str, **more: object) -> list[str]:
+def run(code: str, *words: str, **more: object) -> list[str]:
     """Lines that a fresh process prints."""
     done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + code],
+        [sys.executable, "-c", PRELUDE + code, *words],
         capture_output=True, text=True, timeout=300, **more,  # type: ignore[call-overload]
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -131,17 +135,15 @@ def test_a_fork_waits_for_compilations_of_other_threads(tmp_path: Path) -> None:
     assert run(WHILE_COMPILING, env=environment) == ["2.0"]
 
 
-def test_threads_at_first_use_and_workers_that_are_forked_later() -> None:
-    threads, workers = run(MODEL + IN_THREADS)
-    assert re.fullmatch("[0-9a-f]{64} 6", threads)
-    assert workers == "[True, True] True"
+def test_threads_at_first_use_then_forked_workers_and_pools() -> None:
+    lines = run(MODEL + IN_THREADS + POOLS, "threading", "multiprocessing")
+    assert re.fullmatch("[0-9a-f]{64} 6", lines[0])
+    assert lines[1:] == ["[True, True] True", "threading 1", "multiprocessing 1"]
 
 
-@pytest.mark.parametrize(
-    "backend", ["threading", "multiprocessing", pytest.param("loky", marks=pytest.mark.slow)]
-)
-def test_pools_of_joblib(backend: str) -> None:
-    assert run(MODEL + POOLS.format(backend=backend)) == ["1"]
+@pytest.mark.slow
+def test_a_pool_of_fresh_processes() -> None:
+    assert run(MODEL + POOLS, "loky") == ["loky 1"]
 
 
 def test_no_module_imports_itself_through_others() -> None:

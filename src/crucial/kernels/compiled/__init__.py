@@ -4,8 +4,12 @@ Serial and without the GIL: the modules above give every thread a range of queri
 Sums never cross such a range, so the number of threads cannot change a result.
 """
 
+from threading import RLock
+
 from numba.core.compiler_lock import global_compiler_lock
 
 from crucial._forks import hold_at_fork
 
-hold_at_fork(global_compiler_lock)
+# (its own methods cannot give up)
+if isinstance(_lock := getattr(global_compiler_lock, "_lock", None), type(RLock())):
+    hold_at_fork(_lock)
