@@ -16,7 +16,7 @@ HEAVY = ("numba", "sklearn", "scipy", "narwhals", "pandas", "polars", "pyarrow",
 
 def run(*words: object, **how: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "crucial", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **how)  # type: ignore[call-overload]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, **how)  # type: ignore[call-overload]
 
 
 def modules_after(code: str) -> set[str]:
@@ -31,7 +31,7 @@ with contextlib.redirect_stdout(io.StringIO()):
 print(" ".join({{name.partition(".")[0] for name in sys.modules}}))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=600
     )
     return set(done.stdout.split())
 
@@ -70,15 +70,22 @@ def test_ranking_a_small_file_imports_nothing_heavy(trained: Path) -> None:
     assert not loaded.intersection({*HEAVY} - {"numpy", "rich"})
 
 
-def test_help_answers_at_once() -> None:
-    """Under 0.3 s on an idle machine; the best of several tries, with room for a busy one."""
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        done = run("--help")
-        times.append(time.perf_counter() - began)
-        assert done.returncode == 0
-    assert min(times) < 1.0
+@pytest.mark.parametrize(
+    ("words", "own", "all_modules"),
+    [([], 3, 130), (["--help"], 20, 200), (["train", "--help"], 40, 250)],
+)
+def test_help_imports_little(words: list[str], own: int, all_modules: int) -> None:
+    """What decides how soon help is there, and does not depend on a busy machine."""
+    code = f"sys.argv[1:] = {words}; crucial.cli.main()" if words else "pass"
+    start = "import crucial.cli" if words else "import crucial"
+    count = "len(sys.modules), sum(one.partition('.')[0] == 'crucial' for one in sys.modules)"
+    program = f"import sys\n{start}\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint({count})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    total, ours = map(int, done.stdout.splitlines()[-1].split())
+    assert ours <= own
+    assert total <= all_modules
 
 
 def svmlight(path: Path, n_queries: int, rows: int = 8) -> Path:
@@ -131,7 +138,7 @@ def test_reader_that_leaves_early(trained: Path) -> None:
     big = svmlight(trained / "big.txt", 3000)
     command = f"{sys.executable} -m crucial rank m.json {big.name} -o - -f tsv | head -1"
     done = subprocess.run(
-        command, shell=True, cwd=trained, capture_output=True, text=True, timeout=120
+        command, shell=True, cwd=trained, capture_output=True, text=True, timeout=600
     )
     assert done.stdout == "qid\titem\tscore\trank\n"
     lines = done.stderr.splitlines()
@@ -144,7 +151,7 @@ def test_full_standard_output(trained: Path) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "crucial", "rank", "m.json", "train.txt", "-o", "-"],
-            cwd=trained, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+            cwd=trained, stdout=full, stderr=subprocess.PIPE, text=True, timeout=600, check=False,
         )  # fmt: skip
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
@@ -163,7 +170,7 @@ def test_interrupted_training_leaves_nothing(trained: Path) -> None:
     assert process.stderr.readline().startswith("crucial: note: ")  # the file is read
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert said.strip().splitlines()[-1].startswith("crucial: error: interrupted")
     assert "Traceback" not in said

@@ -43,7 +43,7 @@ def test_example(path: Path, tmp_path: Path):
         env=os.environ | {"PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -38,7 +38,7 @@ class Page:
         self.host, self.path = parts.netloc, parts.path
 
     def ask(self, route: str, body: dict[str, object] | None = None) -> dict[str, object]:
-        line = http.client.HTTPConnection(self.host, timeout=30)
+        line = http.client.HTTPConnection(self.host, timeout=300)
         headers = {"Origin": f"http://{self.host}", "Content-Type": "application/json"}
         if body is None:
             line.request("GET", self.path + route)
@@ -51,7 +51,7 @@ class Page:
 
     def end(self, how: int) -> str:
         self.process.send_signal(how)
-        out, _ = self.process.communicate(timeout=60)
+        out, _ = self.process.communicate(timeout=300)
         return out
 
 

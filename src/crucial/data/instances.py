@@ -24,6 +24,8 @@ from crucial.types import Floats, Ints, Numbers, Reals, TableLike
 
 __all__ = ["Instances"]
 
+_BLOCK = 1 << 19  # cells looked at a time
+
 
 @dataclass(frozen=True)
 class Instances:
@@ -217,14 +219,40 @@ class Instances:
         with np.errstate(over="ignore", invalid="ignore"):
             suspicious = not np.isfinite(values.sum())
         if suspicious and np.isinf(values).any():
-            place = int(np.flatnonzero(np.isinf(values))[0])
-            row = place if rows is None else int(rows[place])
+            row, column = self.first_infinity(rows) or (0, feature)
             raise DataError(
                 f"Input X contains infinity or a value too large: row {row}, column "
-                f"{self.name(feature)} is {values[place]}. Use a finite number, or NaN where "
-                "the feature has no opinion."
+                f"{self.name(column)} is {self.table[row, column]}. Use a finite number, or NaN "
+                "where the feature has no opinion."
             )
         return values
+
+    def first_infinity(self, rows: NDArray[np.integer] | None = None) -> tuple[int, int] | None:
+        """Return the row and column of the first infinite value, row by row; None without one.
+
+        Parameters
+        ----------
+        rows : int array, optional
+            The rows to look at, all by default.
+        """
+        if self.is_sparse:
+            at = np.flatnonzero(np.isinf(self.table.data))
+            if rows is not None:
+                at = at[np.isin(self.table.indices[at], rows)]
+            if not len(at):
+                return None
+            # (argmin takes the first: the leftmost column)
+            place = int(at[self.table.indices[at].argmin()])
+            column = int(np.searchsorted(self.table.indptr, place, side="right")) - 1
+            return int(self.table.indices[place]), column
+        order = np.arange(self.n_rows) if rows is None else np.unique(rows)
+        step = max(1, _BLOCK // max(1, self.n_features))
+        for begin in range(0, len(order), step):
+            some = order[begin : begin + step]
+            found = np.argwhere(np.isinf(self.table[some]))
+            if len(found):
+                return int(some[found[0, 0]]), int(found[0, 1])
+        return None
 
     def columns_of(self, names: Sequence[str]) -> list[int]:
         """Return the numbers of the named features."""

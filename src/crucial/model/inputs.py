@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +11,7 @@ from crucial.data.encodings import Encodings
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.kernels.threads import count_threads, over_ranges
-from crucial.types import Numbers, TableLike
+from crucial.types import TableLike
 
 __all__ = ["check_columns", "check_finite", "checked_rows"]
 
@@ -108,31 +107,6 @@ def checked_rows(model: TrainedModel, X: TableLike, n_jobs: int | None = 1) -> I
     return instances
 
 
-def _refuse_infinity(row: int, column: int, value: float, names: tuple[str, ...] | None) -> None:
-    shown = repr(names[column]) if names is not None else str(column)
-    raise DataError(
-        f"Input X contains infinity: row {row}, column {shown} is {value}. Use a finite number, "
-        "or NaN where the feature has no opinion."
-    )
-
-
-def _check_rows(X: Numbers, names: tuple[str, ...] | None, begin: int, end: int) -> None:
-    infinite = np.isinf(X[begin:end])
-    if infinite.any():
-        row, column = (int(at) for at in np.argwhere(infinite)[0])
-        _refuse_infinity(begin + row, column, float(X[begin + row, column]), names)
-
-
-def _check_sparse(table: Any, names: tuple[str, ...] | None) -> None:
-    """Check the stored values of a scipy CSC table, column by column."""
-    infinite = np.flatnonzero(np.isinf(table.data))
-    if len(infinite):
-        rows = table.indices[infinite]
-        at = int(infinite[rows.argmin()])  # (argmin takes the first: the leftmost column)
-        column = int(np.searchsorted(table.indptr, at, side="right")) - 1
-        _refuse_infinity(int(table.indices[at]), column, float(table.data[at]), names)
-
-
 def check_finite(
     instances: Instances, names: tuple[str, ...] | None = None, n_jobs: int | None = 1
 ) -> None:
@@ -150,13 +124,18 @@ def check_finite(
     table = instances.table
     if table.dtype.kind != "f":
         return
-    names = instances.names or names
-    if instances.is_sparse:
-        _check_sparse(table, names)
-        return
-    step = max(1, _BLOCK // max(1, table.shape[1]))
-    if len(table) <= step:
-        _check_rows(table, names, 0, len(table))
-        return
-    bounds = [*range(0, len(table), step), len(table)]
-    over_ranges(bounds, count_threads(n_jobs), partial(_check_rows, table, names))
+    cells = table.data if instances.is_sparse else table
+    step = max(1, _BLOCK // max(1, cells.shape[-1] if cells.ndim == 2 else 1))
+    bounds = [*range(0, len(cells), step), len(cells)]
+    infinite = over_ranges(
+        bounds, count_threads(n_jobs), lambda a, b: bool(np.isinf(cells[a:b]).any())
+    )
+    place = instances.first_infinity() if any(infinite) else None
+    if place is not None:
+        row, column = place
+        known = instances.names or names
+        shown = repr(known[column]) if known is not None else str(column)
+        raise DataError(
+            f"Input X contains infinity: row {row}, column {shown} is {table[row, column]}. Use a "
+            "finite number, or NaN where the feature has no opinion."
+        )

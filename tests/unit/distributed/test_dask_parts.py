@@ -62,7 +62,7 @@ def kill(client, how=signal.SIGKILL):
 
 def tasks_left(client):
     """Return the tasks of fits that the scheduler still has, once it had time to free them."""
-    for _ in range(50):
+    for _ in range(1200):
         keys = client.run_on_scheduler(
             lambda dask_scheduler: [str(k) for k in dask_scheduler.tasks]
         )
@@ -380,9 +380,11 @@ def test_ctrl_c_leaves_no_process_and_no_traceback(tmp_path):
     assert word == "ready"
     time.sleep(0.5)
     os.killpg(run.pid, signal.SIGINT)  # (as a terminal does: to all processes)
-    out, err = run.communicate(timeout=60)
+    out, err = run.communicate(timeout=300)
     assert "interrupted" in out
     assert run.returncode == 0
     assert "Traceback" not in err
-    time.sleep(0.5)
-    assert not [one for one in processes if os.path.exists(f"/proc/{one}")]
+    limit = time.monotonic() + 300
+    while any(os.path.exists(f"/proc/{one}") for one in processes):
+        assert time.monotonic() < limit
+        time.sleep(0.05)

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 
 import crucial
 from crucial import FeatureRank, RankBoost
 from crucial.errors import CrucialError, DataError
 from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.model.inputs import check_finite
 
 RANDOM = np.random.default_rng(16)
 X = RANDOM.normal(size=(24, 3))
@@ -61,8 +63,8 @@ def test_tables_are_refused_at_fit_and_predict_alike(table: Any, match: str) -> 
 def test_a_matrix_is_an_array_of_two_dimensions() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)
-        matrix, column = np.matrix(X), np.matrix(Y).T
-    fitted = RankBoost(5).fit(matrix, column, qid=np.matrix(np.zeros(24)).T)
+        matrix, column, ids = np.matrix(X), np.matrix(Y).T, np.matrix(np.zeros(24)).T
+    fitted = RankBoost(5).fit(matrix, column, qid=ids)
     np.testing.assert_array_equal(fitted.predict(matrix), MODEL.predict(X))
 
 
@@ -178,3 +180,43 @@ def test_weights_of_any_size_give_finite_scores_or_an_error(name: str) -> None:
             continue
         asked = named if "qid" in inspect.signature(ranker.predict).parameters else {}
         assert np.isfinite(ranker.predict(X, **asked)).all()
+
+
+INFINITIES = [(7, 0), (2, 2), (2, 1), (9, 1)]
+
+
+@pytest.mark.parametrize("kind", ["array", "columns", "frame", "csr", "csc"])
+@pytest.mark.parametrize("fit", [True, False])
+def test_the_infinity_that_is_named_is_the_first(kind: str, fit: bool) -> None:
+    """The first row that has one, and the first column in it, whatever is looked at first."""
+    table = np.abs(X)
+    for number, place in enumerate(INFINITIES):
+        table[place] = np.inf if number % 2 else -np.inf
+    made: Any = table
+    if kind == "columns":
+        made = np.asfortranarray(table)
+    elif kind == "frame":
+        made = pd.DataFrame(table, columns=list("abc"))
+    elif kind in ("csr", "csc"):
+        made = sparse.csr_array(table).asformat(kind)
+    column = "'b'" if kind == "frame" else "1"
+    model = NAMED if kind == "frame" else MODEL
+    use = (lambda: RankBoost(2).fit(made, Y)) if fit else (lambda: model.predict(made))
+    with pytest.raises(DataError, match=rf"row 2, column {column} is -inf"):
+        use()
+
+
+def test_the_first_infinity_of_many_blocks_and_of_the_rows_in_use() -> None:
+    table = np.zeros((700, 1000))
+    table[690, 3] = table[650, 999] = np.inf
+    instances = crucial.Instances.from_input(table)
+    assert instances.first_infinity() == (650, 999)
+    assert instances.first_infinity(np.array([695, 690, 3])) == (690, 3)
+    assert instances.first_infinity(np.arange(650)) is None
+    for jobs in (1, 3):
+        with pytest.raises(DataError, match="row 650, column 999 is inf"):
+            check_finite(instances, None, jobs)
+    rows = np.abs(X)
+    rows[2, 1], rows[1, 1] = -np.inf, np.inf
+    with pytest.raises(DataError, match="row 2, column 1 is -inf"):
+        RankBoost(2).fit(rows, Y, sample_weight=np.arange(24) != 1)  # (row 1 counts for nothing)

@@ -78,7 +78,7 @@ def run(package, code=RUN, **environment):
         env={**kept, "PYTHONPATH": str(package), **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert made.returncode == 0, made.stderr
     value, folder = made.stdout.split()
