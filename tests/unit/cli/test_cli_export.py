@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from crucial import RankBoost
+from crucial.apps.fusion.plan import FusionPlan
+from crucial.apps.fusion.ranker import FusionRanker
+from crucial.model.additive import AdditiveRanker
 from crucial.model.export.targets import TARGETS
+from crucial.model.weak import Stump
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +117,16 @@ def test_fusions_are_functions_or_weights(crucial, model, tmp_path):
     refused = crucial("export", model, "--to", "langchain", "-o", out)
     assert "does not fuse runs" in refused.stderr
     assert "did you mean 'langchain'" in crucial(*weights[:3], "langchian", *weights[4:]).stderr
+
+
+def test_options_that_an_export_does_not_look_at_are_refused(crucial, model, tmp_path):
+    refused = crucial("export", model, "--to", "sql", "--metric", "map", "-o", tmp_path / "x")
+    assert "--to sql takes no --metric for this model" in refused.stderr
+    fusion, plan = tmp_path / "fusion.json", FusionPlan(("a", "b'"), ("", ""), scores="z-score")
+    names = tuple(plan.feature_names)
+    FusionRanker(AdditiveRanker(4, [Stump(3, 0.5, 0)], [1.0], names), plan).save(fusion)
+    refused = crucial("export", fusion, "--to", "sql", "--shift", "-o", tmp_path / "x")
+    assert "--to sql takes no --shift for this model" in refused.stderr
+    done = crucial("export", fusion, "--to", "sql", "--dialect", "sqlite", "-o", tmp_path / "x")
+    assert "100 made-up queries, sqlite" in done.stdout
+    assert "SQRT" in (tmp_path / "x").read_text()

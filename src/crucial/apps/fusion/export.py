@@ -21,7 +21,7 @@ __all__ = ["FUSION_TARGETS", "FusionExport", "export_fusion"]
 
 #: The targets that take a fusion as a whole, and what each is.
 FUSION_TARGETS = {
-    **{language: f"function of result lists in {language.title()}" for language in FUNCTIONS},
+    **FUNCTIONS,
     **{name: f"weights: {target.title}" for name, target in FLAT_TARGETS.items()},
 }
 
@@ -62,6 +62,8 @@ def export_fusion(
     runs: Runs | None = None,
     qrels: object = None,
     measure: str | None = None,
+    dialect: str = "ansi",
+    name: str | None = None,
     verify: bool = True,
 ) -> FusionExport:
     """Write a learned fusion for another program, whole or not at all.
@@ -71,20 +73,33 @@ def export_fusion(
     fusion : FusionRanker
     path : str or path
     target : str
-        One of `FUSION_TARGETS`. "python" and "javascript" are functions with the same scores;
-        the others take one weight per run.
+        One of `FUSION_TARGETS`. "python" and "javascript" are functions and "sql" is a query with
+        the same scores; the others take one weight per run.
     runs, qrels
         Runs and judgements as in `learn_fusion`, on which the loss of weights is measured; best of
         queries that the fusion has not learned from.
     measure : str, optional
         For the loss; that of the fusion by default.
+    dialect : str
+        Of SQL, as in `crucial.model.export.sql_dialects.DIALECTS`.
+    name : str, optional
+        Of the table with the result lists, in SQL; "results" by default.
     verify : bool
         Fuse made-up lists by the function before the file is moved into place.
     """
     lookup(FUSION_TARGETS, target, "target of a fusion")
     if target in FUNCTIONS:
-        content = function_of(fusion, target)
-        held = tried_function(fusion, target, content) if verify else "not verified"
+        if target != "sql":
+            for given, unset, parameter in ((name, None, "name"), (dialect, "ansi", "dialect")):
+                if given != unset:
+                    raise ParameterError(
+                        f"a fusion in {target} takes no {parameter}: leave it out.",
+                        parameter=parameter,
+                    )
+        content = function_of(fusion, target, dialect, name)
+        held = "not verified"
+        if verify:
+            held = tried_function(fusion, target, content, dialect, name)
     elif runs is None or not runs or qrels is None:
         raise ParameterError(
             Message(
@@ -92,7 +107,7 @@ def export_fusion(
                 Argument("runs"),
                 " and ",
                 Argument("qrels"),
-                ", on which the loss is measured, or export to python or javascript.",
+                ", on which the loss is measured, or export to python, javascript or sql.",
             ),
             parameter="qrels",
         )

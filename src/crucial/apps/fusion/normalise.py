@@ -38,8 +38,13 @@ def normalised(pool: Pool, method: str) -> list[Floats]:
 
 
 def _scores(one: Listing) -> Floats:
-    largest = np.abs(one.score).max(initial=0.0)
-    return one.score * _SCALE if largest > _LARGE else one.score
+    """Return the scores of a run; those of a list with very large ones are scaled."""
+    filled = one.sizes > 0
+    ends = one.score[one.starts[:-1][filled]], one.score[one.starts[1:][filled] - 1]
+    large = np.maximum(*np.abs(ends)) > _LARGE
+    if not large.any():
+        return one.score
+    return one.score * np.where(np.repeat(large, one.sizes[filled]), _SCALE, 1.0)
 
 
 def _by_rank(one: Listing) -> Floats:
@@ -61,14 +66,16 @@ def _min_max(one: Listing) -> Floats:
 
 
 def _z_score(one: Listing) -> Floats:
-    """Scale every list to mean 0 and standard deviation 1; 0 where all scores are equal."""
+    """Scale every list to mean 0 and standard deviation 1; 0 where all scores are equal.
+
+    Sums go from the first of a list to the last, so that other programs can add in the same order.
+    """
     scores, sizes = _scores(one), one.sizes
-    filled = sizes > 0
-    starts, n = one.starts[:-1][filled], sizes[filled]
-    if not len(starts):
-        return scores
-    centred = scores - np.repeat(np.add.reduceat(scores, starts) / n, n)
-    spread = np.repeat(np.sqrt(np.add.reduceat(centred**2, starts) / n), n)
+    of_list = np.repeat(np.arange(len(sizes)), sizes)
+    n = np.maximum(sizes, 1)
+    mean = np.bincount(of_list, scores, len(sizes)) / n
+    centred = scores - mean[of_list]
+    spread = np.sqrt(np.bincount(of_list, centred * centred, len(sizes)) / n)[of_list]
     # The rounding errors of equal scores are no spread.
     usable = spread > 1e-12 * np.abs(scores)
     out = np.zeros(len(scores))

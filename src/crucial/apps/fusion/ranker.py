@@ -211,10 +211,11 @@ class FusionRanker:
         ----------
         path : str or path
         target : str
-            "python" or "javascript" for a function of result lists; "elasticsearch-rrf",
+            "python" or "javascript" for a function of result lists, "sql" for a query over a table
+            of them; "elasticsearch-rrf",
             "elasticsearch-linear", "opensearch-rrf", "opensearch-linear", "langchain" or
-            "llamaindex" for one weight per run; any other target for a model of the plan's
-            columns.
+            "llamaindex" for one weight per run; any other target, or ``model.export``, for a model
+            of the plan's columns.
         **settings
             As in `crucial.apps.fusion.export.export_fusion`, or of the target.
         """

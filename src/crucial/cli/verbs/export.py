@@ -95,6 +95,7 @@ def export_command(options: ExportOptions) -> None:
     if options.to in _FUSIONS_ONLY or (options.to in _FUNCTIONS and _is_fusion(loaded)):
         _export_fusion(options, loaded, options.to, options.output)
         return
+    _refuse_unused(options, ("runs", "qrels", "metric"))
     model = row_model(loaded)
     settings: dict[str, Any] = {
         "features": _names(options.features),
@@ -120,7 +121,7 @@ _FUSIONS_ONLY = (
     "langchain",
     "llamaindex",
 )
-_FUNCTIONS = ("python", "javascript")
+_FUNCTIONS = ("python", "javascript", "sql")
 
 
 def _is_fusion(loaded: Model) -> bool:
@@ -137,6 +138,14 @@ def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: s
             "fusion with crucial fuse, or export to another target.",
             parameter="to",
         )
+    unused: tuple[str, ...] = (
+        "features", "shift", "missing", "probability", "encoded", "allow_ties", "data",
+    )  # fmt: skip
+    if target != "sql":
+        unused += ("dialect", "name")
+    if target in _FUNCTIONS:
+        unused += ("runs", "qrels", "metric")
+    _refuse_unused(options, unused)
     qrels = None
     if options.qrels is not None:
         from crucial.data.formats.trec import read_qrels
@@ -149,9 +158,25 @@ def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: s
         runs=list(options.runs),
         qrels=qrels,
         measure=options.metric,
+        dialect=options.dialect,
+        name=options.name,
         verify=bool(options.verify),
     )
     click.echo(str(done))
+
+
+_UNSET = (None, False, (), "abstain", "ansi")
+
+
+def _refuse_unused(options: ExportOptions, names: tuple[str, ...]) -> None:
+    """Refuse options that this export would not look at."""
+    for name in names:
+        if getattr(options, name) not in _UNSET:
+            raise ParameterError(
+                f"--to {options.to} takes no --{name.replace('_', '-')} for this model: leave it "
+                "out.",
+                parameter=name,
+            )
 
 
 def _rows(options: ExportOptions, model: FrozenModel) -> Any:
@@ -203,7 +228,7 @@ def _print_targets() -> None:
         kinds.add_row(kind, f"{names}{otherwise}")
     functions, weights = ", ".join(_FUNCTIONS), ", ".join(_FUSIONS_ONLY)
     kinds.add_row(
-        "learned fusions", f"{functions} as a function of lists; {weights} as weights, with a loss"
+        "learned fusions", f"{functions} as functions of lists; {weights} as weights, with a loss"
     )
     console().print(kinds)
 

@@ -15,11 +15,12 @@ from crucial.errors import NotRankedError
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.row_values import UNSEEN, text_of, time_texts, time_ticks
 from crucial.model.export.settings import ExportSettings
+from crucial.model.export.sql_dialects import DIALECTS
 from crucial.model.export.sql_walk import FoundWalk, found_walk
 from crucial.model.export.sqlite_numbers import exact_numbers
 from crucial.types import Floats
 
-__all__ = ["by_database", "by_sqlite"]
+__all__ = ["by_database", "by_sqlite", "for_sqlite", "sqlite_connection"]
 
 _TABLE = "rows"
 # Names in either quotes; text, in which a quote is doubled or a backslash escapes; its cast.
@@ -31,8 +32,9 @@ _EPOCH = re.compile(rf"CAST\(EXTRACT\(EPOCH FROM {_NAME}\) \* 1000000 AS float8\
 _TREES = "the sum of the trees"
 
 
-def _for_sqlite(text: str, escapes: bool) -> str:
-    """Return an expression of another dialect with text and numbers as SQLite reads them."""
+def for_sqlite(text: str, dialect: str) -> str:
+    """Return SQL of any dialect with text and numbers as SQLite reads them."""
+    escapes = DIALECTS[dialect].escapes
 
     def written(token: re.Match[str]) -> str:
         if token["name"] is not None:
@@ -44,8 +46,23 @@ def _for_sqlite(text: str, escapes: bool) -> str:
             word = re.sub(r"\\(.)", lambda sign: _SIGNS.get(sign[1], sign[1]), word)
         return f"'{word}'"
 
+    # (SQLite takes STRING for a number)
+    text = text.replace("CAST(`doc` AS STRING)", "CAST(`doc` AS TEXT)")
     text = _EPOCH.sub(lambda one: f"epoch_us({one['name']})", text)
-    return (_ESCAPED if escapes else _DOUBLED).sub(written, text)
+    return exact_numbers((_ESCAPED if escapes else _DOUBLED).sub(written, text))
+
+
+def sqlite_connection() -> sqlite3.Connection:
+    """Return an empty database with the functions and orders that dialects use."""
+    connection = sqlite3.connect(":memory:")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 10**9)
+    for name in ("isnan", "is_nan"):
+        connection.create_function(name, 1, lambda value: False)
+    connection.create_function("exp", 1, math.exp)
+    connection.create_function("sqrt", 1, math.sqrt)
+    connection.create_function("epoch_us", 1, _epoch_us)
+    connection.create_collation("C", lambda a, b: (a > b) - (a < b))
+    return connection
 
 
 def _epoch_us(value: object) -> int | None:
@@ -76,21 +93,15 @@ def _columns(
 
 def by_sqlite(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     """Score rows by SQLite, which reads all dialects but for their casts and tests for NaN."""
-    escapes = settings.dialect in ("bigquery", "snowflake")
     text = content.decode()
     walk = found_walk(text)
     if walk is not None:
         text = text[: walk.begin] + _quoted(_TREES) + text[walk.end :]
-    text = exact_numbers(_for_sqlite(text, escapes))
+    text = for_sqlite(text, settings.dialect)
     columns = _columns(X, form, settings)
     rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
-    connection = sqlite3.connect(":memory:")
+    connection = sqlite_connection()
     try:
-        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 10**9)
-        for name in ("isnan", "is_nan"):
-            connection.create_function(name, 1, lambda value: False)
-        connection.create_function("exp", 1, math.exp)
-        connection.create_function("epoch_us", 1, _epoch_us)
         return _selected(connection, text, list(columns), rows, settings, walk)
     except sqlite3.Error as error:
         raise NotRankedError(
