@@ -38,6 +38,7 @@ class Problem:
         self.y = np.clip(np.rint(X[:, 0] + random.normal(size=n)) + 1, 0, levels - 1)
         X[random.random((n, n_features)) < 0.1] = np.nan
         X[:, -1] = np.where(np.isnan(X[:, -1]), 0.0, X[:, -1])
+        self.X = X
         self.bins = Bins.build(Instances.from_input(X), np.arange(n), max_bins=15)
         self.table = Instances(CodedTable(self.bins))
         self.weight = random.integers(0, 4, n) / 2.0 if weighted else None
@@ -51,6 +52,12 @@ class Problem:
         )
         _, query = np.unique(self.qid, return_inverse=True)
         return PartRows(self.bins.taken(places), self.y[places], query[places], weight, factor)
+
+    def under(self, bins):
+        """The same rows, coded by the bins of others."""
+        codes = bins.recode(Instances.from_input(self.X), np.arange(len(self.y)))
+        self.bins = replace(bins, codes=codes, n_rows=len(self.y))
+        return self
 
     def cut(self, n_parts, seed=0, eval_set=None):
         """All rows in parts of whole queries, some of which may be empty."""
@@ -74,13 +81,15 @@ class Problem:
     def head(self):
         return Head(replace(self.bins, codes=self.bins.codes[:, :0], n_rows=0))
 
-    def fit(self, estimator):
+    def fit(self, estimator, eval_set=None):
         """The fit on one table."""
-        weights = {"sample_weight": self.weight, "query_weight": self.query_weight}
-        return estimator.fit(self.table, self.y, qid=self.qid, **weights)
+        options = {"sample_weight": self.weight, "query_weight": self.query_weight}
+        if eval_set is not None:
+            options |= {"eval_set": (eval_set.X, eval_set.y), "eval_qid": eval_set.qid}
+        return estimator.fit(self.table, self.y, qid=self.qid, **options)
 
-    def fit_cut(self, estimator, n_parts, seed=0, **options):
-        return fit_parted(estimator, self.cut(n_parts, seed), self.head, **options)
+    def fit_cut(self, estimator, n_parts, seed=0, eval_set=None, **options):
+        return fit_parted(estimator, self.cut(n_parts, seed, eval_set), self.head, **options)
 
 
 def trace_of(estimator):

@@ -129,32 +129,45 @@ class Watch:
     def look(self) -> dict[str, float]:
         """Measure the current scores; record the round if it is the best so far."""
         self._seen += 1
-        scores = self._combined()
-        name, first, more = self._measures[0]
-        queries = None
-        values: dict[str, float] = {}
-        if self._tolerance > 0.0 and isinstance(first, Prepared):
-            queries = first.per_query(scores)
-            values[name] = first.summary(queries)[0]
-        for other, function, _ in self._measures:
-            if other not in values:
-                values[other] = function(scores)
+        values = self._measured()
+        name, more = self.deciding
         if self._may_be_best():
             value = values[name] if more else -values[name]
             if value > self._best:  # the first of equal rounds stays
-                self._best, self.best_round, self._best_queries = value, self._seen, queries
-            elif queries is not None and self._is_close(queries):
+                self._best, self.best_round = value, self._seen
+                self._keep()
+            elif self._tolerance > 0.0 and self._worse() < self._tolerance:
                 self.best_round = self._seen
         return values
 
-    def _is_close(self, queries: Floats) -> bool:
-        """Return whether a round is worse than the best by less than the tolerance."""
+    def _measured(self) -> dict[str, float]:
+        """Return the measures of the current scores, by name."""
+        scores = self._combined()
+        name, first, _ = self._measures[0]
+        self._queries: Floats | None = None  # the deciding measure on each
+        values: dict[str, float] = {}
+        if self._tolerance > 0.0 and isinstance(first, Prepared):
+            self._queries = first.per_query(scores)
+            values[name] = first.summary(self._queries)[0]
+        for other, function, _ in self._measures:
+            if other not in values:
+                values[other] = function(scores)
+        return values
+
+    def _keep(self) -> None:
+        """Remember the queries of the best round."""
+        self._best_queries = self._queries
+
+    def _worse(self) -> float:
+        """Return by how many standard errors a round is worse than the best."""
         _, measure, more = self._measures[0]
-        assert self._best_queries is not None
+        queries = self._queries
+        if queries is None or self._best_queries is None:
+            return math.inf
         assert isinstance(measure, Prepared)
         worse = self._best_queries - queries if more else queries - self._best_queries
         weights = None if measure.measure.aggregate == "mean" else measure.bound.weights
-        return worse_by(worse, weights) < self._tolerance
+        return worse_by(worse, weights)
 
     def _may_be_best(self) -> bool:
         """Return whether the ensemble may end with the current round."""

@@ -8,6 +8,7 @@ from crucial.distributed.messages import Setup
 from crucial.distributed.part_feedback import RowFacts
 from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedPairs, PartedState
+from crucial.distributed.watch import PartedWatch
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.base import Feedback, finite_total
 from crucial.feedback.label_weights import PairMass
@@ -48,12 +49,9 @@ class PartedFeedback(Feedback):
     @classmethod
     def of(cls, parts: Parts, balance: str, gain: object) -> PartedFeedback:
         """Let the parts sort and weigh their pairs; parameters as in `LabelFeedback`."""
-        found = [one for one in parts.call("look", changes=True) if one is not None]
-        if not found:
+        facts: RowFacts | None = parts.total("look", changes=True)
+        if facts is None:
             raise DataError("No comparable pair: the parts have no rows.")
-        facts = found[0]
-        for other in found[1:]:
-            facts = facts.merge(other)
         if not facts.counts.rows:
             raise DataError(
                 f"No comparable pair: none of the {counted(facts.queries, 'query')} has two rows "
@@ -75,10 +73,11 @@ class PartedObjective(Objective):
     ----------
     objective : Objective
     parts : Parts
+    watch : PartedWatch or None
     """
 
-    def __init__(self, objective: Objective, parts: Parts) -> None:
-        self._objective, self._parts = objective, parts
+    def __init__(self, objective: Objective, parts: Parts, watch: PartedWatch | None) -> None:
+        self._objective, self._parts, self._watch = objective, parts, watch
 
     def begin(self, feedback: Feedback, threads: int) -> PartedState:
         """Let the parts begin; return what adds up their totals."""
@@ -90,7 +89,9 @@ class PartedObjective(Objective):
         )  # fmt: skip
         self._parts.call("begin", setup, changes=True)
         kind = PartedPairs if isinstance(self._objective, ExponentialLoss) else PartedState
-        return kind(self._parts, log_total)
+        state = kind(self._parts, log_total)
+        state.watch = self._watch
+        return state
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
         """Return the notes of the objective."""

@@ -18,9 +18,13 @@ from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.distributed.feedback import PartedFeedback, PartedObjective
+from crucial.distributed.messages import Survey
 from crucial.distributed.parts import Parts
 from crucial.distributed.reach import check_algorithm, check_reach, parted_learner
+from crucial.distributed.watch import PartedWatch, measures_of
+from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
+from crucial.estimators.eval_set import HELD_OUT, n_held_out
 from crucial.kernels.threads import count_threads
 from crucial.weak.base import TrainingRows
 
@@ -86,12 +90,13 @@ def fit_parted(
     """
     estimator._check_parameters()
     check_reach(estimator)
+    seed = estimator._seed()
+    watch = _watch(estimator, parts, head, seed)
     feedback = PartedFeedback.of(parts, estimator.balance, estimator.gain)
     instances = head.instances(feedback.facts.absent)
     estimator._learn_columns(instances)
     estimator._encodings = Encodings(times=dict(instances.times or {}))
-    seed, rounds = estimator._seed(), estimator.n_estimators
-    threads = count_threads(estimator.n_jobs)
+    rounds, threads = estimator.n_estimators, count_threads(estimator.n_jobs)
     objective, learner, step = estimator._parts(feedback)
     check_algorithm(type(estimator).__name__, objective, step)
     training = TrainingRows(instances, np.arange(0), None, Groups.single(0), threads)
@@ -100,17 +105,37 @@ def fit_parted(
         ensemble = boost(
             training,
             feedback,
-            PartedObjective(objective, parts),
+            PartedObjective(objective, parts, watch),
             parted_learner(learner, parts, feedback.facts.counts),
             step,
             rounds=rounds,
             constraints=estimator._constraints(instances),
             subsample=estimator.subsample,
             seed=seed,
-            watch=None,
+            watch=watch,
             record_risks=estimator.record_risks,
             progress=with_callbacks(show, rounds, estimator.callbacks, replayed=len(earlier)),
             earlier=earlier,
         )
-    estimator._set_fitted(ensemble, instances, feedback, None, head.with_qid)
+    estimator._set_fitted(ensemble, instances, feedback, watch, head.with_qid)
     return estimator
+
+
+def _watch(estimator: BoostedRanker, parts: Parts, head: Head, seed: int) -> PartedWatch | None:
+    """Return what to watch: the eval rows of the parts, or queries that are held out."""
+    patience = estimator.early_stopping_rounds
+    survey: Survey = parts.total("survey") or Survey(0, None)
+    if survey.eval_facts is None:
+        if patience is None:
+            return None
+        if not head.with_qid or survey.queries < 2:
+            raise DataError(
+                "early_stopping_rounds on parts of the rows holds out whole queries, and all rows "
+                "are of one: pass an eval set, or set early_stopping_rounds=None."
+            )
+        count = n_held_out(estimator.validation_fraction, survey.queries)
+        parts.call("hold_out", survey.queries, count, (seed, HELD_OUT), changes=True)
+        survey = parts.total("survey")
+    assert survey.eval_facts is not None
+    measures = measures_of(estimator.eval_metric, survey.eval_facts)
+    return PartedWatch(parts, measures, patience, estimator._tolerance())

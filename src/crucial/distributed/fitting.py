@@ -57,8 +57,6 @@ def fit_loaded(
     verbose: int = 0,
 ) -> None:
     """Fit a ranker; parameters as in `DaskRanker`."""
-    if loaded.has_eval_rows:
-        raise ParameterError("eval_set is not measured on a cluster.", parameter="eval_set")
     earlier = [] if resume is None else read_checkpoint(resume, ranker)
     keeper = None
     if checkpoint is not None:

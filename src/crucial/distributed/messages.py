@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from crucial.distributed.part_watch import EvalFacts, Tallies
 from crucial.feedback.label_state import Peaks, QueryTotals
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.sizes import Counts
@@ -15,7 +16,27 @@ from crucial.objectives.base import Objective
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["Answer", "Exact", "Histogram", "Move", "Numbers", "QueryValues", "Question", "Setup"]
+__all__ = ["Answer", "Exact", "Histogram", "Move", "Numbers", "Question", "Setup", "Survey"]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What there is in parts.
+
+    Attributes
+    ----------
+    queries : int
+    eval_facts : EvalFacts or None
+        None without eval rows.
+    """
+
+    queries: int
+    eval_facts: EvalFacts | None
+
+    def merge(self, other: Survey) -> Survey:
+        """Return what there is in both parts."""
+        facts = _both(self.eval_facts, other.eval_facts)
+        return Survey(self.queries + other.queries, facts)
 
 
 @dataclass(frozen=True)
@@ -52,11 +73,14 @@ class Move:
     span : (float, float) or None
         Smallest and largest step of any row of any part, for a ranker of other scores than 0
         and 1.
+    best : bool
+        Whether the scores before it are the best so far on the eval set.
     """
 
     ranker: WeakRankerLike
     alpha: float
     span: tuple[float, float] | None = None
+    best: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,32 +103,6 @@ class Question:
     peaks: Peaks | None = None
     sizes: bool = False
     trial: bool = False
-
-
-@dataclass(frozen=True)
-class QueryValues:
-    """Values of measures on the queries of the eval set.
-
-    Attributes
-    ----------
-    number : int array of shape (n_queries,)
-        Of each query among all.
-    values : array of shape (n_measures, n_queries)
-    """
-
-    number: Ints
-    values: Floats
-
-    def merge(self, other: QueryValues) -> QueryValues:
-        """Return the values of both parts."""
-        return QueryValues(
-            np.concatenate((self.number, other.number)),
-            np.concatenate((self.values, other.values), axis=1),
-        )
-
-    def in_order(self) -> Floats:
-        """Return the values by rising number of the query."""
-        return self.values[:, np.argsort(self.number)]
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,7 @@ class Answer:
         Histograms of all features; None where the unit was too small, or not asked for.
     sizes : Exact or None
         Absolute potentials and curvature.
-    values : QueryValues or None
+    tallies : Tallies or None
         Of the eval set.
     """
 
@@ -150,16 +148,25 @@ class Answer:
     peaks: Peaks | None = None
     hist: Ints | None = None
     sizes: Exact | None = None
-    values: QueryValues | None = None
+    tallies: Tallies | None = None
+
+    @property
+    def _has_rows(self) -> bool:
+        return self.totals is not None or self.peaks is not None
 
     def merge(self, other: Answer) -> Answer:
         """Return the answer of both parts."""
+        hist = None
+        if not (self._has_rows and other._has_rows):
+            hist = self.hist if self._has_rows else other.hist
+        elif self.hist is not None and other.hist is not None:
+            hist = self.hist + other.hist
         return Answer(
             _both(self.totals, other.totals),
             _both(self.peaks, other.peaks),
-            None if self.hist is None or other.hist is None else self.hist + other.hist,
+            hist,
             _both(self.sizes, other.sizes),
-            _both(self.values, other.values),
+            _both(self.tallies, other.tallies),
         )
 
 

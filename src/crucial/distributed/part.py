@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from crucial.distributed.coded_rows import CodedRows
-from crucial.distributed.messages import Answer, Exact, Histogram, Move, Numbers, Question, Setup
+from crucial.distributed.messages import (
+    Answer,
+    Exact,
+    Histogram,
+    Move,
+    Numbers,
+    Question,
+    Setup,
+    Survey,
+)
 from crucial.distributed.part_feedback import PartFeedback, RowFacts
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.part_tree import BinWeights, LeafSums, LeafTotals, PartTree, SplitOrder
+from crucial.distributed.part_watch import EvalFacts, PartWatch, Tallies
 from crucial.errors import DataError
 from crucial.feedback.label_state import LabelState, QueryTotals, Risks
 from crucial.feedback.label_weights import PairMass
@@ -21,6 +31,7 @@ from crucial.kernels.features import StumpSums
 from crucial.kernels.fixed_point import to_fixed
 from crucial.kernels.gradient_trees import summable
 from crucial.kernels.sizes import Counts, part_of
+from crucial.measures.base import Measure
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Bools, Floats, Ints
@@ -60,19 +71,43 @@ class Part:
         self.threads = 1
         self._feedback: PartFeedback | None = None
         self._tree: PartTree | None = None
+        self._watch: PartWatch | None = None
+        self._left_out: Bools | None = None
 
     # -- before the first round -------------------------------------------------------
+
+    def survey(self) -> Survey:
+        """Return how many queries there are, and what is known of the eval rows."""
+        found, n_queries = self._eval_rows, len(np.unique(self._rows.query))
+        facts = None if found is None or not found.n_rows else EvalFacts.of(found)
+        return Survey(n_queries, facts)
+
+    def hold_out(self, n_queries: int, count: int, seed: tuple[int, ...]) -> None:
+        """Set some queries of all parts aside, to be the eval set."""
+        drawn = np.random.default_rng(seed).permutation(n_queries)[:count]
+        self._left_out = np.isin(self._rows.query, drawn)
+        self._eval_rows = self._rows.taken(np.flatnonzero(self._left_out))
+
+    def watch(self, measures: tuple[Measure, ...]) -> Tallies | None:
+        """Begin to measure the eval rows; return the measures at scores of 0."""
+        if self._eval_rows is None or not self._eval_rows.n_rows:
+            return None
+        self._watch = PartWatch(self._eval_rows, measures)
+        return self._watch.tallies()
 
     def look(self) -> RowFacts | None:
         """Sort the rows; return what all parts have to know of them."""
         if not self._rows.n_rows:
             return None
-        feedback = PartFeedback(self._rows)
+        feedback = PartFeedback(self._rows, self._left_out)
         used = feedback.rows
         if not np.array_equal(used, np.arange(len(used))):
             # (one copy of the codes: all rows take the order in which they are used)
-            self._rows = self._rows.taken(_first(used, self._rows.n_rows))
-            feedback = PartFeedback(self._rows)
+            order = _first(used, self._rows.n_rows)
+            self._rows = self._rows.taken(order)
+            if self._left_out is not None:
+                self._left_out = self._left_out[order]
+            feedback = PartFeedback(self._rows, self._left_out)
         n, bins = len(used), self._rows.bins
         absent = (bins.codes[:, :n] == bins.n_bins[:, None]).any(axis=1)
         self._bins = replace(bins, codes=bins.codes[:, : padded(n)], n_rows=n, has_missing=absent)
@@ -127,9 +162,17 @@ class Part:
     def advance(self, move: Move, question: Question) -> Answer | None:
         """Move the scores; return totals of those that they are then."""
         self._move(move, question.trial)
-        return self.ask(question)
+        answer = self.ask(question)
+        if self._watch is None or question.trial:
+            return answer
+        # (a part may have eval rows alone)
+        return replace(answer or Answer(None), tallies=self._watch.tallies())
 
     def _move(self, move: Move, trial: bool) -> None:
+        if self._watch is not None and not trial:
+            if move.best:
+                self._watch.keep_best()
+            self._watch.move(move.ranker, move.alpha)
         if self._feedback is None:
             return
         output, state = self._output(move.ranker), self._trial if trial else self._state
@@ -266,26 +309,30 @@ class Part:
         calls : sequence of (method, arguments)
             All calls so far that changed the parts, the oldest first.
         """
-        needless = _needless(calls)
-        for (method, arguments), skip in zip(calls, needless, strict=True):
-            if not skip:
+        best = _last(calls, lambda method, args: method == "advance" and args[0].best)
+        asked = _last(calls, _asks)
+        for number, (method, arguments) in enumerate(calls):
+            if method == "advance" and number < best:
+                arguments = (replace(arguments[0], best=False), arguments[1])
+            if number >= asked or not _is_needless(method, arguments):
                 getattr(self, method)(*arguments)
             elif method == "advance" and not arguments[1].trial:
                 self._move(arguments[0], False)
 
 
-def _needless(calls: Sequence[tuple[str, tuple[Any, ...]]]) -> list[bool]:
-    """Return which calls later ones make needless, but for the scores that they moved.
+def _last(calls: Sequence[tuple[str, Any]], what: Callable[[str, Any], bool]) -> int:
+    """Return the number of the last call of some kind, or -1."""
+    return max((n for n, call in enumerate(calls) if what(*call)), default=-1)
 
-    Potentials are those of the last question, trees and trials those since then.
+
+def _is_needless(method: str, arguments: tuple[Any, ...]) -> bool:
+    """Return whether a call only prepared questions, but for the scores that it moved.
+
+    Once scores move again, potentials are others, and trees and trials are forgotten.
     """
-    asked = [n for n, (method, args) in enumerate(calls) if _asks(method, args)]
-    last = asked[-1] if asked else -1
-    return [
-        (n < last and (method.startswith("tree_") or method in ("ask", "advance", "begin_trial")))
-        or (n < last and method == "use_logarithms" and args[0])
-        for n, (method, args) in enumerate(calls)
-    ]
+    if method == "use_logarithms":
+        return bool(arguments[0])
+    return method.startswith("tree_") or method in ("ask", "advance", "begin_trial")
 
 
 def _asks(method: str, arguments: tuple[Any, ...]) -> bool:

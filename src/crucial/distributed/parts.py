@@ -64,8 +64,12 @@ class Parts(Protocol):
         """
 
     def total(self, method: str, *args: Any, changes: bool = False) -> Any:
-        """Call a method of every part; return its results merged into one."""
-        (one,) = merged(self.call(method, *args, changes=changes))
+        """Call a method of every part; return its results merged into one.
+
+        None where no part has a result.
+        """
+        found = merged(self.call(method, *args, changes=changes))
+        (one,) = merged(one for one in found if one is not None) or (None,)
         return one
 
 

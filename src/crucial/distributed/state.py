@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from crucial.distributed.messages import Answer, Exact, Move, QueryValues, Question
+from crucial.distributed.messages import Answer, Exact, Move, Question
 from crucial.distributed.parts import Parts
+from crucial.distributed.watch import PartedWatch
 from crucial.feedback.label_state import QueryTotals
 from crucial.feedback.potentials import whole_of
 from crucial.feedback.states import Output
@@ -65,8 +66,8 @@ class PartedState:
         What to ask for together with the totals of a round: sums for stumps, or for trees.
     hist : int64 array, or None
         Sums of potentials per bin of every feature, in units of ``unit``.
-    values : QueryValues or None
-        Measures on the eval set, after the last move.
+    watch : PartedWatch or None
+        Gets the measures on the eval set after every move.
     """
 
     #: Whether the scores are those of a trial.
@@ -77,7 +78,7 @@ class PartedState:
         self.scores: Floats = np.zeros(0)
         self.histograms = self.trees = False
         self.hist: Ints | None = None
-        self.values: QueryValues | None = None
+        self.watch: PartedWatch | None = None
         self._start: float | None = None
         self._scale: float | None = None
         self._before: float | None = None  # scale before the scores moved last
@@ -94,7 +95,8 @@ class PartedState:
     def advance(self, output: Output, alpha: float) -> None:
         """Move the scores, as soon as the potentials are asked for."""
         own = cast(RankerOutput, output)
-        self._waiting = Move(own.ranker, alpha, own.span(alpha))
+        best = self.watch is not None and self.watch.kept
+        self._waiting = Move(own.ranker, alpha, own.span(alpha), best)
         self._before = self._scale
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
@@ -124,7 +126,8 @@ class PartedState:
             answer = self.parts.total("ask", question, changes=True)
         else:
             answer = self.parts.total("advance", move, question, changes=True)
-            self.values = answer.values
+            if self.watch is not None and answer.tallies is not None:
+                self.watch.tallies, self.watch.kept = answer.tallies, False
         if isinstance(answer.totals, QueryTotals) and answer.totals.underflows:
             self.parts.call("use_logarithms", self.trial, changes=True)
             answer = self.parts.total("ask", question, changes=True)

@@ -21,7 +21,19 @@ from crucial.measures.names import Measures, get_measures
 from crucial.parameters import anything, at_least, between, none_or, parameter, with_parameters
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
-__all__ = ["EarlyStopping", "EvalRows", "EvalSet", "Evaluated", "take_rows"]
+__all__ = [
+    "HELD_OUT",
+    "EarlyStopping",
+    "EvalRows",
+    "EvalSet",
+    "Evaluated",
+    "n_held_out",
+    "take_rows",
+]
+
+#: Seeds the queries held out, beside the seed of the fit.
+HELD_OUT = 20031
+
 
 #: What ``eval_set`` takes: rows and labels, or a list with one such pair.
 EvalSet: TypeAlias = tuple[TableLike, VectorLike] | list[tuple[TableLike, VectorLike]]
@@ -202,10 +214,15 @@ def take_rows(data: RankingInput, rows: Ints) -> EvalRows:
     return EvalRows(part, data.known_labels[rows], groups)
 
 
+def n_held_out(fraction: float, n_queries: int) -> int:
+    """Return how many of at least two queries to hold out."""
+    return min(n_queries - 1, max(1, round(fraction * n_queries)))
+
+
 def _held_out(data: RankingInput, fraction: float, seed: int, name: str) -> Ints:
     """Choose the training rows to hold out: whole queries, or without qid rows of every label."""
     groups, y = data.groups, data.known_labels
-    random = np.random.default_rng([seed, 20031])
+    random = np.random.default_rng([seed, HELD_OUT])
     held = np.zeros(groups.n_rows, bool)
     if data.with_qid:
         if groups.n_groups < 2:
@@ -213,7 +230,7 @@ def _held_out(data: RankingInput, fraction: float, seed: int, name: str) -> Ints
                 "early_stopping_rounds needs rows to judge by, and all rows are of one query: "
                 f"pass {name}=(X, y), or set early_stopping_rounds=None."
             )
-        count = min(groups.n_groups - 1, max(1, round(fraction * groups.n_groups)))
+        count = n_held_out(fraction, groups.n_groups)
         for g in random.permutation(groups.n_groups)[:count]:
             held[groups.order[groups.starts[g] : groups.starts[g + 1]]] = True
     else:

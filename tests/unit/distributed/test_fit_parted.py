@@ -1,6 +1,7 @@
 """Fits on parts of the rows against the fit on one table: the same bytes at any cut."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -98,6 +99,45 @@ def test_scores_beyond_the_exponentials():
             assert_same(local, problem.fit_cut(RankBoost(90, **changes), n_parts))
 
 
+WATCHED = [
+    RankBoost(20, early_stopping_rounds=4),
+    RankBoost(20, early_stopping_rounds=4, stopping_tolerance=0.0, eval_metric=["auc", "err"]),
+    GradientRanker(12, min_rows=5, early_stopping_rounds=3, eval_metric=["map", "ndcg"]),
+    GradientRanker(6, min_rows=5, eval_metric=["r2", "mrr", "kendall"]),
+]
+
+
+@pytest.mark.parametrize("estimator", WATCHED, ids=name_of)
+def test_the_eval_set_is_measured_in_parts(estimator):
+    problem = Problem(8, weighted=True, levels=4)
+    unseen = Problem(9, n_queries=25, largest=30, levels=4).under(problem.bins)
+    local = problem.fit(estimator, unseen)
+    for n_parts in (1, 3, 40):
+        fitted = problem.fit_cut(_new(estimator), n_parts, seed=n_parts, eval_set=unseen)
+        assert_same(local, fitted)
+        assert fitted.best_round_ == local.best_round_
+
+
+def test_queries_are_held_out_for_early_stopping():
+    problem = Problem(10, weighted=True)
+    options = {"early_stopping_rounds": 3, "stopping_tolerance": 0.0}
+    local = problem.fit(RankBoost(30, **options))
+    for n_parts in (1, 4):
+        assert_same(local, problem.fit_cut(RankBoost(30, **options), n_parts))
+    assert 0 < local.best_round_ < 30
+    problem.qid[:] = 0
+    with pytest.raises(DataError, match="all rows are of one: pass an eval set"):
+        problem.fit_cut(RankBoost(3, early_stopping_rounds=2), 1)
+
+
+def test_an_eval_set_without_a_value_is_refused():
+    problem = Problem(8)
+    unseen = Problem(9).under(problem.bins)
+    unseen.y[:] = 0.0
+    with pytest.raises(DataError, match="eval_set: ndcg@10 has no value on it"):
+        problem.fit_cut(RankBoost(3), 2, eval_set=unseen)
+
+
 def test_rounds_of_an_earlier_fit_are_continued():
     problem = Problem(4)
     for kind, options in ((RankBoost, {"subsample": 0.5}), (GradientRanker, {"min_rows": 5})):
@@ -109,6 +149,7 @@ def test_rounds_of_an_earlier_fit_are_continued():
 
 def test_parts_that_are_loaded_again_replay_what_changed_them():
     problem = Problem(6, weighted=True, levels=4)
+    unseen = Problem(9, n_queries=10).under(problem.bins)
 
     class Forgetful(LocalParts):
         """Every few calls, a part is lost and made again from its rows."""
@@ -132,8 +173,8 @@ def test_parts_that_are_loaded_again_replay_what_changed_them():
         GradientRanker(3, min_rows=5, loss="xendcg"),
         RankBoost(3, weak="tree", min_rows=5),
     ):
-        local = problem.fit(estimator)
-        parts = Forgetful(lambda: problem.cut(4)._parts)
+        local, make = problem.fit(estimator, unseen), partial(problem.cut, 4, 0, unseen)
+        parts = Forgetful(lambda make=make: make()._parts)
         assert_same(local, fit_parted(_new(estimator), parts, problem.head))
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from crucial import Bins, Instances
-from crucial.distributed.part import Part
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.parts import LocalParts
 from crucial.errors import DataError
@@ -56,15 +55,3 @@ def test_part_rows_of_other_lengths_are_refused():
     wide = replace(bins, codes=bins.codes.astype(np.uint16))
     with pytest.raises(DataError, match="at most 255 bins"):
         PartRows(wide, np.zeros(3), np.zeros(3, np.int64))
-
-
-def test_a_part_replays_its_calls():
-    class Seen(Part):
-        seen = 0
-
-        def advance(self, by):
-            self.seen += by
-
-    part = Seen(PartRows(coded(3), np.zeros(3), np.zeros(3, np.int64)))
-    part.replay([("advance", (1,)), ("advance", (2,))])
-    assert part.seen == 3
