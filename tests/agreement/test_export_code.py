@@ -17,7 +17,7 @@ from crucial.model.export.sql_dialects import DIALECTS
 from crucial.model.export.sqlite_numbers import exact_numbers
 from crucial.model.export.targets import TARGETS, target_named
 from crucial.model.tree import Tree
-from crucial.model.weak import ScaledFeature, Stump
+from crucial.model.weak import Presence, ScaledFeature, Stump
 from naive.random_models import random_model
 
 ATTACKS = ('pr"ice; DROP TABLE x--', "l`e'n gth", "clïcks */ \n */ ??/", "</script>" + "a" * 50)
@@ -287,3 +287,12 @@ def test_fractions_are_exact():
     some = [_fraction(repr(abs(number))) for number in numbers.tolist()]
     read = sqlite3.connect(":memory:").execute(f"SELECT {', '.join(some)}").fetchone()
     assert list(read) == np.abs(numbers).tolist()
+
+
+@pytest.mark.parametrize("n_steps", [0, 1, 2, 3, 7, 8, 40, 200])
+def test_searches_of_every_size_are_right_in_c(n_steps, tmp_path):
+    cuts = np.random.default_rng(n_steps).normal(size=n_steps).tolist()
+    rankers = [Presence(0, 1), *(Stump(0, cut, 0) for cut in cuts), Stump(1, 0.5, 1)]
+    weights = np.random.default_rng(1).normal(size=len(rankers)).tolist()
+    done = AdditiveRanker(2, rankers, weights).export(tmp_path / "x.c", "c")
+    assert done.verification.same_scores

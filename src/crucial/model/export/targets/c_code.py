@@ -8,13 +8,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from crucial.model.export.form import ScoreForm
+from crucial.model.export.form import ScoreForm, StepFunction
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.tables import ProgramTables
 from crucial.model.export.target import Target
@@ -83,10 +83,19 @@ static double finished(const double *x, double steps_sum) {{
   return {result};
 }}
 
-/* Scores n rows, 64 at a time: their searches do not wait for each other. */
+/* A function of 2^k - 1 thresholds is searched in k steps without a branch. */
+#define STEP(k) p += (p[(k) - 1] < v) * (k);
+#define SEARCH(all_steps) \\
+  for (row = 0; row < rows; row++) {{ \\
+    const double v = column[(size_t)row * N_FEATURES], *p = cuts; \\
+    all_steps \\
+    sum[row] += own[(p - cuts + 1) * (v == v)]; \\
+  }} \\
+  break;
+
+/* Scores n rows, 64 at a time and feature by feature: their searches do not wait for each other. */
 void {name}_rows(const double *x, size_t n, double *scores) {{
-  double value[64], sum[64];
-  int below[64]; /* thresholds that are smaller than the value */
+  double sum[64];
   size_t begin;
   for (begin = 0; begin < n; begin += 64) {{
     const int rows = n - begin < 64 ? (int)(n - begin) : 64;
@@ -95,22 +104,21 @@ void {name}_rows(const double *x, size_t n, double *scores) {{
     for (row = 0; row < rows; row++) sum[row] = 0.0;
     for (i = 0; i < N_STEPS; i++) {{
       const double *cuts = thresholds + step_start[i], *own = values + step_start[i] + 2 * i;
-      int left = step_start[i + 1] - step_start[i];
-      for (row = 0; row < rows; row++) {{
-        value[row] = block[row * N_FEATURES + steps[i]];
-        below[row] = 0;
+      const double *column = block + steps[i];
+      const int size = step_start[i + 1] - step_start[i];
+      int k;
+      switch (size) {{
+        case 1: SEARCH(STEP(1))
+        case 3: SEARCH(STEP(2) STEP(1))
+        case 7: SEARCH(STEP(4) STEP(2) STEP(1))
+        case 15: SEARCH(STEP(8) STEP(4) STEP(2) STEP(1))
+        case 31: SEARCH(STEP(16) STEP(8) STEP(4) STEP(2) STEP(1))
+        case 63: SEARCH(STEP(32) STEP(16) STEP(8) STEP(4) STEP(2) STEP(1))
+        default: SEARCH(for (k = (size + 1) / 2; k; k /= 2) {{ STEP(k) }})
       }}
-      while (left > 0) {{
-        const int half = (left + 1) / 2;
-        for (row = 0; row < rows; row++)
-          below[row] += (cuts[below[row] + half - 1] < value[row]) * half;
-        left -= half;
-      }}
-      for (row = 0; row < rows; row++)
-        sum[row] += own[value[row] == value[row] ? below[row] + 1 : 0];
     }}
     for (row = 0; row < rows; row++)
-      scores[begin + row] = finished(block + row * N_FEATURES, sum[row]);
+      scores[begin + row] = finished(block + (size_t)row * N_FEATURES, sum[row]);
   }}
 }}
 
@@ -124,7 +132,7 @@ double {name}(const double *x) {{
 
 def _number(value: float | None) -> str:
     """Return a literal of the same bits; None is an infinity, which nothing is greater than."""
-    return "INFINITY" if value is None else repr(float(value))
+    return "INFINITY" if value is None or value == np.inf else repr(float(value))
 
 
 def _array(kind: str, name: str, items: Sequence[str]) -> str:
@@ -132,11 +140,22 @@ def _array(kind: str, name: str, items: Sequence[str]) -> str:
     return f"static const {kind} {name}[] = {{{', '.join(items) if items else '0'}}};"
 
 
+def _padded(step: StepFunction) -> StepFunction:
+    """Return a step function with infinite thresholds added, until there are 2**k - 1."""
+    k = len(step.thresholds)
+    more = (1 << k.bit_length()) - 1 - k
+    return replace(
+        step,
+        thresholds=np.append(step.thresholds, np.full(more, np.inf)),
+        values=np.append(step.values, np.full(more, step.values[-1])),
+    )
+
+
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     name = settings.name or "score"
     if not _IDENTIFIER.fullmatch(name):
         raise refuse("export", "name", "a name of a C function", name)
-    tables = ProgramTables.of(form)
+    tables = ProgramTables.of(replace(form, steps=tuple(map(_padded, form.steps))))
     plain = asdict(tables)
     lines = [_array("int", one, [str(item) for item in plain[one]]) for one in _INTEGERS]
     lines += [_array("double", one, [_number(item) for item in plain[one]]) for one in _DOUBLES]
@@ -177,7 +196,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     counts = {key: int(value) for key, value in re.findall(r"#define (N_\w+) (\d+)", text)}
     plain: dict[str, Any] = {one: [int(item) for item in _read(text, one)] for one in _INTEGERS}
     for one in _DOUBLES:
-        plain[one] = [None if v == "INFINITY" else float(v) for v in _read(text, one)]
+        plain[one] = [float("inf") if v == "INFINITY" else float(v) for v in _read(text, one)]
     plain["steps"] = plain["steps"][: counts["N_STEPS"]]
     plain["roots"] = plain["roots"][: counts["N_TREES"]]
     pieces = re.search(r"pieces\[\]\[6\] = \{(.*)\};", text)
