@@ -8,7 +8,7 @@ BENCH_READY := $(VENV)/.bench-ready
 
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo test test-slow test-browser check format bench docs wheel sbom lock clean help
+.PHONY: demo test test-slow test-bounds test-browser check format bench docs wheel sbom lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -30,12 +30,16 @@ $(DOCS_READY): $(READY) requirements-docs.txt
 demo: $(READY)  ## learn to fuse seven search engines over handwritten digits
 	$(BIN)/crucial demo
 
-test: $(READY)  ## the default suite, then the kernel tests with the JIT disabled
+test: $(READY)  ## the default suite, then kernel tests with the JIT disabled, and with checked indices
 	$(BIN)/python -m pytest -n auto
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m "kernels and not slow"
+	HYPOTHESIS_PROFILE=few NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto -m "bounds and not slow"
 
 test-slow: $(READY)  ## the long sweeps
 	$(BIN)/python -m pytest -n auto -m slow
+
+test-bounds: $(READY)  ## the default suite with every index of compiled code checked
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto
 
 test-browser: $(READY)  ## the pages in a headless Chromium, installed if needed
 	browser=$$(sh scripts/browser.sh) && CRUCIAL_BROWSER="$$browser" $(BIN)/python -m pytest -m browser tests/browser

@@ -1,8 +1,8 @@
 """How long the properties are looked at, where the naive twins are found, and no network.
 
 Examples are derived from the tests themselves, so that two runs see the same ones.
-``HYPOTHESIS_PROFILE=full`` draws the many examples of the long sweeps in every property,
-``raw`` shows a failing example as it was found, without the time it takes to shorten it.
+``HYPOTHESIS_PROFILE=full`` draws the many examples of the long sweeps in every property, ``few`` a
+handful, and ``raw`` shows a failing example as it was found, without the time to shorten it.
 """
 
 import importlib
@@ -30,6 +30,7 @@ _COMMON = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 settings.register_profile("default", max_examples=40, **_COMMON)
+settings.register_profile("few", max_examples=6, **_COMMON)
 settings.register_profile("full", max_examples=1000, **_COMMON)
 settings.register_profile("raw", max_examples=40, phases=[Phase.generate], **_COMMON)
 os.environ.pop("COLUMNS", None)  # (runs in parallel set it, and tables would follow it)

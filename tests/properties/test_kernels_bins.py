@@ -18,7 +18,7 @@ from crucial.kernels.fixed_point import to_fixed
 from crucial.kernels.plain import features as plain
 from naive.sweep import holds_for
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
 UNIT = 2.0**-54  # (of 25 numbers of at most 2)
 REACH = {"quick": 40, "full": 10_000}

@@ -20,7 +20,7 @@ from crucial.kernels.plain.ranks import rank_rows as plain
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
 # Eighths: distances to centres and half ways are exact, so every way agrees on ties.
 EIGHTHS = st.integers(-16, 16).map(lambda k: k / 8)

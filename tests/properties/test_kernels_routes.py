@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from crucial.kernels import sizes
 from crucial.kernels.routes import Routes
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
 
 def random_routes(random: np.random.Generator, n_trees: int) -> Routes:

@@ -6,6 +6,7 @@ places and row numbers come from this library, which checks what it makes them f
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from crucial.kernels.compiled import logistic_grid, pairs, ranks
 from crucial.kernels.compiled.lambdas import lambda_sums
 from crucial.kernels.compiled.sorting import order_falling
+from crucial.kernels.compiled.trees import tree_sum
 from crucial.kernels.plain import ranks as plain_ranks
 from crucial.weak.intervals import interval_codes
 
@@ -21,6 +23,12 @@ pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
 ANY = st.sampled_from([0.0, 1.0, 2.0, -3.0, 1e308, -1e308, np.inf, -np.inf, np.nan])
 SOME = st.lists(ANY, min_size=1, max_size=12).map(np.array)
+
+
+@pytest.mark.skipif(not numba.config.BOUNDSCHECK, reason="indices are not checked in this run")
+def test_indices_are_checked_in_this_run() -> None:
+    with pytest.raises(IndexError, match="index is out of bounds"):
+        tree_sum(np.ones(2), 0, 4)
 
 
 @given(SOME, st.integers(0, 12))

@@ -19,7 +19,7 @@ from crucial.kernels.plain import tree_scores as plain_scores
 from crucial.kernels.plain.gradient_trees import NEAR, WIDE
 from crucial.model.tree_sums import TreeSums
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
 
 def grown(kernels: ModuleType, seed: int) -> dict[str, Any]:

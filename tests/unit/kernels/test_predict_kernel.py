@@ -9,7 +9,7 @@ from crucial.kernels.compiled.predict import add_steps
 from crucial.model.steps import StepFunctions
 from crucial.model.weak import Presence, Stump
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
 
 def naive(X, steps, first, n):

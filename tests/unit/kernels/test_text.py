@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from crucial.kernels import sizes, text
 from crucial.kernels.compiled import text as kernels
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
 
 def test_count_marks():
