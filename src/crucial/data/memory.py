@@ -6,7 +6,11 @@ import os
 
 from crucial.errors import DataError
 
-__all__ = ["check_room", "free_memory"]
+__all__ = ["MAX_FEATURES", "check_room", "free_memory"]
+
+#: Columns that rows and models may have. Whatever is kept per feature must fit the memory, and a
+#: sparse row or a model file of a few bytes may claim any number.
+MAX_FEATURES = 1 << 24
 
 
 def free_memory() -> int | None:

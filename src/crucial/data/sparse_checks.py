@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from crucial.data.arrays import NUMBERS, complex_error
-from crucial.data.memory import check_room
+from crucial.data.memory import MAX_FEATURES, check_room
 from crucial.errors import DataError, DataTypeError
 
 __all__ = ["checked_columns"]
@@ -39,10 +39,15 @@ def checked_columns(X: Any) -> Any:
         raise complex_error("features")
     if X.dtype.kind not in NUMBERS:
         raise DataTypeError(f"Input X: a sparse matrix of {X.dtype} cannot be read as numbers.")
+    remedy = "Is an index mistyped? Otherwise number the features without gaps."
+    if X.shape[1] > MAX_FEATURES:
+        raise DataError(
+            f"Sparse input may have at most {MAX_FEATURES:,} features. Got {X.shape[1]:,}. {remedy}"
+        )
     check_room(
         int(X.shape[1]) * _BYTES_PER_FEATURE,
         f"Sparse input of {X.shape[1]:,} features, even if they were empty,",
-        "Is an index mistyped? Otherwise number the features without gaps.",
+        remedy,
     )
     if X.format in ("csr", "csc", "bsr"):
         _check_compressed(X)

@@ -14,9 +14,10 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
+from crucial.inspection.numbered_names import names_of
 from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker, with_names
-from crucial.inspection.results import Axes, Frame, as_frame, feature_name, listed, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, listed, new_axes, shown
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure
 from crucial.model.base import FrozenModel
@@ -47,7 +48,7 @@ class Importances(HtmlResult):
         "weight", "drop", "r_squared" or "permutation".
     meaning : str
         What the numbers are.
-    names : tuple of str
+    names : sequence of str
         All features, in the order of the ranker.
     values : array of shape (n_features,)
         Importance of each feature; for permutation the mean over repeats.
@@ -61,7 +62,7 @@ class Importances(HtmlResult):
 
     kind: str
     meaning: str
-    names: tuple[str, ...]
+    names: Sequence[str]
     values: Floats
     repeats: Floats | None = None
     baseline: float | None = None
@@ -79,15 +80,19 @@ class Importances(HtmlResult):
     @property
     def never(self) -> tuple[str, ...]:
         """Features that made no difference at all."""
-        each = np.abs(self.values) if self.repeats is None else np.abs(self.repeats).max(axis=0)
-        return tuple(name for name, most in zip(self.names, each.tolist()) if most == 0.0)
+        each = self.values != 0.0 if self.repeats is None else (self.repeats != 0.0).any(axis=0)
+        return tuple(self.names[feature] for feature in np.flatnonzero(~each).tolist())
 
     @property
     def spread(self) -> Floats | None:
         """Permutation: standard deviation over the repeats; None with fewer than two."""
         if self.repeats is None or len(self.repeats) < 2:
             return None
-        return np.asarray(self.repeats.std(axis=0, ddof=1))
+        # Most features of a wide model are never shuffled, and their changes are all 0.
+        some = np.flatnonzero((self.repeats != 0.0).any(axis=0))
+        out = np.zeros(self.repeats.shape[1])
+        out[some] = self.repeats[:, some].std(axis=0, ddof=1)
+        return out
 
     def __str__(self) -> str:
         before = "" if self.baseline is None else f" from {self.baseline:.4f}"
@@ -196,7 +201,7 @@ def importances(
             f"{type(ranker).__name__} has none; kind='permutation' works for every ranker."
         )
     model = with_names(model, inner.names)
-    names = tuple(feature_name(model.feature_names, f) for f in range(model.n_features))
+    names = names_of(model.feature_names, model.n_features)
     if kind == "weight":
         return Importances(kind, model.importance_of, names, model.feature_importances())
     return Importances(kind, _MEANINGS[kind], names, _improvements(inner.ranker, model, kind))
@@ -273,10 +278,12 @@ def _permuted(
             other = value(predict(_with_column(instances, feature, moved)))
             out[repeat, feature] = sign * (before - other)
     known = getattr(model, "feature_names", None) or instances.names
-    names = tuple(feature_name(known, f) for f in range(instances.n_features))
+    names = names_of(known, instances.n_features)
     where = "inside queries" if shuffle == "within" else "among all rows"
     meaning = f"loss of {measure.name} when values change places {where}"
-    return Importances("permutation", meaning, names, out.mean(axis=0), out, float(before))
+    values = np.zeros(instances.n_features)
+    values[used] = out[:, used].mean(axis=0)
+    return Importances("permutation", meaning, names, values, out, float(before))
 
 
 def _used_features(model: FrozenModel) -> list[int]:

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.data.instances import Instances
+from crucial.inspection.numbered_names import names_of
 from crucial.inspection.pair_shapes import PairShape, pair_shapes
 from crucial.inspection.parts import additive_model, step_of
 from crucial.inspection.pipelines import inner_ranker
@@ -132,7 +133,7 @@ class Shapes(HtmlResult):
     ----------
     features : tuple of FeatureShape
         Features with any weight, heaviest first.
-    unused : tuple of str
+    unused : sequence of str
         Names of the others.
     n_rows : int or None
         Number of rows behind the shares.
@@ -141,7 +142,7 @@ class Shapes(HtmlResult):
     """
 
     features: tuple[FeatureShape, ...]
-    unused: tuple[str, ...]
+    unused: Sequence[str]
     n_rows: int | None = None
     pairs: tuple[PairShape, ...] = ()
 
@@ -338,7 +339,7 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
         )
         if instances is not None:
             found[-1] = _with_rows(found[-1], instances)
-    others = set(range(model.n_features)) - {one.feature for one in found}
-    unused = tuple(feature_name(model.feature_names, f) for f in sorted(others))
+    used = [one.feature for one in found]
+    unused = names_of(model.feature_names, model.n_features, used)
     n_rows = None if instances is None else instances.n_rows
     return Shapes(tuple(found), unused, n_rows, pairs)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.data.memory import MAX_FEATURES
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.model.checks import plain_names, plain_summary
 from crucial.model.inputs import checked_rows
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FrozenModel", "check_width"]
 
-_MAX_FEATURES = 2**31 - 1
-
 
 def check_width(n_features: int, owner: str) -> None:
-    """Refuse a number of features that no table has."""
-    check(owner, "n_features", n_features, int_between(1, _MAX_FEATURES))
+    """Refuse a number of features that no table may have."""
+    check(owner, "n_features", n_features, int_between(1, MAX_FEATURES))
 
 
 @dataclass(frozen=True, init=False, repr=False)

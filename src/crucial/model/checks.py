@@ -40,7 +40,11 @@ def plain_summary(summary: Mapping[str, Any], owner: str) -> dict[str, Any]:
     >>> plain_summary({"rounds": np.int64(3), "loss": (0.5, None)}, "RankBoost")
     {'rounds': 3, 'loss': [0.5, None]}
     """
-    out = _plain(summary, "training", 0, owner)
+    try:
+        out = _plain(summary, 0)
+    except _NotPlain as problem:
+        place = "training" + "".join(f"[{one}]" for one in reversed(problem.places))
+        raise refuse(owner, place, problem.rule, _Short(problem.value)) from None
     if not isinstance(out, dict):
         raise refuse(owner, "training", "a mapping", _Short(summary))
     return out
@@ -65,8 +69,17 @@ def _writable(text: str) -> bool:
     return True
 
 
-def _plain(value: object, place: str, depth: int, owner: str) -> Any:
-    """Copy one value of a summary; ``place`` names it in errors."""
+class _NotPlain(Exception):
+    """A value that JSON cannot write, the rule that it breaks, and where it is, innermost first."""
+
+    def __init__(self, rule: str, value: object) -> None:
+        super().__init__(rule)
+        self.rule, self.value = rule, value
+        self.places: list[str] = []
+
+
+def _plain(value: object, depth: int) -> Any:
+    """Copy one value of a summary."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if value is None or isinstance(value, bool):
@@ -78,19 +91,29 @@ def _plain(value: object, place: str, depth: int, owner: str) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if depth < _DEPTH and isinstance(value, list | tuple):
-        return [_plain(one, f"{place}[{i}]", depth + 1, owner) for i, one in enumerate(value)]
+        # (names of places are made where one is wrong alone: a summary may have millions)
+        plain_list: list[Any] = []
+        try:
+            for one in value:
+                plain_list.append(_plain(one, depth + 1))
+        except _NotPlain as problem:
+            problem.places.append(str(len(plain_list)))
+            raise
+        return plain_list
     if depth < _DEPTH and isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise refuse(owner, place, "a mapping with text as keys", _Short(key))
-        return {
-            _plain(key, place, depth, owner): _plain(
-                one, f"{place}[{reprlib.repr(key)}]", depth + 1, owner
-            )
-            for key, one in value.items()
-        }
-    rule = "text, finite numbers, or lists and mappings of them, not too deep"
-    raise refuse(owner, place, rule, _Short(value))
+                raise _NotPlain("a mapping with text as keys", key)
+        plain_dict: dict[str, Any] = {}
+        for key, one in value.items():
+            own = _plain(key, depth)
+            try:
+                plain_dict[own] = _plain(one, depth + 1)
+            except _NotPlain as problem:
+                problem.places.append(reprlib.repr(key))
+                raise
+        return plain_dict
+    raise _NotPlain("text, finite numbers, or lists and mappings of them, not too deep", value)
 
 
 def plain_weights(

@@ -58,6 +58,10 @@ __all__ = ["FORMAT", "MAX_BYTES", "VERSION", "load_model", "save_model"]
 FORMAT = "crucial-model"
 VERSION = 1
 MAX_BYTES = 64 * 1024 * 1024  # about half a million rounds
+# Values, and lists and mappings, of a file: a few bytes of text each, but much more in memory.
+# 64 MiB of weights are four million numbers; half a million rounds have one mapping in 47 bytes.
+_MAX_VALUES = 1 << 23
+_FEW_CONTAINERS, _BYTES_PER_CONTAINER = 1 << 16, 8
 
 
 class _Kind(msgspec.Struct):
@@ -105,8 +109,23 @@ def save_model(model: Model, path: PathLike) -> None:
         raise FileError(
             path, f"the model takes {len(data)} bytes, more than the {MAX_BYTES} a file may have."
         )
+    if _too_many(data):
+        raise FileError(path, f"the model has {_too_many(data)}.")
     with atomic_write(path) as file:
         file.write(data)
+
+
+def _too_many(data: bytes) -> str:
+    """Return what a file has too many of, if it does; brackets and commas in texts count too."""
+    most_containers = _FEW_CONTAINERS + len(data) // _BYTES_PER_CONTAINER
+    for what, signs, most in (
+        ("lists and mappings", (b"[", b"{"), most_containers),
+        ("values", (b",",), _MAX_VALUES),
+    ):
+        count = sum(map(data.count, signs))
+        if count > most:
+            return f"{count:,} {what}, more than the {most:,} a file of its size may have"
+    return ""
 
 
 def _written(payload: Payload) -> bytes:
@@ -198,6 +217,8 @@ def _parsed(data: bytes) -> Model:
     foreign = foreign_format(data)
     if foreign is not None:
         raise _Invalid(foreign)
+    if _too_many(data):
+        raise _Invalid(f"has {_too_many(data)}.")
     try:
         data.decode("utf-8")
         minified = msgspec.json.format(data, indent=-1)

@@ -332,3 +332,25 @@ class TestCategoriesAndDates:
         first, second = read_alike([tmp_path / "a.csv", tmp_path / "b.csv"])
         assert first.X.levels == {0: ("red",)}
         assert second.X.levels == {0: ("7", "8")}
+
+
+@pytest.mark.parametrize(
+    ("old", "words"),
+    [
+        (b"bm25", r"names of its columns must be UTF-8 text\. Got 'b\\ufffd25'\. Write the file"),
+        (b"red!", r"the column 'colour' must be UTF-8 text\. Got 'r\\ufffdd!' in row 1 \(from 0\)"),
+        (b"q one", r"the column 'qid' must be UTF-8 text\. Got 'q\\ufffdone' in row 0"),
+        (b"item", r"the column 'item_id' must be UTF-8 text\. Got 'i\\ufffdem' in row 2"),
+    ],
+)
+def test_parquet_that_is_not_utf_8(tmp_path, old, words):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    columns = {"bm25": [1.0, 2.0, 3.0], "label": [0, 1, 2], "colour": ["blue", "red!", "blue"]}
+    columns |= {"qid": ["q one", "q one", "q two"], "item_id": ["a", "b", "item"]}
+    write_table(pa.table(columns), tmp_path / "x.parquet", use_dictionary=False)
+    text = (tmp_path / "x.parquet").read_bytes()
+    (tmp_path / "x.parquet").write_bytes(text.replace(old, old[:1] + b"\xff" + old[2:]))
+    with pytest.raises(FileError, match=words):
+        read_data(tmp_path / "x.parquet", item="item_id")

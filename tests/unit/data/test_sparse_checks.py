@@ -75,3 +75,9 @@ def test_sparse_objects_are_no_numbers():
     matrix.data = np.array(["a", "b"], object)
     with pytest.raises(DataTypeError, match="cannot be read as numbers"):
         Instances.from_input(matrix)
+
+
+def test_a_width_that_no_memory_has_is_refused():
+    wide = sp.csr_array(([1.0], ([0], [2**31 - 3])), shape=(2, 2**31 - 2))
+    with pytest.raises(DataError, match=r"at most 16,777,216 features\. Got 2,147,483,646\. Is an"):
+        Instances.from_input(wide)

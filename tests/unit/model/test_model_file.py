@@ -247,7 +247,7 @@ HOSTILE = [
     ('"training":{}', '"training":{"a":1e999}', "out of range"),
     ('"training":{}', '"training":' + '{"a":' * 100 + "1" + "}" * 100, "not too deep"),
     ('"training":{}', '"training":' + '{"a":' * 100_000 + "1" + "}" * 100_000, "too deeply"),
-    ('"training":{}', '"training":' + "[" * 100_000, "too deeply"),
+    ('"training":{}', '"training":' + "[" * 60_000, "too deeply"),
     ('"training":{}', '"training":{},"' + "x" * 100_000 + '":1', "unknown field"),
     ('"rounds":[', '"rounds":[[],', "Expected `object`"),
     ('"rounds":[', '"rounds":[null,', "Expected `object`"),
@@ -312,3 +312,27 @@ def test_cut_at_every_length_is_refused(path):
         refusal(path, original[:length])
     assert "is truncated" in refusal(path, original[: len(original) // 2])
     assert "is truncated" in refusal(path, original[:-1])
+
+
+def test_a_file_that_would_take_far_more_memory_than_its_size_is_refused(path, monkeypatch):
+    lists = FINE.replace('"training":{}', '"training":{"a":[' + "[]," * 200_000 + "[]]}")
+    assert "has 200,009 lists and mappings, more than the 140,5" in refusal(path, sealed(lists))
+    monkeypatch.setattr(model_file, "_MAX_VALUES", 20)
+    numbers = FINE.replace('"training":{}', '"training":{"a":[' + "0," * 20 + "0]}")
+    assert "values, more than the 20 a file" in refusal(path, sealed(numbers))
+    monkeypatch.setattr(model_file, "_MAX_VALUES", 3)
+    with pytest.raises(FileError, match=r"the model has \d+ values, more than the 3"):
+        small_model().save(path.with_name("other.json"))
+
+
+@pytest.mark.parametrize("n_features", [2147483646, (1 << 24) + 1])
+def test_more_features_than_rows_may_have_are_refused(path, n_features):
+    wide = FINE.replace('"n_features":2', f'"n_features":{n_features}').replace('["a","b"]', "null")
+    assert "an int in [1, 16777216]" in refusal(path, sealed(wide))
+
+
+def test_the_place_of_a_summary_that_json_cannot_write():
+    with pytest.raises(ParameterError, match=r"training\['a'\]\[1\]\['b'\]\[0\]"):
+        AdditiveRanker(1, [], [], training={"a": [0, {"b": [float("nan")]}]})
+    with pytest.raises(ParameterError, match=r"training\['a'\].*text as keys"):
+        AdditiveRanker(1, [], [], training={"a": {1: 0}})

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import atomic_write
-from crucial.data.formats.columns import RoleNames, assign_roles
+from crucial.data.formats.columns import RoleNames, Roles, assign_roles
 from crucial.data.formats.feature_columns import set_features
 from crucial.data.formats.unusable import UnusableColumn, unusable_error
 from crucial.data.frame_columns import NumberColumn, frame_column, text_column
-from crucial.data.words import as_objects
+from crucial.data.words import as_objects, shown
 from crucial.errors import FileError
 from crucial.types import Floats, PathLike
 
@@ -36,6 +36,9 @@ def _refused(path: PathLike) -> Iterator[None]:
     except (pa.ArrowException, OSError, MemoryError) as error:
         first = (str(error).splitlines() or ["no reason given"])[0]
         raise FileError(path, f"this parquet file cannot be read: {first}") from error
+    except UnicodeDecodeError as error:  # (of a schema; those of cells are found in `_texts`)
+        problem = f"the names of its columns must be UTF-8 text. Got {shown(error.object)}."
+        raise FileError(path, problem, remedy="Write the file again with other names.") from error
 
 
 def _is_feature(kind: Any) -> bool:
@@ -76,8 +79,7 @@ def _feature(path: PathLike, name: str, column: Any, category: bool) -> NumberCo
         found = frame_column(nw.from_native(column, series_only=True))
         assert found is not None
         return found
-    texts: list[str | None] = column.cast(pa.string()).to_pylist()
-    return text_column(texts, category or pa.types.is_dictionary(kind))
+    return text_column(_texts(path, name, column), category or pa.types.is_dictionary(kind))
 
 
 def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
@@ -102,10 +104,24 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
     return values
 
 
-def _texts(column: Any) -> list[Any]:
+def _texts(path: PathLike, name: str, column: Any) -> list[str | None]:
+    """Return a column as text; refuse bytes that are not UTF-8, naming the first row."""
     import pyarrow as pa
 
-    texts: list[Any] = column.cast(pa.string()).to_pylist()
+    try:
+        texts: list[str | None] = column.cast(pa.string()).to_pylist()
+    except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+        row = 0
+        try:
+            for row in range(len(column)):  # noqa: B007 (where it stops is named below)
+                column[row].as_py()
+        except UnicodeDecodeError as found:
+            problem = (
+                f"the column {name!a} must be UTF-8 text. Got {shown(found.object)} in row {row} "
+                "(from 0)."
+            )
+            raise FileError(path, problem) from error
+        raise
     return texts
 
 
@@ -126,7 +142,7 @@ def _ids(path: PathLike, name: str, column: Any) -> NDArray[Any]:
         if not ((np.abs(values) < 2**53) & (values == np.floor(values))).all():
             raise FileError(path, f"the query id {name!a} must be whole numbers or text.")
         return values.astype(np.int64)
-    return as_objects(_texts(column))
+    return as_objects(_texts(path, name, column))
 
 
 def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
@@ -135,10 +151,10 @@ def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(os.fspath(path)) as file:
-            all_names = list(file.schema_arrow.names)
+            schema = file.schema_arrow
+            all_names = list(schema.names)
             roles = assign_roles(path, None, all_names, wanted)
             others = (roles.label, roles.qid, roles.item, roles.weight)
-            schema = file.schema_arrow
             unusable = [
                 UnusableColumn(all_names[place], str(schema.field(place).type))
                 for place in roles.features
@@ -148,6 +164,11 @@ def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
                 raise unusable_error(path, unusable)
             chosen = [*roles.features, *(place for place in others if place is not None)]
             table = file.read(columns=[all_names[place] for place in chosen])
+        return _dataset(path, table, all_names, roles)
+
+
+def _dataset(path: PathLike, table: Any, all_names: list[str], roles: Roles) -> Dataset:
+    """Make a data set of the columns of a table."""
     if table.num_rows == 0:
         raise FileError(path, "there is no row in this table.")
 
@@ -171,7 +192,7 @@ def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
     if roles.qid is not None:
         data.qid = _ids(path, all_names[roles.qid], table.column(all_names[roles.qid]))
     if roles.item is not None:
-        items = _texts(table.column(all_names[roles.item]))
+        items = _texts(path, all_names[roles.item], table.column(all_names[roles.item]))
         data.item = as_objects([text or "" for text in items])
     return data
 

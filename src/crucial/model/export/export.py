@@ -38,6 +38,7 @@ __all__ = ["Export", "export_form", "export_model"]
 
 _ROWS = 10_000
 _DATA_ROWS = 100_000
+_CELLS = 1 << 25  # of rows that an export is tried on
 
 
 @dataclass(frozen=True)
@@ -207,10 +208,12 @@ def _verified(
 ) -> Verification:
     """Score rows by what was written; of the data those that rounding leaves on their sides."""
     n_rows = max(200, min(_ROWS, target.trial_cells // max(1, len(form.steps) + len(form.trees))))
+    most = max(1, _CELLS // form.n_features)
+    n_rows = min(n_rows, most)
     rows = trial_rows(form, written.cuts, n_rows, target)
     n_data = 0
     if settings.data is not None:
-        own = _dense(settings.data, tied)
+        own = _dense(settings.data, tied, min(_DATA_ROWS, most))
         if own.shape[1] != form.n_features:
             raise DataError(
                 f"the data have {own.shape[1]} features, and the model has {form.n_features}.",
@@ -230,9 +233,9 @@ def _verified(
     return verified(target, content, written.form, settings, rows, expected, n_data)
 
 
-def _dense(data: Instances, left_out: NDArray[np.bool_] | None) -> Floats:
+def _dense(data: Instances, left_out: NDArray[np.bool_] | None, most: int) -> Floats:
     rows = np.arange(data.n_rows) if left_out is None else np.flatnonzero(~left_out)
-    part = data.table[rows[:: max(1, len(rows) // _DATA_ROWS)]]
+    part = data.table[rows[:: max(1, -(-len(rows) // most))]]
     return np.asarray(part.toarray() if data.is_sparse else part, np.float64)
 
 

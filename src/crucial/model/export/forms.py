@@ -19,6 +19,8 @@ __all__ = ["score_form"]
 
 # Nodes that one tree of an export may have, where several answers lead to the same test.
 _MAX_NODES = 1 << 16
+# Features that a model may have: targets name all of them, and verifying needs whole rows.
+_MAX_FEATURES = 1 << 20
 _TRAIN = "train RankBoost or GradientRanker on the same data for a model that can."
 
 
@@ -61,6 +63,11 @@ def score_form(model: FrozenModel, *, shared: bool = False) -> ScoreForm:
 
 def _common(model: FrozenModel) -> dict[str, Any]:
     names = model.feature_names
+    if model.n_features > _MAX_FEATURES:
+        raise NotRankedError(
+            f"this model has {model.n_features:,} features, and at most {_MAX_FEATURES:,} can be "
+            "exported: train it on the features that it uses."
+        )
     return {
         "n_features": model.n_features,
         "names": names if names is not None else tuple(f"f{j}" for j in range(model.n_features)),

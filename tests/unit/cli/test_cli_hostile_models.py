@@ -1,0 +1,45 @@
+"""A model file of a few bytes that claims billions of features costs nothing in any verb."""
+
+import hashlib
+
+import pytest
+
+VERBS = [
+    ["show", "m.json"],
+    ["rank", "m.json", "x.txt", "-o", "out.txt"],
+    ["evaluate", "m.json", "x.txt"],
+    ["report", "m.json", "x.txt", "-o", "r.html"],
+    ["export", "m.json", "--to", "xgboost", "-o", "x.json"],
+    ["scorecard", "m.json", "x.txt"],
+    ["why", "m.json", "x.txt", "1", "2"],
+]
+MODEL = (
+    '{"kind":"additive","n_features":N,"feature_names":null,"rounds":[{"weight":1.0,"ranker":'
+    '{"kind":"stump","feature":0,"threshold":0.5,"default":0}}],"training":{}}'
+)
+
+
+def write(folder, n_features):
+    model = MODEL.replace("N", str(n_features))
+    checksum = hashlib.sha256(model.encode()).hexdigest()
+    (folder / "m.json").write_text(
+        f'{{"format":"crucial-model","version":1,"checksum":"{checksum}","model":{model}}}'
+    )
+    (folder / "x.txt").write_text("1 qid:1 1:0.7 2:3\n0 qid:1 1:0.3 2:4\n")
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
+def test_billions_of_features_are_refused(tmp_path, monkeypatch, crucial, verb):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, 2147483646)
+    result = crucial(*verb)
+    said = result.stderr
+    assert result.exit_code == 2
+    assert said.startswith("crucial: error: m.json: contains an invalid model")
+    assert said.count("\n") == 1
+
+
+def test_an_export_names_no_million_of_features(tmp_path, monkeypatch, crucial):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, 1 << 24)
+    assert "at most 1,048,576 can be exported" in crucial(*VERBS[4]).stderr
