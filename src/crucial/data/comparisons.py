@@ -9,12 +9,18 @@ import numpy as np
 
 from crucial.data.arrays import as_reals
 from crucial.data.frames import frame_columns
-from crucial.data.words import shown
+from crucial.data.words import number_rule, shown
 from crucial.errors import DataError
 from crucial.types import Bools, Floats, FrameLike, Ints
 from crucial.wording import counted
 
-__all__ = ["Comparisons"]
+__all__ = ["MAX_COVARIATE", "MAX_WEIGHT", "Comparisons"]
+
+#: The largest weight of a comparison, and of a prior. Beyond it the comparisons of weight 1 beside
+#: it are lost in rounding, and the search for the strengths does not end.
+MAX_WEIGHT = 1e9
+#: The largest absolute covariate: sums of squares must stay finite.
+MAX_COVARIATE = 1e100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,17 +252,15 @@ class Comparisons:
 
 
 def _check_weights(weights: Floats) -> None:
-    bad = ~(np.isfinite(weights) & (weights >= 0))
+    bad = ~((weights >= 0) & (weights <= MAX_WEIGHT))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise DataError(
-            f"weights must be finite and at least 0. Got {weights[row]} in comparison {row} "
-            "(from 0)."
+            f"weights must be {number_rule(0.0, MAX_WEIGHT)}. Got {weights[row]} in comparison "
+            f"{row} (from 0)."
         )
-    with np.errstate(over="ignore"):
-        total = weights.sum()
-    if not 0 < total < np.inf:
-        raise DataError("the weights of the comparisons must add up to a finite number above 0.")
+    if not weights.any():
+        raise DataError("the weights of the comparisons must add up to a number above 0.")
 
 
 def _check_items(names: tuple[str, ...], high: Ints, low: Ints) -> None:
@@ -273,18 +277,18 @@ def _check_items(names: tuple[str, ...], high: Ints, low: Ints) -> None:
 
 
 def _covariates(covariates: Mapping[str, Sequence[float] | Floats] | None) -> Floats | None:
-    """Return the covariates as columns; all must be finite."""
+    """Return the covariates as columns; all must be finite, and small enough to be squared."""
     if not covariates:
         return None
     columns = []
     for name, values in covariates.items():
         column = as_reals(values, f"the covariate {shown(name)}").copy()
-        bad = ~np.isfinite(column)
+        bad = ~(np.abs(column) <= MAX_COVARIATE)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             raise DataError(
-                f"the covariate {shown(name)} must be finite. Got {column[row]} in comparison "
-                f"{row} (from 0).",
+                f"the covariate {shown(name)} must be {number_rule(-MAX_COVARIATE, MAX_COVARIATE)}. "
+                f"Got {column[row]} in comparison {row} (from 0).",
                 parameter=name,
             )
         columns.append(column)

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from crucial.data.comparisons import Comparisons, places_of
-from crucial.data.words import shown
+from crucial.data.comparisons import MAX_COVARIATE, MAX_WEIGHT, Comparisons, places_of
+from crucial.data.words import number_rule, shown
 from crucial.errors import Argument, DataError, Message
 from crucial.types import Bools, Ints
 
@@ -62,8 +62,8 @@ class NamedColumns(Protocol):
         """Return the cells of a column, without the spaces around them."""
         ...
 
-    def numbers(self, place: int, what: str, *, low: float = ...) -> list[float]:
-        """Return the cells of a column as finite numbers."""
+    def numbers(self, place: int, what: str, *, low: float = ..., high: float = ...) -> list[float]:
+        """Return the cells of a column as numbers between two."""
         ...
 
     def error(self, row: int, place: int, problem: str, remedy: str = "") -> DataError:
@@ -96,11 +96,14 @@ class FrameColumns:
         """Return the cells of a column as text; what is missing is empty."""
         return ["" if one is None or one != one else str(one) for one in self._columns[place]]
 
-    def numbers(self, place: int, what: str, *, low: float = -np.inf) -> list[float]:
-        """Return the cells of a column as numbers."""
+    def numbers(
+        self, place: int, what: str, *, low: float = -np.inf, high: float = np.inf
+    ) -> list[float]:
+        """Return the cells of a column as numbers between two."""
         values = np.array(self._columns[place], np.float64)
-        for row in np.flatnonzero(~(np.isfinite(values) & (values >= low)))[:1].tolist():
-            rule = "finite" + (f" and at least {low:g}" if low > -np.inf else "")
+        bad = ~(np.isfinite(values) & (values >= low) & (values <= high))
+        for row in np.flatnonzero(bad)[:1].tolist():
+            rule = number_rule(low, high)
             raise self.error(row, place, f"the {what} must be {rule}. Got {values[row]}.")
         return [float(value) for value in values]
 
@@ -171,10 +174,17 @@ def comparisons_of_table(
         found.winner,
         found.loser,
         tie=found.tie,
-        weight=table.numbers(places["weight"], "weight", low=0.0) if "weight" in places else None,
+        weight=table.numbers(places["weight"], "weight", low=0.0, high=MAX_WEIGHT)
+        if "weight" in places
+        else None,
         first=found.first,
         covariates={
-            name: np.array(table.numbers(table.require(name), "covariate")) * turn
+            name: turn
+            * np.array(
+                table.numbers(
+                    table.require(name), "covariate", low=-MAX_COVARIATE, high=MAX_COVARIATE
+                )
+            )
             for name in covariates
         },
         notes=[*table.notes, *found.notes],

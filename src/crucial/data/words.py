@@ -18,6 +18,7 @@ __all__ = [
     "decode",
     "finite_number",
     "nul_error",
+    "number_rule",
     "place_of",
     "shown",
     "shown_name",
@@ -55,6 +56,19 @@ def finite_number(field: bytes) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) and b"_" not in field else None
+
+
+def number_rule(low: float, high: float) -> str:
+    """Return in words which numbers are accepted.
+
+    Examples
+    --------
+    >>> number_rule(0.0, math.inf), number_rule(-1.0, 1e9)
+    ('a finite number of at least 0', 'a number from -1 to 1e+09')
+    """
+    if high < math.inf:
+        return f"a number from {low:g} to {high:g}"
+    return "a finite number" + (f" of at least {low:g}" if low > -math.inf else "")
 
 
 def decode(raw: bytes) -> str:

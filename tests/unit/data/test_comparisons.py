@@ -75,7 +75,12 @@ BAD = [
     ("winner,loser,weight\na,b,-1\n", "line 2, column 3: the weight must be .* Got '-1'"),
     ("winner,loser,weight\na,b,nan\n", "line 2, column 3: the weight must be"),
     ("winner,loser,weight\na,b,1e999\n", "line 2, column 3: the weight must be"),
-    ("winner,loser,weight\na,b,0\n", "must add up to a finite number above 0"),
+    (
+        "winner,loser,weight\na,b,1\na,c,1e300\n",
+        r"line 3, column 3: .* from 0 to 1e\+09\. Got '1e30",
+    ),
+    ("a\tb\t1\na\tc\t1e300\n", r"line 2, column 5: the weight must be .* from 0 to 1e\+09\. Got"),
+    ("winner,loser,weight\na,b,0\n", "must add up to a number above 0"),
     ("winner,loser\na,b,c\n", "line 2: expected 2 cells, as in the first line. Got 3"),
     ("winner,looser\na,b\n", "line 1: there is no column 'loser'; close ones: 'looser'"),
     ("a,b\nb,c\n", "line 1: there is no column 'winner'"),
@@ -99,6 +104,18 @@ def test_bad_files(tmp_path, text, said):
         read_comparisons(path)
 
 
+def test_a_covariate_that_cannot_be_squared(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("winner,loser,length\na,b,3\nb,a,-1e300\n")
+    with pytest.raises(FileError, match=r"line 3, column 3: the covariate must be .* Got '-1e300'"):
+        read_comparisons(path, covariates=["length"])
+    with pytest.raises(DataError, match=r"'length' must be .* Got 1e\+300 in comparison 1"):
+        Comparisons.from_columns(["a", "b"], ["b", "a"], covariates={"length": [0.0, 1e300]})
+    frame = {"winner": ["a"], "loser": ["b"], "weight": [1e300]}
+    with pytest.raises(DataError, match=r"row 0 \(from 0\), column 'weight': .* from 0 to 1e\+09"):
+        Comparisons.from_frame(frame)
+
+
 def test_a_column_asked_for_must_be_there(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("winner,loser\na,b\n")
@@ -113,7 +130,7 @@ def test_bad_columns():
         Comparisons.from_columns(["a", "b"], ["c", "b"])
     with pytest.raises(DataError, match="there is no comparison"):
         Comparisons.from_columns([], [])
-    with pytest.raises(DataError, match="weights must be finite and at least 0"):
+    with pytest.raises(DataError, match="weights must be a number from 0 to 1e"):
         Comparisons.from_columns(["a"], ["b"], weight=[np.inf])
 
 

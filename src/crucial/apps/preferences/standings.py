@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,7 +31,7 @@ from crucial.apps.preferences.uncertainty import (
     sure_differences,
     wald,
 )
-from crucial.data.comparisons import Comparisons
+from crucial.data.comparisons import MAX_WEIGHT, Comparisons
 from crucial.data.rankings import Rankings
 from crucial.data.words import shown
 from crucial.errors import DataError
@@ -110,7 +109,7 @@ def leaderboard(
     >>> [(one.rank, one.item, round(one.strength, 1)) for one in board.standings]
     [(1, 'tea', 1.5), (2, 'milk', 0.2), (3, 'wine', -1.7)]
     """
-    check("leaderboard", "prior", prior, between(0.0, math.inf))
+    check("leaderboard", "prior", prior, between(0.0, MAX_WEIGHT))
     check("leaderboard", "intervals", intervals, one_of(*INTERVALS))
     if n_bootstrap is not None:
         check("leaderboard", "n_bootstrap", n_bootstrap, int_between(0, 100_000))

@@ -11,7 +11,6 @@ compare the three.)
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ import numpy as np
 from crucial.apps.preferences.graph import always_winning, parts_of
 from crucial.apps.preferences.newton import Matrix, maximise
 from crucial.apps.preferences.paired import sums
+from crucial.data.comparisons import MAX_WEIGHT
 from crucial.errors import DataError
 from crucial.parameters import between, check
 from crucial.types import Floats, Ints
@@ -169,7 +169,7 @@ def fit_strengths(
     float64 array of shape (n_items,)
         Differences are log-odds: the better of two wins with probability 1 / (1 + e^-d).
     """
-    check("fit_strengths", "prior", prior, between(0.0, math.inf))
+    check("fit_strengths", "prior", prior, between(0.0, MAX_WEIGHT))
     weight = choices.weights(times)
     if part is None or prior == 0:
         high, low = choices.edges(weight)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crucial.data.comparisons import Comparisons
+from crucial.data.comparisons import MAX_WEIGHT, Comparisons
 from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import cell_line
 from crucial.data.formats.column_tables import ColumnTable, read_column_table
@@ -79,7 +79,7 @@ def read_comparisons(
     asked = dict(zip(_COLUMNS, (winner, loser, tie, weight, judge, context)))
     table = read_column_table(path, sep=sep)
     if winner == "winner" and loser == "loser" and left is None and _may_be_pairs(table, sep):
-        pairs = read_pairs(path)
+        pairs = read_pairs(path, max_weight=MAX_WEIGHT)
         weights = None if pairs.weight is None else pairs.weight.tolist()
         with in_file(path):
             return Comparisons.from_columns([*pairs.winner], [*pairs.loser], weight=weights)

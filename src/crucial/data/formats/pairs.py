@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import CellReader, text_lines
 from crucial.data.pairs import PairTable
-from crucial.data.words import as_ids, decode, finite_number, shown
+from crucial.data.words import as_ids, decode, finite_number, number_rule, shown
 from crucial.errors import DataError, FileError
 from crucial.types import PathLike
 
@@ -16,12 +18,18 @@ __all__ = ["read_pairs", "write_pairs"]
 _SPACES = " \t\r\n\v\f"  # (those of ASCII: others may belong to an id)
 
 
-def read_pairs(path: PathLike) -> PairTable:
+def read_pairs(path: PathLike, *, max_weight: float = math.inf) -> PairTable:
     """Read lines ``winner TAB loser [TAB weight]``, plain or gzip.
 
     Empty lines and lines that begin with ``#`` are skipped. The first other line is taken
     as a header if its first two fields are ``winner`` and ``loser``, in any case. Either
     every line has a weight or none. Spaces around a field are dropped.
+
+    Parameters
+    ----------
+    path : str or path
+    max_weight : float
+        The largest weight that is accepted.
 
     Returns
     -------
@@ -69,8 +77,8 @@ def read_pairs(path: PathLike) -> PairTable:
             losers.append(fields[1])
             if width == 3:
                 weight = finite_number(fields[2].encode())
-                if weight is None or weight < 0:
-                    problem = "the weight must be a finite number of at least 0. "
+                if weight is None or not 0 <= weight <= max_weight:
+                    problem = f"the weight must be {number_rule(0.0, max_weight)}. "
                     column = len(cells[0]) + len(cells[1]) + 3
                     raise FileError(path, f"{problem}Got {shown(fields[2])}.", line, column)
                 weights.append(weight)

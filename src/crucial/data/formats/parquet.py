@@ -113,7 +113,7 @@ def _texts(path: PathLike, name: str, column: Any) -> list[str | None]:
     except (UnicodeDecodeError, pa.ArrowInvalid) as error:
         row = 0
         try:
-            for row in range(len(column)):  # noqa: B007 (where it stops is named below)
+            for row in range(len(column)):
                 column[row].as_py()
         except UnicodeDecodeError as found:
             problem = (

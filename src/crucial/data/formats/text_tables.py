@@ -19,7 +19,7 @@ from crucial.data.formats.cells import (
     text_lines,
 )
 from crucial.data.formats.text_encoding import as_utf8
-from crucial.data.words import BOM, shown, to_number
+from crucial.data.words import BOM, number_rule, shown, to_number
 from crucial.errors import FileError
 from crucial.types import PathLike
 
@@ -78,17 +78,24 @@ class TextTable:
         )
 
     def numbers(
-        self, place: int, what: str, *, missing: bool = False, low: float = -math.inf
+        self,
+        place: int,
+        what: str,
+        *,
+        missing: bool = False,
+        low: float = -math.inf,
+        high: float = math.inf,
     ) -> list[float]:
-        """Return the cells of a column as finite numbers of at least ``low``.
+        """Return the cells of a column as finite numbers from ``low`` to ``high``.
 
         With ``missing``, cells that are empty or ``NA``, ``nan`` or ``null`` are NaN.
         """
         values = []
         for row, cell in enumerate(self.column(place)):
             value = math.nan if missing and cell in ("", "NA") else to_number(cell)
-            if value is None or not (low <= value < math.inf or (missing and value != value)):
-                rule = "a finite number" + (f" of at least {low:g}" if low > -math.inf else "")
+            fits = value is not None and low <= value <= high and math.isfinite(value)
+            if value is None or not (fits or (missing and value != value)):
+                rule = number_rule(low, high)
                 raise self.error(row, place, f"the {what} must be {rule}. Got {shown(cell)}.")
             values.append(value)
         return values
