@@ -286,8 +286,9 @@ def _covariates(covariates: Mapping[str, Sequence[float] | Floats] | None) -> Fl
         bad = ~(np.abs(column) <= MAX_COVARIATE)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
+            rule = number_rule(-MAX_COVARIATE, MAX_COVARIATE)
             raise DataError(
-                f"the covariate {shown(name)} must be {number_rule(-MAX_COVARIATE, MAX_COVARIATE)}. "
+                f"the covariate {shown(name)} must be {rule}. "
                 f"Got {column[row]} in comparison {row} (from 0).",
                 parameter=name,
             )
