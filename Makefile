@@ -8,7 +8,7 @@ BENCH_READY := $(VENV)/.bench-ready
 
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo test test-slow test-bounds test-browser check format bench docs wheel sbom lock clean help
+.PHONY: demo test test-slow test-bounds fuzz test-mutants test-browser check format bench docs wheel sbom lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -40,6 +40,10 @@ test-slow: $(READY)  ## the long sweeps
 
 test-bounds: $(READY)  ## the default suite with every index of compiled code checked
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto
+
+fuzz: $(READY)  ## 100,000 inputs for each reader; READERS="model run" for some, ATHERIS=--atheris for one by coverage
+	if [ -n "$(ATHERIS)" ]; then $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris; fi
+	cd tests && PYTHONPATH=../src ../$(BIN)/python -m fuzz $(READERS) $(ATHERIS)
 
 test-browser: $(READY)  ## the pages in a headless Chromium, installed if needed
 	browser=$$(sh scripts/browser.sh) && CRUCIAL_BROWSER="$$browser" $(BIN)/python -m pytest -m browser tests/browser

@@ -208,8 +208,9 @@ def read_checkpoint(path: PathLike, estimator: Any) -> list[Round]:
         )
     try:
         return [_round(one) for one in content.rounds]
-    except ValueError as error:
-        raise FileError(path, f"this checkpoint is damaged: {error}.") from error
+    except (ValueError, OverflowError) as error:
+        problem = printable(str(error), 200)
+        raise FileError(path, f"this checkpoint is damaged: {problem}.") from error
 
 
 def _content(path: PathLike) -> _Content:
@@ -220,7 +221,7 @@ def _content(path: PathLike) -> _Content:
         file = msgspec.json.decode(data, type=_File)
         if file.format != _FORMAT:
             raise msgspec.ValidationError(f"its format is {printable(file.format)!r}")
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = printable(str(error), 200)
         raise FileError(path, f"this is not a checkpoint, or a damaged one: {problem}.") from error
     if file.version > _VERSION:
@@ -244,9 +245,9 @@ def _content(path: PathLike) -> _Content:
 def _check_parameters(path: PathLike, before: Mapping[str, str], now: Mapping[str, str]) -> None:
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
-            was = printable(before.get(name, "unknown"), 200)
+            was, known = printable(before.get(name, "unknown"), 200), printable(name, 200)
             raise ParameterError(
-                f"{path} was written with {name}={was}, and {name} is now "
+                f"{path} was written with {known}={was}, and {known} is now "
                 f"{now.get(name, 'unknown')}.",
                 remedy="Fit with the same parameters, or begin anew without the checkpoint.",
                 parameter=name,

@@ -1,5 +1,6 @@
 """Checkpoints: rounds written while a fit runs, and a fit that goes on from them."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -157,6 +158,31 @@ def test_damaged_files_are_refused(tmp_path):
             read_checkpoint(path, RankBoost())
     with pytest.raises(FileError, match="no such file"):
         read_checkpoint(tmp_path / "other.json", RankBoost())
+
+
+def resealed(text, old, new):
+    """Return a file with another content and the checksum of that."""
+    head, content = text.split(',"content":')
+    content = content.rstrip().removesuffix("}").replace(old, new, 1)
+    was = json.loads(text)["checksum"]
+    head = head.replace(was, hashlib.sha256(content.encode()).hexdigest())
+    return f'{head},"content":{content}}}'
+
+
+def test_hostile_files_with_a_right_checksum(tmp_path):
+    path = tmp_path / "fit.json"
+    Checkpoint(path, RankBoost()).write(trace_of(-0.1))
+    text = path.read_text()
+    path.write_text(resealed(text, (-0.1).hex(), "0x1p+99999"))
+    with pytest.raises(FileError, match="damaged: hexadecimal value too large"):
+        read_checkpoint(path, RankBoost())
+    path.write_text(resealed(text, '"learning_rate"', '"learning\\u001brate"'))
+    with pytest.raises(ParameterError, match=r"written with learning\\x1brate=") as caught:
+        read_checkpoint(path, RankBoost())
+    assert "\x1b" not in str(caught.value)
+    path.write_bytes(text.replace("crucial", "cru\xff").encode("latin-1"))
+    with pytest.raises(FileError, match="not a checkpoint, or a damaged one: 'utf-8' codec"):
+        read_checkpoint(path, RankBoost())
 
 
 def test_weak_rankers_of_users_are_refused(tmp_path):

@@ -138,7 +138,8 @@ class CellReader:
                     yield line, cells
                 line = self.line + 1
         except csv.Error as error:
-            problem = f"the line cannot be split into cells ({error})."
+            reason = str(error).replace("\t", "\\t")
+            problem = f"the line cannot be split into cells ({reason})."
             raise FileError(self._path, problem, line) from error
 
 

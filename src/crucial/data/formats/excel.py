@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from crucial.data.dataset import Dataset
@@ -15,7 +17,7 @@ from crucial.data.formats.record_tables import read_records
 from crucial.data.formats.table_rows import Record
 from crucial.data.formats.text_tables import NO_ROW
 from crucial.data.words import shown
-from crucial.errors import Argument, FileError, Message
+from crucial.errors import Argument, CrucialError, FileError, Message
 from crucial.types import PathLike
 
 __all__ = ["read_excel"]
@@ -43,33 +45,46 @@ def read_excel(path: PathLike, sheet: str | None, form: CellFormat, wanted: Role
     return data
 
 
+@contextmanager
+def _refused(path: PathLike) -> Iterator[None]:
+    """Say in one line that openpyxl cannot read a file: a damaged one may raise anything."""
+    try:
+        yield
+    except (CrucialError, MemoryError):
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(path, f"cannot be read: {reason[:1].lower()}{reason[1:]}.") from error
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        problem = "this is not an Excel file of the kind .xlsx; save it as such, or as CSV."
+        raise FileError(path, problem) from error
+    except Exception as error:
+        kind = type(error).__name__
+        problem = f"the Excel file is damaged ({kind} in openpyxl); save it again, or as CSV."
+        raise FileError(path, problem) from error
+
+
 def _rows(path: PathLike, sheet: str | None) -> tuple[list[Record], str]:
     """Return the rows that are not empty, all of one width, and a note on other sheets."""
     try:
         import openpyxl
-        from openpyxl.utils.exceptions import InvalidFileException
     except ImportError as error:
         raise FileError(path, "Excel needs openpyxl: pip install crucial[excel].") from error
-    try:
+    with _refused(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # (about styles and extensions, which are not read)
         book: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(path, f"cannot be read: {reason[:1].lower()}{reason[1:]}.") from error
-    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
-        problem = "this is not an Excel file of the kind .xlsx; save it as such, or as CSV."
-        raise FileError(path, problem) from error
-    try:
-        names: list[str] = [one.title for one in book.worksheets]
-        if sheet is not None and sheet not in names:
-            raise missing_column(path, None, names, sheet, "sheet")
-        chosen = book.worksheets[0 if sheet is None else names.index(sheet)]
-        chosen.reset_dimensions()  # (some programs write wrong ones)
-        rows = [
-            (line, [_cell(value) for value in values])
-            for line, values in enumerate(chosen.iter_rows(values_only=True), 1)
-        ]
-    finally:
-        book.close()
+        try:
+            names: list[str] = [one.title for one in book.worksheets]
+            if sheet is not None and sheet not in names:
+                raise missing_column(path, None, names, sheet, "sheet")
+            chosen = book.worksheets[0 if sheet is None else names.index(sheet)]
+            chosen.reset_dimensions()  # (some programs write wrong ones)
+            rows = [
+                (line, [_cell(value) for value in values])
+                for line, values in enumerate(chosen.iter_rows(values_only=True), 1)
+            ]
+        finally:
+            book.close()
     filled = [(line, cells) for line, cells in rows if any(cells)]
     width = max((len(cells) for _, cells in filled), default=0)
     for _, cells in filled:

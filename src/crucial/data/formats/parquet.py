@@ -35,7 +35,8 @@ def _refused(path: PathLike) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, MemoryError) as error:
         first = (str(error).splitlines() or ["no reason given"])[0]
-        raise FileError(path, f"this parquet file cannot be read: {first}") from error
+        reason = "".join(sign if sign.isprintable() else "?" for sign in first)
+        raise FileError(path, f"this parquet file cannot be read: {reason}") from error
     except UnicodeDecodeError as error:  # (of a schema; those of cells are found in `_texts`)
         problem = f"the names of its columns must be UTF-8 text. Got {shown(error.object)}."
         raise FileError(path, problem, remedy="Write the file again with other names.") from error

@@ -1,0 +1,304 @@
+"""The readers, each with small seeds: a target reads a file, or refuses it by a `CrucialError`."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fuzz.mutate import mutated
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader.
+
+    Attributes
+    ----------
+    read : function of a path
+    seeds : function that returns a list of bytes
+    suffix : str
+        End of the name of the file, on which some readers depend.
+    make : function of (seeds, random numbers)
+        Returns an input.
+    """
+
+    read: Callable[[Path], Any]
+    seeds: Callable[[], list[bytes]]
+    suffix: str = ""
+    make: Callable[[list[bytes], random.Random], bytes] = mutated
+
+
+def _svmlight(path: Path) -> Any:
+    from crucial.data.formats.svmlight import read_svmlight
+
+    return read_svmlight(path, absent="missing")
+
+
+def _svmlight_compiled(path: Path) -> Any:
+    """Read the way of large files: in blocks, by the kernel."""
+    from crucial.data.formats import blocks
+    from crucial.data.formats.svmlight import read_svmlight
+    from crucial.kernels import sizes
+
+    plain, block = sizes.TEXT_PLAIN, blocks.BLOCK
+    sizes.TEXT_PLAIN, blocks.BLOCK = 0, 64
+    try:
+        return read_svmlight(path, n_jobs=1)
+    finally:
+        sizes.TEXT_PLAIN, blocks.BLOCK = plain, block
+
+
+def _table(path: Path) -> Any:
+    from crucial.data.formats.tables import read_table
+
+    return read_table(path)
+
+
+def _any(path: Path) -> Any:
+    from crucial.data.formats.reading import read_data
+
+    return read_data(path)
+
+
+def _run(path: Path) -> Any:
+    from crucial.data.formats.run_inputs import as_run
+
+    return as_run(path)
+
+
+def _qrels(path: Path) -> Any:
+    from crucial.data.formats.run_inputs import as_qrels
+
+    return as_qrels(path)
+
+
+def _pairs(path: Path) -> Any:
+    from crucial.data.formats.pairs import read_pairs
+
+    return read_pairs(path)
+
+
+def _comparisons(path: Path) -> Any:
+    from crucial.data.formats.comparisons import read_comparisons
+
+    return read_comparisons(path)
+
+
+def _preflib(path: Path) -> Any:
+    from crucial.data.formats.preflib import read_preflib
+
+    return read_preflib(path)
+
+
+def _ratings(path: Path) -> Any:
+    from crucial.data.formats.ratings import read_ratings
+
+    return read_ratings(path)
+
+
+def _own_ratings(path: Path) -> Any:
+    from crucial.data.formats.ratings import read_own_ratings
+
+    return read_own_ratings(path)
+
+
+def _titles(path: Path) -> Any:
+    from crucial.data.formats.ratings import read_titles
+
+    return read_titles(path)
+
+
+def _items(path: Path) -> Any:
+    from crucial.apps.preferences.items import read_items
+
+    return read_items(path)
+
+
+def _journal(path: Path) -> Any:
+    from crucial.apps.preferences.journal import Journal
+
+    journal = Journal(path)
+    journal.close()
+    return journal
+
+
+def _trace(path: Path) -> Any:
+    from crucial.boosting.trace_file import read_trace
+
+    return read_trace(path)
+
+
+def _checkpoint(path: Path) -> Any:
+    from crucial.distributed.checkpoint import read_checkpoint
+
+    return read_checkpoint(path, _estimator())
+
+
+def _model(path: Path) -> Any:
+    import crucial.apps.fusion  # noqa: F401 (registers its kind)
+    from crucial.model.file import load_model
+    from crucial.model.payloads import row_model
+
+    model = load_model(path)
+    row_model(model).feature_importances()
+    return model
+
+
+@cache
+def _estimator() -> Any:
+    from crucial import RankBoost
+
+    return RankBoost(n_estimators=3, n_jobs=1)
+
+
+def sealed(seeds: list[bytes], rng: random.Random) -> bytes:
+    """Mutate what a checksum covers and put a right one before it; or mutate all."""
+    if rng.random() < 0.1:
+        return mutated(seeds, rng)
+    outer = json.loads(rng.choice(seeds))
+    (inner,) = (key for key, value in outer.items() if isinstance(value, dict))
+    parts = [
+        json.dumps(one, separators=(",", ":"), ensure_ascii=False).encode()
+        for one in [json.loads(seed)[inner] for seed in seeds]
+    ]
+    text = mutated(parts, rng)
+    outer["checksum"] = hashlib.sha256(text).hexdigest()
+    head = json.dumps({key: value for key, value in outer.items() if key != inner})
+    return head[:-1].encode() + f', "{inner}": '.encode() + text + b"}"
+
+
+def _models() -> list[bytes]:
+    return [path.read_bytes() for path in sorted(GOLDEN.glob("*-1*.json"))
+            if not path.name.endswith(".scores.json") and path.stat().st_size < 20_000]  # fmt: skip
+
+
+@cache
+def _checkpoints() -> list[bytes]:
+    import tempfile
+
+    import numpy as np
+    from sklearn.base import clone
+
+    from crucial.distributed.checkpoint import Checkpoint
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "c.json")
+        X = np.arange(12.0).reshape(6, 2) % 5
+        ranker = clone(_estimator()).fit(X, [0, 1, 2, 0, 1, 2])
+        Checkpoint(path, ranker).write(ranker.trace_)
+        return [path.read_bytes()]
+
+
+@cache
+def _parquets() -> list[bytes]:
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    def packed(columns: dict[str, Any], **options: Any) -> bytes:
+        out = io.BytesIO()
+        write_table(pa.table(columns), out, **options)
+        return out.getvalue()
+
+    numbers = {"bm25": [1.0, None, 3.0], "label": [0, 1, 2], "qid": ["a", "a", "b"]}
+    texts = {"colour": ["red", "blue", "red"], "label": [0, 1, 2], "ok": [True, False, None]}
+    return [
+        packed(numbers, compression="NONE"),
+        packed(texts, compression="NONE", use_dictionary=False),
+        packed({**numbers, "day": pa.array([0, 1, 2], pa.date32())}),
+    ]
+
+
+@cache
+def _excels() -> list[bytes]:
+    from openpyxl import Workbook
+
+    book, out = Workbook(), io.BytesIO()
+    for row in (["label", "qid", "a"], [1, "x", 0.5], [0, "x", None]):
+        book.active.append(row)
+    book.save(out)
+    return [out.getvalue()]
+
+
+_SVMLIGHT = [
+    b"2 qid:7 1:0.5 3:1 # docid = A\n0 qid:7 2:-4 # docid = B\n1 qid:x 1:nan\n",
+    b"0 0:1e5 9:.5\r\n\r\n# all comment\n1 0:3 #\n",
+    b"1 qid:1 1:1 2147483646:1\n",
+]
+_CSV = [
+    b"label,qid,a,b\n1,x,0.5,2\n0,x,,red\n2,y,1e5,red\n",
+    b"label;qid;a\n0,5;x,y;-1,5\n1;x.z;,25\n",
+    b'label\tqid\ta\n1\t"x\ty"\t3\n0\tz\tNA\n',
+    b'{"label": 1, "qid": "a", "x": 0.5}\n{"label": 0, "qid": "a", "x": null}\n',
+    b"label,day\n1,2024-01-02\n0,2024-05-06T07:08:09\n",
+]
+_RUN = [
+    b"7 Q0 d1 1 9.5 bm25\n7 Q0 d2 2 3 bm25\n8 Q0 d1 1 1e3 bm25\n",
+    b'{"7": {"d1": 9.5, "d2": 3.0}, "8": []}',
+    b'[{"qid": "7", "doc": "d1", "score": 2}]',
+    b'{"hits": {"hits": [{"_id": "d1", "_score": 2.5}]}}',
+    b"query-id\tcorpus-id\tscore\n7\td1\t2\n8\td3\t1\n",
+    b"7 d1 9.5\n7 d2 1\n",
+]
+_QRELS = [
+    b"7 0 d1 1\n7 0 d2 0\n8 0 d1 2\n",
+    b"query-id\tcorpus-id\tscore\n7\td1\t2\n8\td3\t1\n",
+    b'{"7": {"d1": 1, "d2": 0}}',
+]
+_COMPARISONS = [
+    b"winner,loser,tie,weight,judge,context\na,b,0,1,x,p\nb,c,1,2,y,q\n",
+    b"model_a,model_b,winner,judge\ngpt,llama,model_a,ann\nllama,gpt,tie (bothbad),bob\n",
+    b'{"model_a": "x", "model_b": "y", "winner": "model_b"}\n{"model_a": "y", "model_b": "x"}\n',
+    b"a\tb\t2\nb\tc\t1\n",
+    b"left,right,winner\na,b,left\nb,c,tie\n",
+]
+_PREFLIB = [
+    b"# FILE NAME: x.toc\n# DATA TYPE: toc\n# NUMBER ALTERNATIVES: 3\n# ALTERNATIVE NAME 1: tea\n"
+    b"# ALTERNATIVE NAME 2: milk\n# ALTERNATIVE NAME 3: wine\n4: 1,2,3\n2: 3,{1,2}\n",
+    b"3\n1,tea\n2,milk\n3,wine\n6,6,2\n4,1,2,3\n2,3,1,2\n",
+]
+_RATINGS = [
+    b"user,item,rating\nann,alien,5\nbob,antz,3.5\n",
+    b"1\t2\t3\t881250949\n2\t2\t4\t881250949\n",
+    b"1::2::3::9\n2::2::5::9\n",
+    b'userId;movieId;rating\n1;"a;b";4,5\n',
+]
+_JOURNAL = [
+    b'{"crucial": "answers", "version": 1}\n'
+    b'{"n": 1, "left": "tea", "right": "milk", "answer": "left", "at": "2024-05-01T10:00:00Z"}\n'
+    b'{"n": 2, "undo": 1, "at": "2024-05-01T10:00:07Z"}\n'
+]
+_TRACE = [b"round\tloss\tfeature\tthreshold\n1\t0.5\tbm25\t2\n2\t0.25\tage\t\n"]
+
+#: Every reader by its name.
+TARGETS: dict[str, Target] = {
+    "svmlight": Target(_svmlight, lambda: _SVMLIGHT),
+    "svmlight-compiled": Target(_svmlight_compiled, lambda: _SVMLIGHT),
+    "table": Target(_table, lambda: _CSV),
+    "any": Target(_any, lambda: [*_SVMLIGHT, *_CSV, *_RUN]),
+    "parquet": Target(_any, _parquets, ".parquet"),
+    "excel": Target(_table, _excels, ".xlsx"),
+    "run": Target(_run, lambda: _RUN),
+    "run-json": Target(_run, lambda: _RUN, ".json"),
+    "qrels": Target(_qrels, lambda: _QRELS),
+    "qrels-tsv": Target(_qrels, lambda: _QRELS, ".tsv"),
+    "pairs": Target(_pairs, lambda: _COMPARISONS),
+    "comparisons": Target(_comparisons, lambda: _COMPARISONS, ".csv"),
+    "preflib": Target(_preflib, lambda: _PREFLIB, ".toc"),
+    "ratings": Target(_ratings, lambda: _RATINGS),
+    "own-ratings": Target(_own_ratings, lambda: [b"item,rating\nalien,5\nantz,2\n"]),
+    "titles": Target(_titles, lambda: [b'movieId,title\n11,"President, The"\n', b"1|a|b\n"]),
+    "items": Target(_items, lambda: [b"item,text,price\na,one,1\nb,two,2\n", *_CSV], ".csv"),
+    "journal": Target(_journal, lambda: _JOURNAL, ".jsonl"),
+    "trace": Target(_trace, lambda: _TRACE),
+    "checkpoint": Target(_checkpoint, _checkpoints, make=sealed),
+    "model": Target(_model, _models, make=sealed),
+}

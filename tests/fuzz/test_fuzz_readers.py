@@ -1,0 +1,32 @@
+"""Whatever a file contains, a reader reads or refuses it, at once and in little memory."""
+
+import pytest
+
+from fuzz.runner import fuzz
+from fuzz.targets import TARGETS
+
+# What the fuzzer found once; each is refused in words, and on the way of `outcome`.
+FOUND = {
+    "table": [b'label\tqid\ta\n1\t"x\ty"{\ts\n0\tz\tNA\n'],
+    "checkpoint": [b'{"format\xff":"crucial-checkpoint","version":1}'],
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_some_inputs(name, tmp_path):
+    assert fuzz(name, 150, tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_many_inputs(name, tmp_path):
+    assert fuzz(name, 100_000, tmp_path, seed=1) == []
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_stays_mended(name, tmp_path):
+    from fuzz.runner import outcome
+
+    target = TARGETS[name]
+    for text in FOUND[name]:
+        assert outcome(target, tmp_path / f"x{target.suffix}", text)[1] == ""
