@@ -143,7 +143,7 @@ def _ids(path: PathLike, name: str, column: Any) -> NDArray[Any]:
         if not ((np.abs(values) < 2**53) & (values == np.floor(values))).all():
             raise FileError(path, f"the query id {name!a} must be whole numbers or text.")
         return values.astype(np.int64)
-    return as_objects(_texts(path, name, column))
+    return as_objects([text or "" for text in _texts(path, name, column)])
 
 
 def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
