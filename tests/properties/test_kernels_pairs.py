@@ -218,8 +218,12 @@ def check_wrong_weights(drawn, slack, dtype=np.uint8):
             state.prepare_scan()
             found = np.full(n_bins + 1, np.nan)
             state.wrong_weights(codes.astype(dtype), n_bins, missing_rank, found)
+            units = state.wrong_units(codes.astype(dtype), n_bins, missing_rank)
         np.testing.assert_allclose(found, expected, rtol=0, atol=slack)
         assert (found >= 0).all()
+        assert units.dtype == np.int64  # (so that those of parts of the queries add up)
+        worth = state.wrong_unit / math.fsum(d for *_, d in raw(problem))
+        np.testing.assert_allclose(units * worth, expected, rtol=0, atol=slack)
 
 
 @holds_for(coded(), **REACH)

@@ -13,6 +13,7 @@ from crucial.kernels import sizes
 WAYS = {
     "stumps": lambda: RankBoost(6, n_jobs=1),
     "exact steps": lambda: RankBoost(6, 1.0, step="exact", n_jobs=2),
+    "largest drop": lambda: RankBoost(6, 1.0, choice="largest_drop", step="exact", n_jobs=1),
     "risks": lambda: RankBoost(6, record_risks=True, n_jobs=1),
     "logistic": lambda: LogisticRanker(5, n_jobs=1),
     "push": lambda: PNormPush(5, n_jobs=1),

@@ -94,7 +94,8 @@ class PartFeedback(LabelFeedback):
     def facts(self) -> RowFacts:
         """What other parts have to know of these rows."""
         layout, weight = self._layout, self.weight
-        counts = Counts(len(self.rows), layout.n_queries, layout.n_segments, self.n_pairs)
+        numbers = (layout.n_queries, layout.n_segments, self.n_pairs, layout.deepest)
+        counts = Counts(len(self.rows), *numbers)
         largest = Largest(1.0, 1.0)
         if len(self.rows):
             largest = Largest.of(weight, self._factor)

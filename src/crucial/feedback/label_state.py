@@ -12,6 +12,7 @@ from crucial.feedback.gather import GatheredState
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.states import Output, PairState, draw_share, padded, risks_of
 from crucial.kernels.exact_sums import ExactSum
+from crucial.kernels.fixed_point import unit_for
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
 from crucial.kernels.stored import PairWeights
 from crucial.types import Codes, Floats, Ints
@@ -285,11 +286,22 @@ class LabelState:
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """Write W- of every threshold of one feature: O(n) for few levels, else O(n log levels)."""
+        # The scan adds and takes away: what is left of nothing may be slightly negative.
+        units = np.maximum(self.wrong_units(codes, n_bins, missing_rank), 0)
+        np.multiply(units, self.wrong_unit / self._total, out=out)
+
+    @property
+    def wrong_unit(self) -> float:
+        """What a unit of `wrong_units` is worth, where the pairs drawn weigh their total."""
+        return unit_for(2.0 * self._total)  # (a pair may come and go again)
+
+    def wrong_units(self, codes: Codes, n_bins: int, missing_rank: int) -> Ints:
+        """Return W- of every threshold of one feature, as whole numbers of a unit."""
         self.prepare_scan()
         assert self._level_sums is not None
-        current = self._current()
-        self._sums.wrong_weights(*current, self._level_sums, codes, n_bins, missing_rank, out)
-        out /= self._total
+        up, down, coefficient = self._current()
+        inputs = (up, down, coefficient, self._level_sums)
+        return self._sums.wrong_weights(*inputs, codes, n_bins, missing_rank, self.wrong_unit)
 
     def prepare_scan(self) -> None:
         """Make what `wrong_weights` shares between features, before threads ask for it."""

@@ -15,7 +15,7 @@ from crucial.kernels.plain import pairs as plain
 from crucial.kernels.plain.pairs import log_shift, sums_below
 from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_evenly, cut_lists, over_ranges
-from crucial.types import Bytes, Codes, Floats
+from crucial.types import Bytes, Codes, Floats, Ints
 
 __all__ = ["PairSums", "advance_binary", "class_sums", "log_shift", "sums_below"]
 
@@ -39,6 +39,8 @@ class PairSums:
     def __init__(self, levels: Levels, gains: Floats, threads: int) -> None:
         self._levels, self._gains, self._threads = levels, gains, threads
         self._small = is_small(in_all("rows", levels.n_rows))
+        self._segments = in_all("segments", levels.n_segments)
+        self._few = in_all("deepest", levels.deepest) <= _FEW_LEVELS
         self._gap = levels.gaps(gains)
         self._orders: dict[tuple[int, int], tuple[object, NDArray[np.unsignedinteger]]] = {}
 
@@ -183,7 +185,7 @@ class PairSums:
     def _places(self) -> tuple[NDArray[np.integer], NDArray[np.int32] | None]:
         """Level and query of every row; no queries where a scan goes query by query."""
         level = self._levels.level_of_row()
-        if self._levels.deepest <= _FEW_LEVELS:
+        if self._few:
             return level.astype(np.uint8), None
         return level, self._levels.query_of_row()
 
@@ -196,33 +198,38 @@ class PairSums:
         codes: Codes,
         n_bins: int,
         missing_rank: int,
-        out: Floats,
-    ) -> None:
-        """Write the weight of wrongly ordered pairs for every threshold of a feature.
+        unit: float,
+    ) -> Ints:
+        """Return the weight of wrongly ordered pairs for every threshold of a feature.
 
-        ``level_sums`` is what `prepare_scan` returned.
+        Parameters
+        ----------
+        level_sums : what `prepare_scan` returned
+        unit : float
+            A power of two. Weights are returned as whole numbers of it: those of parts of the
+            queries add up to those of all. Rounding may leave less than nothing.
         """
         levels = self._levels
-        if self._small and levels.n_segments * (n_bins + 2) <= sizes.SCAN_PLAIN:
-            plain.wrong_weights(
-                up, down, self._gap, coefficient, codes, n_bins, missing_rank, levels, out
-            )
-            return
+        out = np.zeros(n_bins + 1, np.int64)
+        rest = (codes, n_bins, missing_rank)
+        if self._small and self._segments * (n_bins + 2) <= sizes.SCAN_PLAIN:
+            inputs = (up, down, self._gap, coefficient, 1.0 / unit)
+            plain.wrong_weights(*inputs, *rest, levels, out)
+            return out
         from crucial.kernels.compiled import scans
 
-        inputs = (up, down, self._gains, coefficient, codes[: levels.n_rows], n_bins, missing_rank)
+        rest = (codes[: levels.n_rows], n_bins, missing_rank)
+        inputs = (up, down, self._gains, coefficient, 1.0 / unit)
         level, query = self._places
         if query is None and codes.dtype == np.uint8:
             order = self._order(codes, n_bins)
-            scans.wrong_weights_few(
-                *inputs, order, level, level_sums, levels.row_start, levels.query_first, out
-            )
+            places = (order, level, level_sums, levels.row_start, levels.query_first)
+            scans.wrong_weights_few(*inputs, *rest, *places, out)
         else:
             if query is None:
                 level, query = levels.level_of_row(), levels.query_of_row()
-            scans.wrong_weights(*inputs, level, query, levels.query_first, out)
-        # The scan adds and takes away: what is left of nothing may be slightly negative.
-        np.maximum(out, 0.0, out=out)
+            scans.wrong_weights(*inputs, *rest, level, query, levels.query_first, out)
+        return out
 
     def _order(self, codes: Codes, n_bins: int) -> NDArray[np.unsignedinteger]:
         """Return the rows of every query by falling code; kept for codes inside a table.

@@ -70,12 +70,16 @@ def is_small(n_rows: int, cells_per_row: int = CELLS_PER_ROW) -> bool:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many rows, queries, levels of queries and pairs there are."""
+    """How many rows, queries, levels of queries and pairs there are.
+
+    ``deepest`` is the largest number of levels of a query.
+    """
 
     rows: int
     queries: int
     segments: int
     pairs: int
+    deepest: int
 
     def merge(self, other: Counts) -> Counts:
         """Return the counts of both parts."""
@@ -84,6 +88,7 @@ class Counts:
             self.queries + other.queries,
             self.segments + other.segments,
             self.pairs + other.pairs,
+            max(self.deepest, other.deepest),
         )
 
 
@@ -112,7 +117,7 @@ def in_all(kind: str, own: int) -> int:
     --------
     >>> in_all("rows", 5)
     5
-    >>> with part_of(Counts(rows=70, queries=2, segments=4, pairs=300)):
+    >>> with part_of(Counts(rows=70, queries=2, segments=4, pairs=300, deepest=2)):
     ...     in_all("rows", 5)
     70
     """

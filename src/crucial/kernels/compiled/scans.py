@@ -47,6 +47,7 @@ def wrong_weights_few(
     down,
     gains,
     coefficient,
+    inverse,
     codes,
     n_bins,
     missing_rank,
@@ -73,10 +74,13 @@ def wrong_weights_few(
         Level of the row inside its query.
     level_sum : array of shape (n_segments,)
         Sum of ``down`` over the rows of a level.
-    wrong : array of shape (n_bins + 1,)  # OUT
+    inverse : float
+        Units in a weight of 1.
+    wrong : int64 array of shape (n_bins + 1,)  # OUT
+        Whole numbers of units.
     """
     graded = len(gains) > 0
-    change = np.zeros(256)
+    change = np.zeros(256, np.int64)
     zeros = np.zeros(9)
     ones = np.zeros(9)
     gain = np.zeros(13)
@@ -88,7 +92,7 @@ def wrong_weights_few(
             zeros[y] = level_sum[s + y] if y < n_levels else 0.0
             ones[4 + y] = 0.0
             gain[4 + y] = gains[s + y] if graded and y < n_levels else 0.0
-        weight = coefficient[q]
+        weight = coefficient[q] * inverse
         first = a
         if missing_rank == 0:
             # Abstaining rows come first; where they rank 0 they never join the ones.
@@ -119,10 +123,11 @@ def wrong_weights_few(
                     zeros[level + _3] + zeros[level + _4]
                 )
                 lower = (ones[level] + ones[level + _1]) + (ones[level + _2] + ones[level + _3])
-            change[np.uint64(codes[row])] += weight * (won * higher - lost * lower)
+            units = np.rint(weight * (won * higher - lost * lower))
+            change[np.uint64(codes[row])] += np.int64(units)
             zeros[level] -= lost
             ones[level + _4] += won
-    total = 0.0
+    total = np.int64(0)
     for k in range(n_bins, -1, -1):
         total += change[k]
         wrong[k] = total
@@ -147,8 +152,9 @@ def _by_code(codes, n_bins, start):
 
 @kernel
 def wrong_weights(
-    up, down, gains, coefficient, codes, n_bins, missing_rank, level, query, query_first, wrong
-):
+    up, down, gains, coefficient, inverse, codes, n_bins, missing_rank, level, query, query_first,
+    wrong,
+):  # fmt: skip
     """`wrong_weights_few` for many levels or wide codes, O(n log levels).
 
     All rows from the highest code to the lowest, the sums in Fenwick trees, one per query.
@@ -168,7 +174,7 @@ def wrong_weights(
         tree_add(zeros, base, size, size - level[i], down[i])
         if graded:
             tree_add(zeros_gain, base, size, size - level[i], down[i] * gains[base + level[i]])
-    total = 0.0
+    total = np.int64(0)
     for c in range(n_bins + 1):
         if c > 0 or missing_rank == 1:
             for j in range(start[c], start[c + 1]):
@@ -183,7 +189,8 @@ def wrong_weights(
                     lower = gain * lower - tree_sum(ones_gain, base, level[i])
                     tree_add(zeros_gain, base, size, size - level[i], -down[i] * gain)
                     tree_add(ones_gain, base, size, level[i] + 1, up[i] * gain)
-                total += coefficient[query[i]] * (up[i] * higher - down[i] * lower)
+                weight = coefficient[query[i]] * inverse
+                total += np.int64(np.rint(weight * (up[i] * higher - down[i] * lower)))
                 tree_add(zeros, base, size, size - level[i], -down[i])
                 tree_add(ones, base, size, level[i] + 1, up[i])
         wrong[n_bins - c] = total

@@ -253,16 +253,18 @@ def wrong_weights(
     down: Floats,
     gap: Floats,
     coefficient: Floats,
+    inverse: float,
     codes: Codes,
     n_bins: int,
     missing_rank: int,
     levels: Levels,
-    wrong: Floats,
+    wrong: Ints,
 ) -> None:
     """Write the weight of wrongly ordered pairs for every threshold of one feature.
 
     ``wrong[k]`` belongs to the stump that is 1 for codes of ``k`` and more (and for the
-    abstaining rows, code ``n_bins``, if ``missing_rank`` is 1), ``k = 0..n_bins``.
+    abstaining rows, code ``n_bins``, if ``missing_rank`` is 1), ``k = 0..n_bins``. It is a whole
+    number of units, of which a weight of 1 has ``inverse``: sums over queries are exact.
 
     Equivalent to, and much faster than: `binary_weights` for every ``k``.
     """
@@ -280,9 +282,9 @@ def wrong_weights(
     down_table = np.bincount(cell, down[:n], size).reshape(n_segments, width)
     ones_up = np.cumsum(up_table[:, ::-1], axis=1)[:, ::-1][:, 1:]  # [s, k]: place > k
     zeros_down = np.cumsum(down_table, axis=1)[:, :-1]  # [s, k]: place <= k
-    weight = coefficient[levels.query_of_segment]
+    weight = coefficient[levels.query_of_segment] * inverse
     below = sums_below(ones_up, gap, levels.query_first)
-    wrong[:] = np.sum(weight[:, None] * zeros_down * below, axis=0)
+    wrong[:] = np.rint(weight[:, None] * zeros_down * below).astype(np.int64).sum(axis=0)
 
 
 def advance_binary(
