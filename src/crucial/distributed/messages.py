@@ -16,7 +16,17 @@ from crucial.objectives.base import Objective
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["Answer", "Exact", "Histogram", "Move", "Numbers", "Question", "Setup", "Survey"]
+__all__ = [
+    "Answer",
+    "Exact",
+    "Histogram",
+    "Move",
+    "Numbers",
+    "Question",
+    "Setup",
+    "Survey",
+    "places_of",
+]
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,12 @@ class Question:
     Attributes
     ----------
     unit : float or None
-        Unit of the potentials in histograms of all features; None: no histograms.
+        Unit of the potentials in histograms; None: no histograms.
+    features : int array or None
+        Features of the histograms; None: all.
+    scales : (float, float) or None
+        The scale of the potentials before the move, and a guess of that after it: how far
+        potentials are apart tells which features can have the best stump.
     peaks : Peaks or None
         Largest losses of all parts, where weights are computed from logarithms.
     sizes : bool
@@ -100,6 +115,8 @@ class Question:
     """
 
     unit: float | None = None
+    features: Ints | None = None
+    scales: tuple[float, float] | None = None
     peaks: Peaks | None = None
     sizes: bool = False
     trial: bool = False
@@ -137,7 +154,10 @@ class Answer:
         None where the peaks of all parts have to be known first.
     peaks : Peaks or None
     hist : int64 array or None
-        Histograms of all features; None where the unit was too small, or not asked for.
+        Histograms, one feature after the other; None where the unit was too small, or they were
+        not asked for.
+    distance : float
+        Summed distance of potentials from those before, under the scales that were asked for.
     sizes : Exact or None
         Absolute potentials and curvature.
     tallies : Tallies or None
@@ -149,6 +169,7 @@ class Answer:
     hist: Ints | None = None
     sizes: Exact | None = None
     tallies: Tallies | None = None
+    distance: float = 0.0
 
     @property
     def _has_rows(self) -> bool:
@@ -167,6 +188,7 @@ class Answer:
             hist,
             _both(self.sizes, other.sizes),
             _both(self.tallies, other.tallies),
+            self.distance + other.distance,
         )
 
 
@@ -196,3 +218,21 @@ def _both(one: Any, other: Any) -> Any:
     if one is None or other is None:
         return other if one is None else one
     return one.merge(other)
+
+
+def places_of(first: Ints, features: Ints) -> Ints:
+    """Return where the bins of features are, one feature after the other.
+
+    Parameters
+    ----------
+    first : int array of shape (n_features + 1,)
+        Where the bins of each feature begin.
+
+    Examples
+    --------
+    >>> places_of(np.array([0, 2, 5, 9]), np.array([2, 0])).tolist()
+    [5, 6, 7, 8, 0, 1]
+    """
+    sizes = (first[1:] - first[:-1])[features]
+    begins = np.repeat(first[features] - (np.cumsum(sizes) - sizes), sizes)
+    return np.asarray(begins + np.arange(int(sizes.sum())))

@@ -18,6 +18,7 @@ from crucial.distributed.messages import (
     Question,
     Setup,
     Survey,
+    places_of,
 )
 from crucial.distributed.part_feedback import PartFeedback, RowFacts
 from crucial.distributed.part_rows import PartRows
@@ -131,7 +132,7 @@ class Part:
             state = setup.objective.begin(self._feedback, self.threads)
         self._state, self._trial = cast(_State, state), cast(_State, state)
         bins = self._bins = replace(self._bins, has_missing=setup.has_missing)
-        self._coded = CodedRows(bins)
+        self._coded, self._first = CodedRows(bins), bins.first
         self._pi = np.zeros(padded(bins.n_rows))
         self._stumps: StumpSums | None = None
         self._tree = None
@@ -146,6 +147,7 @@ class Part:
         if self._feedback is None:
             return None
         state, pi = (self._trial, self._spare) if question.trial else (self._state, self._pi)
+        scales, before = question.scales, self._pi.copy() if question.scales else pi
         if isinstance(state, LabelState) and state.logarithmic:
             if question.peaks is None:
                 return Answer(None, state.peaks())
@@ -155,9 +157,15 @@ class Part:
         if question.trial:
             return Answer(totals)
         self._curvature: Floats | None = None
-        hist = None if question.unit is None else self.histogram(question.unit)
-        sizes = self.sizes() if question.sizes else None
-        return Answer(totals, None, None if hist is None else hist.sums, sizes)
+        found, distance = None, 0.0
+        if question.unit is not None:
+            found = self.histogram(question.unit, question.features)
+        if scales is not None:
+            distance = float(np.abs(scales[1] * pi - scales[0] * before).sum())
+        hist, sizes = None if found is None else found.sums, None
+        if question.sizes:
+            sizes = self.sizes()
+        return Answer(totals, None, hist, sizes, distance=distance)
 
     def advance(self, move: Move, question: Question) -> Answer | None:
         """Move the scores; return totals of those that they are then."""
@@ -176,10 +184,11 @@ class Part:
         if self._feedback is None:
             return
         output, state = self._output(move.ranker), self._trial if trial else self._state
-        if isinstance(state, LabelState) and output.dtype != np.uint8:
-            state.advance(output, move.alpha, move.span)
-        else:
-            state.advance(output, move.alpha)
+        with part_of(self._counts):
+            if isinstance(state, LabelState) and output.dtype != np.uint8:
+                state.advance(output, move.alpha, move.span)
+            else:
+                state.advance(output, move.alpha)
 
     def _output(self, ranker: WeakRankerLike) -> Output:
         return self._coded.output(ranker)
@@ -196,20 +205,22 @@ class Part:
         assert isinstance(state, LabelState)
         return state
 
-    def histogram(self, unit: float) -> Histogram | None:
-        """Return the sums of potentials per bin of every feature; None if the unit is too small."""
+    def histogram(self, unit: float, features: Ints | None) -> Histogram | None:
+        """Return the sums of potentials per bin of features; None if the unit is too small."""
         if self._feedback is None:
             return None
+        bins = self._bins
         if self._stumps is None:
-            bins = self._bins
-            self._stumps = StumpSums(
-                bins.codes, bins.n_rows, bins.first, bins.has_missing, -1, False, self.threads
-            )
+            facts = (self._first, bins.has_missing, -1, False, self.threads)
+            with part_of(self._counts):
+                self._stumps = StumpSums(bins.codes, bins.n_rows, *facts)
         try:
             fixed = to_fixed(self._pi, unit, self.threads)
         except DataError:  # (they make too many units)
             return None
-        return Histogram(self._stumps.histogram(np.arange(len(self._bins.features)), fixed))
+        if features is None:
+            features = np.arange(len(bins.features))
+        return Histogram(self._stumps.histogram(features, fixed)[places_of(self._first, features)])
 
     def binary_weights(self, ranker: WeakRankerLike, trial: bool) -> Exact | None:
         """Return what a stump orders right and wrong, in the units of the potentials."""

@@ -68,7 +68,7 @@ def check_algorithm(owner: str, objective: Objective, step: StepRule) -> None:
 def parted_learner(learner: WeakLearner, parts: Parts, counts: Counts) -> WeakLearner:
     """Return the learner that does with parts of the rows what one does with all of them."""
     if type(learner) is StumpLearner:
-        return PartedStumps(learner.choice, learner.default_rank, learner.max_bins)
+        return PartedStumps(learner.choice, learner.default_rank, learner.max_bins).over(counts)
     if type(learner) is TreeLearner:
         trees = PartedTrees(learner.limits, learner.max_bins, learner.sampling)
         return trees.over(parts, counts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -20,6 +22,10 @@ from crucial.objectives.row_losses import LossTotals
 from crucial.types import Floats, Ints
 
 __all__ = ["PartedPairs", "PartedState", "PartedTrial", "RankerOutput", "as_output"]
+
+
+# More than the rounding of sums of distances.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -62,10 +68,16 @@ class PartedState:
 
     Attributes
     ----------
-    histograms, trees : bool
-        What to ask for together with the totals of a round: sums for stumps, or for trees.
+    trees : bool
+        Whether to ask for the sums of a tree together with the totals of a round.
+    stumps : function of a weight, or None
+        Returns the features whose histograms to ask for after a step of that weight.
     hist : int64 array, or None
-        Sums of potentials per bin of every feature, in units of ``unit``.
+        Sums of potentials per bin of ``features``, in units of ``unit``; None where there are none.
+    features : int array or None
+        None: all.
+    drift : float
+        How far the slope of any stump can have moved.
     watch : PartedWatch or None
         Gets the measures on the eval set after every move.
     """
@@ -76,8 +88,12 @@ class PartedState:
     def __init__(self, parts: Parts, log_total: float) -> None:
         self.parts, self._log_total = parts, log_total
         self.scores: Floats = np.zeros(0)
-        self.histograms = self.trees = False
+        self.trees = False
+        self.stumps: Callable[[float], Ints | None] | None = None
         self.hist: Ints | None = None
+        self.features: Ints | None = None
+        self.drift = math.inf
+        self.slope = 0.0  # of the stump that was chosen last
         self.watch: PartedWatch | None = None
         self._start: float | None = None
         self._scale: float | None = None
@@ -102,21 +118,38 @@ class PartedState:
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Let the parts write their potentials; return their scale and the log of the loss."""
         before = None if self._before is None else whole_of(self._before)
-        guess = unit_for(before) if before is not None and self.histograms else None
-        answer = self._asked(Question(guess, sizes=self.trees, trial=self.trial))
+        question = Question(sizes=self.trees, trial=self.trial)
+        guess = None
+        if before is not None and self.stumps is not None:
+            guess = unit_for(before)
+            question = replace(question, unit=guess, **self._foreseen())
+        answer = self._asked(question)
         assert answer.totals is not None
         self.totals, self.hist, self._sizes = answer.totals, answer.hist, answer.sizes
+        self.features = question.features
         if isinstance(answer.totals, QueryTotals):
             found = answer.totals.finish(self._log_total)
         else:
             if self._start is None:
                 self._start = answer.totals.loss.value
             found = answer.totals.finish(self._start)
-        self._scale = found[0]
+        self._scale, self.drift = found[0], math.inf
+        if question.scales is not None:
+            wrong = abs(1.0 - question.scales[1] / self._scale)
+            self.drift = 0.5 * answer.distance * (1.0 + _ROUNDING) + wrong + _ROUNDING
         self.unit = round_unit(before, whole_of(self._scale))
         if self.unit != guess:
             self.hist = None
         return found
+
+    def _foreseen(self) -> dict[str, Any]:
+        """Return for which features histograms will be needed, as far as can be foreseen."""
+        move = self._waiting
+        if move is None or self._scale is None or self.stumps is None:
+            return {}  # (queries were drawn: anything can have changed)
+        # Z is 1 - alpha r + alpha^2 / 2 times the share of pairs that the step moves.
+        z = max(0.1, 1.0 - move.alpha * self.slope + move.alpha**2 / 4.0)
+        return {"features": self.stumps(move.alpha), "scales": (self._scale, self._scale / z)}
 
     def _asked(self, question: Question) -> Answer:
         """Ask the parts for their totals, after the move that is waiting."""
@@ -136,12 +169,10 @@ class PartedState:
             answer = self.parts.total("ask", question, changes=True)
         return answer
 
-    def histogram(self) -> Ints:
-        """Return the sums of potentials per bin of every feature."""
-        if self.hist is None:
-            self.hist = self.parts.total("histogram", self.unit).sums
-        assert self.hist is not None
-        return self.hist
+    def histogram(self, features: Ints) -> Ints:
+        """Return the sums of potentials per bin of features, one after the other."""
+        sums: Ints = self.parts.total("histogram", self.unit, features).sums
+        return sums
 
     def sizes(self) -> tuple[float, float]:
         """Return the sums of absolute potentials and of curvature."""

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from crucial.kernels.plain import features as plain
-from crucial.kernels.sizes import is_small
+from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_evenly, over_ranges, run_all
 from crucial.types import Bools, Codes, Floats, Ints
 
@@ -62,7 +62,7 @@ class StumpSums:
         self.n_stumps = int(first[-1])
         self._hist = np.zeros(self.n_stumps, np.int64)
         self._everything = np.arange(n_features)
-        self.at_once = is_small(n_rows, n_features)
+        self.at_once = is_small(in_all("rows", n_rows), n_features)
         self._kernels: ModuleType = plain
         if self.at_once:
             self._all_sums = plain.FeatureSums(

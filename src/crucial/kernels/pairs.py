@@ -293,7 +293,7 @@ def advance_binary(
     rows : (int, int), optional
         First row and end of the range to change; all rows by default.
     """
-    if is_small(len(scores)):
+    if is_small(in_all("rows", len(scores))):
         if rows is not None:
             part = slice(*rows)
             output, scores, up, down = output[part], scores[part], up[part], down[part]
