@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from tests.naive.sweep import holds_for
 
-from crucial import LogisticRanker, PNormPush, RankBoost, SmoothMarginRanker
+from crucial import GradientRanker, LogisticRanker, PNormPush, RankBoost, SmoothMarginRanker
 from crucial.kernels import sizes
 
 WAYS = {
@@ -15,6 +15,8 @@ WAYS = {
     "exact steps": lambda: RankBoost(6, 1.0, step="exact", n_jobs=2),
     "largest drop": lambda: RankBoost(6, 1.0, choice="largest_drop", step="exact", n_jobs=1),
     "risks": lambda: RankBoost(6, record_risks=True, n_jobs=1),
+    "trees": lambda: RankBoost(3, weak="tree", step="numeric", n_jobs=1),
+    "gradients": lambda: GradientRanker(3, loss="lambda", n_jobs=2),
     "logistic": lambda: LogisticRanker(5, n_jobs=1),
     "push": lambda: PNormPush(5, n_jobs=1),
     "smooth margin": lambda: SmoothMarginRanker(5, n_jobs=1),

@@ -7,6 +7,7 @@ import numpy as np
 from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output, draw_share, padded
+from crucial.kernels.exact_sums import exact_dot, exact_sum
 from crucial.objectives.base import Objective
 from crucial.objectives.regression import log_of, logit_loss
 from crucial.types import Floats
@@ -54,7 +55,7 @@ class LogitState:
         n = len(feedback.rows)
         self._sign = np.where(np.arange(n) < classes.n_low, -1.0, 1.0)
         weight = np.ones(n) if feedback.weight is None else feedback.weight
-        self._weight: Floats = weight / float(weight.sum())
+        self._weight: Floats = weight / exact_sum(weight)
         self._drawn = np.ones(n)
         self.scores = np.zeros(n)
         self.curvature = np.zeros(padded(n))
@@ -71,8 +72,8 @@ class LogitState:
         if self._clip is not None:
             most = self._clip * self.curvature[:n]
             np.clip(pi[:n], -most, most, out=pi[:n])
-        loss = float((self._weight * logit_loss(self._sign, self.scores)).sum())
-        total = float(np.abs(pi[:n]).sum())
+        loss = exact_dot(self._weight, logit_loss(self._sign, self.scores))
+        total = exact_sum(np.abs(pi[:n]))
         return (1.0 / total if total > 0 else 1.0), log_of(loss)
 
     def advance(self, output: Output, alpha: float) -> None:
