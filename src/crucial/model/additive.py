@@ -165,11 +165,15 @@ class AdditiveRanker(RoundsModel):
         groups: Groups | None,
         n_jobs: int | None,
         steps: StepFunctions | StepGrid | None = None,
+        trees: Floats | None = None,
     ) -> Floats:
-        """Return the score of every row; ``steps`` adds up the stumps in another way."""
+        """Return the score of every row.
+
+        ``steps`` adds up the stumps in another way; ``trees`` are sums of the trees, if known.
+        """
         out = (self._steps if steps is None else steps).scores(X, n_jobs)
         if self.tree_sums is not None:
-            out += self.tree_sums.scores(X, n_jobs)
+            out += self.tree_sums.scores(X, n_jobs) if trees is None else trees
         if self._terms is not None:
             out += self._terms.scores(X, groups, n_jobs)
         if self.intercept:

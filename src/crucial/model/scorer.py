@@ -21,13 +21,15 @@ from crucial.model.base import FrozenModel
 from crucial.model.export.forms import score_form
 from crucial.model.row_code import row_function
 from crucial.model.step_grid import StepGrid
+from crucial.model.tree_walk import TreeWalk
 from crucial.types import Floats, TableLike
 
 __all__ = ["Scorer"]
 
 _NUMBERS = "fiub"
-# Rows of trees up to which one Python call for each is quicker than NumPy over all.
-_ROWS_BY_ONE = 500
+# Rows of trees up to which one Python call for each is quicker than NumPy over all, and those up to
+# which NumPy is quicker than the kernels.
+_ROWS_BY_ONE, _ROWS_WALKED = 12, 500
 
 
 class _Categories(dict[Any, float]):
@@ -74,7 +76,10 @@ class Scorer:
         except NotRankedError:  # (the model is no sum of comparisons: `predict` scores it)
             used: tuple[int, ...] = tuple(range(model.n_features))
             self._score: Callable[[Sequence[float]], float] | None = None
+            self._walk: TreeWalk | None = None
         else:
+            self._walk = TreeWalk.of(form.trees) if form.trees else None
+            self._divisor = form.divisor
             used, self._score = form.used, row_function(form)
             if self._score is None:
                 used = tuple(range(model.n_features))
@@ -113,8 +118,8 @@ class Scorer:
         model = self.model
         if model.needs_query or not isinstance(model, AdditiveRanker):
             return self._predict
-        grid = StepGrid.of(model.step_tables())
-        return partial(model._dense_scores, groups=None, n_jobs=1, steps=grid)
+        self._grid = StepGrid.of(model.step_tables())
+        return partial(model._dense_scores, groups=None, n_jobs=1, steps=self._grid)
 
     def _predict(self, X: TableLike) -> Floats:
         """Score rows as one query."""
@@ -241,11 +246,15 @@ class Scorer:
 
     def _table(self, X: Floats) -> Floats:
         """Score checked rows of numbers."""
-        steps_only = isinstance(self.model, AdditiveRanker) and self.model.tree_sums is None
-        if self._score is not None and not steps_only and len(X) <= _ROWS_BY_ONE:
+        if self._walk is None or len(X) > _ROWS_WALKED:
+            return self._many(X)
+        if self._score is not None and len(X) <= _ROWS_BY_ONE:
             used = X if len(self._used) == X.shape[1] else X.take(self._used, axis=1)
             return np.array(list(map(self._score, used.astype(np.float64).tolist())))
-        return self._many(X)
+        trees = self._walk.scores(X)
+        if not isinstance(self.model, AdditiveRanker):
+            return trees / self._divisor
+        return self.model._dense_scores(X, None, 1, self._grid, trees)
 
     def _first_rows(self, rows: Any, kind: object) -> Floats:
         """Score rows with all checks."""
@@ -255,6 +264,10 @@ class Scorer:
 
     def _list(self, rows: Sequence[Any]) -> Floats:
         """Score a list of rows."""
+        if len(rows) > _ROWS_BY_ONE and dict in self._checked and not self._encoded:
+            table = self._table_of(rows)
+            if table is not None:
+                return self._table(table)
         if self._score is not None:
             return np.array([self(row) for row in rows], np.float64)
         if rows and not isinstance(rows[0], Mapping):
@@ -267,6 +280,18 @@ class Scorer:
             return self._predict(table)
         encoded = Instances(table, origin=Instances(table))  # (its numbers are not read as text)
         return self._predict(encoded)
+
+    def _table_of(self, rows: Sequence[Any]) -> Floats | None:
+        """Return dicts as rows of numbers; None if they have to be read value by value."""
+        if any(type(row) is not dict for row in rows):
+            return None
+        try:
+            cells = np.array(list(map(self._by_name, rows)), np.float64)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
+        table = np.full((len(rows), self.model.n_features), np.nan)
+        table[:, np.array(self._used, np.int64)] = cells
+        return table
 
     def _frame(self, rows: Any) -> Floats:
         """Score a frame; columns of one type of numbers need no look at each of them."""

@@ -16,6 +16,7 @@ from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.export.forms import score_form
 from crucial.model.row_code import row_function
+from crucial.model.tree_walk import TreeWalk
 from crucial.model.weak import QuasiKNN, Stump
 from naive.random_models import KINDS, N_FEATURES, random_model, random_rows
 
@@ -47,8 +48,27 @@ def test_it_gives_the_bits_of_predict(kind, seed):
     score = model.scorer()
     checked(score, model, random_rows(model, seed, 6))
     checked(pickle.loads(pickle.dumps(score)), model, random_rows(model, seed, 1))
-    many = random_rows(model, seed, 700)
-    assert score(many).tobytes() == model.predict(many).tobytes()
+    for n_rows in (100, 700):
+        many = random_rows(model, seed, n_rows)
+        expected = model.predict(many).tobytes()
+        dicts = [dict(zip(NAMES, row)) for row in many.tolist()]
+        assert score(many).tobytes() == score(dicts).tobytes() == expected
+        sparse = [{name: value for name, value in row.items() if value == value} for row in dicts]
+        assert score(sparse).tobytes() == expected
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 90])
+def test_trees_are_walked_in_blocks(n_rows, monkeypatch):
+    monkeypatch.setattr("crucial.model.tree_walk._CELLS", 200)
+    model = random_model("trees", 4, n_rounds=30)
+    form, X = score_form(model), random_rows(model, 4, n_rows)
+    walk = TreeWalk.of(form.trees)
+    assert walk.scores(X).tobytes() == (form.scores(X) + 0.0).tobytes()
+    assert walk.scores(X.astype(np.float32)).tobytes() == form.scores(X.astype("f4")).tobytes()
+    assert walk.scores(X[:0]).shape == (0,)
+    monkeypatch.setattr("crucial.model.tree_walk._MAX_NODES", 3)
+    assert TreeWalk.of(form.trees) is None
+    assert model.scorer()(X).tobytes() == model.predict(X).tobytes()
 
 
 def test_values_of_numpy_types_are_compared_as_float64():
