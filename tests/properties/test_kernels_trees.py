@@ -75,14 +75,15 @@ def grown(kernels: ModuleType, seed: int) -> dict[str, Any]:
     spare = np.zeros(n, np.int32), np.zeros(n, np.int64)
     place = int(random.integers(2, 2 * n_bins + 2))
     left = kernels.partition(codes, 0, n_bins, place, begin, end, rows, sums, *spare)
-    starts, values, outputs = np.array([begin, begin + left, end]), np.zeros(2), np.zeros(n)
-    low, high = np.array([-np.inf, -0.1]), np.array([0.2, np.inf])
+    starts, values, outputs = np.array([begin, begin + left, end]), np.arange(1.0, 3.0), np.zeros(n)
+    whole = np.zeros((2, 2), np.int64)
     for leaf in (0, 1):
-        kernels.settle(
-            rows, starts, leaf, leaf + 1, gradient, curvature, 1.0, low, high, values, outputs
+        kernels.leaf_sums(
+            rows, starts, leaf, leaf + 1, gradient, curvature, 2.0**30, 2.0**28, whole
         )
+        kernels.spread(rows, starts, leaf, leaf + 1, values, outputs)
     return found | {
-        "left": np.array(left), "rows": rows, "sums": sums, "values": values, "outputs": outputs,
+        "left": np.array(left), "rows": rows, "sums": sums, "whole": whole, "outputs": outputs,
     }  # fmt: skip
 
 
