@@ -7,7 +7,7 @@ import numpy as np
 from crucial.distributed.messages import Setup
 from crucial.distributed.part_feedback import RowFacts
 from crucial.distributed.parts import Parts
-from crucial.distributed.state import PartedPairs, PartedState
+from crucial.distributed.state import PartedLogistic, PartedPairs, PartedState
 from crucial.distributed.watch import PartedWatch
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.base import Feedback, finite_total
@@ -15,6 +15,7 @@ from crucial.feedback.label_weights import PairMass
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
+from crucial.objectives.logistic import LogisticLoss
 from crucial.wording import counted
 
 __all__ = ["PartedFeedback", "PartedObjective"]
@@ -88,7 +89,11 @@ class PartedObjective(Objective):
             facts.absent,
         )  # fmt: skip
         self._parts.call("begin", setup, changes=True)
-        kind = PartedPairs if isinstance(self._objective, ExponentialLoss) else PartedState
+        kind = PartedState
+        if isinstance(self._objective, ExponentialLoss):
+            kind = PartedPairs
+        elif isinstance(self._objective, LogisticLoss):
+            kind = PartedLogistic
         state = kind(self._parts, log_total)
         state.watch = self._watch
         return state

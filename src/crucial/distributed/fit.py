@@ -98,7 +98,7 @@ def fit_parted(
     estimator._encodings = Encodings(times=dict(instances.times or {}))
     rounds, threads = estimator.n_estimators, count_threads(estimator.n_jobs)
     objective, learner, step = estimator._parts(feedback)
-    check_algorithm(type(estimator).__name__, objective, step)
+    check_algorithm(type(estimator).__name__, objective, learner, step)
     training = TrainingRows(instances, np.arange(0), None, Groups.single(0), threads)
     shown = show_rounds(rounds, estimator.verbose) if progress is None else nullcontext(progress)
     with shown as show:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.sizes import Counts
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective
+from crucial.objectives.logistic import LogisticTotals, ScoreReach
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Bools, Floats, Ints
 
 __all__ = [
+    "Along",
     "Answer",
     "Exact",
     "Histogram",
@@ -25,8 +27,13 @@ __all__ = [
     "Question",
     "Setup",
     "Survey",
+    "Totals",
     "places_of",
 ]
+
+
+#: What the losses of queries, or of their pairs, add up to.
+Totals: TypeAlias = QueryTotals | LossTotals | LogisticTotals
 
 
 @dataclass(frozen=True)
@@ -108,6 +115,8 @@ class Question:
         potentials are apart tells which features can have the best stump.
     peaks : Peaks or None
         Largest losses of all parts, where weights are computed from logarithms.
+    reach : ScoreReach or None
+        How far apart the scores of all parts are, where the logistic loss depends on it.
     sizes : bool
         Whether absolute potentials and curvature are added up, for a tree.
     trial : bool
@@ -118,6 +127,7 @@ class Question:
     features: Ints | None = None
     scales: tuple[float, float] | None = None
     peaks: Peaks | None = None
+    reach: ScoreReach | None = None
     sizes: bool = False
     trial: bool = False
 
@@ -131,6 +141,25 @@ class Histogram:
     def merge(self, other: Histogram) -> Histogram:
         """Return the sums of both parts."""
         return Histogram(self.sums + other.sums)
+
+
+@dataclass(frozen=True)
+class Along:
+    """What the pairs weigh after a step along a stump.
+
+    Attributes
+    ----------
+    sums : Exact
+        Right pairs, wrong pairs, and their curvature.
+    reach : ScoreReach
+    """
+
+    sums: Exact
+    reach: ScoreReach
+
+    def merge(self, other: Along) -> Along:
+        """Return the sums of both parts."""
+        return Along(self.sums.merge(other.sums), self.reach.merge(other.reach))
 
 
 @dataclass(frozen=True)
@@ -150,7 +179,7 @@ class Answer:
 
     Attributes
     ----------
-    totals : QueryTotals, LossTotals or None
+    totals : QueryTotals, LossTotals, LogisticTotals or None
         None where the peaks of all parts have to be known first.
     peaks : Peaks or None
     hist : int64 array or None
@@ -158,18 +187,21 @@ class Answer:
         not asked for.
     distance : float
         Summed distance of potentials from those before, under the scales that were asked for.
+    reach : ScoreReach or None
+        How far apart scores are, for the logistic loss.
     sizes : Exact or None
         Absolute potentials and curvature.
     tallies : Tallies or None
         Of the eval set.
     """
 
-    totals: QueryTotals | LossTotals | None
+    totals: Totals | None
     peaks: Peaks | None = None
     hist: Ints | None = None
     sizes: Exact | None = None
     tallies: Tallies | None = None
     distance: float = 0.0
+    reach: ScoreReach | None = None
 
     @property
     def _has_rows(self) -> bool:
@@ -189,6 +221,7 @@ class Answer:
             _both(self.sizes, other.sizes),
             _both(self.tallies, other.tallies),
             self.distance + other.distance,
+            _both(self.reach, other.reach),
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from crucial.distributed.coded_rows import CodedRows
 from crucial.distributed.messages import (
+    Along,
     Answer,
     Exact,
     Histogram,
@@ -18,6 +19,7 @@ from crucial.distributed.messages import (
     Question,
     Setup,
     Survey,
+    Totals,
     places_of,
 )
 from crucial.distributed.part_feedback import PartFeedback, RowFacts
@@ -25,7 +27,7 @@ from crucial.distributed.part_rows import PartRows
 from crucial.distributed.part_tree import BinWeights, LeafSums, LeafTotals, PartTree, SplitOrder
 from crucial.distributed.part_watch import EvalFacts, PartWatch, Tallies
 from crucial.errors import DataError
-from crucial.feedback.label_state import LabelState, QueryTotals, Risks
+from crucial.feedback.label_state import LabelState, Risks
 from crucial.feedback.label_weights import PairMass
 from crucial.feedback.states import Output, ScoreState, draw_share, padded
 from crucial.kernels.features import StumpSums
@@ -34,7 +36,7 @@ from crucial.kernels.gradient_trees import summable
 from crucial.kernels.sizes import Counts, part_of
 from crucial.measures.base import Measure
 from crucial.model.weak import WeakRankerLike
-from crucial.objectives.row_losses import LossTotals
+from crucial.objectives.logistic import LabelLogistic, ScoreReach
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Part"]
@@ -47,7 +49,7 @@ class _State(ScoreState, Protocol):
     def curvature(self) -> Floats: ...
     @property
     def counting(self) -> Ints: ...
-    def sums(self, pi: Floats) -> QueryTotals | LossTotals: ...
+    def sums(self, pi: Floats) -> Totals: ...
     def count_only(self, chosen: Ints) -> None: ...
 
 
@@ -151,7 +153,9 @@ class Part:
         if isinstance(state, LabelState) and state.logarithmic:
             if question.peaks is None:
                 return Answer(None, state.peaks())
-            totals: QueryTotals | LossTotals = state.log_sums(pi, question.peaks)
+            totals: Totals = state.log_sums(pi, question.peaks)
+        elif isinstance(state, LabelLogistic):
+            totals = state.sums(pi, question.reach or state.score_reach())
         else:
             totals = state.sums(pi)
         if question.trial:
@@ -165,7 +169,10 @@ class Part:
         hist, sizes = None if found is None else found.sums, None
         if question.sizes:
             sizes = self.sizes()
-        return Answer(totals, None, hist, sizes, distance=distance)
+        reach = None
+        if isinstance(state, LabelLogistic):
+            reach = question.reach or state.score_reach()
+        return Answer(totals, None, hist, sizes, distance=distance, reach=reach)
 
     def advance(self, move: Move, question: Question) -> Answer | None:
         """Move the scores; return totals of those that they are then."""
@@ -235,6 +242,26 @@ class Part:
         if self._feedback is None:
             return None
         return Exact(self._pairs(trial).moment_sums(self._output(ranker), span))
+
+    def pair_sums(self) -> Exact | None:
+        """Return half of what the pairs weigh in the logistic loss."""
+        return None if self._feedback is None else Exact((self._logistic().pair_sums,))
+
+    def reach(self) -> ScoreReach | None:
+        """Return how far apart scores are."""
+        return None if self._feedback is None else self._logistic().score_reach(whole=True)
+
+    def along(self, ranker: WeakRankerLike, alpha: float, narrow: bool | None) -> Along | None:
+        """Return what the pairs of the logistic loss weigh after a step along a stump."""
+        if self._feedback is None:
+            return None
+        state, output = self._logistic(), self._output(ranker).astype(np.float64)
+        reach = state.score_reach(state.scores + alpha * output)
+        return Along(Exact(state.along_sums(output, alpha, narrow)), reach)
+
+    def _logistic(self) -> LabelLogistic:
+        assert isinstance(self._state, LabelLogistic)
+        return self._state
 
     def risks(self) -> Risks | None:
         """Return what is in the wrong order, and tied."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crucial.boosting.line_steps import LineStep
 from crucial.boosting.steps import BoundStep, ExactStep, NumericStep, UnitStep
 from crucial.distributed.parts import Parts
 from crucial.distributed.stumps import PartedStumps
@@ -12,6 +13,7 @@ from crucial.kernels.sizes import Counts
 from crucial.objectives.base import Objective
 from crucial.objectives.custom import CustomLoss
 from crucial.objectives.exponential import ExponentialLoss
+from crucial.objectives.logistic import LogisticLoss
 from crucial.objectives.row_losses import RowLoss
 from crucial.weak.base import StepRule, WeakLearner
 from crucial.weak.stumps import StumpLearner
@@ -46,19 +48,24 @@ def check_reach(estimator: BoostedRanker) -> None:
             )
 
 
-def check_algorithm(owner: str, objective: Objective, step: StepRule) -> None:
+def check_algorithm(owner: str, objective: Objective, learner: WeakLearner, step: StepRule) -> None:
     """Refuse an objective or a step rule that needs all rows at one place."""
     if isinstance(objective, CustomLoss):
         raise ParameterError(
             f"{owner}: a loss of your own does not run on parts of the rows; use one of the losses "
             f"by name, {_ONE_MACHINE}."
         )
-    if not isinstance(objective, ExponentialLoss | RowLoss):
+    if not isinstance(objective, ExponentialLoss | LogisticLoss | RowLoss):
         raise ParameterError(
             f"{owner}: {type(objective).__name__} does not run on parts of the rows; use RankBoost "
             f"or GradientRanker, {_ONE_MACHINE}."
         )
-    if type(step) not in (BoundStep, ExactStep, NumericStep, UnitStep):
+    if isinstance(step, LineStep) and isinstance(learner, TreeLearner):
+        raise ParameterError(
+            f"{owner}: step='exact' with weak='tree' does not run on parts of the rows; use "
+            f"step='bound', weak='stump' or GradientRanker(loss='logistic'), {_ONE_MACHINE}."
+        )
+    if type(step) not in (BoundStep, ExactStep, LineStep, NumericStep, UnitStep):
         raise ParameterError(
             f"{owner}: {type(step).__name__} does not run on parts of the rows; use RankBoost or "
             f"GradientRanker, {_ONE_MACHINE}."

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from crucial.distributed.messages import Answer, Exact, Move, Question
+from crucial.distributed.messages import Along, Answer, Exact, Move, Question, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.watch import PartedWatch
 from crucial.feedback.label_state import QueryTotals
@@ -18,10 +18,18 @@ from crucial.feedback.states import Output
 from crucial.kernels.fixed_point import round_unit, unit_for
 from crucial.model.tree import Tree
 from crucial.model.weak import WeakRankerLike
+from crucial.objectives.logistic import LogisticLine, LogisticTotals, ScoreReach
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Floats, Ints
 
-__all__ = ["PartedPairs", "PartedState", "PartedTrial", "RankerOutput", "as_output"]
+__all__ = [
+    "PartedLogistic",
+    "PartedPairs",
+    "PartedState",
+    "PartedTrial",
+    "RankerOutput",
+    "as_output",
+]
 
 
 # More than the rounding of sums of distances.
@@ -101,7 +109,7 @@ class PartedState:
         self._waiting: Move | None = None
         self._counting: Ints | None = None
         self._sizes: Exact | None = None
-        self.totals: QueryTotals | LossTotals
+        self.totals: Totals
 
     @property
     def curvature(self) -> Floats:
@@ -127,12 +135,7 @@ class PartedState:
         assert answer.totals is not None
         self.totals, self.hist, self._sizes = answer.totals, answer.hist, answer.sizes
         self.features = question.features
-        if isinstance(answer.totals, QueryTotals):
-            found = answer.totals.finish(self._log_total)
-        else:
-            if self._start is None:
-                self._start = answer.totals.loss.value
-            found = answer.totals.finish(self._start)
+        found = self._finished(answer.totals)
         self._scale, self.drift = found[0], math.inf
         if question.scales is not None:
             wrong = abs(1.0 - question.scales[1] / self._scale)
@@ -141,6 +144,13 @@ class PartedState:
         if self.unit != guess:
             self.hist = None
         return found
+
+    def _finished(self, totals: Totals) -> tuple[float, float]:
+        """Return the scale of the potentials and the logarithm of the loss."""
+        assert isinstance(totals, LossTotals)
+        if self._start is None:
+            self._start = totals.loss.value
+        return totals.finish(self._start)
 
     def _foreseen(self) -> dict[str, Any]:
         """Return for which features histograms will be needed, as far as can be foreseen."""
@@ -199,6 +209,10 @@ class PartedState:
 class PartedPairs(PartedState):
     """The state of the exponential loss over pairs, which step rules ask for more."""
 
+    def _finished(self, totals: Totals) -> tuple[float, float]:
+        assert isinstance(totals, QueryTotals)
+        return totals.finish(self._log_total)
+
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker."""
         assert isinstance(self.totals, QueryTotals)
@@ -225,3 +239,39 @@ class PartedTrial(PartedPairs):
     """A copy of the state that steps are tried on."""
 
     trial = True
+
+
+class PartedLogistic(PartedState):
+    """The state of the logistic loss over pairs."""
+
+    _pair_weight: float | None = None
+
+    def _asked(self, question: Question) -> Answer:
+        answer = super()._asked(question)
+        if answer.reach is not None and not answer.reach.narrow:
+            # Scores of some query are far apart: all parts have to compute as that one does.
+            reach: ScoreReach = self.parts.total("reach")
+            again = replace(question, reach=reach)
+            answer = replace(self.parts.total("ask", again, changes=True), distance=math.inf)
+        return answer
+
+    def _finished(self, totals: Totals) -> tuple[float, float]:
+        assert isinstance(totals, LogisticTotals)
+        if self._pair_weight is None:
+            (half,) = self.parts.total("pair_sums").values
+            self._pair_weight = 2.0 * half
+        return totals.finish(self._pair_weight)
+
+    def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
+        """Return the weight of right and wrong pairs and their curvature, after a step."""
+        ranker = cast(RankerOutput, output).ranker
+        found: Along = self.parts.total("along", ranker, alpha, None)
+        if not found.reach.narrow:
+            found = self.parts.total("along", ranker, alpha, False)
+        right, wrong, bend = found.sums.values
+        return right, wrong, bend
+
+    def line(self, output: Output) -> LogisticLine:
+        """Return the loss along a stump."""
+        assert isinstance(self.totals, LogisticTotals)
+        return LogisticLine(self, output, self.totals.drawn.value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -22,7 +23,14 @@ from crucial.kernels.logistic import NARROW, LogisticSums
 from crucial.objectives.own_loss import OwnLoss, OwnLossState
 from crucial.types import Floats, Ints
 
-__all__ = ["LogisticLine", "LogisticLoss", "LogisticState", "LogisticTotals", "ScoreReach"]
+__all__ = [
+    "LabelLogistic",
+    "LogisticLine",
+    "LogisticLoss",
+    "LogisticState",
+    "LogisticTotals",
+    "ScoreReach",
+]
 
 
 class LogisticLoss(OwnLoss):
@@ -78,12 +86,18 @@ class LogisticState(OwnLossState):
         raise NotImplementedError
 
 
+class _Along(Protocol):
+    """What a line needs of a state."""
+
+    def along(self, output: Floats, alpha: float) -> tuple[float, float, float]: ...
+
+
 class LogisticLine:
     """See `crucial.objectives.own_loss.Line`."""
 
     reach = 1.0
 
-    def __init__(self, state: LogisticState, output: Floats, total: float) -> None:
+    def __init__(self, state: _Along, output: Floats, total: float) -> None:
         self._state, self._output, self._total = state, output, total
         self._start = state.along(output, 0.0)
 
@@ -158,6 +172,18 @@ class LogisticTotals:
         """Return the sums over the pairs of both."""
         return LogisticTotals(self.drawn + other.drawn, self.every + other.every, self.shift)
 
+    def finish(self, pair_weight: float) -> tuple[float, float]:
+        """Return the scale of the potentials and the logarithm of the loss.
+
+        Parameters
+        ----------
+        pair_weight : float
+            Weight of all pairs.
+        """
+        total = self.drawn.value
+        scale = 1.0 / total if total > 0 else 1.0
+        return scale, _mean_log(self.every.value, self.shift, pair_weight)
+
 
 class LabelLogistic(LogisticState):
     """The logistic loss over labels; rows are spread over threads, each summed up for itself."""
@@ -178,12 +204,19 @@ class LabelLogistic(LogisticState):
         """Weight of all pairs."""
         return 2.0 * self.pair_sums.value
 
-    def score_reach(self, scores: Floats | None = None) -> ScoreReach:
-        """Return how far apart scores are: by default those of the state."""
+    def score_reach(self, scores: Floats | None = None, whole: bool = False) -> ScoreReach:
+        """Return how far apart scores are: by default those of the state.
+
+        Parameters
+        ----------
+        whole : bool
+            Look at the smallest margin even if the queries here do not depend on it.
+        """
         at = self.scores if scores is None else scores
         widest = self._sums.widest(at)
-        least = -math.inf if widest <= NARROW else margin_range(self._layout, at)[0]
-        return ScoreReach(widest, least)
+        if widest <= NARROW and not whole:
+            return ScoreReach(widest, -math.inf)
+        return ScoreReach(widest, margin_range(self._layout, at)[0])
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write minus the gradient of the loss: O(pairs), or O(n log n) in large queries."""
@@ -199,6 +232,7 @@ class LabelLogistic(LogisticState):
         """
         n = len(self.scores)
         reach = self.score_reach() if reach is None else reach
+        self._shift = reach.shift
         positive, negative, bend, loss = self._sums.sums(self.scores, reach.shift, reach.narrow)
         drawn = self._drawn[self._query]
         self.curvature = drawn * bend
@@ -210,8 +244,7 @@ class LabelLogistic(LogisticState):
     def finish(self, totals: LogisticTotals) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss."""
         self._total, self._shift = totals.drawn.value, totals.shift
-        scale = 1.0 / self._total if self._total > 0 else 1.0
-        return scale, _mean_log(totals.every.value, self._shift, self._pair_weight)
+        return totals.finish(self._pair_weight)
 
     def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
         """Return the weight of right and wrong pairs and their curvature, after a step of alpha."""

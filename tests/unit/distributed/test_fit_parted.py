@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from crucial import GradientRanker, RankBoost, SmoothMarginRanker
+from crucial import GradientRanker, LogisticRanker, RankBoost, SmoothMarginRanker
 from crucial.data.groups import Groups
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.parts import LocalParts
@@ -33,6 +33,9 @@ TREES = [
     GradientRanker(6, min_rows=5, loss="exponential", balance="queries", max_depth=2),
     GradientRanker(4, min_rows=5, loss="exponential", step="line"),
     GradientRanker(6, min_rows=5, weak="stump", gain="exp"),
+    GradientRanker(4, min_rows=5, loss="logistic"),
+    LogisticRanker(5, record_risks=True),
+    LogisticRanker(5, step="bound", weak="tree", min_rows=5, subsample=0.5),
     RankBoost(4, weak="tree", min_rows=5),
     RankBoost(6, weak="tree", min_rows=2, step="bound", interactions=1),
 ]
@@ -73,6 +76,7 @@ def test_1_to_40_parts():
         GradientRanker(4, min_rows=5, loss="lambda"),
         GradientRanker(4, min_rows=5, loss="yeti"),
         RankBoost(3, weak="tree", min_rows=5),
+        LogisticRanker(4),
     ],
     ids=name_of,
 )
@@ -86,6 +90,23 @@ def test_kernels_are_those_of_the_whole(estimator, monkeypatch):
         assert_same(local, problem.fit_cut(_new(estimator), n_parts, seed=n_parts))
 
 
+def test_features_that_cannot_be_best_are_not_added_up(monkeypatch):
+    problem = Problem(11, n_queries=60, n_features=40)
+    monkeypatch.setattr(sizes, "PLAIN_CELLS", 10 * len(problem.y))
+    asked = []
+
+    class Counted(LocalParts):
+        def call(self, method, *args, changes=False):
+            if method == "advance":
+                asked.append(len(args[1].features))
+            return super().call(method, *args)
+
+    local = problem.fit(RankBoost(30))
+    parts = Counted(problem.cut(4)._parts)
+    assert_same(local, fit_parted(RankBoost(30), parts, problem.head))
+    assert np.mean(asked) < 30
+
+
 def test_scores_beyond_the_exponentials():
     """One feature orders all but a few pairs: scores grow until weights are logarithms."""
     problem = Problem(2, n_queries=12, n_features=2, levels=2)
@@ -97,6 +118,10 @@ def test_scores_beyond_the_exponentials():
         assert sum(abs(one.alpha) for one in local.trace_) > 200
         for n_parts in (1, 2, 5):
             assert_same(local, problem.fit_cut(RankBoost(90, **changes), n_parts))
+        local = problem.fit(LogisticRanker(30, **changes))
+        scores = local.predict(problem.X)
+        assert max(np.ptp(scores[problem.qid == q]) for q in range(12)) > 60
+        assert_same(local, problem.fit_cut(LogisticRanker(30, **changes), 3))
 
 
 WATCHED = [
@@ -201,6 +226,7 @@ def test_callbacks_end_a_fit():
         (GradientRanker(subsample_rows=0.5), "subsample_rows .* use subsample"),
         (GradientRanker(interactions=2, max_pairs=3), "max_pairs .* use interactions=1"),
         (GradientRanker(loss=lambda s, y, g: (s, s)), "use one of the losses by name"),
+        (LogisticRanker(weak="tree"), "step='exact' with weak='tree' .* use step='bound'"),
         (SmoothMarginRanker(), "margin of single pairs .* use RankBoost"),
     ],
 )
