@@ -39,6 +39,7 @@ def check_reach(estimator: BoostedRanker) -> None:
         "validation_folds": (estimator.validation_folds is not None, "an eval set"),
         "on_perfect": (perfect not in ("smooth", "stop"), "on_perfect='smooth' or 'stop'"),
         "subsample_rows": (getattr(estimator, "subsample_rows", 1.0) < 1.0, "subsample"),
+        "warm_start": (estimator.warm_start, "a checkpoint and resume"),
         "max_pairs": (getattr(estimator, "max_pairs", None) is not None, "interactions=1"),
     }
     for name, (wanted, remedy) in refused.items():

@@ -220,6 +220,7 @@ def test_callbacks_end_a_fit():
     [
         (RankBoost(choice="largest_drop"), "use choice='steepest'"),
         (RankBoost(n_bags=3), "n_bags does not run on parts of the rows; use n_bags=1"),
+        (RankBoost(warm_start=True), "warm_start .* use a checkpoint and resume"),
         (RankBoost(validation_folds=3), "validation_folds .* use an eval set"),
         (RankBoost(weak="feature"), "FeatureLearner .* use weak='stump' or 'tree'"),
         (RankBoost(on_perfect="limit"), "on_perfect .* use on_perfect='smooth'"),
