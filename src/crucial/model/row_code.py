@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from crucial.model.export.form import FormTree, ScoreForm, StepFunction, StraightPiece
+from crucial.model.export.regions import Answer, region_tree
 
 __all__ = ["row_function"]
 
@@ -40,7 +41,7 @@ def row_function(form: ScoreForm) -> Callable[[Sequence[float]], float] | None:
     """
     nodes = sum(len(step.thresholds) for step in form.steps)
     nodes += sum(len(tree.features) for tree in form.trees) + 4 * len(form.pieces)
-    if nodes > _MAX_NODES or any(_depth(tree) > _MAX_DEPTH for tree in form.trees):
+    if nodes > _MAX_NODES or not all(map(_countable, form.trees)):
         return None
     space: dict[str, Callable[[Sequence[float]], float]] = {}
     # (the code is made of the names below and of numbers written by repr)
@@ -55,7 +56,7 @@ def _lines(form: ScoreForm) -> list[str]:
     sums = []
     for name, terms in (
         ("steps", [_step_text(step) for step in form.steps]),
-        ("trees", [_tree_text(tree, 0) for tree in form.trees]),
+        ("trees", [_tree_text(tree) for tree in form.trees]),
         ("pieces", [_piece_text(piece) for piece in form.pieces]),
     ):
         if terms:
@@ -88,17 +89,38 @@ def _step_text(step: StepFunction) -> str:
     return between(0, len(thresholds))
 
 
-def _tree_text(tree: FormTree, node: int) -> str:
-    if node < 0 or not len(tree.features):
-        return repr(float(tree.values[~node if node < 0 else 0]))
+def _tree_text(tree: FormTree) -> str:
+    """Return a tree as nested conditions, one per region, so that every test is there once."""
+    if not len(tree.features):
+        return repr(float(tree.values[0]))
+    regions = region_tree(tree)
+    assert regions is not None  # (checked by `_countable`)
+
+    def below(at: int) -> str:
+        if at < 0:
+            return repr(float(tree.values[~at]))
+        left, right = below(regions.left[at]), below(regions.right[at])
+        return f"({right} if {_answer_text(tree, regions.answers[at])} else {left})"
+
+    return below(0)
+
+
+def _answer_text(tree: FormTree, answer: Answer) -> str:
+    """Return the condition that a row goes right."""
+    if isinstance(answer, bool):
+        return repr(answer)
+    node, yes, no = answer
     x, threshold = f"x{tree.features[node]}", float(tree.thresholds[node])
-    left, right = (_tree_text(tree, int(side[node])) for side in (tree.left, tree.right))
     missing_right = bool(tree.missing_right[node])
     if threshold != threshold:  # any value goes left
-        return f"({left} if {x} == {x} else {right})" if missing_right else left
-    if missing_right:
-        return f"({left} if {x} <= {threshold!r} else {right})"
-    return f"({right} if {x} > {threshold!r} else {left})"
+        test = f"{x} != {x}" if missing_right else "False"
+    elif missing_right:
+        test = f"not {x} <= {threshold!r}"
+    else:
+        test = f"{x} > {threshold!r}"
+    if (yes, no) == (True, False):
+        return test
+    return f"({_answer_text(tree, yes)} if {test} else {_answer_text(tree, no)})"
 
 
 def _piece_text(piece: StraightPiece) -> str:
@@ -109,11 +131,14 @@ def _piece_text(piece: StraightPiece) -> str:
     return f"({inside} if {x} == {x} else {piece.weight * piece.default!r})"
 
 
-def _depth(tree: FormTree) -> int:
-    """Return the length of the longest way to a leaf."""
-    depths = [1] * len(tree.features)
-    for node, (left, right) in enumerate(zip(tree.left.tolist(), tree.right.tolist())):
-        for child in (left, right):
+def _countable(tree: FormTree) -> bool:
+    """Return whether a tree is not nested deeper than Python reads."""
+    regions = region_tree(tree)
+    if regions is None:
+        return False
+    depths = [1] * len(regions.answers)
+    for at, children in enumerate(zip(regions.left, regions.right, strict=True)):
+        for child in children:
             if child >= 0:
-                depths[child] = depths[node] + 1
-    return max(depths, default=0)
+                depths[child] = depths[at] + 1
+    return max(depths, default=0) + max(0, regions.depth() - 1) <= _MAX_DEPTH

@@ -18,6 +18,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
+from crucial.model.export.form import FormTree
 from crucial.model.export.forms import score_form
 from crucial.model.row_code import row_function
 from crucial.model.step_grid import StepGrid
@@ -30,6 +31,8 @@ _NUMBERS = "fiub"
 # Rows of trees up to which one Python call for each is quicker than NumPy over all, and those up to
 # which NumPy is quicker than the kernels.
 _ROWS_BY_ONE, _ROWS_WALKED = 12, 500
+# Nodes of a tree whose nodes are shared, up to which it is walked as a plain tree.
+_MOST_NODES = 500
 
 
 class _Categories(dict[Any, float]):
@@ -72,13 +75,13 @@ class Scorer:
     def __init__(self, model: FrozenModel) -> None:
         self.model = model
         try:
-            form = score_form(model)
+            form = score_form(model, shared=True)
         except NotRankedError:  # (the model is no sum of comparisons: `predict` scores it)
             used: tuple[int, ...] = tuple(range(model.n_features))
             self._score: Callable[[Sequence[float]], float] | None = None
             self._walk: TreeWalk | None = None
         else:
-            self._walk = TreeWalk.of(form.trees) if form.trees else None
+            self._walk = _walk_of(form.trees) if form.trees else None
             self._divisor = form.divisor
             used, self._score = form.used, row_function(form)
             if self._score is None:
@@ -246,11 +249,14 @@ class Scorer:
 
     def _table(self, X: Floats) -> Floats:
         """Score checked rows of numbers."""
-        if self._walk is None or len(X) > _ROWS_WALKED:
+        steps_only = isinstance(self.model, AdditiveRanker) and self.model.tree_sums is None
+        if steps_only or len(X) > _ROWS_WALKED:
             return self._many(X)
-        if self._score is not None and len(X) <= _ROWS_BY_ONE:
+        if self._score is not None and (len(X) <= _ROWS_BY_ONE or self._walk is None):
             used = X if len(self._used) == X.shape[1] else X.take(self._used, axis=1)
             return np.array(list(map(self._score, used.astype(np.float64).tolist())))
+        if self._walk is None:
+            return self._many(X)
         trees = self._walk.scores(X)
         if not isinstance(self.model, AdditiveRanker):
             return trees / self._divisor
@@ -311,6 +317,13 @@ class Scorer:
         if same and not isinstance(columns, list):  # (a list may change)
             self._columns = columns
         return same
+
+
+def _walk_of(trees: Sequence[FormTree]) -> TreeWalk | None:
+    """Return the walk through trees; None if they are large, or have many nodes in common."""
+    plain = [tree.spread(_MOST_NODES) for tree in trees]
+    found = [tree for tree in plain if tree is not None]
+    return TreeWalk.of(found) if len(found) == len(plain) else None
 
 
 def _getter(keys: tuple[Any, ...]) -> Callable[[Any], tuple[Any, ...]]:

@@ -236,3 +236,15 @@ def test_loading_and_scoring_import_nothing_heavy(tmp_path):
     )
     paths = [str(path) for path in tmp_path.iterdir()]
     subprocess.run([sys.executable, "-c", code, *paths], check=True)
+
+
+def test_tests_that_several_answers_lead_to_are_code_once():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 4))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
+    X[random.random(X.shape) < 0.1] = np.nan
+    model = crucial.RankingForest(3, random_state=0).fit(X, y).model_
+    score, expected = model.scorer(), model.predict(X)
+    assert row_function(score_form(model, shared=True)) is not None
+    assert [score(row) for row in X] == expected.tolist()
+    assert score(X).tobytes() == score(X).tobytes() == expected.tobytes()
