@@ -244,7 +244,7 @@ _KINDS = (
     ),
     ("probabilities: logitboost, to_classifier()", "probability", "; scores to all targets"),
     ("columns of text", "text", "; others with --encoded"),
-    ("columns of dates", "dates", "; others with --encoded"),
+    ("columns of dates", "dates", " (sqlite, duckdb, postgres); others with --encoded"),
     (
         "ranking inside queries (featurerank, diffrank ...), kernels, nets, medians of trees",
         "queries",
