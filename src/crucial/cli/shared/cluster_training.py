@@ -32,7 +32,7 @@ def train_on_cluster(
         ranker.set_params(eval_metric=metrics or None)
     # (a checkpoint has the measures, whose default is known once the labels are)
     max_bins = check_ranker(ranker, options.resume if metrics else None)
-    files = part_files([options.data])
+    files = part_files(options.files)
     how = RowFormat.of_options(files[0], options)
     if how.group_sizes is not None:
         raise click.UsageError("--group-sizes is for one file: write qid:Q into parts.")
@@ -96,10 +96,11 @@ def evaluate_on_cluster(
     from crucial.measures.evaluation import evaluate
 
     found = {}
-    for name, path in (("train", options.data), ("valid", options.valid)):
-        if path is None:
-            continue
-        data, scores = score_files(client, [path], result.model, options, labels=True)
+    parts = {"train": options.files}
+    if options.valid is not None:
+        parts["valid"] = (options.valid,)
+    for name, paths in parts.items():
+        data, scores = score_files(client, paths, result.model, options, labels=True)
         assert data.y is not None
         found[name] = evaluate(data.y, scores, data.qid, result.metrics)
     return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from crucial.cli.shared.cluster_rows import named
 from crucial.cli.shared.cluster_training import evaluate_on_cluster, train_on_cluster
 from crucial.cli.shared.estimator import EstimatorOptions, has_method, make_ranker
 from crucial.cli.shared.files import check_target, in_training_files
@@ -37,7 +38,7 @@ __all__ = ["TrainOptions", "train_command"]
 class TrainOptions(EstimatorOptions, ClusterOptions, RowOptions):
     """The options of ``crucial train``."""
 
-    data: File = argument()
+    files: tuple[File, ...] = argument(metavar="DATA", required=True)
     output: File = option("Model file to write (JSON).", "-o", required=True)
     valid: File | None = option(
         "Rows to measure on after every round; the best round is kept. With --group-sizes, "
@@ -59,6 +60,11 @@ class TrainOptions(EstimatorOptions, ClusterOptions, RowOptions):
         "ends early."
     )
     resume: File | None = option("With --dask: go on from such a file.")
+
+    @property
+    def data(self) -> str:
+        """DATA as messages call it: the file, or the first of several."""
+        return named(self.files)
 
 
 @verb("train", TrainOptions)
@@ -104,7 +110,7 @@ def train_command(options: TrainOptions) -> None:
     for target in (options.output, options.trace, options.checkpoint):
         if target is not None:
             sources = (options.valid, options.pairs, options.group_sizes)
-            check_target(target, options.data, *sources)
+            check_target(target, *options.files, *sources)
     with _cluster(options) as client:
         result = _train(options, client)
         if options.trace is not None:  # before the model, which must not change if this fails
@@ -127,6 +133,11 @@ def _cluster(options: TrainOptions) -> AbstractContextManager[Any]:
         for name in ("checkpoint", "resume"):
             if getattr(options, name) is not None:
                 raise click.UsageError(f"--{name} is for training on a cluster (--dask).")
+        if len(options.files) > 1:
+            raise click.UsageError(
+                f"one file is learned from, and {len(options.files)} were given; --dask takes "
+                "several."
+            )
         return nullcontext()
     for name in ("auto", "pairs", "group_sizes"):
         if getattr(options, name):
