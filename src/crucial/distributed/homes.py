@@ -12,6 +12,9 @@ from crucial.types import Bools, Ints
 
 __all__ = ["Homes", "find_homes"]
 
+# Most pieces that parts of the input are cut into to bring queries together.
+_PIECES = 10_000
+
 
 @dataclass(frozen=True)
 class Homes:
@@ -70,7 +73,9 @@ def find_homes(survey: Survey, n_parts: int, shuffle: bool) -> Homes:
     homes = lowest
     rows = survey.query_sizes()
     mixed = split[np.argsort(_hashed(split), kind="stable")]
-    homes[mixed] = _shares(rows[mixed], int(group.max()) + 1)
+    # (a piece per part of the input and target: their number must not explode)
+    targets = min(int(group.max()) + 1, max(1, _PIECES // len(group)))
+    homes[mixed] = _shares(rows[mixed], targets)
     used, homes = np.unique(homes, return_inverse=True)
     sizes = np.bincount(homes, rows, len(used)).astype(np.int64)
     place = {int(one): number for number, one in enumerate(used)}

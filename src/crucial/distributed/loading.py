@@ -19,7 +19,7 @@ from crucial.distributed.homes import Homes, find_homes
 from crucial.distributed.placement import placed
 from crucial.distributed.room import MemoryEstimate, check_workers, estimate_memory, memory_limit
 from crucial.distributed.sources import Source, is_dask, list_sources, with_one_width
-from crucial.distributed.survey import Survey, survey
+from crucial.distributed.survey import Survey, gathered, survey
 from crucial.errors import ClusterError, DataError
 
 __all__ = ["FitInput", "LoadedParts", "load_parts"]
@@ -169,6 +169,9 @@ def load_parts(
         report(memory)
     rows = coded_parts(client, surveyed, homes, worker_of)
     eval_rows = [] if watched is None else coded_parts(client, *watched, worker_of)
+    # (first of all: on a worker that is still coding, parts would have to wait for a thread)
+    _wait(rows, homes.n_parts, verbose)
+    _wait(eval_rows, homes.n_parts, 0)
     recipes = [
         RowsRecipe(
             f"part {number} of {homes.n_parts}",
@@ -182,6 +185,25 @@ def load_parts(
     with DaskParts(client, recipes, sizes=homes.sizes.tolist()) as parts:
         yield LoadedParts(parts, surveyed, memory, watched is not None)
     del rows, eval_rows
+
+
+def _wait(futures: list[Any], n_parts: int, verbose: int) -> None:
+    """Wait until the rows of all parts are coded; they stay on the workers."""
+    names = [f"part {number} of {n_parts}" for number in range(len(futures))]
+    gathered("coding parts", names, [_Finished(one) for one in futures], verbose)
+
+
+class _Finished:
+    """The end of a task, whose result is not fetched."""
+
+    def __init__(self, future: Any) -> None:
+        self._future = future
+
+    def result(self) -> None:
+        """Wait for the task, and raise what it raised."""
+        error = self._future.exception()
+        if error is not None:
+            raise error
 
 
 def _workers(client: Any) -> list[str]:

@@ -12,7 +12,7 @@ from crucial.data.part_files import list_parts, read_part
 from crucial.distributed.columns import Columns, RankingPart
 from crucial.errors import CrucialError, DataError, DataTypeError
 
-__all__ = ["Source", "is_dask", "list_sources", "with_one_width"]
+__all__ = ["Source", "is_dask", "list_sources", "result_of", "with_one_width"]
 
 _ROLES = ("label", "qid", "weight", "query_weight")
 
@@ -98,7 +98,7 @@ def with_one_width(client: Any, sources: Sequence[Source]) -> list[Source]:
     if not all(one.is_file and "n_features" not in one.options for one in listed):
         return listed
     futures = client.map(_width, listed, pure=False)
-    found = [_seen(one, future) for one, future in zip(listed, futures)]
+    found = [result_of(one.name, future) for one, future in zip(listed, futures)]
     ranges = [one for one in found if one is not None]
     if not ranges:
         return listed
@@ -125,20 +125,19 @@ def _width(source: Source) -> tuple[int, int] | None:
     return base, base + part.data.n_features - 1
 
 
-def _seen(source: Source, future: Any) -> tuple[int, int] | None:
-    """Return a result; what Dask could not compute is an error of the part."""
-    try:
-        found: tuple[int, int] | None = future.result()
-    except CrucialError:
-        raise
-    except Exception as error:
-        raise failed(source.name, error) from error
-    return found
-
-
 def failed(name: str, error: BaseException) -> DataError:
     """Return the error for a part that something else than its content kept from being read."""
     return DataError(f"{name} cannot be read: {type(error).__name__}: {error}".rstrip(": "))
+
+
+def result_of(name: str, future: Any) -> Any:
+    """Return a result; what Dask could not compute is an error of the part."""
+    try:
+        return future.result()
+    except CrucialError:
+        raise
+    except Exception as error:
+        raise failed(name, error) from error
 
 
 def is_dask(value: object) -> bool:

@@ -15,12 +15,12 @@ from crucial.data.groups import Groups
 from crucial.data.parts import cut_sketches
 from crucial.data.sketches import QuantileSketch
 from crucial.distributed.columns import RankingPart
-from crucial.distributed.sources import Source, failed
-from crucial.errors import CrucialError, DataError
+from crucial.distributed.sources import Source, result_of
+from crucial.errors import DataError
 from crucial.progress import progress_bar
 from crucial.types import Bools, Ids, Ints
 
-__all__ = ["Survey", "SurveyedPart", "checked_rows", "survey"]
+__all__ = ["Survey", "SurveyedPart", "checked_rows", "gathered", "survey"]
 
 # Sketches that a worker merges before it sends them. A power of two: then the levels of the
 # merged sketches are those of one sketch that sees all parts in order.
@@ -211,7 +211,7 @@ def survey(
     looks = [look(one.without_value(), one.value, head, bins is None, alone) for one in sources]
     wanted = [(item(one, 0), item(one, 1)) for one in looks]
     computed = client.compute([one for pair in wanted for one in pair])
-    found = _gathered(sources, computed[::2], verbose)
+    found = gathered("reading parts", [one.name for one in sources], computed[::2], verbose)
     kept = [number for number, one in enumerate(found) if one is not None]
     parts = [one for one in found if one is not None]
     if not parts:
@@ -241,34 +241,28 @@ def _first(client: Any, sources: Sequence[Source]) -> TablePart:
 
     head = delayed(_head, pure=False)
     for one in sources:
-        found = _result(one, client.compute(head(one.without_value(), one.value)))
+        found = result_of(one.name, client.compute(head(one.without_value(), one.value)))
         if found is not None:
             assert isinstance(found, TablePart)
             return found
     raise DataError("there is no row in any part.")
 
 
-def _gathered(
-    sources: Sequence[Source], futures: Sequence[Any], verbose: int
-) -> list[SurveyedPart | None]:
-    """Return what the workers found out about each part, in order."""
+def gathered(label: str, names: Sequence[str], futures: Sequence[Any], verbose: int) -> list[Any]:
+    """Return the results of one task per part, in order, and show how many there are.
+
+    Raises
+    ------
+    DataError
+        Naming the part whose task failed.
+    """
     found = []
-    with progress_bar("reading parts", len(sources), wanted=bool(verbose)) as show:
-        for number, (source, future) in enumerate(zip(sources, futures)):
-            found.append(_result(source, future))
+    with progress_bar(label, len(names), wanted=bool(verbose)) as show:
+        for number, (name, future) in enumerate(zip(names, futures)):
+            found.append(result_of(name, future))
             if show is not None:
                 show(number + 1, "")
     return found
-
-
-def _result(source: Source, future: Any) -> Any:
-    """Return a result; what Dask could not compute is an error of the part."""
-    try:
-        return future.result()
-    except CrucialError:
-        raise
-    except Exception as error:
-        raise failed(source.name, error) from error
 
 
 def _merged(client: Any, sketches: Sequence[Any]) -> list[QuantileSketch]:

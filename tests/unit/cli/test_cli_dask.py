@@ -16,7 +16,7 @@ def address():
         n_workers=2,
         threads_per_worker=1,
         processes=False,
-        dashboard_address=None,
+        dashboard_address=":0",
         worker_dashboard_address=None,
     ) as cluster:
         yield cluster.scheduler_address

@@ -11,7 +11,7 @@ def client():
             n_workers=3,
             threads_per_worker=1,
             processes=False,
-            dashboard_address=None,
+            dashboard_address=":0",
             worker_dashboard_address=None,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 from itertools import pairwise
 
 import numpy as np
@@ -61,7 +63,7 @@ def same(one, other):
 @pytest.mark.parametrize(("workers", "n_parts"), [(1, 7), (2, 40), (3, 1), (5, 13)])
 def test_workers_and_parts_do_not_matter(workers, n_parts):
     frame = problem()
-    options = {"dashboard_address": None, "worker_dashboard_address": None}
+    options = {"dashboard_address": ":0", "worker_dashboard_address": None}
     with (
         distributed.LocalCluster(workers, 1, processes=False, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
@@ -111,6 +113,26 @@ def test_predict_rank_and_evaluate(client):
     np.testing.assert_array_equal(ranks, plain.rank(frame[FEATURES], frame["query"]))
     measured = ranker.evaluate(rows, "map", **COLUMNS).compute(scheduler="sync")
     assert measured["map"] > 0.5
+
+
+@pytest.mark.slow
+def test_hundreds_of_parts_on_two_processes_of_which_one_is_killed():
+    frame = problem(n=30_000, queries=2_000).sort_values("query", ignore_index=True)
+    data = cut(frame.drop(columns=["w", "importance"]), 300)
+    with (
+        distributed.LocalCluster(2, 1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+
+        def kill(finished):
+            if finished.number == 10:
+                pids = client.run(os.getpid)
+                os.kill(next(iter(pids.values())), signal.SIGKILL)
+
+        ranker = DaskRankBoost(30, client=client, callbacks=[kill], n_parts=300, verbose=0)
+        found = ranker.fit(data, **COLUMNS)
+    assert found.memory_.n_parts > 250
+    assert same(found, local(RankBoost(30), frame, found.bins_))
 
 
 def test_checkpoint_and_resume(client, tmp_path):
