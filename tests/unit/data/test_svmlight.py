@@ -347,3 +347,11 @@ class TestWrite:
         with pytest.raises(DataError, match=match):
             write_svmlight(tmp_path / "x", Dataset(**parts))
         assert os.listdir(tmp_path) == []
+
+
+def test_a_block_of_blank_lines_in_a_sparse_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(sizes, "TEXT_PLAIN", 0)
+    monkeypatch.setattr(blocks, "BLOCK", 64)
+    (tmp_path / "x").write_bytes(b"1 1:1 9:2\n" + b"\n" * 300 + b"0 2:3\n")
+    found = read_svmlight(tmp_path / "x", sparse=True, n_jobs=1).X
+    assert found.toarray()[:, [0, 1, 8]].tolist() == [[1, 0, 2], [0, 3, 0]]

@@ -177,8 +177,9 @@ def _json_table(path: str, raw: bytes) -> ColumnTable:
 def _parsed(path: str, raw: bytes, line: int | None) -> object:
     try:
         return json.loads(raw)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = getattr(error, "msg", "not UTF-8 text")
+    except (ValueError, RecursionError) as error:  # (a ValueError: a number of thousands of digits)
+        other = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "it cannot be parsed"
+        reason = getattr(error, "msg", other)
         raise FileError(path, f"this is not JSON ({reason}).", line) from error
 
 

@@ -92,7 +92,7 @@ def read_json_run(path: PathLike) -> Run:
 def read_json_qrels(path: PathLike) -> Qrels:
     """Read judgements from JSON: ``{query: {doc: relevance}}``, or lists of relevant documents."""
     qids, docs, values = _read_nested(path, judged=True)
-    whole = bool((values == np.round(values)).all())
+    whole = bool((np.abs(values) < 2**53).all() and (values == np.round(values)).all())
     return Qrels(qids, docs, values.astype(np.int64) if whole else values)
 
 

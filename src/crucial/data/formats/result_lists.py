@@ -127,12 +127,12 @@ def _finite(scores: Sequence[Any], ids: Sequence[Any], what: str) -> list[float]
         numbers = list(map(float, scores))
         if math.isfinite(sum(numbers)) and str not in set(map(type, scores)):
             return numbers
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = []
     for doc, score in zip(ids, scores):
         try:
             wrong = isinstance(score, str) or not math.isfinite(float(score))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             wrong = True
         if wrong:
             raise DataError(

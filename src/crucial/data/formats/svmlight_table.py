@@ -63,9 +63,10 @@ def _compressed(pieces: list[Piece], base: int, shape: tuple[int, int], dtype: F
     """Make the CSR array; pieces give up their arrays on the way."""
     from scipy.sparse import csr_array
 
-    starts = [np.zeros(1, np.int64)]
-    for piece in pieces:
-        starts.append(piece.row_starts[1:] + starts[-1][-1])
+    starts, before = [np.zeros(1, np.int64)], 0
+    for piece in pieces:  # (a piece of blank lines has no row)
+        starts.append(piece.row_starts[1:] + before)
+        before += len(piece.indices)
     values = np.concatenate([piece.values.astype(dtype, copy=False) for piece in pieces])
     for piece in pieces:
         piece.values = np.empty(0)

@@ -43,6 +43,11 @@ def cell_error(
     return FileError(path, problem, line, column, remedy=remedy, value=cell)
 
 
+def _plain(text: str) -> str:
+    """Return a text without control characters; types of columns have names of the file."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
 def unusable_error(
     path: PathLike, columns: Sequence[UnusableColumn], line: int | None = None
 ) -> FileError:
@@ -55,7 +60,7 @@ def unusable_error(
     x.csv: 2 columns cannot be features: 'url' (line 2 is 'a.org'), 'day' (...). Leave them out ...
     """
     named = columns[:_MOST_NAMED]
-    listed = ", ".join(f"{shown(one.name)} ({one.reason})" for one in named)
+    listed = ", ".join(f"{shown(one.name)} ({_plain(one.reason)})" for one in named)
     more = f" and {len(columns) - len(named)} more" if len(columns) > len(named) else ""
     several = len(columns) > 1
     remedy = Message(
