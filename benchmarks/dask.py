@@ -33,8 +33,8 @@ def write_parts(folder: Path, n_rows: int) -> int:
 
     from crucial import make_letor
 
-    queries = PART_ROWS // DOCS
-    n_parts = max(2, round(n_rows / (queries * DOCS)))
+    queries = min(PART_ROWS, n_rows // 2) // DOCS
+    n_parts = round(n_rows / (queries * DOCS))
     for number in range(n_parts):
         made = make_letor(queries, DOCS, FEATURES, seed=number)
         columns: dict[str, Any] = {f"f{j}": made.X[:, j].astype("float32") for j in range(FEATURES)}
@@ -55,7 +55,7 @@ def on_dask(client: Any, folder: str, rounds: int) -> Any:
     """Fit on the workers of a cluster; return the ranker."""
     from crucial.distributed import DaskRankBoost
 
-    ranker = DaskRankBoost(rounds, client=client)
+    ranker = DaskRankBoost(rounds, client=client, verbose=0)
     return ranker.fit(f"{folder}/*.parquet", label="label", qid="qid").to_local()
 
 
@@ -109,10 +109,9 @@ def measure(who: str, folder: str, rounds: int, kills: int, apart: float) -> Non
     """Print seconds, peaks of memory in MB and a hash of the model, as JSON."""
     if who == "local":
         reset_peak()
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         ranker = local(folder, rounds)
-        seconds = time.perf_counter() - began
-        print(json.dumps({"seconds": seconds, "peaks": [peak_mb()], "model": digest(ranker)}))
+        report(began, time.process_time() - used, [peak_mb()], digest(ranker))
         return
     import distributed
 
@@ -131,15 +130,26 @@ def measure(who: str, folder: str, rounds: int, kills: int, apart: float) -> Non
         killer = threading.Thread(target=kill_workers, args=(client, kills, apart, stop))
         client.run(reset_peak)
         reset_peak()
-        began = time.perf_counter()
+        began, used = time.perf_counter(), processor_seconds(client)
         killer.start()
         ranker = fit(client, folder, rounds)
-        seconds = time.perf_counter() - began
         stop.set()
-        killer.join()
+        # (processors of workers that were killed are not counted)
+        used = processor_seconds(client) - used
         peaks = [peak_mb(), *client.run(peak_mb).values()]
-        model = digest(ranker) if fit is on_dask else ""
-    print(json.dumps({"seconds": seconds, "peaks": peaks, "model": model}))
+        report(began, used, peaks, digest(ranker) if fit is on_dask else "")
+        killer.join()
+
+
+def processor_seconds(client: Any) -> float:
+    """Return the processor time of this process and all workers so far."""
+    return time.process_time() + sum(client.run(time.process_time).values())
+
+
+def report(began: float, used: float, peaks: list[float], model: str) -> None:
+    """Print what was measured, as JSON."""
+    seconds = time.perf_counter() - began
+    print(json.dumps({"seconds": seconds, "cpu": used, "peaks": peaks, "model": model}), flush=True)
 
 
 def digest(ranker: Any) -> str:
@@ -175,13 +185,17 @@ def run(folder: Path, options: argparse.Namespace) -> None:
         first = next(iter(seconds.values()))
         peaks = ", ".join(f"{peak:,.0f}" for peak in done["peaks"])
         ratio = f"{done['seconds'] / first:.2f}"
-        rows.append([name, f"{done['seconds']:.1f}", ratio, peaks, done["model"]])
+        rows.append(
+            [name, f"{done['seconds']:.1f}", ratio, f"{done['cpu']:.1f}", peaks, done["model"]]
+        )
+        print(*rows[-1], sep="  ", flush=True)
 
     for who in options.contestants:
         add(who, who)
     if options.kills and "dask-2" in seconds:
         add(f"dask-2, {options.kills} kills", "dask-2", options.kills, seconds["dask-2"] / 3)
-    header = ["contestant", "s, reading and fit", "ratio", "MB at peak, each process", "model"]
+    header = ["contestant", "s, reading and fit", "ratio", "CPU s", "MB at peak, each process"]
+    header += ["model"]
     table(f"{options.rows:,} rows x {FEATURES}, {options.rounds} rounds of stumps", header, rows)
     if options.kills and "dask-2" in seconds:
         killed = seconds[f"dask-2, {options.kills} kills"]
