@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,9 @@ from benchmarks.timing import table
 FEATURES, BINS = 136, 256
 ROUNDS = 15
 PARTS = (8, 64, 256)
-#: Rows in all, and rows of 136 features that a worker adds per second: see the cost model.
+#: Rows in all, and cores of a worker.
 ROWS = (100_000_000, 1_000_000_000)
-ROWS_PER_SECOND = 60e6
+CORES = 8
 
 
 @dataclass
@@ -93,43 +93,68 @@ def cluster(n_workers: int) -> Iterator[Any]:
             workers.wait()
 
 
-def seconds_per_round(client: Any, n_parts: int, size: int, sleep: float) -> tuple[float, int]:
-    """Return the median seconds of a round, and the bytes of one."""
+def measured(client: Any, n_parts: int, size: int, sleep: float) -> tuple[float, float, int]:
+    """Return median seconds of a round, processor seconds of client and scheduler, and bytes."""
     from crucial.distributed.dask_parts import DaskParts
 
     with DaskParts(client, [SleepingRecipe(size)] * n_parts) as parts:
         parts.total("advance", 0.0, changes=True)
         before = parts.bytes_sent + parts.bytes_received
-        seconds = []
+        seconds, used = [], time.process_time()
         for _ in range(ROUNDS):
             began = time.perf_counter()
             parts.total("advance", sleep, changes=True)
             seconds.append(time.perf_counter() - began)
+        used = (time.process_time() - used) / ROUNDS
         n_bytes = (parts.bytes_sent + parts.bytes_received - before) // ROUNDS
-    return statistics.median(seconds), n_bytes
+    return statistics.median(seconds), used, n_bytes
+
+
+def rows_per_second() -> float:
+    """Return the rows that one core adds up per second in a round of stumps, by processor time."""
+    from crucial import Bins, Instances, RankBoost, make_letor
+    from crucial.distributed.fit import Head, fit_parted
+    from crucial.distributed.part import Part
+    from crucial.distributed.part_rows import PartRows
+    from crucial.distributed.parts import LocalParts
+
+    made = make_letor(1000, 120, FEATURES, seed=0)
+    labels = np.asarray(made.y, np.float64)
+    bins = Bins.build(Instances.from_input(made.X), np.arange(len(labels)), max_bins=BINS - 1)
+    _, query = np.unique(made.qid, return_inverse=True)
+    head = Head(replace(bins, codes=bins.codes[:, :0], n_rows=0))
+
+    def fit(rounds: int) -> float:
+        parts = LocalParts([Part(PartRows(bins, labels, query))])
+        began = time.process_time()
+        fit_parted(RankBoost(rounds, n_jobs=1), parts, head)
+        return time.process_time() - began
+
+    fit(2)  # (kernels are compiled)
+    return 40 * len(labels) / (fit(45) - fit(5))
 
 
 def main() -> None:
-    size = FEATURES * BINS
+    size, speed = FEATURES * BINS, rows_per_second()
+    print(f"\none core adds {speed / 1e6:.1f} million rows of {FEATURES} features per second")
     costs, checks = [], []
     for n_parts in PARTS:
         with cluster(n_parts) as client:
-            empty, _ = seconds_per_round(client, n_parts, 1, 0.0)
-            full, n_bytes = seconds_per_round(client, n_parts, size, 0.0)
-            costs.append(
-                [n_parts, f"{empty * 1e3:.1f}", f"{full * 1e3:.1f}", f"{n_bytes / 1e6:.1f}"]
-            )
+            empty, empty_cpu, _ = measured(client, n_parts, 1, 0.0)
+            full, full_cpu, n_bytes = measured(client, n_parts, size, 0.0)
+            figures = (1e3 * empty, 1e3 * empty_cpu, 1e3 * full, 1e3 * full_cpu, n_bytes / 1e6)
+            costs.append([n_parts, *(f"{one:.1f}" for one in figures)])
             for rows in ROWS:
-                compute = rows / n_parts / ROWS_PER_SECOND
-                measured, _ = seconds_per_round(client, n_parts, size, compute)
-                expected = compute + full
-                row = [n_parts, f"{rows:,}", compute, expected, measured]
-                checks.append([*row, f"{measured / expected:.2f}", f"{300 * measured / 60:.1f}"])
-    header = ["workers", "ms, message alone", "ms, with sums", "MB per round"]
+                adding = rows / n_parts / (CORES * speed)
+                seconds, _, _ = measured(client, n_parts, size, adding)
+                model = adding + full
+                row = [n_parts, f"{rows:,}", f"{adding:.3f}", f"{model:.3f}", f"{seconds:.3f}"]
+                checks.append([*row, f"{seconds / model:.2f}", f"{300 * seconds / 60:.1f}"])
+    header = ["workers", "ms, messages alone", "CPU ms", "ms, with sums", "CPU ms", "MB per round"]
     table(f"What a round costs beside adding: sums of {FEATURES} x {BINS}", header, costs)
     header = ["workers", "rows", "s of adding", "s per round, model", "measured", "ratio"]
     header += ["minutes, 300 rounds"]
-    table(f"Workers that add {ROWS_PER_SECOND / 1e6:.0f} million rows per second", header, checks)
+    table(f"Workers of {CORES} cores that sleep as long as adding takes", header, checks)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 from sklearn.base import clone
@@ -37,14 +38,27 @@ distributed = pytest.importorskip("distributed")
 N_PARTS = 5
 
 
-@pytest.fixture(scope="module")
-def client():
+@contextmanager
+def two_workers():
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with two_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def doomed_client():
+    """A client for many kills, after which Dask may have given up on some worker."""
+    with two_workers() as client:
         yield client
 
 
@@ -211,7 +225,7 @@ def test_a_fit_that_loses_a_worker_has_the_same_bytes(client, ranker):
     [(RankBoost(300), 20), (GradientRanker(60, min_rows=5), 6)],
     ids=["stumps", "trees"],
 )
-def test_many_kills_within_a_fit(client, ranker, n_kills):
+def test_many_kills_within_a_fit(doomed_client, ranker, n_kills):
     problem = Problem(4, n_queries=200)
     local = problem.fit(clone(ranker))
     draw = random.Random(1)
@@ -220,13 +234,12 @@ def test_many_kills_within_a_fit(client, ranker, n_kills):
     def kill_soon(done, trace):
         time.sleep(0.02)
         if done in rounds:
-            threading.Timer(draw.uniform(0.0, 0.05), kill, [client]).start()
+            threading.Timer(draw.uniform(0.0, 0.05), kill, [doomed_client]).start()
         return False
 
-    with DaskParts(client, problem.recipes(11)) as parts:
+    with DaskParts(doomed_client, problem.recipes(11)) as parts:
         assert_same(local, fit_parted(ranker, parts, problem.head, progress=kill_soon))
         assert parts.losses >= n_kills / 2  # (a worker may be killed twice, or before it has parts)
-    wait_for_workers(client)
 
 
 @pytest.mark.slow
@@ -245,17 +258,16 @@ def test_kills_between_rounds_and_within_are_waited_out(client):
 
 
 @pytest.mark.slow
-def test_twenty_kills_in_three_hundred_rounds(client):
+def test_twenty_kills_in_three_hundred_rounds(doomed_client):
     kills = set(random.Random(0).sample(range(5, 300), 20))
 
     def before(number):
         if number in kills:
-            threading.Timer(random.uniform(0.0, 0.1), kill, [client]).start()
+            threading.Timer(random.uniform(0.0, 0.1), kill, [doomed_client]).start()
 
-    with parts_on(client, 11, pause=0.005) as parts:
+    with parts_on(doomed_client, 11, pause=0.005) as parts:
         assert chain(parts, 300, before) == local_chain(11, 300)
         assert parts.losses >= 15  # (two kills may hit the same worker)
-    wait_for_workers(client)
 
 
 @pytest.mark.slow
