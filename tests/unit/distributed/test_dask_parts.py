@@ -114,13 +114,14 @@ def test_a_worker_killed_within_a_round_and_another_that_joins(client, monkeypat
         if number == 20:
             killer.join()
         if number == 22:
+            client.cluster.scale(3)  # (Dask may take long to replace the one that was killed)
             wait_for_workers(client)
 
     with parts_on(client, pause=0.01, grace=0.0) as parts:
         assert chain(parts, 25, before) == local_chain(N_PARTS, 25)
         assert parts.losses == 1
-        assert n_workers == {1, 2}
-        assert parts.n_workers == 2
+        assert 1 in n_workers
+        assert parts.n_workers > 1
 
 
 def test_an_error_of_a_part_is_raised_and_the_parts_live_on(client):
