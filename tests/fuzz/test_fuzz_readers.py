@@ -7,7 +7,11 @@ from fuzz.targets import TARGETS
 
 # What the fuzzer found once; each is refused in words, and on the way of `outcome`.
 FOUND = {
-    "table": [b'label\tqid\ta\n1\t"x\ty"{\ts\n0\tz\tNA\n'],
+    "table": [
+        b"label;a\n0;" + b",25" * 6000 + b"x\n1;2\n",
+        b"label;a\n0;$" + b" " * 19000 + b"x\n1;2\n",
+        b'label\tqid\ta\n1\t"x\ty"{\ts\n0\tz\tNA\n',
+    ],
     "qrels": [b'{"7": {"d1": 1, "d2": -1e300}}', b'{"7": {"d1": ' + b"9" * 400 + b"}}"],
     "items": [b'{"item": "a", "x": ' + b"9" * 5000 + b"}\n"],
     "svmlight-compiled": [b"1 qid:1 1:1 2147483646:1\n" + b"\n" * 200],

@@ -18,8 +18,9 @@ __all__ = ["Kind", "column_kind", "moments", "to_moment", "unit_of"]
 Kind = Literal["number", "text", "date", "time", "ambiguous", "nested"]
 
 # Numbers as no table may write them: they are mistakes, not categories.
+# (no sign can match two parts, and none is given back: a long cell must not take long)
 _ODD_NUMBER = re.compile(
-    r"[$€£]?\s*[+-]?[\d_ .,']*\d[\d_ .,']*(?:[eE][+-]?\d+)?\s*[%$€£]?"
+    r"[$€£]?\s*+[+-]?[_ .,']*+\d[\d_ .,']*+(?:[eE][+-]?\d++)?\s*+[%$€£]?"
     r"|0[xX][0-9a-fA-F]+|[+-]?inf(?:inity)?",
     re.IGNORECASE,
 )
