@@ -8,7 +8,7 @@ BENCH_READY := $(VENV)/.bench-ready
 
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo test test-slow test-bounds fuzz test-mutants test-browser check format bench docs wheel sbom lock clean help
+.PHONY: demo test test-slow test-bounds fuzz test-browser check format bench docs wheel sbom lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort

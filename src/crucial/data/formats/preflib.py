@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from crucial.data.comparisons import MAX_WEIGHT
 from crucial.data.formats.cells import filled_lines
 from crucial.data.rankings import Order, Rankings
 from crucial.data.words import decode, shown
@@ -60,6 +61,9 @@ def read_preflib(path: PathLike) -> Rankings:
     counts: list[float] = []
     for number, text in body:
         count, order = _order(path, number, text, len(names), colon)
+        if count > MAX_WEIGHT:
+            problem = f"an order may be given at most {MAX_WEIGHT:g} times. Got {count:g}."
+            raise FileError(path, problem, number, 1)
         _check_kind(path, number, order, len(names), kind)
         orders.append(order)
         counts.append(count)
