@@ -63,9 +63,9 @@ def same(one, other):
 @pytest.mark.parametrize(("workers", "n_parts"), [(1, 7), (2, 40), (3, 1), (5, 13)])
 def test_workers_and_parts_do_not_matter(workers, n_parts):
     frame = problem()
-    options = {"dashboard_address": ":0", "worker_dashboard_address": None}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
     with (
-        distributed.LocalCluster(workers, 1, processes=False, **options) as cluster,
+        distributed.LocalCluster(n_workers=workers, processes=False, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         fit = DaskRankBoost(12, client=client, n_parts=n_parts, verbose=0).fit
@@ -120,7 +120,7 @@ def test_hundreds_of_parts_on_two_processes_of_which_one_is_killed():
     frame = problem(n=30_000, queries=2_000).sort_values("query", ignore_index=True)
     data = cut(frame.drop(columns=["w", "importance"]), 300)
     with (
-        distributed.LocalCluster(2, 1, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(n_workers=2, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
 
