@@ -130,8 +130,7 @@ def test_rankings_of_names():
 
 
 def test_an_order_given_too_often_to_compute_with(tmp_path):
-    (tmp_path / "x.soc").write_text(
-        "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n9999999999: 1,2\n"
-    )
+    names = "# NUMBER ALTERNATIVES: 2\n# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n"
+    (tmp_path / "x.soc").write_text(names + "9999999999: 1,2\n")
     with pytest.raises(FileError, match=r"line 4, column 1: an order may be given at most 1e\+09"):
         read_preflib(tmp_path / "x.soc")
