@@ -78,7 +78,7 @@ def test_train_writes_the_same_file(folder: Path, crucial, address) -> None:
         # (rows of a query are in two parts; the last feature is not in all of them)
         (folder / f"{name}.part").write_text("".join(lines[rows]))
     (folder / "whole.txt").write_text("".join(lines[1::3] + lines[2::3]))
-    how = ("--rounds", 12, "-m", "ndcg@10")
+    how = ("--rounds", 12, "--valid", folder / "valid.txt", "-m", "ndcg@10", "--early-stopping", 9)
     trace = folder / "t.tsv"
     expected = crucial("train", folder / "whole.txt", *how, "-o", folder / "1.json")
     some = sorted(folder.glob("*.part"))  # (as a shell lists them)

@@ -99,6 +99,19 @@ def test_rankers(client, ranker):
     assert not hasattr(ranker, "model_") or ranker is not found.ranker_
 
 
+def test_an_eval_set_is_measured_on_the_workers(client):
+    frame, held = (problem(seed=k).drop(columns=["w", "importance"]) for k in (0, 1))
+    ranker = RankBoost(15, early_stopping_rounds=4, eval_metric=["ndcg@5", "map"])
+    found = DaskRanker(ranker, client=client, verbose=0).fit(
+        cut(frame, 6), **COLUMNS, eval_set=cut(held, 3)
+    )
+    eval_set = (held[FEATURES], held["grade"])
+    expected = local(ranker, frame, found.bins_, eval_set=eval_set, eval_qid=held["query"])
+    assert same(found, expected)
+    assert found.best_round_ == expected.best_round_
+    assert [one.measures for one in found.trace_] == [one.measures for one in expected.trace_]
+
+
 def test_predict_rank_and_evaluate(client):
     import dask.dataframe as dd
 
