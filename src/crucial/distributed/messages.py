@@ -134,7 +134,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Sums of potentials per bin, as whole numbers of a unit."""
+    """Sums of potentials, or of weights of pairs, per bin, as whole numbers of a unit."""
 
     sums: Ints
 

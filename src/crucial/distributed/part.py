@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -34,6 +35,7 @@ from crucial.kernels.features import StumpSums
 from crucial.kernels.fixed_point import to_fixed
 from crucial.kernels.gradient_trees import summable
 from crucial.kernels.sizes import Counts, part_of
+from crucial.kernels.threads import run_all
 from crucial.measures.base import Measure
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.logistic import LabelLogistic, ScoreReach
@@ -228,6 +230,25 @@ class Part:
         if features is None:
             features = np.arange(len(bins.features))
         return Histogram(self._stumps.histogram(features, fixed)[places_of(self._first, features)])
+
+    def wrong_units(self, scans: Sequence[tuple[int, int]], unit: float) -> Histogram | None:
+        """Return W- of all thresholds of features, one scan after the other.
+
+        Parameters
+        ----------
+        scans : sequence of (feature, rank of abstentions)
+        unit : float
+            What the whole numbers returned are multiples of.
+        """
+        if self._feedback is None:
+            return None
+        state, bins = self._pairs(False), self._bins
+        state.prepare_scan()
+        work = [
+            partial(state.wrong_units, bins.codes[f], int(bins.n_bins[f]), default, unit)
+            for f, default in scans
+        ]
+        return Histogram(np.concatenate(run_all(self.threads, work)))
 
     def binary_weights(self, ranker: WeakRankerLike, trial: bool) -> Exact | None:
         """Return what a stump orders right and wrong, in the units of the potentials."""

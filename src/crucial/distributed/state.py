@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 from crucial.distributed.messages import Along, Answer, Exact, Move, Question, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.watch import PartedWatch
-from crucial.feedback.label_state import QueryTotals
+from crucial.feedback.label_state import QueryTotals, wrong_unit_of
 from crucial.feedback.potentials import whole_of
 from crucial.feedback.states import Output
 from crucial.kernels.fixed_point import round_unit, unit_for
@@ -220,6 +220,19 @@ class PartedPairs(PartedState):
         right, wrong = self.parts.total("binary_weights", ranker, self.trial).values
         total = self.totals.drawn.value
         return right / total, wrong / total
+
+    def prepare_scan(self) -> None:
+        """Nothing here: the parts do so once they are asked for weights."""
+
+    def scanned_weights(self, scans: Sequence[tuple[int, int]]) -> Floats:
+        """Return W- of all thresholds, for (feature, rank of abstentions) one after the other."""
+        assert isinstance(self.totals, QueryTotals)
+        total = self.totals.drawn.value
+        unit = wrong_unit_of(total)
+        units: Ints = self.parts.total("wrong_units", scans, unit).sums
+        # (as in `LabelState.wrong_weights`)
+        weights: Floats = np.maximum(units, 0) * (unit / total)
+        return weights
 
     def moments(self, output: Output) -> tuple[float, float]:
         """Return mean and mean square of the margins gained."""

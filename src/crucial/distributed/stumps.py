@@ -9,14 +9,14 @@ import numpy as np
 
 from crucial.data.bins import Bins
 from crucial.distributed.messages import places_of
-from crucial.distributed.state import PartedState, RankerOutput, as_output
-from crucial.errors import ParameterError
+from crucial.distributed.state import PartedPairs, PartedState, RankerOutput, as_output
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output
 from crucial.kernels.features import StumpSums
 from crucial.kernels.sizes import Counts, part_of
 from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
+from crucial.weak.drops import DropSearch
 from crucial.weak.stump_grid import StumpGrid
 from crucial.weak.stumps import StumpLearner
 
@@ -67,21 +67,44 @@ class _Sums(StumpSums):
         return self.slopes(wanted, self._hist, factor, slope, peak)
 
 
+class _Drops(DropSearch):
+    """Z of stumps, from weights of pairs that the parts have added up."""
+
+    def _scan_all(self, features: list[int], potentials: Potentials, best: float) -> float:
+        """Ask the parts for all features at once, then do as for rows at hand."""
+        state, slopes = potentials.pairs, self._slopes
+        assert isinstance(state, PartedPairs)
+        first = slopes.first
+        scans = [
+            (f, default)
+            for f in features
+            for default in (0, 1)
+            if slopes.offered[default, first[f] : first[f + 1]].any()
+        ]
+        self._found: dict[tuple[int, int], Floats] = {}
+        if scans:
+            ends = np.cumsum([first[f + 1] - first[f] for f, _ in scans])
+            weights = np.split(state.scanned_weights(scans), ends[:-1])
+            self._found = dict(zip(scans, weights, strict=True))
+        return super()._scan_all(features, potentials, best)
+
+    def _weigh(self, feature: int, default: int, potentials: Potentials, out: Floats) -> None:
+        """Write W- of the stumps of a feature under one rank of abstentions."""
+        out[:] = self._found[feature, default]
+
+
 class PartedStumps(StumpLearner):
     """The best stump under the potentials of all parts; parameters as in `StumpLearner`."""
 
     def over(self, counts: Counts) -> Self:
         """Set how much there is in all parts."""
         self._counts = counts
+        if self.choice == "largest_drop":
+            self.needs = ("prepare_scan", "scanned_weights")
         return self
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Take the bins that the parts share."""
-        if self.choice == "largest_drop":
-            raise ParameterError(
-                "choice='largest_drop' looks at pairs of rows for every stump and does not run on "
-                "parts of the rows; use choice='steepest', or fit on one machine."
-            )
         bins = super().prepare(training, constraints, step)
         self.grid = _Grid(bins, self.default_rank)
         facts = (bins.first, bins.has_missing, self.grid.fixed, self.choice == "steepest_positive")
@@ -91,6 +114,8 @@ class PartedStumps(StumpLearner):
         self._sums.begin()
         self._last_step = 0.0
         self.search.sums = self._sums
+        if self.drops is not None:
+            self.drops = _Drops(self.search, training.threads)
         return bins
 
     def propose(self, potentials: Potentials) -> Candidate | None:
@@ -108,7 +133,8 @@ class PartedStumps(StumpLearner):
 
         Those that it leaves out by mistake are asked for later, which costs time alone.
         """
-        if self._constraints.any or self._sums.at_once:
+        # (a small slope can go with a small Z)
+        if self._constraints.any or self._sums.at_once or self.drops is not None:
             return None
         search, last = self.search, self._sums.state.drift
         # A step moves slopes by about as much as the last one did, for its weight.

@@ -17,7 +17,7 @@ from crucial.kernels.pairs import PairSums, advance_binary, log_shift
 from crucial.kernels.stored import PairWeights
 from crucial.types import Codes, Floats, Ints
 
-__all__ = ["LabelState", "Peaks", "QueryTotals", "Risks"]
+__all__ = ["LabelState", "Peaks", "QueryTotals", "Risks", "wrong_unit_of"]
 
 # While sums of |alpha| stay under this, products of two exponentials stay finite.
 _LINEAR_RANGE = 200.0
@@ -94,6 +94,17 @@ class Risks:
         """Return R1 and R2, for the logarithm of the weight of all pairs."""
         whole = math.exp(log_total)
         return risks_of(self.wrong.value / whole, self.tied.value / whole)
+
+
+def wrong_unit_of(total: float) -> float:
+    """Return the unit of W- where the pairs drawn weigh so much.
+
+    Examples
+    --------
+    >>> wrong_unit_of(1.0) == 2.0**-58
+    True
+    """
+    return unit_for(2.0 * total)  # (a pair may come and go again)
 
 
 class LabelState:
@@ -293,15 +304,23 @@ class LabelState:
     @property
     def wrong_unit(self) -> float:
         """What a unit of `wrong_units` is worth, where the pairs drawn weigh their total."""
-        return unit_for(2.0 * self._total)  # (a pair may come and go again)
+        return wrong_unit_of(self._total)
 
-    def wrong_units(self, codes: Codes, n_bins: int, missing_rank: int) -> Ints:
-        """Return W- of every threshold of one feature, as whole numbers of a unit."""
+    def wrong_units(
+        self, codes: Codes, n_bins: int, missing_rank: int, unit: float | None = None
+    ) -> Ints:
+        """Return W- of every threshold of one feature, as whole numbers of a unit.
+
+        Parameters
+        ----------
+        unit : float, optional
+            `wrong_unit_of` the pairs of all queries, where these are some of many.
+        """
         self.prepare_scan()
         assert self._level_sums is not None
         up, down, coefficient = self._current()
-        inputs = (up, down, coefficient, self._level_sums)
-        return self._sums.wrong_weights(*inputs, codes, n_bins, missing_rank, self.wrong_unit)
+        inputs = (up, down, coefficient, self._level_sums, codes, n_bins, missing_rank)
+        return self._sums.wrong_weights(*inputs, self.wrong_unit if unit is None else unit)
 
     def prepare_scan(self) -> None:
         """Make what `wrong_weights` shares between features, before threads ask for it."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from crucial.feedback.potentials import Potentials, exponential_pairs
 from crucial.kernels.threads import run_all
-from crucial.types import Ints
+from crucial.types import Floats, Ints
 from crucial.weak.choose import TIE
 from crucial.weak.search import SlopeSearch
 
@@ -167,15 +167,19 @@ class DropSearch:
         a, b = int(slopes.first[feature]), int(slopes.first[feature + 1])
         self._change[:, feature] = _NO_CHANGE
         lowest = math.inf
-        codes = slopes.bins.codes[feature]
         for default in (0, 1):
             stumps = np.s_[default, a:b]
             offered, wrong = slopes.offered[stumps], self.wrong[stumps]
             if not offered.any():
                 continue
-            exponential_pairs(potentials).wrong_weights(codes, b - a - 1, default, wrong)
+            self._weigh(feature, default, potentials, wrong)
             out = (wrong, self.right[stumps], self.z[stumps])
             inputs = (slopes.slope[stumps], offered, SNAP)
             lowest = min(lowest, slopes.sums.drops(*inputs, *out))
         self._lowest[feature] = lowest
         return lowest
+
+    def _weigh(self, feature: int, default: int, potentials: Potentials, out: Floats) -> None:
+        """Write W- of the stumps of a feature under one rank of abstentions."""
+        codes = self._slopes.bins.codes[feature]
+        exponential_pairs(potentials).wrong_weights(codes, len(out) - 1, default, out)

@@ -22,6 +22,9 @@ STUMPS = [
     RankBoost(12, subsample=0.4, learning_rate=1.0),
     RankBoost(12, step="exact", monotone_constraints=[1, 0, -1, 0, 1]),
     RankBoost(12, positive_weights="cumulative", on_perfect="stop"),
+    RankBoost(12, choice="largest_drop", step="exact"),
+    RankBoost(12, choice="largest_drop", subsample=0.5, gain="exp", balance="queries"),
+    RankBoost(12, choice="largest_drop", step="exact", monotone_constraints=[1, 0, -1, 0, 1]),
 ]
 TREES = [
     GradientRanker(6, min_rows=5),
@@ -72,6 +75,7 @@ def test_1_to_40_parts():
     "estimator",
     [
         RankBoost(6, step="exact", record_risks=True),
+        RankBoost(6, step="exact", choice="largest_drop"),
         GradientRanker(4, min_rows=5, loss="xendcg", record_risks=True),
         GradientRanker(4, min_rows=5, loss="lambda"),
         GradientRanker(4, min_rows=5, loss="yeti"),
@@ -118,6 +122,11 @@ def test_scores_beyond_the_exponentials():
         assert sum(abs(one.alpha) for one in local.trace_) > 200
         for n_parts in (1, 2, 5):
             assert_same(local, problem.fit_cut(RankBoost(90, **changes), n_parts))
+        changes["choice"] = "largest_drop"
+        local = problem.fit(RankBoost(90, **changes))
+        assert sum(abs(one.alpha) for one in local.trace_) > 200
+        assert_same(local, problem.fit_cut(RankBoost(90, **changes), 3))
+        del changes["choice"]
         local = problem.fit(LogisticRanker(30, **changes))
         scores = local.predict(problem.X)
         assert max(np.ptp(scores[problem.qid == q]) for q in range(12)) > 60
@@ -195,6 +204,7 @@ def test_parts_that_are_loaded_again_replay_what_changed_them():
 
     for estimator in (
         RankBoost(8, subsample=0.5, step="exact"),
+        RankBoost(8, choice="largest_drop"),
         GradientRanker(3, min_rows=5, loss="xendcg"),
         RankBoost(3, weak="tree", min_rows=5),
     ):
@@ -218,7 +228,6 @@ def test_callbacks_end_a_fit():
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
-        (RankBoost(choice="largest_drop"), "use choice='steepest'"),
         (RankBoost(n_bags=3), "n_bags does not run on parts of the rows; use n_bags=1"),
         (RankBoost(warm_start=True), "warm_start .* use a checkpoint and resume"),
         (RankBoost(validation_folds=3), "validation_folds .* use an eval set"),
