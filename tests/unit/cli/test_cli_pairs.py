@@ -154,7 +154,7 @@ def test_parts_are_shown_apart(crucial, tmp_path: Path) -> None:
         (("pairs", "judged.csv", "--left", "winner"), "--left and --right go together"),
         (("pairs", "judged.csv", "--by", "kind"), "there is no column 'kind'"),
         (("pairs", "judged.csv", "--covariate", "position"), "who was shown first is not known"),
-        (("pairs", "judged.csv", "--covariate", "judge"), "the covariate must be a finite number"),
+        (("pairs", "judged.csv", "--covariate", "judge"), "the covariate must be a number"),
         (("pairs", "judged.csv", "-o", "judged.csv"), "would overwrite a file that is read"),
         (
             ("pairs", "judged.csv", "--prior", "0", "--bootstrap", "9"),

@@ -68,6 +68,7 @@ def test_every_function_takes_a_run_and_judgements_in_any_form(form: str) -> Non
     assert list(fused["q1"]) == ["b", "a"]
 
 
+@pytest.mark.slow  # (ranx compiles for half a minute)
 def test_runs_and_judgements_of_ranx_go_in_and_out() -> None:
     ranx = pytest.importorskip("ranx")
     run, judged = ranx.Run(WANTED, name="bm25"), ranx.Qrels({"q1": {"b": 1}, "q2": {"c": 2}})

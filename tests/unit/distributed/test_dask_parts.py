@@ -105,10 +105,8 @@ def test_the_same_as_in_this_process_and_nothing_is_left_behind(client):
 def test_a_worker_killed_within_a_round_and_another_that_joins(client, monkeypatch):
     monkeypatch.setattr(dask_parts, "_LOOK_AROUND", 0.0)
     killer = threading.Timer(0.02, kill, [client])
-    n_workers = set()
 
     def before(number):
-        n_workers.add(parts.n_workers)
         if number == 5:
             killer.start()
         if number == 20:
@@ -120,7 +118,6 @@ def test_a_worker_killed_within_a_round_and_another_that_joins(client, monkeypat
     with parts_on(client, pause=0.01, grace=0.0) as parts:
         assert chain(parts, 25, before) == local_chain(N_PARTS, 25)
         assert parts.losses == 1
-        assert 1 in n_workers
         assert parts.n_workers > 1
 
 

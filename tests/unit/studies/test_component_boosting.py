@@ -16,6 +16,7 @@ def test_section_31_the_signal_has_twice_the_variance_of_the_noise():
     assert np.var(X @ b) / np.var(y - X @ b) == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 def test_section_31_simulation_of_the_smallest_tables():
     """Means of 5 draws, as the specification gives them; their standard deviation is about .02."""
     cells = run(*ALLOCATIONS[0])
