@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -170,19 +170,14 @@ def _same(value: Any) -> Any:
 # -- on the driver ----------------------------------------------------------------------
 
 
-def coded_parts(
-    client: Any, survey: Survey, homes: Homes, workers: Mapping[int, str] | None = None
-) -> list[Any]:
+def coded_parts(client: Any, survey: Survey, homes: Homes) -> list[Any]:
     """Return futures of the rows of each part.
 
     Parameters
     ----------
     client : distributed.Client
     survey, homes : what is known of the parts of the input, and where their queries go
-    workers : mapping, optional
-        The worker that should have each part.
     """
-    import dask
     from dask import delayed
 
     head = client.submit(_same, survey.first, pure=False)
@@ -196,10 +191,7 @@ def coded_parts(
         for target in targets.tolist():
             there = homes_of == target
             pieces[target].append(rows if len(targets) == 1 else take(rows, there, numbers))
-    parts = []
-    for number, own in enumerate(pieces):
-        near = {} if workers is None else {"workers": [workers[number]]}
-        with dask.annotate(allow_other_workers=True, **near):
-            parts.append(join(own))
-    futures: list[Any] = client.compute(parts)
+    # (not tied to workers, even as a wish: once no worker is left, Dask would wait for the one
+    # that is gone, though another joins)
+    futures: list[Any] = client.compute([join(own) for own in pieces])
     return futures

@@ -167,8 +167,8 @@ def load_parts(
     check_workers(memory, surveyed)
     if report is not None:
         report(memory)
-    rows = coded_parts(client, surveyed, homes, worker_of)
-    eval_rows = [] if watched is None else coded_parts(client, *watched, worker_of)
+    rows = coded_parts(client, surveyed, homes)
+    eval_rows = [] if watched is None else coded_parts(client, *watched)
     # (first of all: on a worker that is still coding, parts would have to wait for a thread)
     _wait(rows, homes.n_parts, verbose)
     _wait(eval_rows, homes.n_parts, 0)
