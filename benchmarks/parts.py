@@ -12,8 +12,12 @@ from benchmarks.timing import THREADS, in_new_process, table
 QUERIES, DOCS = 125, 120  # of a part
 
 
-def measure(how: str, n_parts: int) -> None:
-    """Print the memory before, at the peak of reading, and at the peak of all, in MB; seconds."""
+def measure(how: str, n_parts: int, rounds: int = 100) -> None:
+    """Print the memory before, at the peak of reading, and at the peak of all, in MB; seconds.
+
+    "given" codes the parts with the bins of the first eight, so that each is made once:
+    ``python -m benchmarks.parts given 1334 20`` is 20 million rows.
+    """
     import numpy as np
 
     from crucial import Dataset, RankBoost, make_letor
@@ -29,10 +33,11 @@ def measure(how: str, n_parts: int) -> None:
     ranker(2).fit(small.X, small.y, qid=small.qid)
     del small
     parts = [partial(part, number) for number in range(n_parts)]
+    bins = Dataset.from_parts(parts[:8]) if how == "given" else None
     reset_peak()
     before, began = peak_mb(), time.process_time()
-    if how == "parts":
-        data = Dataset.from_parts(parts, n_jobs=THREADS)
+    if how != "whole":
+        data = Dataset.from_parts(parts, bins=bins, n_jobs=THREADS)
     else:
         n, size = n_parts * QUERIES * DOCS, QUERIES * DOCS
         data = Dataset(np.empty((n, 136), np.float32), np.empty(n), np.empty(n, np.int64))
@@ -41,7 +46,7 @@ def measure(how: str, n_parts: int) -> None:
             data.X[rows], data.y[rows], data.qid[rows] = read.X, read.y, read.qid
             del read
     made, seconds = peak_mb(), time.process_time() - began
-    ranker(100).fit(data.X, data.y, qid=data.qid)
+    ranker(rounds).fit(data.X, data.y, qid=data.qid)
     print(before, made, peak_mb(), seconds, time.process_time() - began - seconds)
 
 
@@ -61,4 +66,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    measure(sys.argv[1], int(sys.argv[2])) if len(sys.argv) > 1 else main()
+    measure(sys.argv[1], *map(int, sys.argv[2:])) if len(sys.argv) > 1 else main()
