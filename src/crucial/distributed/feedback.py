@@ -9,7 +9,7 @@ from crucial.distributed.part_feedback import RowFacts
 from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedLogistic, PartedPairs, PartedState
 from crucial.distributed.watch import PartedWatch
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError
 from crucial.feedback.base import Feedback, finite_total
 from crucial.feedback.label_weights import PairMass
 from crucial.feedback.potentials import Potentials
@@ -39,13 +39,6 @@ class PartedFeedback(Feedback):
         self.total = finite_total(mass.total.value)
         self.n_queries = facts.counts.queries
         self.n_skipped = facts.queries - facts.counts.queries
-
-    def log_lightest(self) -> float:
-        """Refuse: single pairs are not looked at."""
-        raise ParameterError(
-            "steps on the margin of single pairs do not run on parts of the rows; use RankBoost or "
-            "GradientRanker, or fit on one machine."
-        )
 
     @classmethod
     def of(cls, parts: Parts, balance: str, gain: object) -> PartedFeedback:

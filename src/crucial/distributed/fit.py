@@ -20,7 +20,7 @@ from crucial.data.instances import Instances
 from crucial.distributed.feedback import PartedFeedback, PartedObjective
 from crucial.distributed.messages import Survey
 from crucial.distributed.parts import Parts
-from crucial.distributed.reach import check_algorithm, check_reach, parted_learner
+from crucial.distributed.reach import check_reach, parted_learner
 from crucial.distributed.watch import PartedWatch, measures_of
 from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
@@ -98,7 +98,6 @@ def fit_parted(
     estimator._encodings = Encodings(times=dict(instances.times or {}))
     rounds, threads = estimator.n_estimators, count_threads(estimator.n_jobs)
     objective, learner, step = estimator._parts(feedback)
-    check_algorithm(type(estimator).__name__, objective, learner, step)
     training = TrainingRows(instances, np.arange(0), None, Groups.single(0), threads)
     shown = show_rounds(rounds, estimator.verbose) if progress is None else nullcontext(progress)
     with shown as show:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from crucial.boosting.line_steps import LineStep
 from crucial.boosting.steps import BoundStep, ExactStep, NumericStep, UnitStep
 from crucial.distributed.parts import Parts
@@ -9,6 +11,11 @@ from crucial.distributed.stumps import PartedStumps
 from crucial.distributed.trees import PartedTrees, PartedUnitTrees
 from crucial.errors import ParameterError
 from crucial.estimators.boosted import BoostedRanker
+from crucial.estimators.gradient import GradientRanker
+from crucial.estimators.logistic import LogisticRanker
+from crucial.estimators.pnorm_push import PNormPush
+from crucial.estimators.rankboost import RankBoost
+from crucial.feedback.base import Feedback
 from crucial.kernels.sizes import Counts
 from crucial.objectives.base import Objective
 from crucial.objectives.custom import CustomLoss
@@ -20,15 +27,26 @@ from crucial.weak.stumps import StumpLearner
 from crucial.weak.trees import TreeLearner
 from crucial.weak.unit_trees import UnitTreeLearner
 
-__all__ = ["check_algorithm", "check_reach", "parted_learner"]
+__all__ = ["check_reach", "parted_learner"]
 
 
 _ONE_MACHINE = "or fit on one machine"
+# Rankers whose algorithm follows from their parameters and the weight of all pairs.
+_RUNNING = (RankBoost, GradientRanker, LogisticRanker, PNormPush)
+
+
+class _AnyPairs(Feedback):
+    """Stands for the pairs while their algorithm is looked at; only its numbers depend on them."""
+
+    total = 1.0
 
 
 def check_reach(estimator: BoostedRanker) -> None:
-    """Refuse an estimator whose parameters need all rows at one place, and say what to use."""
-    if not isinstance(estimator, BoostedRanker):
+    """Refuse an estimator whose parameters need all rows at one place, and say what to use.
+
+    No row is needed to tell, so that nothing has to be loaded first.
+    """
+    if not isinstance(estimator, _RUNNING):
         raise ParameterError(
             f"{type(estimator).__name__} does not run on parts of the rows; use RankBoost or "
             f"GradientRanker, {_ONE_MACHINE}."
@@ -47,10 +65,15 @@ def check_reach(estimator: BoostedRanker) -> None:
             raise ParameterError(
                 f"{owner}: {name} does not run on parts of the rows; use {remedy}, {_ONE_MACHINE}."
             )
+    same = copy(estimator)
+    same.random_state = 0  # (that of the fit must not move)
+    _check_algorithm(owner, *same._parts(_AnyPairs()))
 
 
-def check_algorithm(owner: str, objective: Objective, learner: WeakLearner, step: StepRule) -> None:
-    """Refuse an objective or a step rule that needs all rows at one place."""
+def _check_algorithm(
+    owner: str, objective: Objective, learner: WeakLearner, step: StepRule
+) -> None:
+    """Refuse what needs all rows at one place: an objective, a weak learner or a step rule."""
     if isinstance(objective, CustomLoss):
         raise ParameterError(
             f"{owner}: a loss of your own does not run on parts of the rows; use one of the losses "
@@ -60,6 +83,11 @@ def check_algorithm(owner: str, objective: Objective, learner: WeakLearner, step
         raise ParameterError(
             f"{owner}: {type(objective).__name__} does not run on parts of the rows; use RankBoost "
             f"or GradientRanker, {_ONE_MACHINE}."
+        )
+    if type(learner) not in (StumpLearner, TreeLearner, UnitTreeLearner):
+        raise ParameterError(
+            f"{owner}: {type(learner).__name__} does not run on parts of the rows; use "
+            f"weak='stump' or 'tree', {_ONE_MACHINE}."
         )
     if isinstance(step, LineStep) and isinstance(learner, TreeLearner):
         raise ParameterError(
@@ -80,10 +108,6 @@ def parted_learner(learner: WeakLearner, parts: Parts, counts: Counts) -> WeakLe
     if type(learner) is TreeLearner:
         trees = PartedTrees(learner.limits, learner.max_bins, learner.sampling)
         return trees.over(parts, counts)
-    if type(learner) is UnitTreeLearner:
-        return PartedUnitTrees(learner.limits, learner.max_bins, learner.sampling).over(
-            parts, counts
-        )
-    raise ParameterError(
-        f"{type(learner).__name__} does not run on parts of the rows; use weak='stump' or 'tree'."
-    )
+    assert type(learner) is UnitTreeLearner  # (others were refused)
+    units = PartedUnitTrees(learner.limits, learner.max_bins, learner.sampling)
+    return units.over(parts, counts)

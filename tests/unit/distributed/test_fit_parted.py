@@ -6,14 +6,23 @@ from functools import partial
 import numpy as np
 import pytest
 
-from crucial import GradientRanker, LogisticRanker, RankBoost, SmoothMarginRanker
+from crucial import (
+    AdaBoostRanker,
+    GradientRanker,
+    LogisticRanker,
+    PNormPush,
+    RankBoost,
+    RankBoostPlus,
+    SmoothMarginRanker,
+)
 from crucial.data.groups import Groups
 from crucial.distributed.fit import fit_parted
+from crucial.distributed.fitting import check_ranker
 from crucial.distributed.parts import LocalParts
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import gradient_trees, sizes
-from naive.cuts import Problem, assert_same
+from naive.cuts import Problem, assert_same, trace_of
 
 STUMPS = [
     RankBoost(12),
@@ -237,12 +246,29 @@ def test_callbacks_end_a_fit():
         (GradientRanker(interactions=2, max_pairs=3), "max_pairs .* use interactions=1"),
         (GradientRanker(loss=lambda s, y, g: (s, s)), "use one of the losses by name"),
         (LogisticRanker(weak="tree"), "step='exact' with weak='tree' .* use step='bound'"),
-        (SmoothMarginRanker(), "margin of single pairs .* use RankBoost"),
+        (PNormPush(p=4), "PNormLoss does not run .* use RankBoost"),
+        (SmoothMarginRanker(), "SmoothMarginRanker does not run on parts .* use RankBoost"),
+        (RankBoostPlus(), "RankBoostPlus does not run on parts .* use RankBoost"),
+        (AdaBoostRanker(), "AdaBoostRanker does not run on parts .* use RankBoost"),
     ],
 )
-def test_what_needs_all_rows_at_one_place_is_refused(estimator, words):
+def test_what_needs_all_rows_at_one_place_is_refused_before_they_are_loaded(estimator, words):
+    class Untouched(LocalParts):
+        def call(self, method, *args, changes=False):
+            pytest.fail("a part was asked")
+
     with pytest.raises(ParameterError, match=words):
-        Problem().fit_cut(estimator, 2)
+        fit_parted(estimator, Untouched([]), Problem().head)
+    with pytest.raises(ParameterError, match=words):
+        check_ranker(estimator)
+
+
+def test_the_look_at_the_algorithm_draws_nothing():
+    problem, one, other = Problem(3), np.random.RandomState(5), np.random.RandomState(5)
+    options = {"min_rows": 5, "loss": "xendcg", "subsample": 0.5}
+    local = problem.fit(GradientRanker(3, random_state=one, **options))
+    parted = problem.fit_cut(GradientRanker(3, random_state=other, **options), 2)
+    assert trace_of(local) == trace_of(parted)
 
 
 def test_parts_without_a_pair_are_refused():
