@@ -8,7 +8,7 @@ BENCH_READY := $(VENV)/.bench-ready
 
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo test test-slow test-bounds fuzz test-browser check format bench docs wheel sbom lock clean help
+.PHONY: demo test test-slow test-bounds test-mutants fuzz test-browser check format bench docs wheel sbom lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -44,6 +44,9 @@ test-bounds: $(READY)  ## the default suite with every index of compiled code ch
 fuzz: $(READY)  ## 100,000 inputs for each reader; READERS="model run" for some, ATHERIS=--atheris for one by coverage
 	if [ -n "$(ATHERIS)" ]; then $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris; fi
 	cd tests && PYTHONPATH=../src ../$(BIN)/python -m fuzz $(READERS) $(ATHERIS)
+
+test-mutants: $(READY)  ## faults put into a copy of the source, of which the tests notice nine in ten; MODULES="data/files.py" for some, MUTANTS=N for each
+	cd tests && ../$(BIN)/python -m mutants $(MODULES) --mutants $(or $(MUTANTS),30)
 
 test-browser: $(READY)  ## the pages in a headless Chromium, installed if needed
 	browser=$$(sh scripts/browser.sh) && CRUCIAL_BROWSER="$$browser" $(BIN)/python -m pytest -m browser tests/browser

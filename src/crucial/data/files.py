@@ -176,11 +176,11 @@ def open_bytes(path: PathLike) -> ByteSource:
 
 
 def _create_beside(target: str) -> tuple[int, str]:
-    """Create a file of our own in the target's folder, with the rights a new file gets.
+    """Create a file of our own in the folder of the target (absolute), with a new file's rights.
 
     `tempfile` would make it readable by its owner alone, and the result would stay so.
     """
-    folder = os.path.dirname(target) or "."
+    folder = os.path.dirname(target)
     while True:
         name = os.path.join(folder, f".crucial-{secrets.token_hex(8)}.tmp")
         with contextlib.suppress(FileExistsError):

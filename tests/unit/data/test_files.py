@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import resource
@@ -10,12 +11,29 @@ import threading
 
 import pytest
 
-from crucial.data.files import atomic_write, open_bytes
+from crucial.data.files import TextSource, atomic_write, open_bytes, os_reason, sync_folder
 from crucial.errors import FileError
 
 
 def _temporaries(folder):
     return [name for name in os.listdir(folder) if name.endswith(".tmp")]
+
+
+def test_reasons_in_words():
+    assert os_reason(OSError(errno.EROFS, "words of the system")) == "the file system is read-only"
+    assert os_reason(OSError(errno.EIO, "words of the system")) == "words of the system"
+    assert os_reason(OSError("no number")) == "no number"
+    assert os_reason(ValueError("embedded null byte")) == "embedded null byte"
+
+
+def test_bytes_at_hand_read_like_a_file():
+    source = TextSource("x", b"0123456789")
+    assert (source.path, source.read(0), source.read(3), source.read()) == (
+        "x",
+        b"",
+        b"012",
+        b"3456789",
+    )
 
 
 class TestOpenBytes:
@@ -41,8 +59,42 @@ class TestOpenBytes:
             parts = []
             while part := source.read(size):
                 parts.append(part)
-        assert b"".join(parts) == text
-        assert all(len(part) == size for part in parts[:-1])
+        assert parts == [text[start : start + size] for start in range(0, len(text), size)]
+
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress])
+    def test_a_look_ahead_reads_nothing(self, tmp_path, pack):
+        path = tmp_path / "x"
+        path.write_bytes(pack(b"0123456789ab"))
+        with open_bytes(path) as source:
+            assert source.path == str(path)
+            assert source.peek(4) == b"0123"
+            assert source.read(0) == b""
+            assert source.read(2) == b"01"
+            assert source.peek(3) == b"234"
+            assert source.read() == b"23456789ab"
+            assert source.read() == b""
+
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress])
+    def test_lines_longer_than_any_buffer(self, tmp_path, pack):
+        lines = [b"a" * 300_000 + b"\n", b"\n", b"b" * 70_000]
+        path = tmp_path / "x"
+        path.write_bytes(pack(b"".join(lines)))
+        with open_bytes(path) as source:
+            assert list(source.lines()) == lines
+
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress])
+    def test_no_descriptor_stays_open(self, tmp_path, pack):
+        path = tmp_path / "x"
+        path.write_bytes(pack(b"text"))
+        other = tmp_path / "other"
+        other.write_bytes(b"BZh9")
+        before = len(os.listdir("/proc/self/fd"))
+        source = open_bytes(path)
+        assert len(os.listdir("/proc/self/fd")) == before + 1
+        source.close()
+        with pytest.raises(FileError, match="bzip2") as caught:
+            open_bytes(other)
+        assert len(os.listdir("/proc/self/fd")) == before, caught
 
     def test_a_gz_cut_anywhere_is_an_error_not_less_data(self, tmp_path):
         whole = gzip.compress(os.urandom(300))
@@ -68,7 +120,12 @@ class TestOpenBytes:
 
     @pytest.mark.parametrize(
         ("start", "packing"),
-        [(b"BZh9", "bzip2"), (b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "zip")],
+        [
+            (b"BZh9", "bzip2"),
+            (b"\xfd7zXZ\x00", "xz"),
+            (b"\x28\xb5\x2f\xfd", "zstd"),
+            (b"PK\x03\x04", "zip"),
+        ],
     )
     def test_other_packings_are_named(self, tmp_path, start, packing):
         path = tmp_path / "x"
@@ -117,7 +174,51 @@ class TestAtomicWrite:
             with atomic_write(tmp_path / name) as file:
                 file.write(b"text")
         assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text"
+        assert (tmp_path / "a.gz").read_bytes()[3:8] == bytes(5)  # neither a name nor a time
         assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+    def test_the_temporary_file_is_beside_the_target(self, tmp_path, monkeypatch):
+        (tmp_path / "folder").mkdir()
+        monkeypatch.chdir(tmp_path)
+        for path, folder in (("folder/x", "folder"), ("x", ".")):
+            with atomic_write(path):
+                assert len(_temporaries(folder)) == 1
+
+    def test_a_name_that_is_taken_is_left_alone(self, tmp_path, monkeypatch):
+        names = iter(["taken", "free"])
+        monkeypatch.setattr("crucial.data.files.secrets.token_hex", lambda _: next(names))
+        (tmp_path / ".crucial-taken.tmp").write_bytes(b"another's")
+        with atomic_write(tmp_path / "x") as file:
+            file.write(b"mine")
+        assert (tmp_path / "x").read_bytes() == b"mine"
+        assert (tmp_path / ".crucial-taken.tmp").read_bytes() == b"another's"
+
+    def test_the_bytes_are_on_disk_before_the_name_and_the_folder_after(
+        self, tmp_path, monkeypatch
+    ):
+        path = tmp_path / "x"
+        synced = []
+        real = os.fsync
+
+        def note(number):
+            synced.append((os.readlink(f"/proc/self/fd/{number}"), path.exists()))
+            assert path.exists() or os.fstat(number).st_size == 4
+            real(number)
+
+        monkeypatch.setattr(os, "fsync", note)
+        with atomic_write(path) as file:
+            file.write(b"text")
+        (temporary, early), folder = synced
+        assert temporary.endswith(".tmp")
+        assert not early
+        assert folder == (str(tmp_path), True)
+        before = len(os.listdir("/proc/self/fd"))
+        sync_folder(str(tmp_path))
+        sync_folder(str(tmp_path / "missing"))
+        assert len(os.listdir("/proc/self/fd")) == before
+        monkeypatch.chdir(tmp_path)
+        sync_folder("")
+        assert synced[-1] == (str(tmp_path), True)
 
     @pytest.mark.parametrize("error", [RuntimeError("mine"), KeyboardInterrupt("mine")])
     def test_a_failing_block_leaves_the_old_file(self, tmp_path, error):
@@ -195,6 +296,19 @@ class TestAtomicWrite:
         ):
             pass
         with pytest.raises(FileError, match="null byte"), atomic_write("a\0b"):
+            pass
+
+    def test_a_folder_is_one_whatever_its_rights(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(os, "access", lambda *_: False)
+        with pytest.raises(FileError, match="this is a directory"), atomic_write(tmp_path):
+            pass
+
+    def test_a_file_in_place_of_the_folder(self, tmp_path):
+        (tmp_path / "file").write_bytes(b"")
+        with (
+            pytest.raises(FileError, match="its folder does not exist; make it first"),
+            atomic_write(tmp_path / "file" / "x"),
+        ):
             pass
 
     def test_a_read_only_target_is_respected(self, tmp_path, monkeypatch):
