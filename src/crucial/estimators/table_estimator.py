@@ -117,5 +117,5 @@ def _as_json(value: object) -> object:
         return value
     if isinstance(own := getattr(value, "__qualname__", None), str):  # a function, or a class
         return own
-    nameless = type(value).__repr__ is object.__repr__
-    return type(value).__qualname__ if nameless else repr(value)
+    text = repr(value)  # (NumPy writes the addresses of its generators in capitals)
+    return type(value).__qualname__ if f"0x{id(value):x}" in text.lower() else text

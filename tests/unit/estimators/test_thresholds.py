@@ -130,3 +130,10 @@ def test_missing_values_are_below_all_others():
     one = RankBoost.preset("rb_c", n_estimators=6).fit(table, y)
     other = RankBoost.preset("rb_c", n_estimators=6).fit(filled, y)
     np.testing.assert_allclose(one.predict(table), other.predict(filled))
+
+
+def test_a_generator_is_saved_by_its_kind_and_not_by_its_address() -> None:
+    one, two = (
+        RankBoost(2, random_state=np.random.RandomState(3)).fit(X, Y).model_.training for _ in "ab"
+    )
+    assert one["parameters"]["random_state"] == two["parameters"]["random_state"] == "RandomState"
