@@ -12,7 +12,7 @@ CONCERNED = {
     "measures/names.py": ("measures/test_measure_names.py",),
     "measures/paired.py": ("measures/test_paired.py",),
     "measures/ranking.py": ("measures/test_measure_values.py", "measures/test_measure_ranking.py"),
-    "model/checks.py": ("model/test_model_file.py",),
+    "model/checks.py": ("model/test_checks.py", "model/test_model_file.py"),
     "model/file.py": ("model/test_model_file.py",),
 }
 

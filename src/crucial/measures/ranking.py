@@ -108,10 +108,11 @@ class TieBlocks:
         return np.bincount(self.query, values, minlength=n_queries).astype(np.float64, copy=False)
 
 
-def _keep_best(keys: Floats, depth: int) -> tuple[Floats, Ints] | None:
+def _keep_best(keys: Floats, depth: int, fill: float) -> tuple[Floats, Ints] | None:
     """Return the columns whose key is among the ``depth`` least of its row, ties included.
 
-    Rows are padded. None where so many keys are tied that sorting everything is as fast.
+    Rows are padded with ``fill``. None where so many keys are tied that sorting everything is
+    as fast.
     """
     limit = np.partition(keys, depth - 1, axis=1)[:, depth - 1]
     keep = keys <= limit[:, None]
@@ -125,7 +126,7 @@ def _keep_best(keys: Floats, depth: int) -> tuple[Floats, Ints] | None:
     _, filled = slots(counts)
     columns = np.zeros(filled.shape, np.int64)
     columns[filled] = row_columns
-    return np.where(filled, np.take_along_axis(keys, columns, axis=1), np.inf), columns
+    return np.where(filled, np.take_along_axis(keys, columns, axis=1), fill), columns
 
 
 def _sort_table(
@@ -133,10 +134,11 @@ def _sort_table(
 ) -> tuple[Ints, Floats, Ints, Ints]:
     """Return the items of one table, their keys, positions and lists, in ranked order."""
     # Hidden rows have the key inf. Padding must come after them.
-    sheet = table.gather(keys, np.nan if keep_hidden else np.inf)
+    fill = np.nan if keep_hidden else np.inf
+    sheet = table.gather(keys, fill)
     columns: Ints | None = None
     if depth is not None and sheet.shape[1] >= _CUT_FROM * depth:
-        best = _keep_best(sheet, depth)
+        best = _keep_best(sheet, depth, fill)
         if best is not None:
             sheet, columns = best
     order = np.argsort(sheet, axis=1, kind="stable" if stable else None)

@@ -3,7 +3,7 @@ import pytest
 from crucial.errors import ParameterError
 from crucial.measures.custom import CustomMeasure
 from crucial.measures.linear import NDCG
-from crucial.measures.names import MEASURES, get_measure
+from crucial.measures.names import MEASURES, get_measure, get_measures
 
 EXAMPLES = [
     "ndcg",
@@ -197,3 +197,21 @@ def test_forms_for_help() -> None:
     assert MEASURES["p"].form("p") == "p@k(rel=a label or 'top')"
     assert MEASURES["weak_loss"].form("weak_loss") == "weak_loss@k(standard[=attained])"
     assert all(family.summary for family in MEASURES.values())
+
+
+def test_one_measure_or_several_each_once():
+    def mine(y, scores):
+        return 0.0
+
+    for one in ("map", get_measure("map"), ["map"], iter(["map", "MAP"])):
+        assert [measure.name for measure in get_measures(one)] == ["map"]
+    assert [measure.name for measure in get_measures(mine)] == ["mine"]
+    assert [measure.name for measure in get_measures(["map", mine, "auc"])] == [
+        "map",
+        "mine",
+        "auc",
+    ]
+    assert get_measures([]) == []
+    assert len(get_measures("map", required=True)) == 1
+    with pytest.raises(ParameterError, match="measures is empty: name at least one"):
+        get_measures([], required=True)

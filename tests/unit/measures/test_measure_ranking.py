@@ -5,6 +5,7 @@ from crucial.measures import judged as judged_module
 from crucial.measures.evaluation import evaluate
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.ragged import size_classes, slots
+from crucial.measures.ranking import sort_into_blocks
 
 
 def test_blocks_by_hand() -> None:
@@ -62,3 +63,44 @@ def test_size_classes() -> None:
     assert size_classes(np.zeros(3, np.int64)) == []
     assert size_classes(np.zeros(0, np.int64)) == []
     assert slots(np.array([2, 0]))[1].tolist() == [[True, True], [False, False]]
+
+
+def _blocks_one_by_one(keys, queries, keep_hidden):
+    """Return the blocks of each query, best first, as sets of rows."""
+    found = {}
+    for query in np.unique(queries):
+        rows = np.flatnonzero(queries == query)
+        levels = [key for key in np.unique(keys[rows]) if keep_hidden or key < np.inf]
+        found[int(query)] = [frozenset(rows[keys[rows] == key].tolist()) for key in levels]
+    return {query: blocks for query, blocks in found.items() if blocks}
+
+
+@pytest.mark.parametrize("keep_hidden", [False, True])
+@pytest.mark.parametrize("depth", [None, 1, 2, 3, 8])
+@pytest.mark.parametrize("levels", [3, 12, 1000])
+def test_blocks_of_lists_of_many_lengths(levels, depth, keep_hidden) -> None:
+    rng = np.random.default_rng(levels)
+    queries = rng.permutation(np.repeat(np.arange(14), [1, 2, 3, 5, 9, 33, 35, 40, 44] + [60] * 5))
+    keys = rng.integers(levels, size=len(queries)).astype(float)
+    keys[rng.random(len(keys)) < 0.1] = np.inf
+    judged = Judged.from_labels(np.zeros(len(keys)), queries)
+    blocks = sort_into_blocks(judged._plain_tables, keys, depth=depth, keep_hidden=keep_hidden)
+    found, before = {}, {}
+    for b, query in enumerate(blocks.query.tolist()):
+        items = blocks.items[blocks.starts[b] : blocks.starts[b + 1]]
+        assert blocks.before[b] == before.get(query, 0)
+        before[query] = before.get(query, 0) + len(items)
+        found.setdefault(query, []).append(frozenset(items.tolist()))
+    expected = _blocks_one_by_one(keys, queries, keep_hidden)
+    assert found.keys() == expected.keys()
+    for query, wanted in expected.items():
+        needed = [b for i, b in enumerate(wanted) if sum(map(len, wanted[:i])) < (depth or np.inf)]
+        assert found[query] == wanted[: len(found[query])]
+        assert len(found[query]) >= len(needed)
+
+
+def test_no_lists_have_no_blocks() -> None:
+    blocks = sort_into_blocks([], np.zeros(0))
+    assert [len(blocks.items), len(blocks.position), len(blocks.query)] == [0, 0, 0]
+    assert blocks.starts.tolist() == [0]
+    assert not blocks.tied
