@@ -49,7 +49,7 @@ def train():
         words += ["--resume", "rounds.json"]
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False,
-        dashboard_address=None, worker_dashboard_address=None,
+        dashboard_address=":0", worker_dashboard_address=None,
     ) as cluster:
         app([*words, "--dask=" + cluster.scheduler_address], prog_name="crucial")
 
