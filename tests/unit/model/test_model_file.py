@@ -336,3 +336,25 @@ def test_the_place_of_a_summary_that_json_cannot_write():
         AdditiveRanker(1, [], [], training={"a": [0, {"b": [float("nan")]}]})
     with pytest.raises(ParameterError, match=r"training\['a'\].*text as keys"):
         AdditiveRanker(1, [], [], training={"a": {1: 0}})
+
+
+def test_how_large_a_file_may_be_to_the_byte(path, monkeypatch):
+    assert model_file.MAX_BYTES == 64 << 20  # (the guide and `load_model` say so)
+    small_model().save(path)
+    size = path.stat().st_size
+    monkeypatch.setattr(model_file, "MAX_BYTES", size)
+    small_model().save(path)
+    assert load_model(path) == small_model()
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(ModelFileError, match=f"more than the {size} bytes"):
+        load_model(path)
+    monkeypatch.setattr(model_file, "MAX_BYTES", size - 1)
+    with pytest.raises(FileError, match=f"takes {size} bytes, more than the {size - 1}"):
+        small_model().save(path)
+    commas = path.read_bytes().count(b",")
+    monkeypatch.setattr(model_file, "MAX_BYTES", size + 1)
+    monkeypatch.setattr(model_file, "_MAX_VALUES", commas)
+    assert load_model(path) == small_model()
+    monkeypatch.setattr(model_file, "_MAX_VALUES", commas - 1)
+    with pytest.raises(ModelFileError, match=f"has {commas} values, more than the {commas - 1}"):
+        load_model(path)
