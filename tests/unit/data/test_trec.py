@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import warnings
 
 import numpy as np
 import pytest
 
-from crucial.data.formats.trec import read_qrels, read_run, write_qrels, write_run
+from crucial.data.formats.trec import read_qrels, read_run, warn_reversed, write_qrels, write_run
 from crucial.data.runs import Qrels, Run
-from crucial.errors import DataError, FileError
+from crucial.errors import DataError, DataWarning, FileError
 
 
 @pytest.fixture
@@ -80,6 +81,8 @@ class TestRun:
             ({"score": [np.nan, 1]}, "the score of row 0 is nan; scores must be finite"),
             ({"doc": ["a", "a"]}, "document 'a' occurs twice in query '1': in rows 0 and 1"),
             ({"doc": ["a", "b c"]}, "the doc 'b c' of row 1 cannot be written"),
+            ({"doc": ["a", " b"]}, "the doc ' b' of row 1 cannot be written"),
+            ({"doc": ["a", "b\0"]}, "of row 1 cannot be written: .* or NUL"),
             ({"qid": ["", "1"]}, "the qid '' of row 0 cannot be written"),
             ({"tag": "a b"}, "the tag 'a b' of row 0 cannot be written"),
             ({"doc": ["a"]}, r"columns must be of one length. Got \[2, 1, 2\]"),
@@ -91,6 +94,24 @@ class TestRun:
         with pytest.raises(DataError, match=match):
             write_run(tmp_path / "x", Run(**parts))
         assert os.listdir(tmp_path) == []
+
+
+def _looks_reversed(query, score):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_reversed("x.run", np.array(query), np.array(score, float))
+    assert all(one.category is DataWarning for one in caught)
+    return len(caught) == 1
+
+
+def test_when_a_run_looks_reversed():
+    assert _looks_reversed([0] * 6, range(6))
+    assert not _looks_reversed([0] * 5, range(5))  # too few steps to tell
+    assert not _looks_reversed([0, 0, 0, 1, 1, 1], range(6))  # nor are there more in two lists
+    assert _looks_reversed([0] * 4 + [1] * 3, [1, 2, 3, 4, 0, 1, 2])  # falls between lists
+    assert not _looks_reversed([0] * 7, [1, 2, 3, 4, 3, 5, 6])
+    assert _looks_reversed([0] * 8, [0, 0, 0, 0, 1, 2, 3, 4])  # 4 of 7 steps rise
+    assert not _looks_reversed([0] * 7, [0, 0, 0, 0, 1, 2, 3])  # 3 of 6
 
 
 class TestQrels:
