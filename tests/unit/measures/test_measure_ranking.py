@@ -104,3 +104,11 @@ def test_no_lists_have_no_blocks() -> None:
     assert [len(blocks.items), len(blocks.position), len(blocks.query)] == [0, 0, 0]
     assert blocks.starts.tolist() == [0]
     assert not blocks.tied
+
+
+def test_two_tables() -> None:
+    judged = Judged.from_labels(np.zeros(6), [0, 1, 1, 1, 1, 1])
+    blocks = Ranking(judged, np.array([5.0, 1.0, 2.0, 3.0, 4.0, 0.0])).blocks()
+    assert len(judged._plain_tables) == 2
+    assert blocks.items.tolist() == [0, 4, 3, 2, 1, 5]
+    assert blocks.position.tolist() == [1, 1, 2, 3, 4, 5]
