@@ -7,7 +7,6 @@ CONCERNED = {
     "data/files.py": ("data/test_files.py", "test_progress.py"),
     "data/formats/preflib.py": ("data/test_preflib.py",),
     "data/formats/ratings.py": ("data/test_ratings.py",),
-    "data/formats/svmlight_lines.py": ("data/test_svmlight_bad.py", "data/test_svmlight.py"),
     "data/formats/trec.py": ("data/test_trec.py",),
     "measures/names.py": ("measures/test_measure_names.py",),
     "measures/paired.py": ("measures/test_paired.py",),

@@ -45,6 +45,9 @@ def test_drawn_signs_come_near_and_are_the_same_again():
     found = paired_test(a, b, resamples=4000)
     assert not found.exact
     assert found == paired_test(a, b, resamples=4000)
+    assert found.draws == 4000
+    assert paired_test(a, b, method="t").draws is None
+    assert paired_test(a[:5], b[:5]).draws is None  # (all signs)
     # With 200 queries the test of signs and Student's differ little.
     assert found.p == pytest.approx(stats.ttest_rel(a, b).pvalue, abs=0.03)
     apart = paired_test(a, a + 0.5 + 0.01 * random.random(200), resamples=99)
