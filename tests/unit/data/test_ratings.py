@@ -183,3 +183,21 @@ def test_what_is_written_as_csv_comes_back(tmp_path, cells):
     ratings = read_ratings(path)
     again = zip(ratings.user.tolist(), map(str, ratings.item.tolist()), ratings.rating.tolist())
     assert {(user, item): stars for user, item, stars in again} == cells
+
+
+def test_only_the_first_line_may_lack_names(tmp_path):
+    path = tmp_path / "r.csv"
+    remedies = []
+    for text in ("1,2,x\n", "1,2,3\n1,3,x\n"):
+        path.write_text(text)
+        with pytest.raises(FileError, match="a rating must be a number") as caught:
+            read_ratings(path)
+        remedies.append("Name the columns in the first line" in str(caught.value))
+    assert remedies == [True, False]
+
+
+def test_the_column_of_an_own_rating_too_large(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("alien,5\nantz,1e300\n")
+    with pytest.raises(FileError, match="line 2, column 2: "):
+        read_own_ratings(path)
