@@ -68,12 +68,14 @@ def _toy(tmp_path, test):
     return [m.fault for m in survivors(tmp_path, "src/toy.py", ["test_toy.py"], mutants)]
 
 
+@pytest.mark.slow
 def test_survivors_are_those_that_no_test_notices(tmp_path):
     # (b - 0 is b; 2 > 1 + 1 is false)
     assert _toy(tmp_path, "assert larger(2, 1)") == ["+ and - swapped"]
     assert (tmp_path / "src" / "toy.py").read_text().endswith("b + 0\n")
 
 
+@pytest.mark.slow
 def test_tests_that_fail_without_a_fault_say_nothing(tmp_path):
     with pytest.raises(RuntimeError, match="end in 1 without any fault"):
         _toy(tmp_path, "assert larger(1, 2)")
