@@ -366,7 +366,6 @@ SCRIPT = """
     from toy_parts import ToyRecipe
     from crucial.distributed.cluster import connected
     from crucial.distributed.dask_parts import DaskParts
-from crucial.distributed.fit import fit_parted
 
     if __name__ == "__main__":
         try:
