@@ -8,15 +8,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 HEAVY = ("numba", "sklearn", "scipy", "narwhals", "pandas", "polars", "pyarrow", "numpy", "rich")
 
 
-def run(*words: object, **how: object) -> subprocess.CompletedProcess[str]:
+def run(*words: object, **how: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "crucial", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, **how)  # type: ignore[call-overload]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, **how)
 
 
 def modules_after(code: str) -> set[str]:

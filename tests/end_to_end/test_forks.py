@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,11 +117,11 @@ for backend in sys.argv[1:]:
 """
 
 
-def run(code: str, *words: str, **more: object) -> list[str]:
+def run(code: str, *words: str, **more: Any) -> list[str]:
     """Lines that a fresh process prints."""
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + code, *words],
-        capture_output=True, text=True, timeout=300, **more,  # type: ignore[call-overload]
+        capture_output=True, text=True, timeout=300, **more,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return list(done.stdout.splitlines())

@@ -56,10 +56,17 @@ Progress: TypeAlias = Callable[[int, Trace], bool]
 
 
 @contextmanager
-def show_rounds(rounds: int, verbose: int) -> Iterator[Progress | None]:
+def show_rounds(
+    rounds: int, verbose: int, more: Callable[[], str] | None = None
+) -> Iterator[Progress | None]:
     """Show the rounds done and the last loss; yields the function to call after each round.
 
     None is yielded if nobody would see it; see `progress_bar` for what is shown where.
+
+    Parameters
+    ----------
+    more : function, optional
+        Returns what else is shown after each round.
     """
     with progress_bar("boosting", rounds, wanted=bool(verbose), verbose=verbose) as show:
         if show is None:
@@ -69,7 +76,8 @@ def show_rounds(rounds: int, verbose: int) -> Iterator[Progress | None]:
         def after_round(done: int, trace: Trace) -> bool:
             last = trace[-1]
             values = {"loss": last.loss, **last.measures}
-            show(done, "  ".join(f"{name} {value:.4f}" for name, value in values.items()))
+            notes = [f"{name} {value:.4f}" for name, value in values.items()]
+            show(done, "  ".join(notes if more is None else [*notes, more()]))
             return False
 
         yield after_round

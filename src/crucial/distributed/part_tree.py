@@ -1,4 +1,4 @@
-"""The tree that grows on the rows of a part, leaf by leaf as it is told."""
+"""The tree that grows on the rows of a part, leaf by leaf as the client asks."""
 
 from __future__ import annotations
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Protocol
 
-from crucial.boosting.progress import Progress
-from crucial.boosting.trace import Trace
-from crucial.progress import progress_bar
+from crucial.boosting.progress import Progress, show_rounds
 from crucial.wording import counted
 
 __all__ = ["Traffic", "show_parted_rounds", "traffic_note"]
@@ -41,22 +38,8 @@ def traffic_note(traffic: Traffic) -> str:
     return f"{note}  {counted(traffic.losses, 'worker')} lost" if traffic.losses else note
 
 
-@contextmanager
-def show_parted_rounds(traffic: Traffic, rounds: int, verbose: int) -> Iterator[Progress | None]:
-    """Show rounds, loss, measures, workers and bytes; yields the function to call after each round.
-
-    None is yielded if nobody would see it; see `progress_bar` for what is shown where.
-    """
-    with progress_bar("boosting", rounds, wanted=bool(verbose), verbose=verbose) as show:
-        if show is None:
-            yield None
-            return
-
-        def after_round(done: int, trace: Trace) -> bool:
-            last = trace[-1]
-            values = {"loss": last.loss, **last.measures}
-            written = "  ".join(f"{name} {value:.4f}" for name, value in values.items())
-            show(done, f"{written}  {traffic_note(traffic)}")
-            return False
-
-        yield after_round
+def show_parted_rounds(
+    traffic: Traffic, rounds: int, verbose: int
+) -> AbstractContextManager[Progress | None]:
+    """Show rounds as `show_rounds` does, with workers and bytes."""
+    return show_rounds(rounds, verbose, lambda: traffic_note(traffic))

@@ -93,7 +93,10 @@ def to_fixed(values: Floats, unit: float, threads: int = 1) -> Ints:
         from crucial.kernels.compiled.fixed_point import fill_fixed
 
         bounds = cut_evenly(0, len(values), threads)
-        fill = lambda a, b: float(fill_fixed(values, 1.0 / unit, a, b, out))  # noqa: E731
+
+        def fill(begin: int, end: int) -> float:
+            return float(fill_fixed(values, 1.0 / unit, begin, end, out))
+
         size = sum(over_ranges(bounds, threads, fill))
     if not size < 2.0**63:
         raise DataError(

@@ -138,7 +138,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_bytes(tmp_path, estimator):
 
 
 def damaged(text):
-    """Yield damaged files with what is said of them."""
+    """Yield damaged files, each with the message that it should cause."""
     content = json.loads(text)
     yield "", "not a checkpoint, or a damaged one"
     yield text[:-20], "not a checkpoint, or a damaged one"

@@ -42,8 +42,8 @@ def test_a_model_without_weight_can_be_described():
 
 
 def test_a_huge_number_of_features_costs_nothing():
-    told = describe(AdditiveRanker(2**24, [Stump(2**24 - 1, 0.0, 0)], [1.0]))
-    assert told.features[0].label == "feature 16777215"
+    description = describe(AdditiveRanker(2**24, [Stump(2**24 - 1, 0.0, 0)], [1.0]))
+    assert description.features[0].label == "feature 16777215"
 
 
 def test_names_cannot_reach_the_terminal():
