@@ -255,7 +255,8 @@ def test_ended_is_not_offline(start: Start, visit: Any, tmp_path: Path) -> None:
     page.wait_for_selector("html[data-connection=on]")
     assert page.locator("#trouble").is_hidden()
     assert pair(page) == asked
-    act(page, lambda: page.keyboard.press("ArrowLeft"))
+    with page.expect_request(lambda request: "/wait/2" in request.url):
+        act(page, lambda: page.keyboard.press("ArrowLeft"))
     visit.trouble[:] = [text for text in visit.trouble if "net::ERR_" not in text]
     program.end(signal.SIGINT)
     page.wait_for_selector("html[data-connection=ended]")

@@ -43,7 +43,8 @@ __all__ = ["PreferenceServer"]
 LARGEST_BODY = 4096
 _PATIENCE = 15.0  # seconds until a page that waits for news is answered anyway
 _MOST_WAITING = 3  # pages that may wait (a browser has six connections per server)
-_GRACE = 0.2  # seconds after the end for pages that were about to wait
+_GRACE = 0.2  # seconds after the end for pages that have just been opened
+_RETURN = 3.0  # seconds in which a page that was answered asks for the next news
 _PICTURE = re.compile(r"image/(0|[1-9][0-9]{0,3})")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -105,6 +106,7 @@ class PreferenceServer(ThreadingHTTPServer):
             check_blind(session.items)
         self._changed = threading.Condition()
         self._ended, self._waiting = False, 0
+        self._away, self._last_news = 0, 0.0  # pages between two requests for news
         self.token = secrets.token_urlsafe(32)
         try:
             super().__init__(("127.0.0.1", port), _Handler)
@@ -124,6 +126,8 @@ class PreferenceServer(ThreadingHTTPServer):
         with self._changed:
             later = self._waiting >= _MOST_WAITING
             self._waiting += 1
+            self._away = max(0, self._away - 1)
+            self._changed.notify_all()
             if not later:
                 self._changed.wait_for(
                     lambda: self._ended or self.session.n_events != known, _PATIENCE
@@ -133,6 +137,8 @@ class PreferenceServer(ThreadingHTTPServer):
         finally:
             with self._changed:
                 self._waiting -= 1
+                self._away += 1
+                self._last_news = time.monotonic()
                 self._changed.notify_all()
 
     def tell(self) -> None:
@@ -143,6 +149,9 @@ class PreferenceServer(ThreadingHTTPServer):
     def end(self) -> None:
         """Tell open pages that the session has ended, and stop serving."""
         with self._changed:
+            # A page that was answered a moment ago is about to ask again, and must hear of it.
+            soon = self._last_news + _RETURN - time.monotonic()
+            self._changed.wait_for(lambda: not self._away, max(0.0, soon))
             self._ended = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: not self._waiting, 1.0)

@@ -487,6 +487,19 @@ def test_waiting_pages_hear_of_answers_and_of_the_end(server, monkeypatch):
     assert last == [{"number": 1, "ended": True, "later": False}]
 
 
+def test_a_page_between_two_requests_hears_of_the_end(server, monkeypatch):
+    monkeypatch.setattr("crucial.apps.preferences.server._RETURN", 60.0)
+    monkeypatch.setattr("crucial.apps.preferences.server._GRACE", 0.0)
+    server.session.answer("left")
+    ask(server, "GET", own(server, "wait/0"))  # answered at once, and about to ask again
+    ending = threading.Thread(target=server.end)
+    ending.start()
+    ending.join(0.3)
+    news = json.loads(ask(server, "GET", own(server, "wait/1"))[2])
+    ending.join(60)
+    assert news["ended"] and not ending.is_alive()
+
+
 def test_rankings(server):
     server.session.answer("left")
     _, _, body = ask(server, "GET", own(server, "ranking"))
