@@ -497,7 +497,8 @@ def test_a_page_between_two_requests_hears_of_the_end(server, monkeypatch):
     ending.join(0.3)
     news = json.loads(ask(server, "GET", own(server, "wait/1"))[2])
     ending.join(60)
-    assert news["ended"] and not ending.is_alive()
+    assert news["ended"]
+    assert not ending.is_alive()
 
 
 def test_rankings(server):
