@@ -11,6 +11,10 @@ _NUMBERS = (
     b"9007199254740993", b"2147483647", b"2147483648", b"4294967296", b"18446744073709551616",
     b"9" * 60, b"0." + b"0" * 60 + b"1", b"1_0", b"0x10", b"1,5", b"1e", b".", b"",
 )  # fmt: skip
+_JSON_NUMBERS = (
+    b"0", b"-1", b"2", b"3", b"1e300", b"-1e300", b"1.7e308", b"-1.7e308", b"1e160", b"-1e160",
+    b"1e-320", b"5e-324", b"0.5", b"2147483646",
+)  # fmt: skip
 _TOKENS = (
     b"\n", b"\r\n", b"\r", b"\t", b" ", b",", b";", b":", b"::", b"|", b"#", b'"', b'""', b"'",
     b"{", b"}", b"[", b"]", b"[]", b"{}", b"\\", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe",
@@ -26,6 +30,15 @@ def mutated(seeds: list[bytes], rng: random.Random) -> bytes:
         text = rng.choice(_MUTATIONS)(text, seeds, rng)
         if len(text) > 20_000:
             text = text[:20_000]
+    return text
+
+
+def renumbered(text: bytes, rng: random.Random) -> bytes:
+    """Return JSON with up to eight of its numbers replaced by others, and otherwise as it was."""
+    for _ in range(1 + rng.randrange(8)):
+        found = list(_NUMBER.finditer(text))
+        one = rng.choice(found)
+        text = text[: one.start()] + rng.choice(_JSON_NUMBERS) + text[one.end() :]
     return text
 
 

@@ -12,9 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fuzz.mutate import mutated
+import numpy as np
+
+from fuzz.mutate import mutated, renumbered
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+_MOST_FEATURES = 1000  # of a model that is made to score rows
 
 
 @dataclass(frozen=True)
@@ -145,12 +148,23 @@ def _checkpoint(path: Path) -> Any:
 
 def _model(path: Path) -> Any:
     import crucial.apps.fusion  # noqa: F401 (registers its kind)
+    from crucial.data.groups import Groups
     from crucial.model.file import load_model
     from crucial.model.payloads import row_model
 
     model = load_model(path)
-    row_model(model).feature_importances()
+    rows = row_model(model)
+    rows.explain()
+    assert np.isfinite(rows.feature_importances()).all()
+    if rows.n_features <= _MOST_FEATURES and not rows.encodings:
+        scores = rows.predict(_rows(rows.n_features), Groups.single(5), n_jobs=1)
+        assert np.isfinite(scores).all()
     return model
+
+
+def _rows(n_features: int) -> Any:
+    """Return rows of zeros, ones, huge numbers, and nothing."""
+    return np.repeat([[0.0], [1.0], [1e300], [-1e300], [np.nan]], n_features, axis=1)
 
 
 @cache
@@ -170,7 +184,7 @@ def sealed(seeds: list[bytes], rng: random.Random) -> bytes:
         json.dumps(one, separators=(",", ":"), ensure_ascii=False).encode()
         for one in [json.loads(seed)[inner] for seed in seeds]
     ]
-    text = mutated(parts, rng)
+    text = mutated(parts, rng) if rng.random() < 0.5 else renumbered(rng.choice(parts), rng)
     outer["checksum"] = hashlib.sha256(text).hexdigest()
     head = json.dumps({key: value for key, value in outer.items() if key != inner})
     return head[:-1].encode() + f', "{inner}": '.encode() + text + b"}"
@@ -185,7 +199,6 @@ def _models() -> list[bytes]:
 def _checkpoints() -> list[bytes]:
     import tempfile
 
-    import numpy as np
     from sklearn.base import clone
 
     from crucial.distributed.checkpoint import Checkpoint

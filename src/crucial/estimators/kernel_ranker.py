@@ -24,6 +24,7 @@ from crucial.parameters import (
     either,
     flag,
     function,
+    int_between,
     none_or,
     one_of,
     parameter,
@@ -65,7 +66,9 @@ class KernelMachine(Ranker[FrozenModel]):
         "Factor of the kernels; None: one over the number of columns times their mean variance.",
         default=None,
     )
-    degree: int = parameter(at_least(1), "Degree of the polynomial kernel.", default=3)
+    degree: int = parameter(
+        int_between(1, 1000), "Degree of the polynomial kernel, up to 1,000.", default=3
+    )
     coef0: float = parameter(
         between(0, float("inf"), high_open=True), "Constant of the polynomial kernel.", default=1.0
     )

@@ -90,6 +90,8 @@ class AdditiveRanker(RoundsModel):
             rounds = list(zip(self.rankers, self.weights, strict=True))
             parts = [_unfolded(*one)[1] for one in rounds] + [_constant(*one) for one in rounds]
             plain_weights(parts, len(parts), type(self).__name__)
+        gains = [sum(ranker.gains) for ranker in self.rankers if isinstance(ranker, Tree)]
+        plain_weights(gains, len(gains), type(self).__name__, "gains")
 
     @cached_property
     def needs_query(self) -> bool:

@@ -121,20 +121,21 @@ def plain_weights(
     n_rankers: int,
     owner: str,
     name: str = "weights",
-    reach: Sequence[float] | None = None,
+    reach: Sequence[float] | Floats | None = None,
 ) -> tuple[float, ...]:
     """Return weights as plain floats, one per ranker, such that no score can overflow.
 
     Parameters
     ----------
-    reach : sequence of float, optional
+    reach : sequence of float or array, optional
         Largest absolute score of every ranker; 1 by default.
     """
     plain = tuple(map(float, weights))
     if len(plain) != n_rankers:
         rule = f"one number for each of the {n_rankers} rankers"
         raise refuse(owner, name, rule, f"{len(plain)} numbers")
-    total = sum(abs(w) * r for w, r in zip(plain, reach or [1.0] * n_rankers, strict=True))
+    reach = [1.0] * n_rankers if reach is None else list(map(float, reach))
+    total = sum(abs(w) * r for w, r in zip(plain, reach, strict=True))
     if not total <= _HEAVIEST:  # (a NaN is not, either)
         odd = next((w for w in plain if not math.isfinite(w)), f"a sum of {total}")
         rule = f"finite numbers with an absolute sum of at most {_HEAVIEST:.3g}"

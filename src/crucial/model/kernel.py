@@ -24,11 +24,13 @@ from crucial.wording import counted
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
 
-__all__ = ["Column", "KernelRanker", "check_kernels", "scaled_columns"]
+__all__ = ["Column", "KernelRanker", "check_kernels", "column_reach", "scaled_columns"]
 
 _OWNER = "KernelRanker"
 # Rows that are scored together.
 _BLOCK_ROWS = 512
+# Largest degree of a polynomial kernel.
+_HIGHEST_DEGREE = 1000
 # Support rows at which slopes are taken for the importances of features.
 _SLOPE_ROWS = 1000
 
@@ -58,6 +60,12 @@ def scaled_columns(columns: Sequence[Column], instances: Instances) -> Floats:
         values = instances.column(column.ranker.feature).astype(np.float64)
         out[:, at] = column.scale * first.scores(values[:, None]) + column.offset
     return out
+
+
+def column_reach(columns: Sequence[Column]) -> Floats:
+    """Return the largest absolute value of every column; infinite where it may overflow."""
+    reach = [abs(one.scale) * one.ranker.reach + abs(one.offset) for one in columns]
+    return np.array(reach, np.float64)
 
 
 def check_kernels(instances: Instances) -> None:
@@ -136,6 +144,8 @@ class KernelRanker(FrozenModel):
                 raise refuse(_OWNER, "columns", f"features below {n_features}", column)
         for array in (table, numbers, weights):
             array.flags.writeable = False
+        if isinstance(kernel.form, str) and kernel.form != "precomputed" and len(table):
+            _check_sums(kernel, columns, table, weights)
         self._set(kernel=kernel, columns=columns, support=table, coefficients=weights, rows=numbers)
 
     def __eq__(self, other: object) -> bool:
@@ -202,6 +212,8 @@ class KernelRanker(FrozenModel):
         elif len(self.coefficients) and len(self.columns):
             step = -(-len(self.support) // _SLOPE_ROWS)
             slopes = self.kernel.slopes(self.support, self.coefficients, self.support[::step])
+            # (a power of two, which changes no digit: squares neither overflow nor vanish)
+            slopes = np.ldexp(slopes, -int(np.frexp(np.abs(slopes).max())[1]))
             out[self._used] = np.sqrt(np.mean(slopes**2, axis=0))
         total = out.sum()
         return out / total if total > 0 else out
@@ -226,3 +238,20 @@ class KernelRanker(FrozenModel):
             largest = ", ".join(f"{self.coefficients[i]:.4g}" for i in order.tolist())
             lines.append(f"largest coefficients: {largest}")
         return lines
+
+
+def _check_sums(
+    kernel: Kernel, columns: Sequence[Column], support: Floats, coefficients: Floats
+) -> None:
+    """Refuse numbers with which a score or a slope may overflow."""
+    if not 1 <= kernel.degree <= _HIGHEST_DEGREE:
+        raise refuse(_OWNER, "degree", f"an integer from 1 to {_HIGHEST_DEGREE}", kernel.degree)
+    if not (np.isfinite([kernel.gamma, kernel.coef0]).all() and kernel.gamma >= 0.0):
+        rule = "finite, and gamma at least 0"
+        raise refuse(_OWNER, "kernel", rule, (kernel.gamma, kernel.coef0))
+    reach = np.maximum(column_reach(columns), np.abs(support).max(axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        values, slopes = kernel.bounds(support, reach)
+        steepest = np.abs(coefficients) @ slopes
+    plain_weights(coefficients, len(support), _OWNER, "coefficients", values)
+    plain_weights(steepest, len(steepest), _OWNER, "slopes")

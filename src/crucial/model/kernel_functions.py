@@ -93,6 +93,32 @@ class Kernel:
             return np.asarray(squares)
         return np.asarray((self.gamma * squares + self.coef0) ** self.degree)
 
+    def bounds(self, support: Floats, reach: Floats) -> tuple[Floats, Floats]:
+        """Return how large a kernel and its slopes can be, at least what is computed on the way.
+
+        Parameters
+        ----------
+        support : array of shape (n_support, n_columns)
+        reach : array of shape (n_columns,)
+            Largest absolute value of every column.
+
+        Returns
+        -------
+        values : array of shape (n_support,)
+        slopes : array of shape (n_support, n_columns)
+        """
+        rows = np.abs(support)
+        products = rows @ reach
+        if self.form == "linear":
+            return products, rows
+        if self.form == "poly":
+            bases = self.gamma * products + abs(self.coef0)
+            steep = self.degree * self.gamma * bases ** (self.degree - 1)
+            return bases**self.degree, steep[:, None] * rows
+        apart = (rows * rows).sum(axis=1) + reach @ reach + 2.0 * products
+        values = np.where(np.isfinite(self.gamma * apart), 1.0, np.inf)
+        return values, 2.0 * self.gamma * values[:, None] * (rows + reach)
+
     def slopes(self, support: Floats, coefficients: Floats, rows: Floats) -> Floats:
         """Return how fast ``f = sum_i a_i K(x_i, .)`` rises along every column, at some rows.
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from crucial.kernels.threads import count_threads, over_ranges
 from crucial.model.base import FrozenModel
-from crucial.model.kernel import Column, scaled_columns
+from crucial.model.checks import plain_weights
+from crucial.model.kernel import Column, column_reach, scaled_columns
 from crucial.model.weak import ScaledFeature
 from crucial.parameters import refuse
 from crucial.types import Floats, TableLike
@@ -122,6 +123,23 @@ class NetRanker(FrozenModel):
             slopes=_numbers("slopes", slopes, (len(columns),)),
             activation=activation,
         )
+        self._check_sums()
+
+    def _check_sums(self) -> None:
+        """Refuse numbers with which a score or a sum of slopes may overflow."""
+        if (self.slopes < 0.0).any():
+            raise refuse(_OWNER, "slopes", "numbers of at least 0", float(self.slopes.min()))
+        plain_weights(self.slopes, len(self.slopes), _OWNER, "slopes")
+        reach = column_reach(self.columns)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for number, layer in enumerate(self.layers):
+                reach = np.abs(layer.weights) @ reach + np.abs(layer.bias)
+                if not np.isfinite(reach).all():
+                    rule = "weights of inputs whose sum cannot overflow"
+                    raise refuse(_OWNER, "layers", rule, f"layer {number + 1}")
+                if self.activation == "tanh":
+                    reach = np.minimum(reach, 1.0)
+        plain_weights(self.output, len(self.output), _OWNER, "output", reach)
 
     def _arrays(self) -> list[Floats]:
         inner = [array for layer in self.layers for array in (layer.weights, layer.bias)]

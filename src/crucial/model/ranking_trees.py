@@ -12,6 +12,7 @@ import numpy as np
 from crucial.data.instances import Instances
 from crucial.kernels.routes import Routes
 from crucial.model.base import FrozenModel
+from crucial.model.checks import plain_weights
 from crucial.model.tree_table import OUTSIDE, Router, TreeTable
 from crucial.model.tree_text import tree_lines
 from crucial.parameters import check, one_of, refuse
@@ -94,6 +95,16 @@ class RankingTrees(FrozenModel):
             routers=tuple(routers),
         )
         self._check_cells()
+        self._check_sums()
+
+    def _check_sums(self) -> None:
+        """Refuse numbers whose sums, in scores and in importances, may overflow."""
+        highest = [max(map(abs, tree.scores)) for tree in self.trees]
+        plain_weights(highest, len(highest), _OWNER, "scores")
+        gains = [sum(tree.gain) for tree in self.trees]
+        plain_weights(gains, len(gains), _OWNER, "gains")
+        votes = [len(self.trees) * weight for weight in self.cell_weights]
+        plain_weights(votes, len(votes), _OWNER, "cell_weights")
 
     def _check_cells(self) -> None:
         """Refuse cells that are not made of leaves of the trees."""

@@ -101,6 +101,11 @@ class Tree(FrozenRanker, frozen=True, tag="tree"):
         """Largest absolute value."""
         return max(map(abs, self.values))
 
+    @property
+    def reach(self) -> float:
+        """Largest absolute score, at least 1."""
+        return max(1.0, self.size)
+
     def gain_by_feature(self) -> dict[int, float]:
         """Return what the splits of every feature gained."""
         out: dict[int, float] = {}

@@ -260,6 +260,12 @@ class Affine(FrozenRanker, frozen=True, tag="affine"):
         return self.ranker.feature
 
     @property
+    def reach(self) -> float:
+        """Largest absolute score, at least 1."""
+        inner = getattr(self.ranker, "reach", 1.0)
+        return max(1.0, abs(self.intercept) + abs(self.slope) * inner)
+
+    @property
     def threshold(self) -> float:
         """The threshold of its stump; other rankers have none."""
         if not isinstance(self.ranker, Stump):
