@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.distributed.messages import Setup
+from crucial.distributed.own_losses import PartedLogistic, PartedPush
 from crucial.distributed.part_feedback import RowFacts
 from crucial.distributed.parts import Parts
-from crucial.distributed.state import PartedLogistic, PartedPairs, PartedState
+from crucial.distributed.state import PartedPairs, PartedState
 from crucial.distributed.watch import PartedWatch
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, finite_total
@@ -16,6 +17,7 @@ from crucial.feedback.potentials import Potentials
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.logistic import LogisticLoss
+from crucial.objectives.push import PNormLoss
 from crucial.wording import counted
 
 __all__ = ["PartedFeedback", "PartedObjective"]
@@ -82,15 +84,21 @@ class PartedObjective(Objective):
             facts.absent,
         )  # fmt: skip
         self._parts.call("begin", setup, changes=True)
-        kind = PartedState
-        if isinstance(self._objective, ExponentialLoss):
-            kind = PartedPairs
-        elif isinstance(self._objective, LogisticLoss):
-            kind = PartedLogistic
-        state = kind(self._parts, log_total)
+        state = _state_of(self._objective, self._parts, log_total)
         state.watch = self._watch
         return state
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
         """Return the notes of the objective."""
         return self._objective.notes(potentials)
+
+
+def _state_of(objective: Objective, parts: Parts, log_total: float) -> PartedState:
+    """Return what adds up the totals of an objective."""
+    if isinstance(objective, ExponentialLoss):
+        return PartedPairs(parts, log_total)
+    if isinstance(objective, LogisticLoss):
+        return PartedLogistic(parts, log_total)
+    if isinstance(objective, PNormLoss):
+        return PartedPush(parts, log_total, objective.p)
+    return PartedState(parts, log_total)

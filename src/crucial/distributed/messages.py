@@ -14,11 +14,11 @@ from crucial.kernels.sizes import Counts
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective
 from crucial.objectives.logistic import LogisticTotals, ScoreReach
+from crucial.objectives.push import PushTotals
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Bools, Floats, Ints
 
 __all__ = [
-    "Along",
     "Answer",
     "Exact",
     "Histogram",
@@ -33,7 +33,7 @@ __all__ = [
 
 
 #: What the losses of queries, or of their pairs, add up to.
-Totals: TypeAlias = QueryTotals | LossTotals | LogisticTotals
+Totals: TypeAlias = QueryTotals | LossTotals | LogisticTotals | PushTotals
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Question:
         The scale of the potentials before the move, and a guess of that after it: how far
         potentials are apart tells which features can have the best stump.
     peaks : Peaks or None
-        Largest losses of all parts, where weights are computed from logarithms.
+        Largest losses of all parts, or about as much, where weights are computed from logarithms.
     reach : ScoreReach or None
         How far apart the scores of all parts are, where the logistic loss depends on it.
     sizes : bool
@@ -144,25 +144,6 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Along:
-    """What the pairs weigh after a step along a stump.
-
-    Attributes
-    ----------
-    sums : Exact
-        Right pairs, wrong pairs, and their curvature.
-    reach : ScoreReach
-    """
-
-    sums: Exact
-    reach: ScoreReach
-
-    def merge(self, other: Along) -> Along:
-        """Return the sums of both parts."""
-        return Along(self.sums.merge(other.sums), self.reach.merge(other.reach))
-
-
-@dataclass(frozen=True)
 class Numbers:
     """Numbers of queries."""
 
@@ -179,7 +160,7 @@ class Answer:
 
     Attributes
     ----------
-    totals : QueryTotals, LossTotals, LogisticTotals or None
+    totals : of the kind that the objective has, or None
         None where the peaks of all parts have to be known first.
     peaks : Peaks or None
     hist : int64 array or None

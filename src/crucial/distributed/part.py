@@ -11,7 +11,6 @@ import numpy as np
 
 from crucial.distributed.coded_rows import CodedRows
 from crucial.distributed.messages import (
-    Along,
     Answer,
     Exact,
     Histogram,
@@ -39,6 +38,7 @@ from crucial.kernels.threads import run_all
 from crucial.measures.base import Measure
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.logistic import LabelLogistic, ScoreReach
+from crucial.objectives.push import LabelPush
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Part"]
@@ -140,6 +140,7 @@ class Part:
         self._pi = np.zeros(padded(bins.n_rows))
         self._stumps: StumpSums | None = None
         self._tree = None
+        self._last: tuple[WeakRankerLike, Output] | None = None
         weight = self._feedback.weight
         weight = np.ones(bins.n_rows) if weight is None else weight
         self._row_weight = summable(weight, setup.row_weight)
@@ -158,6 +159,9 @@ class Part:
             totals: Totals = state.log_sums(pi, question.peaks)
         elif isinstance(state, LabelLogistic):
             totals = state.sums(pi, question.reach or state.score_reach())
+        elif isinstance(state, LabelPush):
+            assert question.peaks is not None
+            totals = state.sums(pi, question.peaks)
         else:
             totals = state.sums(pi)
         if question.trial:
@@ -200,7 +204,10 @@ class Part:
                 state.advance(output, move.alpha)
 
     def _output(self, ranker: WeakRankerLike) -> Output:
-        return self._coded.output(ranker)
+        """Return the scores of a weak ranker: mostly the last one is asked for again."""
+        if self._last is None or self._last[0] != ranker:
+            self._last = ranker, self._coded.output(ranker)
+        return self._last[1]
 
     def begin_trial(self) -> None:
         """Copy the state, to try steps on the copy."""
@@ -250,19 +257,13 @@ class Part:
         ]
         return Histogram(np.concatenate(run_all(self.threads, work)))
 
-    def binary_weights(self, ranker: WeakRankerLike, trial: bool) -> Exact | None:
-        """Return what a stump orders right and wrong, in the units of the potentials."""
+    def sums_along(self, method: str, trial: bool, ranker: WeakRankerLike, *args: Any) -> Any:
+        """Return what a method of the state adds up for a weak ranker: see the states."""
         if self._feedback is None:
             return None
-        return Exact(self._pairs(trial).weight_sums(self._output(ranker)))
-
-    def moments(
-        self, ranker: WeakRankerLike, span: tuple[float, float] | None, trial: bool
-    ) -> Exact | None:
-        """Return weights, margins and squared margins of all pairs, added up."""
-        if self._feedback is None:
-            return None
-        return Exact(self._pairs(trial).moment_sums(self._output(ranker), span))
+        state = self._trial if trial else self._state
+        found = getattr(state, method)(self._output(ranker), *args)
+        return Exact(found) if isinstance(found, tuple) else found
 
     def pair_sums(self) -> Exact | None:
         """Return half of what the pairs weigh in the logistic loss."""
@@ -271,14 +272,6 @@ class Part:
     def reach(self) -> ScoreReach | None:
         """Return how far apart scores are."""
         return None if self._feedback is None else self._logistic().score_reach(whole=True)
-
-    def along(self, ranker: WeakRankerLike, alpha: float, narrow: bool | None) -> Along | None:
-        """Return what the pairs of the logistic loss weigh after a step along a stump."""
-        if self._feedback is None:
-            return None
-        state, output = self._logistic(), self._output(ranker).astype(np.float64)
-        reach = state.score_reach(state.scores + alpha * output)
-        return Along(Exact(state.along_sums(output, alpha, narrow)), reach)
 
     def _logistic(self) -> LabelLogistic:
         assert isinstance(self._state, LabelLogistic)

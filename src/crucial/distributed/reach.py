@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
-from crucial.boosting.line_steps import LineStep
+from crucial.boosting.line_steps import LineStep, ShortBoundStep
 from crucial.boosting.steps import BoundStep, ExactStep, NumericStep, UnitStep
 from crucial.distributed.parts import Parts
 from crucial.distributed.stumps import PartedStumps
@@ -21,6 +21,7 @@ from crucial.objectives.base import Objective
 from crucial.objectives.custom import CustomLoss
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.logistic import LogisticLoss
+from crucial.objectives.push import PNormLoss
 from crucial.objectives.row_losses import RowLoss
 from crucial.weak.base import StepRule, WeakLearner
 from crucial.weak.stumps import StumpLearner
@@ -31,6 +32,7 @@ __all__ = ["check_reach", "parted_learner"]
 
 
 _ONE_MACHINE = "or fit on one machine"
+_STEPS = (BoundStep, ExactStep, LineStep, NumericStep, ShortBoundStep, UnitStep)
 # Rankers whose algorithm follows from their parameters and the weight of all pairs.
 _RUNNING = (RankBoost, GradientRanker, LogisticRanker, PNormPush)
 
@@ -79,7 +81,7 @@ def _check_algorithm(
             f"{owner}: a loss of your own does not run on parts of the rows; use one of the losses "
             f"by name, {_ONE_MACHINE}."
         )
-    if not isinstance(objective, ExponentialLoss | LogisticLoss | RowLoss):
+    if not isinstance(objective, ExponentialLoss | LogisticLoss | PNormLoss | RowLoss):
         raise ParameterError(
             f"{owner}: {type(objective).__name__} does not run on parts of the rows; use RankBoost "
             f"or GradientRanker, {_ONE_MACHINE}."
@@ -89,12 +91,7 @@ def _check_algorithm(
             f"{owner}: {type(learner).__name__} does not run on parts of the rows; use "
             f"weak='stump' or 'tree', {_ONE_MACHINE}."
         )
-    if isinstance(step, LineStep) and isinstance(learner, TreeLearner):
-        raise ParameterError(
-            f"{owner}: step='exact' with weak='tree' does not run on parts of the rows; use "
-            f"step='bound', weak='stump' or GradientRanker(loss='logistic'), {_ONE_MACHINE}."
-        )
-    if type(step) not in (BoundStep, ExactStep, LineStep, NumericStep, UnitStep):
+    if type(step) not in _STEPS:
         raise ParameterError(
             f"{owner}: {type(step).__name__} does not run on parts of the rows; use RankBoost or "
             f"GradientRanker, {_ONE_MACHINE}."

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from crucial.distributed.messages import Along, Answer, Exact, Move, Question, Totals
+from crucial.distributed.messages import Answer, Exact, Move, Question, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.watch import PartedWatch
 from crucial.feedback.label_state import QueryTotals, wrong_unit_of
@@ -18,12 +18,10 @@ from crucial.feedback.states import Output
 from crucial.kernels.fixed_point import round_unit, unit_for
 from crucial.model.tree import Tree
 from crucial.model.weak import WeakRankerLike
-from crucial.objectives.logistic import LogisticLine, LogisticTotals, ScoreReach
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Floats, Ints
 
 __all__ = [
-    "PartedLogistic",
     "PartedPairs",
     "PartedState",
     "PartedTrial",
@@ -217,7 +215,7 @@ class PartedPairs(PartedState):
         """Return W+ and W- of a {0, 1} ranker."""
         assert isinstance(self.totals, QueryTotals)
         ranker = cast(RankerOutput, output).ranker
-        right, wrong = self.parts.total("binary_weights", ranker, self.trial).values
+        right, wrong = self.parts.total("sums_along", "weight_sums", self.trial, ranker).values
         total = self.totals.drawn.value
         return right / total, wrong / total
 
@@ -238,7 +236,7 @@ class PartedPairs(PartedState):
         """Return mean and mean square of the margins gained."""
         own = cast(RankerOutput, output)
         value, slope, curvature = self.parts.total(
-            "moments", own.ranker, own.span(1.0), self.trial
+            "sums_along", "moment_sums", self.trial, own.ranker, own.span(1.0)
         ).values
         return slope / value, curvature / value
 
@@ -252,39 +250,3 @@ class PartedTrial(PartedPairs):
     """A copy of the state that steps are tried on."""
 
     trial = True
-
-
-class PartedLogistic(PartedState):
-    """The state of the logistic loss over pairs."""
-
-    _pair_weight: float | None = None
-
-    def _asked(self, question: Question) -> Answer:
-        answer = super()._asked(question)
-        if answer.reach is not None and not answer.reach.narrow:
-            # Scores of some query are far apart: all parts have to compute as that one does.
-            reach: ScoreReach = self.parts.total("reach")
-            again = replace(question, reach=reach)
-            answer = replace(self.parts.total("ask", again, changes=True), distance=math.inf)
-        return answer
-
-    def _finished(self, totals: Totals) -> tuple[float, float]:
-        assert isinstance(totals, LogisticTotals)
-        if self._pair_weight is None:
-            (half,) = self.parts.total("pair_sums").values
-            self._pair_weight = 2.0 * half
-        return totals.finish(self._pair_weight)
-
-    def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
-        """Return the weight of right and wrong pairs and their curvature, after a step."""
-        ranker = cast(RankerOutput, output).ranker
-        found: Along = self.parts.total("along", ranker, alpha, None)
-        if not found.reach.narrow:
-            found = self.parts.total("along", ranker, alpha, False)
-        right, wrong, bend = found.sums.values
-        return right, wrong, bend
-
-    def line(self, output: Output) -> LogisticLine:
-        """Return the loss along a stump."""
-        assert isinstance(self.totals, LogisticTotals)
-        return LogisticLine(self, output, self.totals.drawn.value)

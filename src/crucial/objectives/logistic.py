@@ -24,12 +24,14 @@ from crucial.objectives.own_loss import OwnLoss, OwnLossState
 from crucial.types import Floats, Ints
 
 __all__ = [
+    "AlongTotals",
     "LabelLogistic",
     "LogisticLine",
     "LogisticLoss",
     "LogisticState",
     "LogisticTotals",
     "ScoreReach",
+    "slope_of",
 ]
 
 
@@ -77,13 +79,28 @@ class LogisticState(OwnLossState):
 
     def slope_along(self, output: Floats, alpha: float) -> float:
         """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
-        shift = max(0.0, self._shift - abs(alpha))
-        gained = self._gained(self.scores + alpha * output, shift, output)
-        return -gained * math.exp(self._shift - shift) / self._total
+        return slope_of(self._gained(output, alpha).value, alpha, self._shift, self._total)
 
-    def _gained(self, scores: Floats, shift: float, output: Floats) -> float:
-        """Return the weight of all pairs at some scores, times e^shift and what a ranker adds."""
+    def _gained(self, output: Floats, alpha: float) -> ExactSum:
+        """Return the weight of all pairs after a step, times what a ranker adds to them.
+
+        Also times ``e^shift``, with the shift of the scores less the step.
+        """
         raise NotImplementedError
+
+
+def slope_of(gained: float, alpha: float, shift: float, total: float) -> float:
+    """Return the derivative of the loss after a step.
+
+    Parameters
+    ----------
+    gained : float
+        Weight of the pairs there, times what the ranker adds to them and ``e^(shift - |alpha|)``
+        (never less than 1).
+    shift, total : float
+        Of the scores before the step: what their sums were multiplied by, and weight of the pairs.
+    """
+    return -gained * math.exp(min(shift, abs(alpha))) / total
 
 
 class _Along(Protocol):
@@ -185,6 +202,26 @@ class LogisticTotals:
         return scale, _mean_log(self.every.value, self.shift, pair_weight)
 
 
+@dataclass(frozen=True)
+class AlongTotals:
+    """Sums over pairs after a step along a weak ranker, without rounding.
+
+    Attributes
+    ----------
+    sums : tuple of ExactSum
+    reach : ScoreReach
+        After the step.
+    """
+
+    sums: tuple[ExactSum, ...]
+    reach: ScoreReach
+
+    def merge(self, other: AlongTotals) -> AlongTotals:
+        """Return the sums over the pairs of both."""
+        sums = tuple(a + b for a, b in zip(self.sums, other.sums, strict=True))
+        return AlongTotals(sums, self.reach.merge(other.reach))
+
+
 class LabelLogistic(LogisticState):
     """The logistic loss over labels; rows are spread over threads, each summed up for itself."""
 
@@ -248,22 +285,41 @@ class LabelLogistic(LogisticState):
 
     def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
         """Return the weight of right and wrong pairs and their curvature, after a step of alpha."""
-        right, wrong, bend = (one.value for one in self.along_sums(output, alpha))
+        right, wrong, bend = (one.value for one in self._weighed(output, alpha))
         return right, wrong, bend
 
-    def along_sums(
-        self, output: Floats, alpha: float, narrow: bool | None = None
+    def _weighed(
+        self, output: Output, alpha: float, narrow: bool | None = None
     ) -> tuple[ExactSum, ...]:
-        """Return the same without rounding; ``narrow`` as in `LogisticSums.sums`."""
-        scores = self.scores + alpha * output
-        shift = max(0.0, self._shift - abs(alpha))
-        out = self._sums.along(scores, shift, output, narrow)
+        scores, shift = self._after(output, alpha)
+        out = self._sums.along(scores, shift, output.astype(np.float64), narrow)
         drawn = self._drawn[self._query]
         return tuple(ExactSum.of(drawn * column) for column in out.T)
 
-    def _gained(self, scores: Floats, shift: float, output: Floats) -> float:
-        positive, negative, _, _ = self._sums.sums(scores, shift)
-        return exact_dot(self._drawn[self._query] * (positive - negative), output)
+    def _gained(self, output: Floats, alpha: float, narrow: bool | None = None) -> ExactSum:
+        scores, shift = self._after(output, alpha)
+        positive, negative, _, _ = self._sums.sums(scores, shift, narrow)
+        return ExactSum.of(self._drawn[self._query] * (positive - negative) * output)
+
+    def along_sums(self, output: Output, alpha: float, narrow: bool | None) -> AlongTotals:
+        """Return what `along` does without rounding, and how far scores are apart there.
+
+        Parameters
+        ----------
+        narrow : bool or None
+            As in `LogisticSums.sums`: of all queries, where these are some of many.
+        """
+        reach = self.score_reach(self._after(output, alpha)[0])
+        return AlongTotals(self._weighed(output, alpha, narrow), reach)
+
+    def gain_sums(self, output: Floats, alpha: float, narrow: bool | None) -> AlongTotals:
+        """Do the same for what `slope_of` needs."""
+        reach = self.score_reach(self._after(output, alpha)[0])
+        return AlongTotals((self._gained(output, alpha, narrow),), reach)
+
+    def _after(self, output: Output, alpha: float) -> tuple[Floats, float]:
+        """Return the scores after a step, and the shift of their sums."""
+        return self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
@@ -327,9 +383,10 @@ class PairLogistic(LogisticState):
         bend = exact_sum((d * against)[gained != 0])
         return exact_sum(d[gained > 0]), exact_sum(d[gained < 0]), bend
 
-    def _gained(self, scores: Floats, shift: float, output: Floats) -> float:
+    def _gained(self, output: Floats, alpha: float) -> ExactSum:
+        scores, shift = self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
         share, _ = self._shares(self._pairs.margins(scores), shift)
-        return exact_dot(self._drawn * share, self._pairs.margins(output))
+        return ExactSum.of(self._drawn * share * self._pairs.margins(output))
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""

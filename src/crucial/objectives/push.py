@@ -10,18 +10,25 @@ on both sides.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from crucial.feedback.label_state import Peaks
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState, draw_share
-from crucial.kernels.exact_sums import exact_dot
+from crucial.kernels.exact_sums import ExactSum, exact_dot
 from crucial.kernels.push import PushSums
 from crucial.objectives.own_loss import OwnLoss, OwnLossState, log_sum
-from crucial.types import Floats
+from crucial.objectives.push_line import LineTotals, PushLine, PushTerms, in_range
+from crucial.types import Floats, Ints
 
-__all__ = ["PNormLoss", "PushLine"]
+__all__ = ["LabelPush", "PNormLoss", "PushTotals", "near", "slope_of"]
+
+NOTHING = ExactSum()
 
 
 class PNormLoss(OwnLoss):
@@ -50,53 +57,53 @@ class PNormLoss(OwnLoss):
         return PairPush(pairs, inner, self.p)
 
 
-class PushLine:
-    """See `crucial.objectives.own_loss.Line`; ``(1/p) ln F`` along a ranker of 0 and 1.
+@dataclass(frozen=True)
+class PushTotals:
+    """What the push of queries adds up to, without rounding.
 
-    ``F(alpha) = sum_s (C_s0 + C_s1 e^(p alpha)) (A_s0 + A_s1 e^(-alpha))^p`` over the terms s,
-    one for all rows of a level, whose inner sums are the same.
-
-    Parameters
+    Attributes
     ----------
-    log_inside, log_above : arrays of shape (n_terms, 2)
-        Logarithms of C, coefficients included, and of A.
-    p : float
+    drawn, every : ExactSum
+        F of the queries drawn and of all, each times ``e^-top`` of ``tops``.
+    tops : Peaks
+        Logarithms of about as much as these sums are.
+    peaks : Peaks
+        Logarithms of the largest terms.
+    gained : ExactSum
+        What a ranker adds to the margins, by the weights of the pairs drawn.
     """
 
-    def __init__(self, log_inside: Floats, log_above: Floats, p: float) -> None:
-        counts = (log_inside.max(axis=1) > -np.inf) & (log_above.max(axis=1) > -np.inf)
-        self._c, self._a = log_inside[counts].T, log_above[counts].T
-        self._p = p
-        self.reach = 2.0 / (p + 1.0)
+    drawn: ExactSum
+    every: ExactSum
+    tops: Peaks
+    peaks: Peaks
+    gained: ExactSum = NOTHING
 
-    def _shares(self, alpha: float) -> tuple[Floats, Floats]:
-        """Return the share of every (output, term) in F, and of every output in the inner sum."""
-        a = np.stack((self._a[0], self._a[1] - alpha))
-        whole = np.logaddexp(*a)
-        logs = self._c + self._p * (whole + np.array([[0.0], [alpha]]))
-        return np.exp(logs - log_sum(logs.ravel())), np.exp(a - whole)
+    def merge(self, other: PushTotals) -> PushTotals:
+        """Return the totals of both parts of the queries."""
+        return PushTotals(
+            self.drawn + other.drawn,
+            self.every + other.every,
+            self.tops,
+            self.peaks.merge(other.peaks),
+            self.gained + other.gained,
+        )
 
-    def __call__(self, alpha: float) -> tuple[float, float]:
-        """Return the first and second derivative after a step of alpha."""
-        term, inner = self._shares(alpha)
-        # How far the loser moves more than the mean of what should win against it.
-        gain = np.stack((-inner[1], inner[0]))
-        slope = exact_dot(term, gain)
-        spread = exact_dot(term, (gain - slope) ** 2)
-        return slope, exact_dot(term, inner[0] * inner[1]) + self._p * spread
+    @property
+    def far(self) -> bool:
+        """Whether F is so far from ``e^top`` that digits can be lost."""
+        return not (in_range(self.drawn) and in_range(self.every))
 
-    def weights(self) -> tuple[float, float]:
-        """Return the weight of the pairs ordered right and wrong, before the step."""
-        term, inner = self._shares(0.0)
-        return exact_dot(term[0], inner[1]), exact_dot(term[1], inner[0])
+    @property
+    def scale(self) -> float:
+        """Factor under which the pairs drawn weigh 1."""
+        return 1.0 / self.drawn.value
 
-    def closed_form(self) -> float | None:
-        """Return ``ln(A1 C0 / (A0 C1)) / (p + 1)`` for one term: one query of two labels."""
-        if self._a.shape[1] != 1:
-            return None
-        (a0,), (a1,) = self._a
-        (c0,), (c1,) = self._c
-        return float(a1 + c0 - a0 - c1) / (self._p + 1.0)
+    @property
+    def logs(self) -> Peaks:
+        """Logarithms of F."""
+        drawn = self.tops.drawn + math.log(self.drawn.value)
+        return Peaks(drawn, self.tops.every + math.log(self.every.value))
 
 
 class PushState(OwnLossState):
@@ -110,7 +117,6 @@ class PushState(OwnLossState):
         and for rows that are never the better one.
     """
 
-    _start: float
     _won: Floats
     _lost: Floats
 
@@ -123,25 +129,10 @@ class PushState(OwnLossState):
         """A bound on the second derivative, of the scores that potentials were last asked for."""
         return self._p * (self._won + self._lost)
 
-    def _weights(self, scores: Floats) -> tuple[Floats, Floats, float]:
-        """Return the weight of the pairs that every row should win and lose, and ln F.
-
-        F over all pairs, drawn or not.
-        """
-        raise NotImplementedError
-
-    def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write minus the gradient of ``(1/p) ln F``: O(n) for labels, O(pairs) for pairs."""
+    def _write(self, pi: Floats) -> None:
         n = len(self.scores)
-        self._won, self._lost, log_loss = self._weights(self.scores)
         np.subtract(self._won, self._lost, out=pi[:n])
         pi[n:] = 0.0
-        return 1.0, (log_loss - self._start) / self._p
-
-    def slope_along(self, output: Floats, alpha: float) -> float:
-        """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
-        won, lost, _ = self._weights(self.scores + alpha * output)
-        return -exact_dot(won - lost, output)
 
 
 class LabelPush(PushState):
@@ -153,7 +144,9 @@ class LabelPush(PushState):
         self._sums = PushSums(rows.layout, rows.weight, rows.gap, threads)
         self._query = rows.layout.query_of_row()
         self._all = self._drawn = self._coefficients(rows)
-        self._start = log_sum(self._all + self._sums.logs(self.scores, p)[2])
+        self._tops = Peaks(0.0, 0.0)
+        self._start: float | None = None
+        self._line: tuple[Output, PushTerms] | None = None
 
     def _coefficients(self, rows: LabelledRows) -> Floats:
         """Return the logarithm of the factor on every query.
@@ -168,23 +161,92 @@ class LabelPush(PushState):
             logs -= self._sums.logs(self.scores, self._p)[2]
         return np.where(rows.coefficient > 0, logs, -np.inf)
 
-    def _weights(self, scores: Floats) -> tuple[Floats, Floats, float]:
+    def _weights(self, scores: Floats, tops: Peaks) -> tuple[Floats, Floats, PushTotals]:
+        """Return the weight of the pairs that every row should win and lose, and their totals."""
         positive, negative, log_loss = self._sums.logs(scores, self._p)
-        shift = (log_sum(self._drawn + log_loss) - self._drawn)[self._query]
-        won, lost = np.exp(positive - shift), np.exp(negative - shift)
-        return won, lost, log_sum(self._all + log_loss)
+        drawn, every = self._drawn + log_loss, self._all + log_loss
+        peaks = Peaks(*(float(one.max(initial=-np.inf)) for one in (drawn, every)))
+        shift = (self._drawn - tops.drawn)[self._query]
+        with np.errstate(over="ignore"):  # (then other tops are asked for)
+            won, lost = np.exp(positive + shift), np.exp(negative + shift)
+            sums = [
+                ExactSum.of(np.exp(logs - top))
+                for logs, top in ((drawn, tops.drawn), (every, tops.every))
+            ]
+        return won, lost, PushTotals(sums[0], sums[1], tops, peaks)
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write minus the gradient of ``(1/p) ln F``: O(n)."""
+        totals = near(lambda tops: self.sums(pi, tops), self._tops)
+        self._tops = totals.logs
+        if self._start is None:
+            start = near(partial(self._totals, np.zeros_like(self.scores)), Peaks(0.0, 0.0))
+            self._start = start.logs.every
+        return totals.scale, (self._tops.every - self._start) / self._p
+
+    def _totals(self, scores: Floats, tops: Peaks) -> PushTotals:
+        return self._weights(scores, tops)[2]
+
+    def sums(self, pi: Floats, tops: Peaks) -> PushTotals:
+        """Write minus the gradient of ``(1/p) ln F``, before its scale; add up F.
+
+        Parameters
+        ----------
+        tops : Peaks
+            What sums are divided by; the potentials are too.
+        """
+        self._line = None
+        self._won, self._lost, totals = self._weights(self.scores, tops)
+        if math.isfinite(totals.drawn.value):  # (else other tops are asked for)
+            self._write(pi)
+        return totals
+
+    def slope_along(self, output: Floats, alpha: float) -> float:
+        """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
+        return slope_of(near(lambda tops: self.slope_sums(output, alpha, tops), self._tops))
+
+    def slope_sums(self, output: Floats, alpha: float, tops: Peaks) -> PushTotals:
+        """Return the sums of `slope_of`."""
+        won, lost, totals = self._weights(self.scores + alpha * output, tops)
+        with np.errstate(invalid="ignore"):  # (as above)
+            return replace(totals, gained=ExactSum.of((won - lost) * output))
 
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(n) pass, then O(levels) per evaluation."""
-        above, inside = self._sums.split(self.scores, self._p, output)
-        sizes = np.diff(self._layout.query_first)
-        return PushLine(inside + np.repeat(self._drawn, sizes)[:, None], above, self._p)
+        return PushLine(partial(self.line_sums, output), self._p, self._tops.drawn)
+
+    def line_sums(self, output: Output, alpha: float, top: float) -> LineTotals:
+        """Return the sums of `PushLine`."""
+        if self._line is None or self._line[0] is not output:
+            above, inside = self._sums.split(self.scores, self._p, output)
+            inside += np.repeat(self._drawn, np.diff(self._layout.query_first))[:, None]
+            self._line = output, PushTerms(inside, above, self._p)
+        return self._line[1].sums(alpha, top)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
-        chosen = draw_share(np.flatnonzero(self._all > -np.inf), fraction, random)
+        self.count_only(draw_share(self.counting, fraction, random))
+
+    @property
+    def counting(self) -> Ints:
+        """The queries whose pairs weigh anything."""
+        return np.flatnonzero(self._all > -np.inf)
+
+    def count_only(self, chosen: Ints) -> None:
+        """Count only some queries until the next draw."""
         self._drawn = np.full_like(self._all, -np.inf)
         self._drawn[chosen] = self._all[chosen]
+
+
+def near(ask: Callable[[Peaks], PushTotals], tops: Peaks) -> PushTotals:
+    """Return totals that have all their digits: under other tops, if these are far from them."""
+    totals = ask(tops)
+    return ask(totals.peaks) if totals.far else totals
+
+
+def slope_of(totals: PushTotals) -> float:
+    """Return the derivative of ``(1/p) ln F`` along a ranker."""
+    return -totals.gained.value / totals.drawn.value
 
 
 class PairPush(PushState):
@@ -219,6 +281,7 @@ class PairPush(PushState):
         return log_weight + scores[self._pairs.low] - scores[self._pairs.high]
 
     def _weights(self, scores: Floats) -> tuple[Floats, Floats, float]:
+        """Return the weight of the pairs that every row should win and lose, and ln F of all."""
         inner, total = self._log_total(scores, self._log_weight)
         known = np.where(np.isfinite(inner), inner, 0.0)[self._term]
         d = np.exp(self._logs(scores, self._log_weight) + (self._p - 1.0) * known - total)
@@ -227,6 +290,17 @@ class PairPush(PushState):
         whole = total if self._log_weight is self._all else self._log_total(scores, self._all)[1]
         return won, lost, whole
 
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write minus the gradient of ``(1/p) ln F``: O(pairs)."""
+        self._won, self._lost, log_loss = self._weights(self.scores)
+        self._write(pi)
+        return 1.0, (log_loss - self._start) / self._p
+
+    def slope_along(self, output: Floats, alpha: float) -> float:
+        """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
+        won, lost, _ = self._weights(self.scores + alpha * output)
+        return -exact_dot(won - lost, output)
+
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(pairs) pass, then O(losers) per evaluation."""
         logs = self._log_weight - self.scores[self._pairs.high]
@@ -234,7 +308,8 @@ class PairPush(PushState):
         above = np.stack([self._sums(np.where(winner == b, logs, -math.inf)) for b in (0, 1)], 1)
         own = self._p * self.scores[self._losers]
         inside = np.where(output[self._losers, None] == [0, 1], own[:, None], -math.inf)
-        return PushLine(inside, above, self._p)
+        top = self._log_total(self.scores, self._log_weight)[1]
+        return PushLine(PushTerms(inside, above, self._p).sums, self._p, top)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the pairs, at least one."""

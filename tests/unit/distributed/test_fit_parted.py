@@ -48,8 +48,15 @@ TREES = [
     GradientRanker(4, min_rows=5, loss="logistic"),
     LogisticRanker(5, record_risks=True),
     LogisticRanker(5, step="bound", weak="tree", min_rows=5, subsample=0.5),
+    LogisticRanker(3, weak="tree", min_rows=5),
     RankBoost(4, weak="tree", min_rows=5),
     RankBoost(6, weak="tree", min_rows=2, step="bound", interactions=1),
+]
+PUSHED = [
+    PNormPush(4, 8, record_risks=True),
+    PNormPush(16, 8, step="bound", balance="pairs", gain="exp", subsample=0.5),
+    PNormPush(64, 4, balance="pairs", learning_rate=1.0),
+    PNormPush(3, 3, weak="tree", min_rows=5, subsample=0.5),
 ]
 
 
@@ -57,7 +64,7 @@ def name_of(estimator):
     return str(estimator).replace("\n", "").replace(" ", "")
 
 
-@pytest.mark.parametrize("estimator", STUMPS + TREES, ids=name_of)
+@pytest.mark.parametrize("estimator", STUMPS + TREES + PUSHED, ids=name_of)
 def test_any_cut_gives_the_same_bytes(estimator):
     seed = len(name_of(estimator))
     problem = Problem(seed, weighted=seed % 2 == 0, levels=4)
@@ -68,6 +75,12 @@ def test_any_cut_gives_the_same_bytes(estimator):
 
 def _new(estimator):
     return type(estimator)(**estimator.get_params())
+
+
+def test_a_push_whose_powers_are_far_from_1():
+    problem = Problem(3, n_queries=5, largest=90)
+    local = problem.fit(PNormPush(64, 3, balance="pairs"))
+    assert_same(local, problem.fit_cut(PNormPush(64, 3, balance="pairs"), 3))
 
 
 def test_1_to_40_parts():
@@ -90,6 +103,8 @@ def test_1_to_40_parts():
         GradientRanker(4, min_rows=5, loss="yeti"),
         RankBoost(3, weak="tree", min_rows=5),
         LogisticRanker(4),
+        LogisticRanker(3, weak="tree", min_rows=5),
+        PNormPush(8, 4),
     ],
     ids=name_of,
 )
@@ -216,6 +231,7 @@ def test_parts_that_are_loaded_again_replay_what_changed_them():
         RankBoost(8, choice="largest_drop"),
         GradientRanker(3, min_rows=5, loss="xendcg"),
         RankBoost(3, weak="tree", min_rows=5),
+        PNormPush(8, 4, subsample=0.5),
     ):
         local, make = problem.fit(estimator, unseen), partial(problem.cut, 4, 0, unseen)
         parts = Forgetful(lambda make=make: make()._parts)
@@ -245,8 +261,6 @@ def test_callbacks_end_a_fit():
         (GradientRanker(subsample_rows=0.5), "subsample_rows .* use subsample"),
         (GradientRanker(interactions=2, max_pairs=3), "max_pairs .* use interactions=1"),
         (GradientRanker(loss=lambda s, y, g: (s, s)), "use one of the losses by name"),
-        (LogisticRanker(weak="tree"), "step='exact' with weak='tree' .* use step='bound'"),
-        (PNormPush(p=4), "PNormLoss does not run .* use RankBoost"),
         (SmoothMarginRanker(), "SmoothMarginRanker does not run on parts .* use RankBoost"),
         (RankBoostPlus(), "RankBoostPlus does not run on parts .* use RankBoost"),
         (AdaBoostRanker(), "AdaBoostRanker does not run on parts .* use RankBoost"),

@@ -9,6 +9,7 @@ from crucial import LabelFeedback, PairFeedback, PNormPush, SumFeedback
 from crucial.errors import DataError
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.push import PNormLoss
+from crucial.objectives.push_line import PushLine, PushTerms
 from naive.own_losses import push_log_loss
 from naive.pairs import from_list
 from naive.paths import PATHS, using
@@ -60,7 +61,7 @@ def test_a_large_p_looks_at_the_top_alone():
     for p in (1.5, 4.0, 16.0, 64.0):
         feedback = LabelFeedback(y)
         found = begun(feedback, p, scores)
-        shares.append(-found.pi[np.flatnonzero(feedback.rows == 2)[0]])
+        shares.append(-found.scale * found.pi[np.flatnonzero(feedback.rows == 2)[0]])
     assert shares == sorted(shares)
     assert shares[0] < 0.9 < 0.999 < shares[-1]
 
@@ -100,3 +101,12 @@ def test_labels_and_pairs_together_are_refused():
         PNormPush(2, 2).fit_pairs([[1.0], [2.0]], [(1, 0)], y=[0, 1])
     with pytest.raises(DataError, match="RankBoost takes both together"):
         PNormLoss(2.0).begin(SumFeedback([LabelFeedback([0, 1])]), 1)
+
+
+def test_sums_along_a_stump_do_not_depend_on_the_top_they_are_divided_by():
+    random = np.random.default_rng(4)
+    terms = PushTerms(random.normal(size=(9, 2)), random.normal(size=(9, 2)), 8.0)
+    near, far = PushLine(terms.sums, 8.0, 0.0), PushLine(terms.sums, 8.0, 900.0)
+    assert near.weights() == pytest.approx(far.weights(), rel=1e-13)
+    for alpha in (0.0, 0.7, -2.0, 40.0):
+        assert near(alpha) == pytest.approx(far(alpha), rel=1e-12, abs=1e-13)
