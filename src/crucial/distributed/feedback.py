@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.distributed.messages import Setup
+from crucial.distributed.messages import Range, Setup
 from crucial.distributed.own_losses import PartedLogistic, PartedPush
 from crucial.distributed.part_feedback import RowFacts
 from crucial.distributed.parts import Parts
@@ -18,6 +18,7 @@ from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.logistic import LogisticLoss
 from crucial.objectives.push import PNormLoss
+from crucial.types import Floats
 from crucial.wording import counted
 
 __all__ = ["PartedFeedback", "PartedObjective"]
@@ -30,10 +31,18 @@ class PartedFeedback(Feedback):
     ----------
     facts : RowFacts
     mass : PairMass
+    parts : Parts
+
+    Attributes
+    ----------
+    scored : PartedState
+        Of the objective, once it has begun.
     """
 
-    def __init__(self, facts: RowFacts, mass: PairMass) -> None:
-        self.facts, self.log_total = facts, mass.log_total
+    scored: PartedState
+
+    def __init__(self, facts: RowFacts, mass: PairMass, parts: Parts) -> None:
+        self.facts, self.log_total, self._parts = facts, mass.log_total, parts
         self.n_rows, self.n_pairs = facts.rows, facts.counts.pairs
         # (of the rows only their number is asked for)
         self.rows = np.broadcast_to(np.int64(0), facts.counts.rows)
@@ -59,7 +68,16 @@ class PartedFeedback(Feedback):
                 "the weights of rows are too far apart to be added up in parts; use weights of a "
                 "similar size, or balance='queries'."
             )
-        return cls(facts, mass)
+        return cls(facts, mass, parts)
+
+    def log_lightest(self) -> float:
+        """Return the logarithm of the weight of the lightest pair, as a share of all weight."""
+        lightest: Range = self._parts.total("lightest")
+        return lightest.low - self.log_total
+
+    def margin_range(self, scores: Floats) -> tuple[float, float]:
+        """Return the smallest and largest margin at the scores that the parts have."""
+        return self.scored.margin_range()
 
 
 class PartedObjective(Objective):
@@ -85,7 +103,7 @@ class PartedObjective(Objective):
         )  # fmt: skip
         self._parts.call("begin", setup, changes=True)
         state = _state_of(self._objective, self._parts, log_total)
-        state.watch = self._watch
+        state.watch, feedback.scored = self._watch, state
         return state
 
     def notes(self, potentials: Potentials) -> dict[str, float]:

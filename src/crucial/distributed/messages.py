@@ -25,6 +25,7 @@ __all__ = [
     "Move",
     "Numbers",
     "Question",
+    "Range",
     "Setup",
     "Survey",
     "Totals",
@@ -119,6 +120,8 @@ class Question:
         How far apart the scores of all parts are, where the logistic loss depends on it.
     sizes : bool
         Whether absolute potentials and curvature are added up, for a tree.
+    margins : bool
+        Whether the smallest and the largest margin are looked for.
     trial : bool
         Whether it is about the scores of a trial, which move beside those of the fit.
     """
@@ -129,6 +132,7 @@ class Question:
     peaks: Peaks | None = None
     reach: ScoreReach | None = None
     sizes: bool = False
+    margins: bool = False
     trial: bool = False
 
 
@@ -141,6 +145,18 @@ class Histogram:
     def merge(self, other: Histogram) -> Histogram:
         """Return the sums of both parts."""
         return Histogram(self.sums + other.sums)
+
+
+@dataclass(frozen=True)
+class Range:
+    """The smallest and the largest of some numbers."""
+
+    low: float
+    high: float
+
+    def merge(self, other: Range) -> Range:
+        """Return the range of the numbers of both parts."""
+        return Range(min(self.low, other.low), max(self.high, other.high))
 
 
 @dataclass(frozen=True)
@@ -174,6 +190,8 @@ class Answer:
         Absolute potentials and curvature.
     tallies : Tallies or None
         Of the eval set.
+    margins : Range or None
+        Of all pairs.
     """
 
     totals: Totals | None
@@ -183,6 +201,7 @@ class Answer:
     tallies: Tallies | None = None
     distance: float = 0.0
     reach: ScoreReach | None = None
+    margins: Range | None = None
 
     @property
     def _has_rows(self) -> bool:
@@ -203,6 +222,7 @@ class Answer:
             _both(self.tallies, other.tallies),
             self.distance + other.distance,
             _both(self.reach, other.reach),
+            _both(self.margins, other.margins),
         )
 
 

@@ -17,6 +17,7 @@ from crucial.distributed.messages import (
     Move,
     Numbers,
     Question,
+    Range,
     Setup,
     Survey,
     Totals,
@@ -125,6 +126,13 @@ class Part:
             return None
         return self._feedback.weigh(facts, balance, gain)
 
+    def lightest(self) -> Range | None:
+        """Return the logarithm of the weight of the lightest pair, as a range of one number."""
+        if self._feedback is None:
+            return None
+        found = self._feedback.lightest()
+        return Range(found, found)
+
     def begin(self, setup: Setup) -> None:
         """Make the state of the objective at scores of 0."""
         if self._feedback is None:
@@ -178,7 +186,8 @@ class Part:
         reach = None
         if isinstance(state, LabelLogistic):
             reach = question.reach or state.score_reach()
-        return Answer(totals, None, hist, sizes, distance=distance, reach=reach)
+        margins = self.margins() if question.margins else None
+        return Answer(totals, None, hist, sizes, None, distance, reach, margins)
 
     def advance(self, move: Move, question: Question) -> Answer | None:
         """Move the scores; return totals of those that they are then."""
@@ -288,6 +297,12 @@ class Part:
             pairs = self._feedback.pairs(self.threads)
         pairs.advance(state.scores, 1.0)
         return pairs.risk_sums()
+
+    def margins(self) -> Range | None:
+        """Return the smallest and the largest margin of a pair."""
+        if self._feedback is None:
+            return None
+        return Range(*self._feedback.margin_range(self._state.scores))
 
     # -- queries drawn ----------------------------------------------------------------
 

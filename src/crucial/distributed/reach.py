@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from crucial.boosting.line_steps import LineStep, ShortBoundStep
+from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.boosting.steps import BoundStep, ExactStep, NumericStep, UnitStep
 from crucial.distributed.parts import Parts
 from crucial.distributed.stumps import PartedStumps
@@ -15,6 +16,7 @@ from crucial.estimators.gradient import GradientRanker
 from crucial.estimators.logistic import LogisticRanker
 from crucial.estimators.pnorm_push import PNormPush
 from crucial.estimators.rankboost import RankBoost
+from crucial.estimators.smooth_margin import SmoothMarginRanker
 from crucial.feedback.base import Feedback
 from crucial.kernels.sizes import Counts
 from crucial.objectives.base import Objective
@@ -32,15 +34,20 @@ __all__ = ["check_reach", "parted_learner"]
 
 
 _ONE_MACHINE = "or fit on one machine"
-_STEPS = (BoundStep, ExactStep, LineStep, NumericStep, ShortBoundStep, UnitStep)
+_STEPS = (
+    BoundStep, ExactStep, LineStep, NumericStep, ShortBoundStep, SmoothMarginStep, UnitStep
+)  # fmt: skip
 # Rankers whose algorithm follows from their parameters and the weight of all pairs.
-_RUNNING = (RankBoost, GradientRanker, LogisticRanker, PNormPush)
+_RUNNING = (RankBoost, GradientRanker, LogisticRanker, PNormPush, SmoothMarginRanker)
 
 
 class _AnyPairs(Feedback):
     """Stands for the pairs while their algorithm is looked at; only its numbers depend on them."""
 
     total = 1.0
+
+    def log_lightest(self) -> float:
+        return 0.0
 
 
 def check_reach(estimator: BoostedRanker) -> None:

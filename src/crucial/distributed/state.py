@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from crucial.distributed.messages import Answer, Exact, Move, Question, Totals
+from crucial.distributed.messages import Answer, Exact, Move, Question, Range, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.watch import PartedWatch
 from crucial.feedback.label_state import QueryTotals, wrong_unit_of
@@ -107,6 +107,8 @@ class PartedState:
         self._waiting: Move | None = None
         self._counting: Ints | None = None
         self._sizes: Exact | None = None
+        self._margins: Range | None = None
+        self._with_margins = False
         self.totals: Totals
 
     @property
@@ -124,7 +126,7 @@ class PartedState:
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Let the parts write their potentials; return their scale and the log of the loss."""
         before = None if self._before is None else whole_of(self._before)
-        question = Question(sizes=self.trees, trial=self.trial)
+        question = Question(sizes=self.trees, margins=self._with_margins, trial=self.trial)
         guess = None
         if before is not None and self.stumps is not None:
             guess = unit_for(before)
@@ -132,7 +134,7 @@ class PartedState:
         answer = self._asked(question)
         assert answer.totals is not None
         self.totals, self.hist, self._sizes = answer.totals, answer.hist, answer.sizes
-        self.features = question.features
+        self._margins, self.features = answer.margins, question.features
         found = self._finished(answer.totals)
         self._scale, self.drift = found[0], math.inf
         if question.scales is not None:
@@ -189,6 +191,13 @@ class PartedState:
         assert self._sizes is not None
         size, curvature = self._sizes.values
         return size, curvature
+
+    def margin_range(self) -> tuple[float, float]:
+        """Return the smallest and the largest margin; from now on they come with the totals."""
+        if self._margins is None:
+            self._margins, self._with_margins = self.parts.total("margins"), True
+        assert self._margins is not None
+        return self._margins.low, self._margins.high
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""

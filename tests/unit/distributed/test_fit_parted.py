@@ -83,6 +83,27 @@ def test_a_push_whose_powers_are_far_from_1():
     assert_same(local, problem.fit_cut(PNormPush(64, 3, balance="pairs"), 3))
 
 
+@pytest.mark.filterwarnings("ignore::crucial.errors.NotSeparableWarning")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"gain": "linear"},
+        {"step": "line_search", "choice": "steepest", "record_risks": True},
+        {"weak": "tree", "min_rows": 1, "max_leaves": 4},
+    ],
+)
+def test_the_smooth_margin_of_all_parts(options):
+    problem = Problem(7, weighted=True)
+    problem.y = (np.nan_to_num(problem.X[:, 0]) > 0.3) * 1.0 + (problem.X[:, -1] > 0.5)
+    local = problem.fit(SmoothMarginRanker(30, **options))
+    if options.get("choice"):
+        assert 1 < local.separable_round_ < 25
+    for n_parts in (1, 2, 11):
+        fitted = problem.fit_cut(SmoothMarginRanker(30, **options), n_parts, seed=n_parts)
+        assert_same(local, fitted)
+        assert fitted.separable_round_ == local.separable_round_
+
+
 def test_1_to_40_parts():
     problem = Problem(1, n_queries=40)
     boosted, grown = problem.fit(RankBoost(5)), problem.fit(GradientRanker(3, min_rows=5))
@@ -261,7 +282,6 @@ def test_callbacks_end_a_fit():
         (GradientRanker(subsample_rows=0.5), "subsample_rows .* use subsample"),
         (GradientRanker(interactions=2, max_pairs=3), "max_pairs .* use interactions=1"),
         (GradientRanker(loss=lambda s, y, g: (s, s)), "use one of the losses by name"),
-        (SmoothMarginRanker(), "SmoothMarginRanker does not run on parts .* use RankBoost"),
         (RankBoostPlus(), "RankBoostPlus does not run on parts .* use RankBoost"),
         (AdaBoostRanker(), "AdaBoostRanker does not run on parts .* use RankBoost"),
     ],
