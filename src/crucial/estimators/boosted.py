@@ -20,6 +20,7 @@ from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.base import RankingInput
 from crucial.estimators.classifier import ClassSums, make_classifier
 from crucial.estimators.eval_set import EvalSet
+from crucial.estimators.parts_of_data import TableRuns
 from crucial.estimators.resampling import Resampled
 from crucial.estimators.shared import RandomState
 from crucial.estimators.warn import warn_caller, warn_ignored
@@ -221,14 +222,18 @@ class BoostedRanker(Resampled):
         explicit: PairFeedback | None = None,
     ) -> Self:
         """Make the feedback, run the loop and keep what it made."""
-        self._check_resampling(data, eval_set is not None, explicit is not None)
+        self._check_resampling(
+            eval_set is not None, explicit is not None, data.judge_weight is not None
+        )
         for name in ("fold_curves_", "feature_pairs_"):
             vars(self).pop(name, None)
         seed = self._seed()
-        if self.n_bags > 1:
-            return self._fit_bags(data, query_weight, eval_set, eval_qid, seed)
-        if self.validation_folds is not None:
-            return self._fit_folds(data, query_weight, seed)
+        if self.n_bags > 1 or self.validation_folds is not None:
+            eval_rows = self._eval_rows(data, eval_set, eval_qid)
+            if self.n_bags > 1 and eval_rows is None and self.early_stopping_rounds is not None:
+                self._check_judge(data)
+            runs = TableRuns(self, data, query_weight, eval_rows)
+            return self._fit_runs(runs, seed, show_rounds(self._planned_rounds(), self.verbose))
         watch, weight = self._stopping(data, eval_set, eval_qid, seed)
         feedback = self._feedback(data, weight, query_weight, explicit)
         instances, groups, with_qid = data.instances, data.groups, data.with_qid

@@ -1,215 +1,161 @@
-"""Runs on parts of the data: one per fold, to choose the rounds, or one per bag, to be averaged."""
+"""Runs of the loop on a table, and on the rows of folds or bags of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crucial.boosting.bags import BagWatch, averaged
-from crucial.boosting.fold_curves import FoldCurves
+from crucial.boosting.bags import BagWatch
 from crucial.boosting.loop import Ensemble
-from crucial.boosting.progress import Progress
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.dealing import deal
-from crucial.errors import DataError
+from crucial.data.shared_bins import SharedBins
 from crucial.estimators.base import RankingInput
 from crucial.estimators.eval_set import EvalRows, take_rows
+from crucial.estimators.runs import (
+    IN_BAG,
+    RunPlan,
+    Runs,
+    bag_random,
+    check_queries,
+    draw_bag,
+    fold_random,
+    fold_watch,
+)
+from crucial.feedback.labels import QueryWeight
+from crucial.kernels.threads import count_threads
 from crucial.types import Bools, Floats, Ints
+from crucial.weak.base import TrainingRows
 
-__all__ = ["BagRuns", "Run", "choose_rounds", "offset"]
+if TYPE_CHECKING:
+    from crucial.estimators.resampling import Resampled
 
-# Share of the queries in a bag: as many as are in a sample of all with replacement, on average.
-_IN_BAG = 0.632
-
-
-class Run(Protocol):
-    """Boosts on a part of the data: rows of positive weight."""
-
-    def __call__(
-        self,
-        weight: Floats,
-        seed: int,
-        watch: Watch | None,
-        rounds: int,
-        progress: Progress | None,
-        earlier: Sequence[Round],
-    ) -> Ensemble:
-        """Return the ensemble of so many rounds, earlier ones included.
-
-        Parameters
-        ----------
-        weight : array of shape (n_rows,)
-            Weights of all rows, 0 for those left out.
-        """
+__all__ = ["TableRuns", "bag_weights"]
 
 
-def choose_rounds(
-    run: Run,
-    data: RankingInput,
-    n_folds: int,
-    seed: int,
-    watch_of: Callable[[EvalRows], Watch],
-    rounds: int,
-    patience: int | None,
-    progress: Progress | None,
-) -> FoldCurves:
-    """Boost once per fold of the queries, and return what the held-out rows say.
+class TableRuns(Runs):
+    """Runs on a table; all share its bins.
 
     Parameters
     ----------
-    run : Run
-    watch_of : function that prepares the measures on held-out rows
-    rounds : int
-        Most rounds of a run.
-    patience : int or None
-        Rounds without a better mean after which no fold goes on.
-    """
-    labels, groups = data.known_labels, data.groups
-    if data.with_qid:
-        _check_queries(int((~groups.one_valued(labels)).sum()), n_folds)
-    random = np.random.default_rng([seed, 20037])
-    fold = deal(n_folds, labels, groups, data.with_qid, random, "validation_folds")
-    own = np.ones(len(fold)) if data.weight is None else data.weight
-    traces: list[Trace] = [Trace() for _ in range(n_folds)]
-    for length in _lengths(rounds, patience):
-        for k in range(n_folds):
-            held = np.flatnonzero((fold == k) & (own > 0.0))
-            watch = _watch_fold(watch_of, take_rows(data, held), n_folds)
-            weight = np.where(fold == k, 0.0, own)
-            ahead = offset(progress, k * rounds)
-            traces[k] = run(weight, seed, watch, length, ahead, list(traces[k])).trace
-        name, higher = watch.deciding
-        curves = FoldCurves.of(name, higher, [trace.column(name).tolist() for trace in traces])
-        if patience is not None and curves.waited(patience):
-            break
-    return curves
-
-
-def _check_queries(found: int, n_folds: int) -> None:
-    """Refuse more folds than there are queries in which anything can be ranked."""
-    if found < n_folds:
-        remedy = f"Use validation_folds={found} or less." if found > 1 else ""
-        raise DataError(
-            f"validation_folds={n_folds} needs as many queries with rows of different labels. "
-            f"Got {found}.",
-            remedy=remedy or "Set validation_folds=None.",
-            parameter="validation_folds",
-            value=n_folds,
-        )
-
-
-def _watch_fold(watch_of: Callable[[EvalRows], Watch], rows: EvalRows, n_folds: int) -> Watch:
-    """Prepare the measures on the rows of a fold."""
-    try:
-        return watch_of(rows)
-    except DataError as error:
-        raise DataError(
-            f"validation_folds={n_folds}: the rows of a fold cannot be measured ({error}) Use "
-            "fewer folds, or another eval_metric.",
-            parameter="validation_folds",
-            value=n_folds,
-        ) from error
-
-
-def _lengths(rounds: int, patience: int | None) -> Iterator[int]:
-    """Yield how far to go before looking whether to stop: twice as far each time."""
-    length = rounds if patience is None else min(rounds, 2 * patience)
-    yield length
-    while length < rounds:
-        length = min(rounds, 2 * length)
-        yield length
-
-
-def offset(progress: Progress | None, done: int) -> Progress | None:
-    """Return a progress that begins at some number of rounds."""
-    if progress is None:
-        return None
-    shown = progress
-    return lambda number, trace: shown(done + number, trace)
-
-
-@dataclass
-class BagRuns:
-    """Runs on random parts of the data that take turns in one model.
-
-    Attributes
-    ----------
+    ranker : Resampled
+        Whose feedback it is.
     data : RankingInput
+    query_weight : as in `fit`
+    eval_rows : EvalRows, optional
+        To measure the mean of bags on.
+    """
+
+    def __init__(
+        self,
+        ranker: Resampled,
+        data: RankingInput,
+        query_weight: QueryWeight | None,
+        eval_rows: EvalRows | None = None,
+    ) -> None:
+        self._data, self._query_weight, self._eval_rows = data, query_weight, eval_rows
+        self.instances, self.with_qid = data.instances, data.with_qid
+        feedback = self.feedback = ranker._feedback(data, data.weight, query_weight, None)
+        rows, threads = feedback.rows, count_threads(ranker.n_jobs)
+        shared = SharedBins(data.instances, rows, feedback.weight, threads)
+        self._training = TrainingRows(
+            data.instances, rows, feedback.weight, data.groups, threads, shared
+        )
+        n_rows = data.instances.n_rows
+        self._own = np.ones(n_rows) if data.weight is None else data.weight
+
+    def on_all(self, ranker: Resampled, plan: RunPlan, watch: Watch | None = None) -> Ensemble:
+        """Run the loop on all data."""
+        return ranker._boost(
+            self._training, self.feedback, watch, plan.seed, plan.rounds, plan.progress,
+            plan.earlier,
+        )  # fmt: skip
+
+    def _on_some(
+        self, ranker: Resampled, weight: Floats, plan: RunPlan, watch: Watch | None
+    ) -> Trace:
+        """Run the loop on the rows of positive weight."""
+        feedback = ranker._feedback(self._data, weight, self._query_weight, None)
+        training = replace(self._training, rows=feedback.rows, weight=feedback.weight)
+        return ranker._boost(
+            training, feedback, watch, plan.seed, plan.rounds, plan.progress, plan.earlier
+        ).trace
+
+    def chosen_pairs(self, ranker: Resampled, seed: int) -> list[tuple[int, int]] | None:
+        """Return the pairs of features that trees may combine; None without a limit."""
+        return ranker._chosen_pairs(self._training, self.feedback, seed)
+
+    def deal(self, n_folds: int, seed: int) -> None:
+        """Divide the queries into folds; without queries, the rows."""
+        labels, groups = self._data.known_labels, self._data.groups
+        if self.with_qid:
+            check_queries(int((~groups.one_valued(labels)).sum()), n_folds)
+        random = fold_random(seed)
+        self._fold = deal(n_folds, labels, groups, self.with_qid, random, "validation_folds")
+        self._n_folds = n_folds
+
+    def on_fold(self, ranker: Resampled, fold: int, plan: RunPlan) -> tuple[Trace, Watch]:
+        """Run the loop on all rows but those of a fold, which are measured."""
+        in_fold = self._fold == fold
+        held = take_rows(self._data, np.flatnonzero(in_fold & (self._own > 0.0)))
+        watch = fold_watch(self._n_folds, lambda: ranker._watch(held))
+        return self._on_some(ranker, np.where(in_fold, 0.0, self._own), plan, watch), watch
+
+    def draw(self, n_bags: int, seed: int) -> None:
+        """Draw the queries of every bag; without queries, the rows."""
+        self._weights = bag_weights(self._data, self.feedback.rows, n_bags, seed)
+
+    def on_bag(self, ranker: Resampled, number: int, plan: RunPlan) -> Trace:
+        """Run the loop on the rows of a bag."""
+        return self._on_some(ranker, self._weights[number], plan, None)
+
+    def mean(
+        self, ranker: Resampled, turns: list[Round], origins: list[int], seed: int
+    ) -> tuple[Ensemble, Watch | None]:
+        """Replay the rounds of all bags on all data."""
+        watch = self._bag_watch(ranker, origins)
+        return self.on_all(ranker, RunPlan(seed, len(turns), None, turns), watch), watch
+
+    def _bag_watch(self, ranker: Resampled, origins: list[int]) -> BagWatch | None:
+        """Return what watches the mean: the eval set, or the rows that bags have not seen."""
+        rows, unseen, tolerance = self._eval_rows, None, ranker._tolerance()
+        patience = ranker.early_stopping_rounds
+        if rows is None:
+            if patience is None:
+                return None
+            # Nearly all queries are left out of some bag: their best round is no luck.
+            tolerance = 0.0
+            counts = self._own > 0.0
+            left_out = np.array([(weight == 0.0) & counts for weight in self._weights])
+            places = np.flatnonzero(left_out.any(axis=0))
+            rows, unseen = take_rows(self._data, places), left_out[:, places]
+        measures = ranker._prepared(rows, ranker.eval_metric)
+        return BagWatch(rows.instances, rows.groups, measures, patience, origins, unseen, tolerance)
+
+
+def bag_weights(data: RankingInput, rows: Ints, n_bags: int, seed: int) -> list[Floats]:
+    """Return the weights of all rows in every bag, 0 for those left out.
+
+    Parameters
+    ----------
     rows : int array
         The rows that pairs are made of.
-    seed : int
-    runs : list of lists of rounds, one per bag
-        What was done so far.
     """
-
-    data: RankingInput
-    rows: Ints
-    seed: int
-    runs: list[list[Round]]
-
-    def weights(self) -> list[Floats]:
-        """Return the weights of all rows in every bag, 0 for those left out."""
-        groups, n_rows = self.data.groups, self.data.instances.n_rows
-        own = np.ones(n_rows) if self.data.weight is None else self.data.weight
-        out = []
-        if self.data.with_qid:
-            codes = groups.codes
-            queries = np.unique(codes[self.rows])
-            if len(queries) < 2:
-                raise DataError(
-                    "n_bags learns from parts of the queries, and only one of them has rows of "
-                    "different labels. Leave qid out to divide the rows, or set n_bags=1.",
-                    parameter="n_bags",
-                )
-        for number in range(len(self.runs)):
-            random = np.random.default_rng([self.seed, 20039, number])
-            if self.data.with_qid:
-                count = max(1, round(_IN_BAG * len(queries)))
-                kept = np.isin(codes, random.permutation(queries)[:count])
-            else:
-                kept = _systematic(n_rows, self.rows, self.data.labels, random)
-            out.append(np.where(kept, own, 0.0))
-        return out
-
-    def boost(
-        self,
-        run: Run,
-        mean: Callable[[list[Round], Watch | None], Ensemble],
-        watch_of: Callable[[list[int], list[Floats]], BagWatch] | None,
-        rounds: int,
-        patience: int | None,
-        progress: Progress | None,
-    ) -> tuple[Ensemble, BagWatch | None]:
-        """Return the mean of all runs, and what watched it.
-
-        Parameters
-        ----------
-        run : Run
-        mean : function that replays rounds on all data
-        watch_of : function of the run that each round is from and the weights of all bags
-        rounds : int
-            Of each run.
-        """
-        weights = self.weights()
-        watch = None
-        for length in _lengths(rounds, patience):
-            for number, weight in enumerate(weights):
-                seed = int(np.random.default_rng([self.seed, 20043, number]).integers(2**31))
-                ahead = offset(progress, number * rounds)
-                ended = run(weight, seed, None, length, ahead, self.runs[number]).trace
-                self.runs[number] = list(ended)
-            turns, origins = averaged(self.runs)
-            watch = None if watch_of is None else watch_of(origins, weights)
-            ensemble = mean(turns, watch)
-            if watch is not None and watch.done:
-                break
-        if not ensemble.trace.stopped and len(turns) < rounds * len(weights):
-            ensemble.trace.stopped = ended.stopped
-        return ensemble, watch
+    n_rows = data.instances.n_rows
+    own = np.ones(n_rows) if data.weight is None else data.weight
+    codes = data.groups.codes
+    queries = np.unique(codes[rows]) if data.with_qid else np.zeros(0, np.int64)
+    out = []
+    for number in range(n_bags):
+        if data.with_qid:
+            kept = np.isin(codes, draw_bag(queries, seed, number))
+        else:
+            kept = _systematic(n_rows, rows, data.labels, bag_random(seed, number))
+        out.append(np.where(kept, own, 0.0))
+    return out
 
 
 def _systematic(
@@ -219,7 +165,7 @@ def _systematic(
     order = random.permutation(rows)
     if labels is not None and labels.ndim == 1:
         order = order[np.argsort(labels[order], kind="stable")]
-    steps = np.floor(_IN_BAG * np.arange(len(order) + 1) + random.random())
+    steps = np.floor(IN_BAG * np.arange(len(order) + 1) + random.random())
     kept = np.zeros(n_rows, bool)
     kept[order[np.diff(steps) > 0]] = True
     return kept

@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import replace
 from typing import Self
 
-import numpy as np
-
-from crucial.boosting.bags import BagWatch
 from crucial.boosting.fold_curves import FoldCurves
 from crucial.boosting.loop import Ensemble
-from crucial.boosting.progress import Progress, show_rounds, with_callbacks
+from crucial.boosting.progress import Progress, with_callbacks
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.data.instances import Instances
-from crucial.data.shared_bins import SharedBins
 from crucial.errors import DataError, ParameterError
-from crucial.estimators.base import RankingInput
-from crucial.estimators.eval_set import EarlyStopping, EvalSet, take_rows
+from crucial.estimators.eval_set import EarlyStopping
 from crucial.estimators.judged import Judged
-from crucial.estimators.parts_of_data import BagRuns, Run, choose_rounds, offset
 from crucial.estimators.rounds import EvaluatedRanker
+from crucial.estimators.runs import RunPlan, Runs, average_runs, choose_rounds, offset
 from crucial.estimators.shared import Followed, RandomState, Seeded
 from crucial.estimators.warm_start import WarmStart
 from crucial.feedback.base import Feedback
-from crucial.feedback.labels import QueryWeight
-from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, none_or, parameter, with_parameters
-from crucial.types import Floats, VectorLike
 from crucial.weak.base import TrainingRows
 from crucial.wording import counted
 
@@ -115,7 +107,9 @@ class Resampled(
             figures["feature_pairs"] = [list(pair) for pair in self.feature_pairs_]
         return figures
 
-    def _check_resampling(self, data: RankingInput, has_eval_set: bool, has_pairs: bool) -> None:
+    def _check_resampling(
+        self, has_eval_set: bool = False, has_pairs: bool = False, has_judges: bool = False
+    ) -> None:
         """Refuse what does not go with bags or folds."""
         for name, wanted in (
             ("n_bags", self.n_bags > 1),
@@ -155,120 +149,61 @@ class Resampled(
                 "warm_start continues up to n_estimators, and validation_folds chooses another "
                 "number of rounds: set one of them."
             )
-        if data.judge_weight is not None:
+        if has_judges:
             raise DataError(
                 "validation_folds with several judges would hold out rows of several labels each; "
                 "use eval_set=(X, y)."
             )
 
-    def _on_all(
-        self, data: RankingInput, query_weight: QueryWeight | None
-    ) -> tuple[Feedback, TrainingRows]:
-        """Return the feedback and the rows of all data, whose bins runs on parts of them share."""
-        feedback = self._feedback(data, data.weight, query_weight, None)
-        rows, threads = feedback.rows, count_threads(self.n_jobs)
-        shared = SharedBins(data.instances, rows, feedback.weight, threads)
-        return feedback, TrainingRows(
-            data.instances, rows, feedback.weight, data.groups, threads, shared
-        )
+    def _planned_rounds(self) -> int:
+        """Return how many rounds all runs have at most."""
+        folds = self.validation_folds
+        runs = self.n_bags if folds is None else folds + 1
+        return runs * self.n_estimators
 
-    def _part(
-        self, data: RankingInput, query_weight: QueryWeight | None, all_rows: TrainingRows
-    ) -> Run:
-        """Return the function that runs the loop on a part of the data."""
+    def _fit_runs(
+        self, runs: Runs, seed: int, shown: AbstractContextManager[Progress | None]
+    ) -> Self:
+        """Run the loop on bags or folds, and keep what it made."""
+        fit = self._fit_bags if self.n_bags > 1 else self._fit_folds
+        with shown as progress:
+            ensemble, watch = fit(runs, seed, progress)
+        self._set_fitted(ensemble, runs.instances, runs.feedback, watch, runs.with_qid)
+        return self
 
-        def run(
-            weight: Floats,
-            seed: int,
-            watch: Watch | None,
-            rounds: int,
-            progress: Progress | None,
-            earlier: Sequence[Round],
-        ) -> Ensemble:
-            ranker = copy(self)
-            ranker.random_state, ranker.record_risks = seed, False
-            feedback = ranker._feedback(data, weight, query_weight, None)
-            training = replace(all_rows, rows=feedback.rows, weight=feedback.weight)
-            return ranker._boost(training, feedback, watch, seed, rounds, progress, earlier)
-
-        return run
-
-    def _fit_folds(self, data: RankingInput, query_weight: QueryWeight | None, seed: int) -> Self:
+    def _fit_folds(
+        self, runs: Runs, seed: int, progress: Progress | None
+    ) -> tuple[Ensemble, Watch | None]:
         """Choose the number of rounds by folds, and learn from all data."""
         assert self.validation_folds is not None
-        feedback, training = self._on_all(data, query_weight)
         n_folds, rounds = self.validation_folds, self.n_estimators
-        with show_rounds((n_folds + 1) * rounds, self.verbose) as progress:
-            curves = choose_rounds(
-                self._part(data, query_weight, training),
-                data,
-                n_folds,
-                seed,
-                self._watch,
-                rounds,
-                self.early_stopping_rounds,
-                progress,
-            )
-            best = curves.best_round
-            ahead = with_callbacks(offset(progress, n_folds * rounds), best, self.callbacks)
-            ensemble = self._boost(training, feedback, None, seed, best, ahead, ())
+        curves = choose_rounds(runs, self, n_folds, seed, progress)
+        best = curves.best_round
+        ahead = with_callbacks(offset(progress, n_folds * rounds), best, self.callbacks)
+        ensemble = runs.on_all(self, RunPlan(seed, best, ahead))
         if len(ensemble.trace) == best < rounds:
             ensemble.trace.stopped = (
                 f"{counted(n_folds, 'fold')} rank best after {counted(best, 'round')}"
             )
         self.fold_curves_: FoldCurves = curves
-        self._set_fitted(ensemble, data.instances, feedback, None, data.with_qid)
-        return self
+        return ensemble, None
 
     def _fit_bags(
-        self,
-        data: RankingInput,
-        query_weight: QueryWeight | None,
-        eval_set: EvalSet | None,
-        eval_qid: VectorLike | None,
-        seed: int,
-    ) -> Self:
-        """Run the loop on parts of the data, and learn the mean of all runs."""
-        feedback, training = self._on_all(data, query_weight)
-        instances, n_bags, rounds = data.instances, self.n_bags, self.n_estimators
-        eval_rows, patience = self._eval_rows(data, eval_set, eval_qid), self.early_stopping_rounds
-        earlier = self._earlier_rounds(instances, feedback, n_bags * rounds)
-        runs: list[list[Round]] = [[] for _ in range(n_bags)]
+        self, runs: Runs, seed: int, progress: Progress | None
+    ) -> tuple[Ensemble, Watch | None]:
+        """Run the loop on bags, and learn the mean of all runs."""
+        n_bags = self.n_bags
+        earlier = self._earlier_rounds(runs.instances, runs.feedback, n_bags * self.n_estimators)
+        done: list[list[Round]] = [[] for _ in range(n_bags)]
         if earlier:
-            runs = getattr(self, "_bag_runs", runs)
-        bags = BagRuns(data, feedback.rows, seed, runs)
+            done = getattr(self, "_bag_runs", done)
+        runs.draw(n_bags, seed)
         one = copy(self)
         one._threshold_seed = seed
-
-        def watched(origins: list[int], weights: list[Floats]) -> BagWatch:
-            rows, unseen, tolerance = eval_rows, None, self._tolerance()
-            if rows is None:
-                # Nearly all queries are left out of some bag: their best round is no luck.
-                tolerance = 0.0
-                counts = True if data.weight is None else data.weight > 0.0
-                left_out = np.array([(weight == 0.0) & counts for weight in weights])
-                places = np.flatnonzero(left_out.any(axis=0))
-                rows, unseen = take_rows(data, places), left_out[:, places]
-            measures = self._prepared(rows, self.eval_metric)
-            return BagWatch(
-                rows.instances, rows.groups, measures, patience, origins, unseen, tolerance
-            )
-
-        def mean(turns: list[Round], watch: Watch | None) -> Ensemble:
-            ranker = copy(one)
-            ranker.subsample = 1.0
-            return ranker._boost(training, feedback, watch, seed, len(turns), None, turns)
-
-        if eval_rows is None and patience is not None:
-            self._check_judge(data)
-        watch_of = watched if eval_rows is not None or patience is not None else None
-        one._shared_pairs = one._chosen_pairs(training, feedback, seed)
+        one._shared_pairs = runs.chosen_pairs(one, seed)
         if one._shared_pairs is not None:
             self.feature_pairs_ = one._shared_pairs
-        run = one._part(data, query_weight, training)
-        with show_rounds(n_bags * rounds, self.verbose) as progress:
-            ensemble, watch = bags.boost(run, mean, watch_of, rounds, patience, progress)
+        ensemble, watch = average_runs(runs, one, done, seed, progress)
         if self.warm_start:
-            self._bag_runs: list[list[Round]] = bags.runs
-        self._set_fitted(ensemble, instances, feedback, watch, data.with_qid)
-        return self
+            self._bag_runs: list[list[Round]] = done
+        return ensemble, watch

@@ -22,7 +22,7 @@ from crucial.data.dealing import deal
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
 from crucial.estimators.base import RankingInput
-from crucial.estimators.parts_of_data import BagRuns
+from crucial.estimators.parts_of_data import bag_weights as weights_of_bags
 from naive.paths import using
 
 RANDOM = np.random.default_rng(0)
@@ -40,7 +40,7 @@ def bag_weights(with_qid=True, bags=BAGS):
     """The weights of all rows in every bag, and the seed of its run."""
     groups = GROUPS if with_qid else Groups.single(N)
     data = RankingInput(Instances.from_input(X), Y, groups, None, with_qid)
-    weights = BagRuns(data, np.arange(N), 0, [[] for _ in range(bags)]).weights()
+    weights = weights_of_bags(data, np.arange(N), bags, 0)
     seeds = [int(np.random.default_rng([0, 20043, b]).integers(2**31)) for b in range(bags)]
     return list(zip(weights, seeds, strict=True))
 
