@@ -81,6 +81,10 @@ class Problem:
     def head(self):
         return Head(replace(self.bins, codes=self.bins.codes[:, :0], n_rows=0))
 
+    @property
+    def without_queries(self):
+        return replace(self.head, with_qid=False)
+
     def fit(self, estimator, eval_set=None):
         """The fit on one table."""
         options = {"sample_weight": self.weight, "query_weight": self.query_weight}
@@ -90,6 +94,24 @@ class Problem:
 
     def fit_cut(self, estimator, n_parts, seed=0, eval_set=None, **options):
         return fit_parted(estimator, self.cut(n_parts, seed, eval_set), self.head, **options)
+
+
+class Forgetful(LocalParts):
+    """Parts of which one is lost every few calls, and made again from its rows."""
+
+    def __init__(self, make, every=3):
+        super().__init__(make())
+        self.make, self.every, self.log, self.calls = make, every, [], 0
+
+    def call(self, method, *args, changes=False):
+        self.calls += 1
+        if self.calls % self.every == 0:
+            lost = self.calls // self.every % self.n_parts
+            self._parts[lost] = self.make()[lost]
+            self._parts[lost].replay(self.log)
+        if changes:
+            self.log.append((method, args))
+        return super().call(method, *args)
 
 
 def trace_of(estimator):

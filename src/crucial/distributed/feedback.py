@@ -99,7 +99,7 @@ class PartedObjective(Objective):
         facts, log_total = feedback.facts, feedback.log_total
         setup = Setup(
             self._objective, log_total, feedback.total, facts.counts, facts.weight.value,
-            facts.absent,
+            facts.absent, self._watch is not None,
         )  # fmt: skip
         self._parts.call("begin", setup, changes=True)
         state = _state_of(self._objective, self._parts, log_total)

@@ -2,63 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
-import numpy as np
-
-from crucial.boosting.loop import boost
 from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round
-from crucial.data.bins import Bins
-from crucial.data.coded_table import CodedTable
 from crucial.data.encodings import Encodings
-from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.distributed.feedback import PartedFeedback, PartedObjective
+from crucial.distributed.feedback import PartedFeedback
 from crucial.distributed.messages import Survey
 from crucial.distributed.parts import Parts
-from crucial.distributed.reach import check_reach, parted_learner
+from crucial.distributed.reach import check_reach
+from crucial.distributed.runs import Head, PartedRuns, boost_parted, runs_of
 from crucial.distributed.watch import PartedWatch, measures_of
 from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.eval_set import HELD_OUT, n_held_out
-from crucial.kernels.threads import count_threads
-from crucial.weak.base import TrainingRows
+from crucial.estimators.runs import RunPlan
 
 __all__ = ["Head", "fit_parted"]
 
 Estimator = TypeVar("Estimator", bound=BoostedRanker)
-
-
-@dataclass(frozen=True)
-class Head:
-    """What the rows of all parts have in common.
-
-    Attributes
-    ----------
-    bins : Bins
-        Which all parts share; codes of rows are not looked at.
-    names : tuple of str, or None
-        Names of the features.
-    times : mapping, or None
-        As in `Instances`.
-    with_qid : bool
-        Whether rows belong to queries; else they are all of one, in one part.
-    """
-
-    bins: Bins
-    names: tuple[str, ...] | None = None
-    times: Mapping[int, str] | None = None
-    with_qid: bool = True
-
-    def instances(self, has_missing: np.ndarray) -> Instances:
-        """Return a table without rows, by which features are known."""
-        codes = np.zeros((len(self.bins.features), 0), np.uint8)
-        bins = replace(self.bins, codes=codes, n_rows=0, stored=None, has_missing=has_missing)
-        return Instances(CodedTable(bins), self.names, times=self.times)
 
 
 def fit_parted(
@@ -91,39 +56,41 @@ def fit_parted(
     estimator._check_parameters()
     check_reach(estimator)
     seed = estimator._seed()
-    watch = _watch(estimator, parts, head, seed)
+    survey: Survey = parts.total("survey") or Survey(0, None)
+    estimator._check_resampling(survey.eval_facts is not None)
+    for name in ("fold_curves_", "feature_pairs_"):
+        vars(estimator).pop(name, None)
+    shown: AbstractContextManager[Progress | None] = nullcontext(progress)
+    if progress is None:
+        shown = show_rounds(estimator._planned_rounds(), estimator.verbose)
+    if runs_of(estimator) is not None:
+        runs = PartedRuns(estimator, parts, head, survey)
+        _learn_columns(estimator, runs.instances)
+        return estimator._fit_runs(runs, seed, shown)
+    watch = _watch(estimator, parts, head, survey, seed)
     feedback = PartedFeedback.of(parts, estimator.balance, estimator.gain)
     instances = head.instances(feedback.facts.absent)
-    estimator._learn_columns(instances)
-    estimator._encodings = Encodings(times=dict(instances.times or {}))
-    rounds, threads = estimator.n_estimators, count_threads(estimator.n_jobs)
-    objective, learner, step = estimator._parts(feedback)
-    training = TrainingRows(instances, np.arange(0), None, Groups.single(0), threads)
-    shown = show_rounds(rounds, estimator.verbose) if progress is None else nullcontext(progress)
+    _learn_columns(estimator, instances)
+    rounds = estimator.n_estimators
     with shown as show:
-        ensemble = boost(
-            training,
-            feedback,
-            PartedObjective(objective, parts, watch),
-            parted_learner(learner, parts, feedback.facts.counts),
-            step,
-            rounds=rounds,
-            constraints=estimator._constraints(instances),
-            subsample=estimator.subsample,
-            seed=seed,
-            watch=watch,
-            record_risks=estimator.record_risks,
-            progress=with_callbacks(show, rounds, estimator.callbacks, replayed=len(earlier)),
-            earlier=earlier,
-        )
+        followed = with_callbacks(show, rounds, estimator.callbacks, replayed=len(earlier))
+        plan = RunPlan(seed, rounds, followed, earlier)
+        ensemble = boost_parted(estimator, parts, instances, feedback, plan, watch)
     estimator._set_fitted(ensemble, instances, feedback, watch, head.with_qid)
     return estimator
 
 
-def _watch(estimator: BoostedRanker, parts: Parts, head: Head, seed: int) -> PartedWatch | None:
+def _learn_columns(estimator: BoostedRanker, instances: Instances) -> None:
+    """Set the features of the rows to come."""
+    estimator._learn_columns(instances)
+    estimator._encodings = Encodings(times=dict(instances.times or {}))
+
+
+def _watch(
+    estimator: BoostedRanker, parts: Parts, head: Head, survey: Survey, seed: int
+) -> PartedWatch | None:
     """Return what to watch: the eval rows of the parts, or queries that are held out."""
     patience = estimator.early_stopping_rounds
-    survey: Survey = parts.total("survey") or Survey(0, None)
     if survey.eval_facts is None:
         if patience is None:
             return None

@@ -9,6 +9,7 @@ from crucial.distributed.fit import fit_parted
 from crucial.distributed.loading import LoadedParts
 from crucial.distributed.progress import show_parted_rounds
 from crucial.distributed.reach import check_reach
+from crucial.distributed.runs import check_queries_known, runs_of
 from crucial.errors import ParameterError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.types import PathLike
@@ -16,7 +17,14 @@ from crucial.types import PathLike
 __all__ = ["check_ranker", "fit_loaded"]
 
 
-def check_ranker(ranker: object, resume: PathLike | None = None) -> int:
+def check_ranker(
+    ranker: object,
+    resume: PathLike | None = None,
+    *,
+    checkpoint: PathLike | None = None,
+    has_eval_set: bool = False,
+    with_qid: bool = True,
+) -> int:
     """Refuse, before anything is read, what cannot be fitted; return the bins per feature.
 
     Parameters
@@ -24,6 +32,10 @@ def check_ranker(ranker: object, resume: PathLike | None = None) -> int:
     ranker : estimator
     resume : str or path, optional
         A checkpoint to go on from, which must be one of this ranker.
+    checkpoint : str or path, optional
+        A checkpoint to write.
+    has_eval_set, with_qid : bool
+        What comes with the rows.
     """
     if not isinstance(ranker, BoostedRanker):
         raise ParameterError(
@@ -33,6 +45,17 @@ def check_ranker(ranker: object, resume: PathLike | None = None) -> int:
         )
     ranker._check_parameters()
     check_reach(ranker)
+    ranker._check_resampling(has_eval_set)
+    if runs_of(ranker) is not None:
+        check_queries_known(ranker, with_qid)
+        for name, path in (("checkpoint", checkpoint), ("resume", resume)):
+            if path is not None:
+                raise ParameterError(
+                    f"{name}: a checkpoint has the rounds of one run, and {runs_of(ranker)} makes "
+                    f"several.",
+                    remedy=f"Set {name}=None, or leave {runs_of(ranker)} at its default.",
+                    parameter=name,
+                )
     if resume is not None:
         read_checkpoint(resume, ranker)
     most: int | None = getattr(ranker, "max_bins", 255)
@@ -62,7 +85,7 @@ def fit_loaded(
     if checkpoint is not None:
         keeper = Checkpoint(checkpoint, ranker, every=checkpoint_every)
     with (
-        show_parted_rounds(loaded.parts, ranker.n_estimators, verbose) as progress,
+        show_parted_rounds(loaded.parts, ranker._planned_rounds(), verbose) as progress,
         nullcontext() if keeper is None else keeper.kept(),
     ):
         if keeper is not None:

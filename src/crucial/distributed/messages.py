@@ -72,6 +72,8 @@ class Setup:
         Weight of all rows.
     has_missing : bool array over the features
         Whether any row of any part abstains.
+    watched : bool
+        Whether eval rows, if there are some, are measured after every round.
     """
 
     objective: Objective
@@ -80,6 +82,7 @@ class Setup:
     counts: Counts
     row_weight: float
     has_missing: Bools
+    watched: bool = True
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -19,24 +19,21 @@ from crucial.distributed.messages import (
     Question,
     Range,
     Setup,
-    Survey,
     Totals,
     places_of,
 )
-from crucial.distributed.part_feedback import PartFeedback, RowFacts
 from crucial.distributed.part_rows import PartRows
+from crucial.distributed.part_setup import PartSetup
 from crucial.distributed.part_tree import BinWeights, LeafSums, LeafTotals, PartTree, SplitOrder
-from crucial.distributed.part_watch import EvalFacts, PartWatch, Tallies
+from crucial.distributed.replay import Call, needed_calls
 from crucial.errors import DataError
 from crucial.feedback.label_state import LabelState, Risks
-from crucial.feedback.label_weights import PairMass
 from crucial.feedback.states import Output, ScoreState, draw_share, padded
 from crucial.kernels.features import StumpSums
 from crucial.kernels.fixed_point import to_fixed
 from crucial.kernels.gradient_trees import summable
 from crucial.kernels.sizes import Counts, part_of
 from crucial.kernels.threads import run_all
-from crucial.measures.base import Measure
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.logistic import LabelLogistic, ScoreReach
 from crucial.objectives.push import LabelPush
@@ -56,75 +53,15 @@ class _State(ScoreState, Protocol):
     def count_only(self, chosen: Ints) -> None: ...
 
 
-class Part:
+class Part(PartSetup):
     """Rows of whole queries with their scores, on the worker that has them.
 
-    Parameters
-    ----------
-    rows : PartRows
-        The training rows; none is fine.
-    eval_rows : PartRows, optional
-        Rows of the eval set. All parts have some, or none has; a part may have 0 of them.
-
-    Attributes
-    ----------
-    threads : int
-        How many to use.
+    Parameters are those of `PartSetup`.
     """
 
     def __init__(self, rows: PartRows, eval_rows: PartRows | None = None) -> None:
-        self._rows, self._eval_rows = rows, eval_rows
-        self.threads = 1
-        self._feedback: PartFeedback | None = None
+        super().__init__(rows, eval_rows)
         self._tree: PartTree | None = None
-        self._watch: PartWatch | None = None
-        self._left_out: Bools | None = None
-
-    # -- before the first round -------------------------------------------------------
-
-    def survey(self) -> Survey:
-        """Return how many queries there are, and what is known of the eval rows."""
-        found, n_queries = self._eval_rows, len(np.unique(self._rows.query))
-        facts = None if found is None or not found.n_rows else EvalFacts.of(found)
-        return Survey(n_queries, facts)
-
-    def hold_out(self, n_queries: int, count: int, seed: tuple[int, ...]) -> None:
-        """Set some queries of all parts aside, to be the eval set."""
-        drawn = np.random.default_rng(seed).permutation(n_queries)[:count]
-        self._left_out = np.isin(self._rows.query, drawn)
-        self._eval_rows = self._rows.taken(np.flatnonzero(self._left_out))
-
-    def watch(self, measures: tuple[Measure, ...]) -> Tallies | None:
-        """Begin to measure the eval rows; return the measures at scores of 0."""
-        if self._eval_rows is None or not self._eval_rows.n_rows:
-            return None
-        self._watch = PartWatch(self._eval_rows, measures)
-        return self._watch.tallies()
-
-    def look(self) -> RowFacts | None:
-        """Sort the rows; return what all parts have to know of them."""
-        if not self._rows.n_rows:
-            return None
-        feedback = PartFeedback(self._rows, self._left_out)
-        used = feedback.rows
-        if not np.array_equal(used, np.arange(len(used))):
-            # (one copy of the codes: all rows take the order in which they are used)
-            order = _first(used, self._rows.n_rows)
-            self._rows = self._rows.taken(order)
-            if self._left_out is not None:
-                self._left_out = self._left_out[order]
-            feedback = PartFeedback(self._rows, self._left_out)
-        n, bins = len(used), self._rows.bins
-        absent = (bins.codes[:, :n] == bins.n_bins[:, None]).any(axis=1)
-        self._bins = replace(bins, codes=bins.codes[:, : padded(n)], n_rows=n, has_missing=absent)
-        self._feedback = feedback if n else None
-        return replace(feedback.facts, absent=absent)
-
-    def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass | None:
-        """Weigh the pairs; return what they weigh together."""
-        if self._feedback is None:
-            return None
-        return self._feedback.weigh(facts, balance, gain)
 
     def lightest(self) -> Range | None:
         """Return the logarithm of the weight of the lightest pair, as a range of one number."""
@@ -135,6 +72,7 @@ class Part:
 
     def begin(self, setup: Setup) -> None:
         """Make the state of the objective at scores of 0."""
+        self._watches, self._tree = setup.watched, None
         if self._feedback is None:
             return
         self._feedback.finish(setup.log_total, setup.total)
@@ -147,7 +85,6 @@ class Part:
         self._coded, self._first = CodedRows(bins), bins.first
         self._pi = np.zeros(padded(bins.n_rows))
         self._stumps: StumpSums | None = None
-        self._tree = None
         self._last: tuple[WeakRankerLike, Output] | None = None
         weight = self._feedback.weight
         weight = np.ones(bins.n_rows) if weight is None else weight
@@ -191,15 +128,16 @@ class Part:
 
     def advance(self, move: Move, question: Question) -> Answer | None:
         """Move the scores; return totals of those that they are then."""
-        self._move(move, question.trial)
+        self.move(move, question.trial)
         answer = self.ask(question)
-        if self._watch is None or question.trial:
+        if self._watch is None or question.trial or not self._watches:
             return answer
         # (a part may have eval rows alone)
         return replace(answer or Answer(None), tallies=self._watch.tallies())
 
-    def _move(self, move: Move, trial: bool) -> None:
-        if self._watch is not None and not trial:
+    def move(self, move: Move, trial: bool = False) -> None:
+        """Move the scores."""
+        if self._watch is not None and self._watches and not trial:
             if move.best:
                 self._watch.keep_best()
             self._watch.move(move.ranker, move.alpha)
@@ -368,7 +306,7 @@ class Part:
 
     # -- after a loss -----------------------------------------------------------------
 
-    def replay(self, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
+    def replay(self, calls: Sequence[Call]) -> None:
         """Bring a part that was loaded again up to date.
 
         Parameters
@@ -376,39 +314,5 @@ class Part:
         calls : sequence of (method, arguments)
             All calls so far that changed the parts, the oldest first.
         """
-        best = _last(calls, lambda method, args: method == "advance" and args[0].best)
-        asked = _last(calls, _asks)
-        for number, (method, arguments) in enumerate(calls):
-            if method == "advance" and number < best:
-                arguments = (replace(arguments[0], best=False), arguments[1])
-            if number >= asked or not _is_needless(method, arguments):
-                getattr(self, method)(*arguments)
-            elif method == "advance" and not arguments[1].trial:
-                self._move(arguments[0], False)
-
-
-def _last(calls: Sequence[tuple[str, Any]], what: Callable[[str, Any], bool]) -> int:
-    """Return the number of the last call of some kind, or -1."""
-    return max((n for n, call in enumerate(calls) if what(*call)), default=-1)
-
-
-def _is_needless(method: str, arguments: tuple[Any, ...]) -> bool:
-    """Return whether a call only prepared questions, but for the scores that it moved.
-
-    Once scores move again, potentials are others, and trees and trials are forgotten.
-    """
-    if method == "use_logarithms":
-        return bool(arguments[0])
-    return method.startswith("tree_") or method in ("ask", "advance", "begin_trial")
-
-
-def _asks(method: str, arguments: tuple[Any, ...]) -> bool:
-    """Return whether a call is a question about the scores of the fit."""
-    return method in ("ask", "advance") and not arguments[-1].trial
-
-
-def _first(used: Ints, n_rows: int) -> Ints:
-    """Return all row numbers, those in use first."""
-    others = np.ones(n_rows, bool)
-    others[used] = False
-    return np.concatenate((used, np.flatnonzero(others)))
+        for method, arguments in needed_calls(calls):
+            getattr(self, method)(*arguments)

@@ -105,6 +105,11 @@ class PartFeedback(LabelFeedback):
             self.n_rows, self.groups.n_groups, counts, largest, weighted, mass, np.zeros(0, bool)
         )
 
+    @property
+    def paired(self) -> Ints:
+        """Numbers of the queries that have a pair."""
+        return self._layout.queries
+
     def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass:
         """Weigh the pairs together with those of all parts."""
         if not facts.weighted:

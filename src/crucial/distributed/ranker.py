@@ -145,7 +145,13 @@ class DaskRanker(Generic[Fitted]):
         check(owner, "shuffle", self.shuffle, flag)
         check(owner, "n_parts", self.n_parts, none_or(at_least(1)))
         check(owner, "verbose", self.verbose, either(at_least(0), flag))
-        max_bins = check_ranker(self.ranker, resume)
+        max_bins = check_ranker(
+            self.ranker,
+            resume,
+            checkpoint=self.checkpoint,
+            has_eval_set=eval_set is not None,
+            with_qid=qid is not None,
+        )
         ranker = clone(self.ranker)
         names = None if features is None else tuple(features)
         given = FitInput(

@@ -62,18 +62,16 @@ def check_reach(estimator: BoostedRanker) -> None:
         )
     owner, perfect = type(estimator).__name__, estimator.on_perfect
     refused = {
-        "n_bags": (estimator.n_bags > 1, "n_bags=1"),
-        "validation_folds": (estimator.validation_folds is not None, "an eval set"),
         "on_perfect": (perfect not in ("smooth", "stop"), "on_perfect='smooth' or 'stop'"),
         "subsample_rows": (getattr(estimator, "subsample_rows", 1.0) < 1.0, "subsample"),
         "warm_start": (estimator.warm_start, "a checkpoint and resume"),
-        "max_pairs": (getattr(estimator, "max_pairs", None) is not None, "interactions=1"),
     }
     for name, (wanted, remedy) in refused.items():
         if wanted:
             raise ParameterError(
                 f"{owner}: {name} does not run on parts of the rows; use {remedy}, {_ONE_MACHINE}."
             )
+    estimator._check_resampling()
     same = copy(estimator)
     same.random_state = 0  # (that of the fit must not move)
     _check_algorithm(owner, *same._parts(_AnyPairs()))
@@ -110,8 +108,9 @@ def parted_learner(learner: WeakLearner, parts: Parts, counts: Counts) -> WeakLe
     if type(learner) is StumpLearner:
         return PartedStumps(learner.choice, learner.default_rank, learner.max_bins).over(counts)
     if type(learner) is TreeLearner:
-        trees = PartedTrees(learner.limits, learner.max_bins, learner.sampling)
+        trees = PartedTrees(learner.limits, learner.max_bins, learner.sampling, learner.pairs)
         return trees.over(parts, counts)
     assert type(learner) is UnitTreeLearner  # (others were refused)
     units = PartedUnitTrees(learner.limits, learner.max_bins, learner.sampling)
+    units.pairs = learner.pairs
     return units.over(parts, counts)

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from crucial.estimators.resampling import Resampled
 
 __all__ = [
+    "IN_BAG",
     "RunPlan",
     "Runs",
     "average_runs",
+    "bag_random",
     "check_queries",
     "choose_rounds",
     "draw_bag",
@@ -36,7 +38,7 @@ __all__ = [
     "offset",
 ]
 
-# Share of the queries in a bag: as many as are in a sample of all with replacement, on average.
+#: Share of the queries in a bag: as many as are in a sample of all with replacement, on average.
 IN_BAG = 0.632
 
 

@@ -22,7 +22,7 @@ from crucial.distributed.parts import LocalParts
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import gradient_trees, sizes
-from naive.cuts import Problem, assert_same, trace_of
+from naive.cuts import Forgetful, Problem, assert_same, trace_of
 
 STUMPS = [
     RankBoost(12),
@@ -230,23 +230,6 @@ def test_parts_that_are_loaded_again_replay_what_changed_them():
     problem = Problem(6, weighted=True, levels=4)
     unseen = Problem(9, n_queries=10).under(problem.bins)
 
-    class Forgetful(LocalParts):
-        """Every few calls, a part is lost and made again from its rows."""
-
-        def __init__(self, make):
-            super().__init__(make())
-            self.make, self.log, self.calls = make, [], 0
-
-        def call(self, method, *args, changes=False):
-            self.calls += 1
-            if self.calls % 3 == 0:
-                lost = self.calls // 3 % self.n_parts
-                self._parts[lost] = self.make()[lost]
-                self._parts[lost].replay(self.log)
-            if changes:
-                self.log.append((method, args))
-            return super().call(method, *args)
-
     for estimator in (
         RankBoost(8, subsample=0.5, step="exact"),
         RankBoost(8, choice="largest_drop"),
@@ -274,13 +257,11 @@ def test_callbacks_end_a_fit():
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
-        (RankBoost(n_bags=3), "n_bags does not run on parts of the rows; use n_bags=1"),
         (RankBoost(warm_start=True), "warm_start .* use a checkpoint and resume"),
-        (RankBoost(validation_folds=3), "validation_folds .* use an eval set"),
         (RankBoost(weak="feature"), "FeatureLearner .* use weak='stump' or 'tree'"),
         (RankBoost(on_perfect="limit"), "on_perfect .* use on_perfect='smooth'"),
         (GradientRanker(subsample_rows=0.5), "subsample_rows .* use subsample"),
-        (GradientRanker(interactions=2, max_pairs=3), "max_pairs .* use interactions=1"),
+        (RankBoost(n_bags=3, validation_folds=3), "n_bags and validation_folds do not go"),
         (GradientRanker(loss=lambda s, y, g: (s, s)), "use one of the losses by name"),
         (RankBoostPlus(), "RankBoostPlus does not run on parts .* use RankBoost"),
         (AdaBoostRanker(), "AdaBoostRanker does not run on parts .* use RankBoost"),

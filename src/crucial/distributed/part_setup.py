@@ -1,0 +1,152 @@
+"""The rows of a part before the first round of a run: which count, and what their pairs weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from crucial.data.groups import Groups
+from crucial.distributed.messages import Numbers, Survey
+from crucial.distributed.part_feedback import PartFeedback, RowFacts
+from crucial.distributed.part_rows import PartRows
+from crucial.distributed.part_shares import PartShares, Share, weighing
+from crucial.distributed.part_watch import EvalFacts, PartWatch, Tallies
+from crucial.feedback.label_weights import PairMass
+from crucial.feedback.states import padded
+from crucial.measures.base import Measure
+from crucial.types import Bools, Ints
+
+__all__ = ["PartSetup"]
+
+
+class PartSetup:
+    """Rows of whole queries and their eval rows, on the worker that has them.
+
+    Parameters
+    ----------
+    rows : PartRows
+        The training rows; none is fine.
+    eval_rows : PartRows, optional
+        Rows of the eval set. All parts have some, or none has; a part may have 0 of them.
+
+    Attributes
+    ----------
+    threads : int
+        How many to use.
+    """
+
+    def __init__(self, rows: PartRows, eval_rows: PartRows | None = None) -> None:
+        self._rows, self._eval_rows = rows, eval_rows
+        self.threads = 1
+        self._feedback: PartFeedback | None = None
+        self._watch: PartWatch | None = None
+        self._left_out: Bools | None = None
+        self._shares = PartShares(rows.query)
+        self._given = eval_rows
+        self._unseen: Bools | None = None
+
+    def survey(self) -> Survey:
+        """Return how many queries there are, and what is known of the eval rows."""
+        found, n_queries = self._eval_rows, len(np.unique(self._rows.query))
+        facts = None if found is None or not found.n_rows else EvalFacts.of(found)
+        return Survey(n_queries, facts)
+
+    # -- rows that do not count -------------------------------------------------------
+
+    def hold_out(self, n_queries: int, count: int, seed: tuple[int, ...]) -> None:
+        """Set some queries of all parts aside, to be the eval set."""
+        drawn = np.random.default_rng(seed).permutation(n_queries)[:count]
+        self._left_out = np.isin(self._rows.query, drawn)
+        self._eval_rows = self._rows.taken(np.flatnonzero(self._left_out))
+
+    def one_valued(self) -> Numbers | None:
+        """Return the numbers of the queries that have rows of one label alone."""
+        rows = self._rows
+        if not rows.n_rows:
+            return None
+        groups = Groups.from_qid(rows.query, rows.n_rows)
+        return Numbers(groups.ids[groups.one_valued(rows.labels)].astype(np.int64))
+
+    def paired(self) -> Numbers | None:
+        """Return the numbers of the queries that have a pair."""
+        return None if self._feedback is None else Numbers(self._feedback.paired)
+
+    def deal(self, n_folds: int, n_queries: int, one_valued: Ints, seed: int) -> None:
+        """Deal the queries of all parts into folds; parameters as in `PartShares`."""
+        self._shares.deal(n_folds, n_queries, one_valued, seed)
+
+    def draw_bags(self, n_bags: int, queries: Ints, seed: int) -> None:
+        """Draw the queries of all bags; parameters as in `PartShares`."""
+        self._shares.draw(n_bags, queries, seed)
+
+    def use(self, share: Share) -> None:
+        """Begin a run on a share of the rows."""
+        rows, shares = self._rows, self._shares
+        self._watch, self._feedback, self._left_out, self._unseen = None, None, None, None
+        self._eval_rows = self._given
+        measured: Bools | None = None
+        if share.fold is not None:
+            measured = self._left_out = shares.in_fold(rows, share.fold)
+        elif share.bag is not None:
+            self._left_out = ~shares.in_bag(rows, share.bag)
+        elif share.unseen and self._given is None:
+            measured = shares.unseen(rows)
+        if measured is not None:
+            self._eval_rows = rows.taken(np.flatnonzero(measured & weighing(rows)))
+        if share.unseen and self._given is None:
+            assert self._eval_rows is not None
+            self._unseen = shares.bags_unseen(self._eval_rows)
+
+    # -- what the rows weigh ----------------------------------------------------------
+
+    def watch(
+        self, measures: tuple[Measure, ...], origins: Sequence[int] | None = None
+    ) -> Tallies | None:
+        """Begin to measure the eval rows; return the measures at scores of 0.
+
+        Parameters
+        ----------
+        origins : sequence of int, optional
+            The bag that each round to come is from.
+        """
+        if self._eval_rows is None or not self._eval_rows.n_rows:
+            return None
+        self._watch = PartWatch(self._eval_rows, measures)
+        if self._unseen is not None and origins is not None:
+            self._watch.look_through(self._unseen, origins)
+        return self._watch.tallies()
+
+    def look(self) -> RowFacts | None:
+        """Sort the rows; return what all parts have to know of them."""
+        if not self._rows.n_rows:
+            return None
+        feedback = PartFeedback(self._rows, self._left_out)
+        used = feedback.rows
+        if not np.array_equal(used, np.arange(len(used))):
+            # (one copy of the codes: all rows take the order in which they are used)
+            order = _first(used, self._rows.n_rows)
+            self._rows = self._rows.taken(order)
+            if self._left_out is not None:
+                self._left_out = self._left_out[order]
+            feedback = PartFeedback(self._rows, self._left_out)
+        n, bins = len(used), self._rows.bins
+        absent = (bins.codes[:, :n] == bins.n_bins[:, None]).any(axis=1)
+        self._bins = replace(bins, codes=bins.codes[:, : padded(n)], n_rows=n, has_missing=absent)
+        self._feedback = feedback if n else None
+        return replace(feedback.facts, absent=absent)
+
+    def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass | None:
+        """Weigh the pairs; return what they weigh together."""
+        if self._feedback is None:
+            return None
+        return self._feedback.weigh(facts, balance, gain)
+
+
+def _first(used: Ints, n_rows: int) -> Ints:
+    """Return all row numbers, those in use first."""
+    others = np.ones(n_rows, bool)
+    others[used] = False
+    return np.concatenate((used, np.flatnonzero(others)))
