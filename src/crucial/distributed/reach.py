@@ -20,7 +20,6 @@ from crucial.estimators.smooth_margin import SmoothMarginRanker
 from crucial.feedback.base import Feedback
 from crucial.kernels.sizes import Counts
 from crucial.objectives.base import Objective
-from crucial.objectives.custom import CustomLoss
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.logistic import LogisticLoss
 from crucial.objectives.push import PNormLoss
@@ -72,20 +71,32 @@ def check_reach(estimator: BoostedRanker) -> None:
                 f"{owner}: {name} does not run on parts of the rows; use {remedy}, {_ONE_MACHINE}."
             )
     estimator._check_resampling()
+    for name in ("loss", "gain"):
+        _check_travels(owner, name, getattr(estimator, name, None))
     same = copy(estimator)
     same.random_state = 0  # (that of the fit must not move)
     _check_algorithm(owner, *same._parts(_AnyPairs()))
+
+
+def _check_travels(owner: str, name: str, function: object) -> None:
+    """Refuse a function of the user that cannot be sent to the workers."""
+    if not callable(function):
+        return
+    from cloudpickle import dumps  # (Dask's, which takes functions without a name too)
+
+    try:
+        dumps(function)
+    except Exception as error:  # (whatever it refers to raises whatever it likes)
+        raise ParameterError(
+            f"{owner}: the function {name} cannot be sent to workers ({error}); use one that "
+            f"refers to nothing but data, {_ONE_MACHINE}."
+        ) from None
 
 
 def _check_algorithm(
     owner: str, objective: Objective, learner: WeakLearner, step: StepRule
 ) -> None:
     """Refuse what needs all rows at one place: an objective, a weak learner or a step rule."""
-    if isinstance(objective, CustomLoss):
-        raise ParameterError(
-            f"{owner}: a loss of your own does not run on parts of the rows; use one of the losses "
-            f"by name, {_ONE_MACHINE}."
-        )
     if not isinstance(objective, ExponentialLoss | LogisticLoss | PNormLoss | RowLoss):
         raise ParameterError(
             f"{owner}: {type(objective).__name__} does not run on parts of the rows; use RankBoost "

@@ -55,8 +55,8 @@ class GradientRanker(GradientTrees, MonotoneRanker):
     - ``"exponential"``, ``"logistic"``: all pairs, as in `RankBoost` and `LogisticRanker`; these
       also learn from pairs that no labels imply, with ``fit_pairs``.
     - a function ``loss(scores, labels, groups)`` that returns the derivative of a loss by each
-      score and its curvature, and optionally the loss. Rows come query after query and by
-      rising label; ``groups.starts`` says where queries begin.
+      score and its curvature, and optionally the loss: of every query, or of all. Rows come
+      query after query and by rising label; ``groups.starts`` says where queries begin.
 
     The order of the rows does not matter, except to ``"xendcg"`` and ``"yeti"``, whose noise is
     drawn row by row: rows of the same score are ordered worst first, and equal ones share what

@@ -11,8 +11,10 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
+from crucial.kernels.sizes import is_part
 from crucial.objectives.row_losses import RowLoss, RowLossState, query_weights
 from crucial.types import Floats
+from crucial.wording import counted
 
 __all__ = ["CustomLoss", "LossFunction"]
 
@@ -30,8 +32,13 @@ class CustomLoss(RowLoss):
         query, and their `Groups`: ``groups.starts`` says where queries begin. Rows of queries
         whose labels are all equal are left out. It returns the derivative of the loss by each
         score and a curvature, arrays like the scores, and optionally the loss as a third
-        value, a positive number for the trace; without one the trace has the mean absolute
-        gradient. Weights of rows and queries are multiplied afterwards.
+        value for the trace: one number that is not negative for every query, or one for all of
+        them; without it the trace has the mean absolute gradient. Weights of rows and queries are
+        multiplied afterwards.
+
+        Where rows are in parts, it is called with the queries of one part after the other: what
+        it returns for a query must depend on no other, and a third value is one number for every
+        query.
 
     Examples
     --------
@@ -69,6 +76,7 @@ class CustomState(RowLossState):
         self._row_weight = feedback.weight
         self._query = rows.layout.query_of_row()
         self._groups = Groups(rows.layout.queries, rows.layout.row_start)
+        self._is_part = is_part()
 
     def _write(self, pi: Floats) -> None:
         # (copies: the function may do with them as it likes)
@@ -95,14 +103,25 @@ class CustomState(RowLossState):
         if len(found) == 2:
             np.add.reduceat(np.abs(gradient), starts, out=self._loss)
         else:
-            # One number for all queries: each gets its share, so that their mean is the loss.
-            self._loss[:] = self._one_loss(found[2]) / float(self._all.sum())
+            self._loss[:] = self._losses(found[2])
 
-    def _one_loss(self, value: Any) -> float:
-        loss = float(value)
-        if not 0.0 <= loss < np.inf:
-            raise DataError(f"the loss, the third value, must be 0 or more and finite. Got {loss}.")
-        return loss
+    def _losses(self, value: Any) -> Floats | float:
+        """Return the loss of every query, from one number for each or for all."""
+        losses, n = np.asarray(value, np.float64), self._groups.n_groups
+        if losses.shape not in ((), (n,)) or not ((losses >= 0.0) & (losses < np.inf)).all():
+            raise DataError(
+                "the loss, the third value, must be 0 or more and finite: one number, or one for "
+                f"each of the {counted(n, 'query')}. Got {value}."
+            )
+        if losses.shape == (n,):
+            return losses
+        if self._is_part:
+            raise DataError(
+                "a loss of one's own that returns one number for all queries does not run on parts "
+                f"of the rows; return one number for each of the {counted(n, 'query')}, or none."
+            )
+        # Each query gets its share, so that their mean is the loss.
+        return float(losses) / float(self._all.sum())
 
     def _checked(self, what: str, values: Any) -> Floats:
         array = np.asarray(values, np.float64)

@@ -1,5 +1,6 @@
 """Fits on parts of the rows against the fit on one table: the same bytes at any cut."""
 
+import threading
 import warnings
 from functools import partial
 
@@ -60,6 +61,11 @@ PUSHED = [
 ]
 
 
+def _bound_to_a_lock():
+    lock = threading.Lock()
+    return lambda scores, labels, groups: (scores, labels, lock)
+
+
 def name_of(estimator):
     return str(estimator).replace("\n", "").replace(" ", "")
 
@@ -102,6 +108,30 @@ def test_the_smooth_margin_of_all_parts(options):
         fitted = problem.fit_cut(SmoothMarginRanker(30, **options), n_parts, seed=n_parts)
         assert_same(local, fitted)
         assert fitted.separable_round_ == local.separable_round_
+
+
+def cubes(scores, labels, groups):
+    """Squares with the cubes of what is left, and the loss of every query."""
+    left = scores - labels
+    loss = np.add.reduceat(left**2 + np.abs(left) ** 3 / 3.0, groups.starts[:-1])
+    return 2.0 * left + left * np.abs(left), 2.0 + 2.0 * np.abs(left), loss
+
+
+@pytest.mark.parametrize("outputs", [2, 3])
+def test_a_loss_of_ones_own_is_called_part_by_part(outputs):
+    problem, options = Problem(12, weighted=True), {"min_rows": 5, "subsample": 0.7}
+    options["loss"] = lambda *given: cubes(*given)[:outputs]
+    local = problem.fit(GradientRanker(5, **options))
+    for n_parts in (1, 6):
+        assert_same(local, problem.fit_cut(GradientRanker(5, **options), n_parts))
+
+
+def test_one_loss_for_all_queries_cannot_be_added_up():
+    def loss(scores, labels, groups):
+        return scores - labels, np.ones(len(scores)), 1.0
+
+    with pytest.raises(DataError, match=r"for each of the \d+ queries, or none"):
+        Problem().fit_cut(GradientRanker(2, loss=loss), 2)
 
 
 def test_1_to_40_parts():
@@ -262,7 +292,7 @@ def test_callbacks_end_a_fit():
         (RankBoost(on_perfect="limit"), "on_perfect .* use on_perfect='smooth'"),
         (GradientRanker(subsample_rows=0.5), "subsample_rows .* use subsample"),
         (RankBoost(n_bags=3, validation_folds=3), "n_bags and validation_folds do not go"),
-        (GradientRanker(loss=lambda s, y, g: (s, s)), "use one of the losses by name"),
+        (GradientRanker(loss=_bound_to_a_lock()), "the function loss cannot be sent to workers"),
         (RankBoostPlus(), "RankBoostPlus does not run on parts .* use RankBoost"),
         (AdaBoostRanker(), "AdaBoostRanker does not run on parts .* use RankBoost"),
     ],

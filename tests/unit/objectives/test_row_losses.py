@@ -197,6 +197,7 @@ def test_ones_own_squares_are_those_of_a_class():
         (lambda n: (np.ones(n), np.full(n, np.nan)), "curvature of a loss must be finite. Row 0"),
         (lambda n: (np.ones(n), -np.ones(n)), "must not be negative. Row 0 is -1.0; return"),
         (lambda n: (np.ones(n), np.ones(n), -1.0), "third value, must be 0 or more"),
+        (lambda n: (np.ones(n), np.ones(n), np.ones(n)), "one number, or one for each of the"),
     ],
 )
 def test_wrong_answers_of_ones_own_loss_are_refused(answer, message):
