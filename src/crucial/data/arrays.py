@@ -19,13 +19,20 @@ __all__ = [
     "as_array",
     "as_reals",
     "check_sum",
+    "check_values",
     "complex_error",
+    "moderate",
     "too_large_error",
     "unmasked",
 ]
 
 #: Kinds of NumPy's types that are real numbers.
 NUMBERS = "fiub"
+
+# Largest absolute value of labels that are computed with, and one over their smallest range.
+_LARGEST_LABEL = 1e100
+# The largest weight is at most 2 to this, and at least one over that.
+_LARGEST_POWER = 200
 
 
 def as_array(values: TableLike, name: str) -> NDArray[Any]:
@@ -113,6 +120,45 @@ def check_sum(weights: Floats, name: str) -> None:
             "Divide all of them by it.",
             parameter=name,
         )
+
+
+def check_values(labels: Floats, of: str) -> None:
+    """Refuse labels so large, or so close together, that their squares overflow or vanish.
+
+    Parameters
+    ----------
+    labels : array
+    of : str
+        What computes with the values of labels, rather than with their order.
+    """
+    if not len(labels):
+        return
+    low, high = float(labels.min()), float(labels.max())
+    largest = max(-low, high)
+    if largest > _LARGEST_LABEL or 0.0 < high - low < 1.0 / _LARGEST_LABEL:
+        raise DataError(
+            f"{of} computes with the values of labels: they must be at most {_LARGEST_LABEL:g}, "
+            f"and {1.0 / _LARGEST_LABEL:g} apart. They go from {low:g} to {high:g}. Multiply or "
+            "divide them, or number them by their order.",
+            parameter="y",
+        )
+
+
+def moderate(weights: Floats | None) -> Floats | None:
+    """Return weights of which the largest is no huge or tiny number, scaled by a power of two.
+
+    Only ratios of weights count. Ordinary weights are returned as they are.
+
+    Examples
+    --------
+    >>> moderate(np.array([1.0, 0.5])).tolist(), float(moderate(np.array([2.0**1000]))[0])
+    ([1.0, 0.5], 1.6069380442589903e+60)
+    """
+    if weights is None or not len(weights):
+        return weights
+    power = int(np.frexp(weights.max())[1]) - 1
+    limit = min(max(power, -_LARGEST_POWER), _LARGEST_POWER)
+    return weights if power == limit else np.ldexp(weights, limit - power)
 
 
 def complex_error(name: str) -> DataError:

@@ -62,16 +62,21 @@ def _suspicion(column: Floats, name: str | None) -> str | None:
                 return "dates written as whole numbers"
             return None
         for word, sign in (("rising", 1), ("falling", -1)):
-            if (sign * np.diff(start.astype(np.float64)) > 0).all():
-                steps = sign * np.diff(column.astype(np.float64))
-                if (steps > 0).all() and (column == np.floor(column)).all():
-                    return f"distinct, {word} whole numbers"
+            rises = _rises(sign * start.astype(np.float64))  # (most features end here)
+            rises = rises and _rises(sign * column.astype(np.float64))
+            if rises and (column == np.floor(column)).all():
+                return f"distinct, {word} whole numbers"
         if name is not None and _ID_NAME.fullmatch(name):
             known = column[~np.isnan(column)]
             if (known == np.floor(known)).all():
                 share = len(np.unique(known)) / len(column)
                 return "ids, nearly all distinct" if share >= _SHARE_OF_IDS else None
     return None
+
+
+def _rises(values: Floats) -> bool:
+    """Whether every value is above the one before it (their difference may overflow)."""
+    return bool((values[1:] > values[:-1]).all())
 
 
 def _is_date(values: Floats) -> Bools:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
+from crucial.data.arrays import moderate
 from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
@@ -95,6 +96,8 @@ class Ranker(TableEstimator, Generic[Model]):
     """
 
     _takes_texts = True
+    # Whether a weight is a number of rows, and not a share of all weight.
+    _counts_weights = False
 
     # Routed without being asked for: a ranker without its queries is another ranker.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
@@ -137,11 +140,12 @@ class Ranker(TableEstimator, Generic[Model]):
         instances = Instances.from_input(X, texts=True, coded=self._takes_bins())
         self._learn_columns(instances)
         warn_suspicious(instances)
+        weight = check_weights(sample_weight, instances.n_rows)
         data = RankingInput(
             instances,
             None if y is None else check_labels(y, instances.n_rows),
             Groups.from_qid(qid, instances.n_rows),
-            check_weights(sample_weight, instances.n_rows),
+            weight if self._counts_weights else moderate(weight),
             qid is not None,
         )
         self._encodings = Encodings(times=dict(instances.times or {}))

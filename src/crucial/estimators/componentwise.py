@@ -14,6 +14,7 @@ from crucial.boosting.loop import Ensemble, boost
 from crucial.boosting.progress import Progress
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
+from crucial.data.arrays import check_values
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
 from crucial.estimators.base import RankingInput
@@ -163,6 +164,8 @@ class ComponentwiseBoost(BoostedRanker):
             assert isinstance(feedback, LabelFeedback)
             remedy = "Make them two (y >= threshold), or use another loss, or RankBoost."
             check_two_labels(owner, feedback, remedy)
+        else:
+            check_values(rows.labels, owner)
         means = query_means(rows, by_query=self.loss in _OF_ROWS)
         if self.loss == "l2":
             # (the same rounds again cost less than to remember them)

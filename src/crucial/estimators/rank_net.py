@@ -304,7 +304,8 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
         self.objective_ = found.value
         self.slope_ = float(np.abs(found.slope).max(initial=0.0))
         convex = not len(self.hidden) and self.l2 > 0
-        squares = float(np.dot(found.slope, found.slope))
+        with np.errstate(over="ignore"):
+            squares = float(np.dot(found.slope, found.slope))
         self.gap_ = squares / (2.0 * self.l2) if convex else np.inf
         if convex and found.n_iter >= self.max_iter and self.slope_ > self.tol:
             warn_caller(
@@ -354,5 +355,5 @@ def _inputs(design: Design, columns: Sequence[Column], standard: bool) -> Inputs
     moved = []
     for column in columns:
         low, high, unit = column.ranker.low, column.ranker.high, column.ranker.unit
-        moved.append(column.offset - column.scale * low * unit / (high * unit - low * unit))
+        moved.append(column.offset - column.scale * (low * unit / (high * unit - low * unit)))
     return Inputs(design.matrix, np.array(moved))

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from crucial.data.arrays import check_values
 from crucial.errors import DataError, ParameterError
 from crucial.estimators.base import RankingInput
 from crucial.estimators.kernel_ranker import KernelMachine
@@ -185,6 +186,7 @@ class RankRLS(KernelMachine):
     def _label_feedback(
         self, data: RankingInput, query_weight: QueryWeight | None
     ) -> DifferenceFeedback:
+        check_values(data.known_labels, "RankRLS")
         return DifferenceFeedback(
             data.known_labels,
             data.groups,

@@ -64,6 +64,8 @@ class RSRank(SparseLinearRanker):
     [1, 2, 3]
     """
 
+    _counts_weights = True
+
     l1: float = parameter(
         text="Weight of ``|w|_1``; above 0.",
         default=0.03,

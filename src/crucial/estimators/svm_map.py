@@ -67,6 +67,8 @@ class SVMMap(RidgeRanker):
     [1, 2, 3]
     """
 
+    _counts_weights = True
+
     l2: float = parameter(
         text="Ridge on the weights of standardised features; above 0. It is 1/C of the paper, with "
         "the mean of the queries' losses for their sum.",

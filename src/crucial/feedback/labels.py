@@ -255,7 +255,8 @@ class LabelFeedback(Feedback):
         first = rows.layout.row_start[:-1]
         scale = np.zeros(len(first))
         if self.weight is not None and rows.weight is not None:
-            scale = 2.0 * (np.log(rows.weight[first]) - np.log(self.weight[first]))
+            heaviest = np.maximum.reduceat(self.weight, first)  # (a light row may be 0 as a share)
+            scale = 2.0 * (np.log(np.maximum.reduceat(rows.weight, first)) - np.log(heaviest))
         with np.errstate(divide="ignore"):
             logs = np.log(rows.coefficient) + scale
             logs += log_lightest_pairs(rows.layout, self.weight, rows.gains)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.kernels.threads import over_ranges
 from crucial.linear.blas import one_blas_thread
-from crucial.linear.design import Design
+from crucial.linear.design import NEGLIGIBLE, Design
 from crucial.model.weak import ScaledFeature
 from crucial.types import Floats, Ints
 
@@ -26,6 +26,8 @@ __all__ = ["ColumnRanges", "DenseRows", "around_mean", "dense_design", "folded"]
 _CELLS = 1 << 17
 # Rows of a block that are reduced side by side.
 _FOLD = 16
+# The square of the range of a feature is above this, so that a share of it is no subnormal number.
+_LEAST_SQUARE = 1e-280
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ class DenseRows:
     def ranges(self, weight: Floats | None) -> ColumnRanges | None:
         """Return range and mean of the features that are not constant.
 
-        None where values are so large that their sum or range is infinite.
+        None where values are so large that sums of their squares overflow, or so close together
+        that squares vanish.
         """
 
         def first(a: int, b: int, block: Floats) -> tuple[Floats, ...]:
@@ -122,8 +125,10 @@ class DenseRows:
             self.check_finite()
         features = np.flatnonzero(low < high)
         low, high = low[features], high[features]
-        with np.errstate(over="ignore"):
-            if not np.isfinite(high - low).all() or not np.isfinite(sums[features]).all():
+        with np.errstate(over="ignore", under="ignore"):
+            squares = (high - low) ** 2
+            fits = np.isfinite(squares * mass[features]) & (squares > _LEAST_SQUARE)
+            if not fits.all() or not np.isfinite(sums[features]).all():
                 return None
         mean = sums[features] / mass[features]
         return ColumnRanges(features, low, high, mean, mass[features], absent)
@@ -149,7 +154,9 @@ class DenseRows:
 
         squares = np.array(self.over_blocks(part)).sum(axis=0)
         spread = np.sqrt(squares / ranges.mass)
-        return np.asarray(np.where(spread > 0, spread, 1.0))  # (a row of negligible weight)
+        width = ranges.high - ranges.low
+        # (only rows of negligible weight differ)
+        return np.asarray(np.where(spread > NEGLIGIBLE * width, spread, width))
 
 
 def _with_absent(block: Floats, weight: Floats | None) -> tuple[Floats, ...]:

@@ -15,7 +15,12 @@ from crucial.errors import DataError
 from crucial.model.weak import Presence, ScaledFeature
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["Design", "Matrix"]
+__all__ = ["NEGLIGIBLE", "Design", "Matrix"]
+
+#: A standard deviation below this share of the range comes from the weights of a few rows.
+NEGLIGIBLE = 1e-12
+# A width of which one over it is finite.
+_NARROW = 1e-300
 
 #: Rows by columns, dense or sparse.
 Matrix: TypeAlias = Floats | sp.csr_array
@@ -121,8 +126,11 @@ def _with_presence(j: int, values: Floats, absent: Bools, sparse: bool) -> Itera
         ranker = ScaledFeature(j, low, high, 0.0)
         if sparse:
             unit = ranker.unit
-            scale = unit / (high * unit - low * unit)
-            yield np.where(absent, low, values) * scale, ranker, 1.0
+            width = high * unit - low * unit
+            filled = np.where(absent, low, values)
+            # (one over a subnormal width is infinite)
+            column = filled * (unit / width) if width > _NARROW else filled * unit / width
+            yield column, ranker, 1.0
         else:
             yield _unit_scores(values, low, high), ranker, 1.0
     if absent.any():
@@ -138,7 +146,7 @@ def _at_mean(
         return
     column = _unit_scores(values, low, high)
     mean, spread = _moments(column[~absent], mass[~absent])
-    if not spread > 0:  # (only a row of negligible weight differs)
+    if not spread > NEGLIGIBLE:  # (only rows of negligible weight differ)
         return
     ranker = ScaledFeature(j, low, high, mean)
     factor = 1.0 / spread if standard else 1.0

@@ -73,7 +73,14 @@ class DiscountedPairs:
                 parameter="sample_weight",
             )
         worth = self.weight * (np.exp2(labels) - 1.0) * self.discounts(-labels)
-        self._share = rows.coefficient / np.bincount(query, worth, rows.layout.n_queries)
+        best = np.bincount(query, worth, rows.layout.n_queries)
+        if not (best > 0.0).all():
+            raise DataError(
+                "RSRank: labels are so small that 2^y - 1 of all labels of a query rounds to 0. "
+                f"The largest is {labels.max():g}: multiply them, or use SparseRankingSVM.",
+                parameter="y",
+            )
+        self._share = rows.coefficient / best
 
     def discounts(self, falling: Floats, ties: str = "mean") -> Floats:
         """Return the discount of every row at its position by a rising key.

@@ -118,4 +118,5 @@ def middle_positions(
     """
     weight = np.zeros(0) if weight is None else weight
     cuts = (regions.cuts, regions.by_interval, regions.direction)
-    return rank_rows(values, weight, cuts, starts, threads)
+    with np.errstate(over="ignore"):  # (shares of rows of hardly any weight are cut off at 1)
+        return rank_rows(values, weight, cuts, starts, threads)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from crucial.data.arrays import check_values
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.label_weights import GAINS
@@ -188,6 +189,7 @@ def worths_of(gain: Gain, rows: LabelledRows, loss: str) -> Floats:
     """
     labels = rows.labels
     if gain is None:
+        check_values(labels, f"loss={loss!r}")
         return labels
     values, places = np.unique(labels, return_inverse=True)
     function = lookup(GAINS, gain, "gain") if isinstance(gain, str) else gain
@@ -202,4 +204,5 @@ def worths_of(gain: Gain, rows: LabelledRows, loss: str) -> Floats:
             f"the 'gain' of labels must be finite and rise with the label for loss={loss!r}. "
             f"Labels here go from {values[0]:g} to {values[-1]:g}; use gain='linear'."
         )
+    check_values(worths, f"loss={loss!r} with gain")
     return worths[places]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
+from scipy.sparse import diags_array
 
 from crucial.data.instances import Instances
 from crucial.feedback.query_means import QueryMeans
@@ -21,6 +22,10 @@ _BLOCK = 512
 _FAR = 1e4
 # A share of the squares of a feature that is treated as zero.
 _ROUNDING = 1e-24
+# A range below this is taken for a constant: one over it may be infinite.
+_NARROW = 1e-300
+# Sums over values above this may overflow: they are scaled first.
+_HUGE = 1e100
 
 
 class Columns:
@@ -53,20 +58,25 @@ class Columns:
         self._whole = len(self._rows) == self._instances.n_rows
         found = _shape_of(training.instances, training.rows, means)
         low, high, mean, norm, missing = found
-        unit = np.where(np.isfinite(high - low), 1.0, 0.5)
+        with np.errstate(over="ignore"):
+            unit = np.where(np.isfinite(high - low), 1.0, 0.5)
         width = high * unit - low * unit
-        varies = np.flatnonzero((width > 0.0) & (norm > 0.0))
+        varies = np.flatnonzero((width > _NARROW) & (norm > 0.0))
         self._features, self.mean, self.norm = varies, mean[varies], norm[varies]
         self.rankers = [
             ScaledFeature(j, float(low[j]), float(high[j]), min(1.0, max(0.0, float(mean[j]))))
             for j in varies.tolist()
         ]
-        self._factor = (unit / np.where(width > 0, width, 1.0))[varies]
+        self._factor = unit[varies] / width[varies]
         self._table: Any = None
-        reach = np.maximum(np.abs(low), np.abs(high))[varies] * self._factor
-        far = bool((reach > _FAR).any()) or bool(missing[varies].any())
+        largest = np.maximum(np.abs(low), np.abs(high))[varies]
+        huge = bool((largest > _HUGE).any())
+        far = huge or bool((largest * self._factor > _FAR).any() or missing[varies].any())
         if self._instances.is_sparse:
             self._table = _without_nan(self._instances.table, low, high, mean)[:, varies]
+            if huge:
+                self._table = self._table.astype(np.float64) @ diags_array(self._factor)
+                self._factor = np.ones(len(varies))
         elif self._whole and self._instances.table.dtype == np.float64 and not far:
             self._table = self._instances.table
         else:

@@ -100,7 +100,8 @@ class LineLearner(WeakLearner):
         pull = self.columns.dots(self._means.balanced(sums)) - self._ridge * self._weight
         norm = self.columns.norm + self._ridge
         slope = pull / norm
-        squares = float((sums**2 / self._means.mass).sum())
+        mass = self._means.mass
+        squares = float(np.divide(sums**2, mass, out=np.zeros(len(mass)), where=mass > 0.0).sum())
         if not squares > 0.0:
             return None
         criterion = np.abs(pull) / np.sqrt(norm * squares)
