@@ -13,7 +13,6 @@ from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.data.part_files import read_part
-from crucial.data.sketches import QuantileSketch
 from crucial.errors import DataError, FileError
 from crucial.types import Floats, Ids
 
@@ -52,10 +51,6 @@ class TablePart:
         head = Dataset(row, **heads, notes=notes, index_base=base, complete=complete)
         return TablePart(self.name, head, row)
 
-    def add_to(self, sketches: list[QuantileSketch], weight: Floats | None, feature: int) -> None:
-        """Add the rows to the sketch of a feature."""
-        sketches[feature].add(self.column(feature), weight)
-
     def weights(self) -> Floats | None:
         """Return the weights of the rows, None where they have none; bad ones are refused."""
         if self.data.weight is None:
@@ -69,13 +64,6 @@ class TablePart:
             )
         check_sum(weight, f"{self.name}: weight")
         return weight
-
-    def column(self, feature: int) -> Floats:
-        """Return the values of a feature; infinite ones are refused."""
-        try:
-            return self.instances.column(feature).astype(np.float64, copy=False)
-        except DataError as error:
-            raise self.failed(error) from None
 
 
 def checked_parts(parts: Iterable[Any], options: dict[str, Any]) -> Iterator[TablePart]:

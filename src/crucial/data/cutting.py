@@ -19,8 +19,10 @@ __all__ = ["Cutter", "over_features"]
 
 T = TypeVar("T")
 
-# Bytes of one row that are fetched together: neighbours share a cache line.
-_BLOCK = 16
+# Bytes of one row that are fetched together: neighbours share a cache line, which has 64.
+_BLOCK, _SMALL_BLOCK = 64, 16
+# Rows beyond which memory counts more.
+_MANY_ROWS = 200_000
 
 
 def over_features(
@@ -33,9 +35,9 @@ def over_features(
     """Call ``work(place, cutter)`` for every place in ``features``; results in order.
 
     Each thread has a cutter of its own. On large inputs at most two of them work, since
-    each takes up to 40 bytes per row.
+    each takes up to 40 bytes per row there.
     """
-    n_cutters = max(1, min(threads if len(rows) < 200_000 else min(threads, 2), len(features)))
+    n_cutters = max(1, min(threads if len(rows) < _MANY_ROWS else min(threads, 2), len(features)))
     results: dict[int, T] = {}
     # Neighbours stay together, since they are fetched together.
     blocks = np.array_split(np.arange(len(features)), n_cutters)
@@ -74,7 +76,8 @@ class Cutter:
         )
         self._values: Reals = np.zeros(0)
         if self._stored_by_row:
-            self._block = np.empty((_BLOCK // kind.itemsize, len(rows)), kind)
+            width = _BLOCK if len(rows) < _MANY_ROWS else _SMALL_BLOCK
+            self._block = np.empty((width // kind.itemsize, len(rows)), kind)
             self._fetched = range(0)
             self._last = int(features.max(initial=-1)) + 1
 
@@ -89,6 +92,16 @@ class Cutter:
             self._columns.gather(self._instances.table, self._rows, feature, part)
         self._values = self._block[feature - self._fetched.start]
         return self._values
+
+    def ranked(self, feature: int) -> Reals:
+        """Return the values of a feature that was fetched, ascending, without abstentions.
+
+        They stay until the next call.
+        """
+        ranked, finite = self._columns.ranked(self._values)
+        if not finite:
+            self._instances.checked(self._values, feature, self._rows)  # raises, naming the row
+        return ranked
 
     def cut(
         self,
@@ -108,9 +121,7 @@ class Cutter:
         """
         values = self.fetch(feature)
         if weight is None or random is not None:
-            ranked, finite = self._columns.ranked(values)
-            if not finite:
-                self._instances.checked(values, feature, self._rows)  # raises, naming the row
+            ranked = self.ranked(feature)
             if random is not None:
                 return drawn_cut_points(ranked, max_bins, random), len(values) - len(ranked)
             return cut_points(ranked, None, max_bins), len(values) - len(ranked)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,10 @@ from crucial.data.dataset import Dataset
 from crucial.data.instances import Instances
 from crucial.data.memory import check_room
 from crucial.data.part_files import list_parts
+from crucial.data.part_values import look_at
 from crucial.data.sketches import QuantileSketch
 from crucial.errors import DataError
-from crucial.kernels.threads import count_threads, run_all
+from crucial.kernels.threads import count_threads
 from crucial.parameters import check, int_between
 from crucial.types import Codes
 
@@ -53,10 +53,9 @@ def _cut(parts: Iterator[TablePart], max_bins: int, threads: int) -> Bins:
     n_rows = 0
     for part in parts:
         sketches = sketches or [QuantileSketch() for _ in range(part.instances.n_features)]
-        add = partial(part.add_to, sketches, part.weights())
-        run_all(threads, [partial(add, feature) for feature in range(len(sketches))])
+        look_at(part, sketches, threads=threads)
         n_rows += part.instances.n_rows
-        del add, part  # (before the next part is read)
+        del part  # (before the next part is read)
     bins = cut_sketches(sketches, max_bins)
     kept = len(bins.features)
     check_room(
@@ -156,8 +155,7 @@ def _join(parts: Iterator[TablePart], cuts: Bins, unseen: bool, threads: int) ->
                 parameter="bins",
             )
         if unseen:
-            for feature in range(instances.n_features):
-                part.column(feature)
+            look_at(part, threads=threads)
         codes = cuts.recode(instances, np.arange(instances.n_rows), threads)
         joined.add(part, codes[:, : instances.n_rows])
         head = head or part.head()

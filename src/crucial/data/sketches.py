@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.data.quantiles import cut_points
+from crucial.kernels.summaries import compressed, distinct, summarised
 from crucial.types import Floats, Reals
 
 __all__ = ["QuantileSketch"]
@@ -31,24 +32,12 @@ class _Summary:
         values = np.concatenate((self.values, other.values))
         mass = np.concatenate((self.mass, other.mass))
         order = np.argsort(values, kind="stable")
-        return _Summary(*_distinct(values[order], mass[order]), self.error + other.error)
+        return _Summary(*distinct(values[order], mass[order]), self.error + other.error)
 
     def compressed(self, size: int) -> _Summary:
-        """Return at most ``size`` values: neighbours move up to the last of their group.
-
-        The mass in a group before its last value is less than ``1 / size`` of the whole, and
-        only that mass moves. Few values stay as they are.
-        """
-        if len(self.values) <= size:
-            return self
-        upto = np.cumsum(self.mass)
-        before, total = upto - self.mass, float(upto[-1])
-        group = np.minimum((before * (size / total)).astype(np.int64), size - 1)
-        first = np.concatenate(([0], np.flatnonzero(group[1:] != group[:-1]) + 1))
-        last = np.append(first[1:], len(group)) - 1
-        moved = float((before[last] - before[first]).max())
-        mass = np.add.reduceat(self.mass, first)
-        return _Summary(self.values[last], mass, self.error + moved)
+        """Return at most ``size`` values: neighbours move up to the last of their group."""
+        values, mass, moved = compressed(self.values, self.mass, size)
+        return _Summary(values, mass, self.error + moved)
 
 
 class QuantileSketch:
@@ -102,25 +91,43 @@ class QuantileSketch:
         weight : array of the same length, optional
             A row of weight 2 counts as two rows, of weight 0 as none.
         """
-        known = ~np.isnan(values)
-        if weight is not None:
-            counted = weight > 0
-            self.n_rows += int(np.count_nonzero(counted))
-            self.n_missing += int(np.count_nonzero(counted & ~known))
-            known &= counted
-        else:
-            self.n_rows += len(values)
-            self.n_missing += len(values) - int(np.count_nonzero(known))
-        present = values[known].astype(np.float64)
-        if not len(present):
-            return
         if weight is None:
-            present.sort()
-            mass = np.ones(len(present))
-        else:
-            order = np.argsort(present, kind="stable")
-            present, mass = present[order], weight[known][order]
-        self._add_block(_Summary(*_distinct(present, mass)))
+            ranked = np.sort(values)
+            n_missing = int(np.count_nonzero(np.isnan(ranked)))  # (they come last)
+            self.add_ranked(ranked[: len(ranked) - n_missing], n_missing)
+            return
+        counted = weight > 0
+        known = counted & ~np.isnan(values)
+        self.n_rows += int(np.count_nonzero(counted))
+        self.n_missing += int(np.count_nonzero(counted)) - int(np.count_nonzero(known))
+        if not known.any():
+            return
+        present = values[known].astype(np.float64)
+        order = np.argsort(present, kind="stable")
+        self._add_block(_Summary(*distinct(present[order], weight[known][order])))
+
+    def add_ranked(self, ranked: Reals, n_missing: int = 0, others: bool = False) -> None:
+        """Add a block of rows that are sorted already.
+
+        Parameters
+        ----------
+        ranked : float array without NaN and infinite values
+            Ascending.
+        n_missing : int
+            Rows that abstain.
+        others : bool
+            Whether other blocks are known to follow: as after `compress`.
+        """
+        self.n_rows += len(ranked) + n_missing
+        self.n_missing += n_missing
+        if not len(ranked):
+            return
+        first = self._only is None and not self._levels
+        if first and not others:
+            self._add_block(_Summary(*summarised(ranked, len(ranked))))
+            return
+        self.compress()
+        self._carry(_Summary(*summarised(ranked, self._size)), 0)
 
     def merge(self, other: QuantileSketch) -> None:
         """Add the rows of another sketch of the same size, after the own ones."""
@@ -185,11 +192,3 @@ class QuantileSketch:
         """Return thresholds for at most ``max_bins`` bins, as `Bins` cuts all rows at once."""
         values, mass = self.masses()
         return cut_points(values, mass, max_bins)
-
-
-def _distinct(values: Floats, mass: Floats) -> tuple[Floats, Floats]:
-    """Return the distinct ones of sorted values, with the mass of each."""
-    if len(values) < 2:
-        return values, mass
-    first = np.concatenate(([0], np.flatnonzero(values[1:] != values[:-1]) + 1))
-    return values[first], np.add.reduceat(mass, first)

@@ -12,6 +12,7 @@ from crucial.data.arrays import check_sum
 from crucial.data.bins import Bins
 from crucial.data.checked_parts import TablePart, checked_part
 from crucial.data.groups import Groups
+from crucial.data.part_values import look_at
 from crucial.data.parts import cut_sketches
 from crucial.data.sketches import QuantileSketch
 from crucial.distributed.columns import RankingPart
@@ -139,18 +140,8 @@ def _look(
         return None, []
     part, data = found[0], found[0].data
     weight = part.weights()
-    n_features = part.instances.n_features
-    missing = np.zeros(n_features, bool)
-    sketches = []
-    for feature in range(n_features):
-        column = part.column(feature)
-        missing[feature] = bool(np.isnan(column).any())
-        if sketched:
-            sketch = QuantileSketch()
-            sketch.add(column, weight)
-            if not alone:
-                sketch.compress()
-            sketches.append(sketch)
+    sketches = [QuantileSketch() for _ in range(part.instances.n_features)] if sketched else []
+    missing = look_at(part, sketches, others=not alone)
     groups = Groups.from_qid(data.qid, part.instances.n_rows)
     low, high = (np.nan, np.nan) if data.y is None else (data.y.min(), data.y.max())
     largest = 1.0 if weight is None else float(weight.max())

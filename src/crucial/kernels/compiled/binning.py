@@ -90,15 +90,19 @@ def sort_bits(bits, spare, sign, mask, shift):
         bits[i] = b
         for p in range(passes):
             counts[p, (b >> shift[p]) & mask] += 1
+    same = np.zeros(passes, np.bool_)
     for p in range(passes):
         total = 0
         for d in range(2048):
+            same[p] |= counts[p, d] == n
             here = counts[p, d]
             counts[p, d] = total
             total += here
     source = bits
     target = spare
     for p in range(passes):
+        if same[p]:  # (as the last bits of what was a float of half the size)
+            continue
         for i in range(n):
             b = source[i]
             d = (b >> shift[p]) & mask
