@@ -24,7 +24,15 @@ from crucial.distributed.messages import (
 )
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.part_setup import PartSetup
-from crucial.distributed.part_tree import BinWeights, LeafSums, LeafTotals, PartTree, SplitOrder
+from crucial.distributed.part_tree import (
+    BinWeights,
+    DrawnRows,
+    LeafSums,
+    LeafTotals,
+    PartTree,
+    RowDraw,
+    SplitOrder,
+)
 from crucial.distributed.replay import Call, needed_calls
 from crucial.errors import DataError
 from crucial.feedback.label_state import LabelState, Risks
@@ -283,14 +291,33 @@ class Part(PartSetup):
             self._curvature = self._state.curvature[:n]
         return self._pi[:n], self._curvature
 
-    def tree_root(self, units: tuple[float, float], allowed: Bools) -> LeafSums | None:
-        """Begin a tree; return the sums of all rows."""
+    def _new_tree(self) -> PartTree:
+        """Return what grows trees on the rows of the run."""
+        if self._tree is None:
+            query = self._rows.query[: self._bins.n_rows]
+            with part_of(self._counts):
+                self._tree = PartTree(self._bins, self._row_weight, query, self.threads)
+        return self._tree
+
+    def tree_sample(self, draw: RowDraw) -> DrawnRows | None:
+        """Draw the rows that the next tree is grown on."""
         if self._feedback is None:
             return None
-        if self._tree is None:
-            with part_of(self._counts):
-                self._tree = PartTree(self._bins, self._row_weight, self.threads)
-        return self._tree.root(*self._derivatives(), units, allowed)
+        return self._new_tree().sample(*self._derivatives(), draw)
+
+    def tree_root(
+        self, units: tuple[float, float], allowed: Bools, sampled: bool = False
+    ) -> LeafSums | None:
+        """Begin a tree; return the sums of all rows, or of those that were drawn."""
+        if self._feedback is None:
+            return None
+        return self._new_tree().root(*self._derivatives(), units, allowed, sampled)
+
+    def tree_slope(self, ranker: WeakRankerLike) -> Exact | None:
+        """Return the potentials times the scores of a tree that not all rows grew."""
+        if self._feedback is None:
+            return None
+        return Exact.of(self._pi[: self._bins.n_rows] * self._output(ranker))
 
     def tree_split(self, order: SplitOrder) -> LeafSums | None:
         """Split a leaf; return sums of its children."""

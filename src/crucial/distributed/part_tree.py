@@ -8,10 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
+from crucial.distributed.messages import Exact
 from crucial.kernels.gradient_trees import SplitSearch
 from crucial.types import Bools, Floats, Ints
+from crucial.weak.row_draws import RowDraws, drawn_rows
 
-__all__ = ["BinWeights", "LeafSums", "LeafTotals", "PartTree", "SplitOrder"]
+__all__ = [
+    "BinWeights",
+    "DrawnRows",
+    "LeafSums",
+    "LeafTotals",
+    "PartTree",
+    "RowDraw",
+    "SplitOrder",
+]
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,48 @@ class SplitOrder:
     allowed: Bools | None
 
 
+@dataclass(frozen=True)
+class RowDraw:
+    """Which rows to draw for a tree; see `crucial.weak.row_draws`.
+
+    Attributes
+    ----------
+    share : float
+    seed, number : int
+        Of the draw, and of the round.
+    least : float or None
+        The smallest random number of all rows, where none is below the share.
+    """
+
+    share: float
+    seed: int
+    number: int
+    least: float | None = None
+
+
+@dataclass(frozen=True)
+class DrawnRows:
+    """What is known of the rows that were drawn.
+
+    Attributes
+    ----------
+    count : int
+    least : float
+        The smallest random number of any row.
+    sizes : Exact
+        Absolute potentials and curvature of the drawn rows.
+    """
+
+    count: int
+    least: float
+    sizes: Exact
+
+    def merge(self, other: DrawnRows) -> DrawnRows:
+        """Return what is known of the rows of both parts."""
+        least, sizes = min(self.least, other.least), self.sizes.merge(other.sizes)
+        return DrawnRows(self.count + other.count, least, sizes)
+
+
 class PartTree:
     """Where the rows of a part are in a growing tree.
 
@@ -98,23 +150,41 @@ class PartTree:
     bins : Bins
         Of the rows.
     weight : float64 array over the rows
-    signs : int array over the features
+    query : int array over the rows
+        Numbers of their queries.
     threads : int
     """
 
-    def __init__(self, bins: Bins, weight: Floats, threads: int) -> None:
+    def __init__(self, bins: Bins, weight: Floats, query: Ints, threads: int) -> None:
         signs = np.zeros(len(bins.features), np.int64)  # (only who chooses splits looks at them)
         facts = (bins.n_bins, bins.has_missing, signs)
         self._search = SplitSearch(bins.codes, bins.n_rows, *facts, weight, threads)
         self._width = int(bins.n_bins.max(initial=1)) + 1
         self._leaves: dict[int, tuple[int, int]] = {}
+        self._query, self._threads = query, threads
+        self._draws: RowDraws | None = None
+        self._drawn: NDArray[np.int32] | None = None
+
+    def sample(self, gradient: Floats, curvature: Floats, draw: RowDraw) -> DrawnRows:
+        """Draw the rows that the next tree is grown on."""
+        if self._draws is None:
+            self._draws = RowDraws(self._query, draw.seed, self._threads)
+        uniforms = self._draws.uniforms(draw.number)
+        rows = self._drawn = drawn_rows(uniforms, draw.share, draw.least)
+        sizes = Exact.of(np.abs(gradient[rows]), curvature[rows])
+        return DrawnRows(len(rows), float(uniforms.min()), sizes)
 
     def root(
-        self, gradient: Floats, curvature: Floats, units: tuple[float, float], allowed: Bools
+        self,
+        gradient: Floats,
+        curvature: Floats,
+        units: tuple[float, float],
+        allowed: Bools,
+        sampled: bool,
     ) -> LeafSums:
-        """Begin a tree; return the sums of all rows."""
+        """Begin a tree; return the sums of all rows, or of those that were drawn."""
         search = self._search
-        search.start(gradient, curvature, None)
+        search.start(gradient, curvature, self._drawn if sampled else None)
         search.quantise(units, allowed)
         n = search.n_rows
         self._leaves = {0: (0, n)}

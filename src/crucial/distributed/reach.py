@@ -62,7 +62,6 @@ def check_reach(estimator: BoostedRanker) -> None:
     owner, perfect = type(estimator).__name__, estimator.on_perfect
     refused = {
         "on_perfect": (perfect not in ("smooth", "stop"), "on_perfect='smooth' or 'stop'"),
-        "subsample_rows": (getattr(estimator, "subsample_rows", 1.0) < 1.0, "subsample"),
         "warm_start": (estimator.warm_start, "a checkpoint and resume"),
     }
     for name, (wanted, remedy) in refused.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Self
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
-from crucial.distributed.part_tree import SplitOrder
+from crucial.distributed.part_tree import DrawnRows, RowDraw, SplitOrder
 from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedState, RankerOutput, as_output
 from crucial.feedback.potentials import Potentials
@@ -44,6 +45,8 @@ class PartedSearch(SplitSearch):
     """
 
     state: PartedState
+    #: Which rows to draw for the next tree; None for all.
+    draw: RowDraw | None = None
 
     def __init__(self, bins: Bins, signs: Ints, parts: Parts, counts: Counts, threads: int) -> None:
         nothing = np.zeros(0)
@@ -58,12 +61,21 @@ class PartedSearch(SplitSearch):
         self, gradient: Floats, curvature: Floats, rows: NDArray[np.int32] | None
     ) -> tuple[float, float]:
         """Begin a tree; return the sums of absolute gradient and curvature."""
-        self.sizes = self.state.sizes()
+        if self.draw is None:
+            self.sizes = self.state.sizes()
+            return self.sizes
+        found: DrawnRows = self._remote.total("tree_sample", self.draw, changes=True)
+        if not found.count:
+            draw = replace(self.draw, least=found.least)
+            found = self._remote.total("tree_sample", draw, changes=True)
+        gradients, curvatures = found.sizes.values
+        self.sizes = gradients, curvatures
         return self.sizes
 
     def quantise(self, units: tuple[float, float], allowed: Bools) -> None:
         """Let the parts round gradient and curvature, and add up all rows."""
-        sums = self._remote.total("tree_root", units, allowed, changes=True)
+        sampled = self.draw is not None
+        sums = self._remote.total("tree_root", units, allowed, sampled, changes=True)
         everything = (0, sums.count)
         self.n_rows, self._hist = sums.count, sums.hist
         # Leaves are numbered here, as only here it is known where they begin.
@@ -149,12 +161,25 @@ class _Parted(TreeLearner):
         state, search = potentials.pairs, self._search
         assert isinstance(state, PartedState)
         assert isinstance(search, PartedSearch)
-        search.state, state.trees = state, True
+        # (where rows are drawn, the sums are those of others)
+        search.state, state.trees = state, self.sampling.rows >= 1.0
         return super().propose(potentials)
+
+    def _drawn_rows(self, share: float) -> NDArray[np.int32]:
+        """Let the parts draw rows as soon as the tree begins."""
+        search = self._search
+        assert isinstance(search, PartedSearch)
+        search.draw = None
+        if share < 1.0:
+            search.draw = RowDraw(share, self.sampling.seed, self._round)
+        return np.zeros(0, np.int32)
 
     def _outcome(
         self, tree: Tree, grown: GrownTree, potentials: Potentials
     ) -> tuple[Output, float]:
+        if self._search.n_rows < self._counts.rows:
+            (slope,) = self._remote.total("tree_slope", tree).values
+            return self._output(tree), slope
         return self._output(tree), exact_dot(np.array(grown.values), grown.gradients)
 
     def _output(self, tree: Tree) -> Output:

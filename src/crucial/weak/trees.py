@@ -24,6 +24,7 @@ from crucial.model.tree import Tree
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.weak.row_draws import RowDraws, drawn_rows
 from crucial.weak.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
 
 __all__ = ["Sampling", "TreeLearner", "grid_unit", "scaled", "tree_output"]
@@ -65,7 +66,8 @@ class Sampling:
     Attributes
     ----------
     rows, features : float
-        Share of the rows and of the features, drawn anew for every tree.
+        Share of the rows and of the features, drawn anew for every tree. Each row is drawn for
+        itself, so that the number of rows varies.
     seed : int
     """
 
@@ -111,6 +113,10 @@ class TreeLearner(WeakLearner):
         weight = np.ones(bins.n_rows) if training.weight is None else training.weight
         self._search = self._splits(bins, summable(weight, exact_sum(weight)), training.threads)
         self._pairs = PairLimit(self._slots(self.pairs))
+        self._row_draws: RowDraws | None = None
+        if self.sampling.rows < 1.0 and bins.n_rows:
+            query = training.groups.codes[training.rows]
+            self._row_draws = RowDraws(query, self.sampling.seed, training.threads)
         self._round = 0
         self._unit = 0.0
         return bins
@@ -156,17 +162,24 @@ class TreeLearner(WeakLearner):
 
     def _drawn(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the rows and features of the next tree; rows of weight 0 never count."""
-        n, n_features = self.bins.n_rows, len(self.bins.features)
-        rows, free = np.arange(n, dtype=np.int32), np.ones(n_features, bool)
-        if self.sampling.rows < 1.0 or self.sampling.features < 1.0:
+        n_features = len(self.bins.features)
+        free = np.ones(n_features, bool)
+        if self.sampling.features < 1.0:
             random = np.random.default_rng([self.sampling.seed, self._round])
-            if self.sampling.rows < 1.0:
-                count = max(1, round(self.sampling.rows * n))
-                rows = np.sort(random.permutation(n)[:count]).astype(np.int32)
-            if self.sampling.features < 1.0:
-                count = max(1, round(self.sampling.features * n_features))
-                free[random.permutation(n_features)[count:]] = False
-        return rows, free
+            count = max(1, round(self.sampling.features * n_features))
+            free[random.permutation(n_features)[count:]] = False
+        return self._drawn_rows(self._row_share()), free
+
+    def _row_share(self) -> float:
+        """Return the share of the rows that the next tree is grown on."""
+        return self.sampling.rows
+
+    def _drawn_rows(self, share: float) -> NDArray[np.int32]:
+        """Draw a share of the rows, at least one."""
+        if share >= 1.0 or self._row_draws is None:
+            return np.arange(self.bins.n_rows, dtype=np.int32)
+        uniforms = self._row_draws.uniforms(self._round)
+        return drawn_rows(uniforms, share, float(uniforms.min()))
 
     def _frozen(self, grown: GrownTree) -> Tree:
         """Return a grown tree as it goes into a model."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 from msgspec.structs import replace as replaced
-from numpy.typing import NDArray
 
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output
@@ -47,9 +46,8 @@ class UnitTreeLearner(TreeLearner):
         super().__init__(limits, max_bins, sampling, drawn_by=drawn_by)
         self._votes, self._sampled = votes, True
 
-    def _drawn(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        rows, free = super()._drawn()
-        return (rows if self._sampled else np.arange(self.bins.n_rows, dtype=np.int32)), free
+    def _row_share(self) -> float:
+        return super()._row_share() if self._sampled else 1.0
 
     def propose(self, potentials: Potentials) -> Candidate | None:
         """Return the best tree, divided by its unit; None if no split helps."""

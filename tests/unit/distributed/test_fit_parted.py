@@ -20,7 +20,7 @@ from crucial.data.groups import Groups
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.fitting import check_ranker
 from crucial.distributed.parts import LocalParts
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import gradient_trees, sizes
 from naive.cuts import Forgetful, Problem, assert_same, trace_of
@@ -47,6 +47,8 @@ TREES = [
     GradientRanker(4, min_rows=5, loss="exponential", step="line"),
     GradientRanker(6, min_rows=5, weak="stump", gain="exp"),
     GradientRanker(4, min_rows=5, loss="logistic"),
+    GradientRanker(6, min_rows=5, subsample_rows=0.6, loss="xendcg", max_features=0.6),
+    RankBoost(5, weak="tree", min_rows=2, subsample_rows=0.3, max_leaves=4),
     LogisticRanker(5, record_risks=True),
     LogisticRanker(5, step="bound", weak="tree", min_rows=5, subsample=0.5),
     LogisticRanker(3, weak="tree", min_rows=5),
@@ -132,6 +134,14 @@ def test_one_loss_for_all_queries_cannot_be_added_up():
 
     with pytest.raises(DataError, match=r"for each of the \d+ queries, or none"):
         Problem().fit_cut(GradientRanker(2, loss=loss), 2)
+
+
+def test_a_share_of_no_row_draws_one():
+    problem, options = Problem(1), {"min_rows": 0, "subsample_rows": 1e-9}
+    with pytest.warns(NoProgressWarning):
+        local = problem.fit(GradientRanker(3, **options))
+    with pytest.warns(NoProgressWarning):
+        assert_same(local, problem.fit_cut(GradientRanker(3, **options), 3))
 
 
 def test_1_to_40_parts():
@@ -290,7 +300,6 @@ def test_callbacks_end_a_fit():
         (RankBoost(warm_start=True), "warm_start .* use a checkpoint and resume"),
         (RankBoost(weak="feature"), "FeatureLearner .* use weak='stump' or 'tree'"),
         (RankBoost(on_perfect="limit"), "on_perfect .* use on_perfect='smooth'"),
-        (GradientRanker(subsample_rows=0.5), "subsample_rows .* use subsample"),
         (RankBoost(n_bags=3, validation_folds=3), "n_bags and validation_folds do not go"),
         (GradientRanker(loss=_bound_to_a_lock()), "the function loss cannot be sent to workers"),
         (RankBoostPlus(), "RankBoostPlus does not run on parts .* use RankBoost"),

@@ -7,8 +7,10 @@ from crucial import GradientRanker, Groups, LabelFeedback
 from crucial.boosting.steps import UnitStep
 from crucial.data.instances import Instances
 from crucial.feedback.potentials import Potentials
+from crucial.kernels.noise import QueryNoise
 from crucial.objectives.query_losses import QuerySquares
 from crucial.weak.base import Constraints, TrainingRows
+from crucial.weak.row_draws import RowDraws
 from crucial.weak.tree_growth import TreeLimits
 from crucial.weak.trees import Sampling, TreeLearner
 
@@ -32,9 +34,8 @@ def proposed(sampling):
 def test_the_leaves_are_newton_steps_over_the_drawn_rows():
     potentials, candidate = proposed(Sampling(rows=0.4, seed=3))
     n = len(FEEDBACK.rows)
-    drawn = np.random.default_rng([3, 0]).permutation(n)[: round(0.4 * n)]
-    at = np.zeros(n, bool)
-    at[drawn] = True
+    at = RowDraws(QID[FEEDBACK.rows], 3, 1).uniforms(0) < 0.4
+    assert 0.3 * n < at.sum() < 0.5 * n
     output, pi, curvature = candidate.output, potentials.pi[:n], potentials.pairs.curvature
     assert len(np.unique(output)) == 5
     for value in np.unique(output):
@@ -42,6 +43,18 @@ def test_the_leaves_are_newton_steps_over_the_drawn_rows():
         assert value == pytest.approx(pi[leaf].sum() / curvature[leaf].sum())
     # all rows get a score, those that were not drawn too
     np.testing.assert_array_equal(candidate.ranker.scores(X[FEEDBACK.rows]), output)
+
+
+def test_rows_are_drawn_by_query_and_place_in_any_order():
+    draws = RowDraws(QID, 3, 1)
+    first, second = draws.uniforms(0), draws.uniforms(1)
+    assert len({*first, *second}) == 2 * N
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.2
+    order = np.argsort(RANDOM.permutation(15)[QID], kind="stable")  # (queries in another order)
+    np.testing.assert_array_equal(RowDraws(QID[order], 3, 1).uniforms(0), first[order])
+    # noise that a loss adds under the same seed is another
+    noise = QueryNoise(3, np.arange(15), np.arange(0, N + 1, 20), 1).uniforms(0)
+    assert abs(np.corrcoef(first, noise)[0, 1]) < 0.2
 
 
 def test_a_tree_uses_the_drawn_features_alone():
