@@ -29,13 +29,13 @@ class Slow(BaseEstimator):
         return X[:, 0]
 
 if __name__ == "__main__":
-    tasks = {f"t{k}": make_letor(10, 8, 5, seed=k) for k in range(6)}
+    tasks = {f"t{k}": make_letor(10, 8, 5, seed=k) for k in range(int(sys.argv[4]))}
     rankers = {"rankboost": RankBoost(3, n_jobs=1), "slow": Slow()}
     jobs = int(sys.argv[2]) if sys.argv[2] != "-" else None
     found = Experiment(tasks, rankers, ["ndcg@5", "r2"]).run(sys.argv[1], n_jobs=jobs)
     found.save(sys.argv[3])
 """
-CELLS = 60
+CELLS_OF_A_TASK = 10
 
 
 def lines_of(folder: Path) -> int:
@@ -48,17 +48,21 @@ def values_of(path: Path) -> list[dict[str, object]]:
     return [{k: v for k, v in row.items() if not k.endswith("seconds")} for row in rows]
 
 
-def kill_and_go_on(tmp_path: Path, moments: list[tuple[int, float]], jobs: str) -> None:
+def kill_and_go_on(
+    tmp_path: Path, moments: list[tuple[int, float]], jobs: str, n_tasks: int = 6
+) -> None:
+    """Kill an experiment at each moment: after so many more cells, and so many seconds."""
     script = tmp_path / "run.py"
     script.write_text(SCRIPT)
+    n_cells = CELLS_OF_A_TASK * n_tasks
 
     def start(folder: Path, table: Path) -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(script), str(folder), jobs, str(table)]
+        command = [sys.executable, str(script), str(folder), jobs, str(table), str(n_tasks)]
         with open(said, "wb") as errors:  # (a pipe would wait for workers, too)
             return subprocess.Popen(command, stderr=errors, env=dict(os.environ))
 
     said = tmp_path / "stderr.txt"
-    folder, table, kills = tmp_path / "killed", tmp_path / "killed.json", 0
+    folder, table = tmp_path / "killed", tmp_path / "killed.json"
     for more, delay in moments:
         begun = lines_of(folder)
         process = start(folder, table)
@@ -67,20 +71,16 @@ def kill_and_go_on(tmp_path: Path, moments: list[tuple[int, float]], jobs: str) 
             assert time.monotonic() < limit
             time.sleep(0.002)
         time.sleep(delay)
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            kills += 1
-        process.wait()
-        before = lines_of(folder)
-        assert before >= min(CELLS, begun + more)
-    assert kills
+        process.kill()
+        assert process.wait() == -signal.SIGKILL, said.read_text()
+        assert lines_of(folder) >= begun + more
     last = start(folder, table)
     assert last.wait(timeout=900) == 0, said.read_text()
     lines = (folder / "cells.jsonl").read_text().splitlines()
     keys = Counter(
         tuple(json.loads(line)[k] for k in ("task", "split", "ranker")) for line in lines
     )
-    assert len(keys) == CELLS
+    assert len(keys) == n_cells
     assert set(keys.values()) == {1}
     assert not [one for one in folder.iterdir() if one.name.endswith(".tmp")]
     whole = start(tmp_path / "whole", tmp_path / "whole.json")
@@ -97,7 +97,7 @@ def test_workers_end_with_who_started_them(tmp_path: Path) -> None:
     script = tmp_path / "run.py"
     script.write_text(SCRIPT)
     folder = tmp_path / "r"
-    process = subprocess.Popen([sys.executable, str(script), str(folder), "2", "x.json"])
+    process = subprocess.Popen([sys.executable, str(script), str(folder), "2", "x.json", "6"])
     while lines_of(folder) < 5:
         time.sleep(0.01)
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -113,8 +113,8 @@ def test_workers_end_with_who_started_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(20))
 def test_killed_often_at_random_moments(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    moments = [(chance.randrange(8), chance.random() * 0.1) for _ in range(6)]
-    kill_and_go_on(tmp_path, moments, "2" if seed % 2 else "-")
+    moments = [(chance.randrange(8), chance.random() * 0.1) for _ in range(10)]
+    kill_and_go_on(tmp_path, moments, "2" if seed % 2 else "-", n_tasks=14)

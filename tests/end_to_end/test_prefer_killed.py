@@ -70,10 +70,10 @@ def answer_until_it_dies(page: Page, acknowledged: list[int], seed: int) -> None
         pass
 
 
-def kill_again_and_again(tmp_path: Path, kills: int) -> None:
+def kill_again_and_again(tmp_path: Path, kills: int, seed: int = 0) -> None:
     items = tmp_path / "items.txt"
     items.write_text("".join(f"item {k}\n" for k in range(9)))
-    rng = random.Random(kills)
+    rng = random.Random(seed)
     acknowledged = [0, 0]
     for number in range(kills):
         page = Page(items)
@@ -83,7 +83,9 @@ def kill_again_and_again(tmp_path: Path, kills: int) -> None:
         acknowledged = [state["number"], state["answers"]]
         if number:
             assert page.lines[0].startswith(f"Continuing after {state['answers']} answer")
-        client = threading.Thread(target=answer_until_it_dies, args=(page, acknowledged, number))
+        client = threading.Thread(
+            target=answer_until_it_dies, args=(page, acknowledged, kills * seed + number)
+        )
         client.start()
         time.sleep(rng.uniform(0.02, 0.25))
         page.end(signal.SIGKILL)
@@ -112,8 +114,9 @@ def test_a_few_kills(tmp_path):
 
 
 @pytest.mark.slow
-def test_many_kills(tmp_path):
-    kill_again_and_again(tmp_path, 60)
+@pytest.mark.parametrize("seed", range(4))
+def test_many_kills(tmp_path, seed):
+    kill_again_and_again(tmp_path, 50, seed)
 
 
 def test_ctrl_c_ends_with_the_ranking(tmp_path):

@@ -223,14 +223,17 @@ def test_a_fit_that_loses_a_worker_has_the_same_bytes(client, ranker):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("ranker", "n_kills"),
-    [(RankBoost(300), 20), (GradientRanker(60, min_rows=5), 6)],
-    ids=["stumps", "trees"],
+    ("ranker", "n_kills", "seed"),
+    [
+        *((RankBoost(300), 20, seed) for seed in range(7)),
+        *((GradientRanker(60, min_rows=5), 10, seed) for seed in range(4)),
+    ],
+    ids=[*(f"stumps-{seed}" for seed in range(7)), *(f"trees-{seed}" for seed in range(4))],
 )
-def test_many_kills_within_a_fit(doomed_client, ranker, n_kills):
-    problem = Problem(4, n_queries=200)
+def test_many_kills_within_a_fit(doomed_client, ranker, n_kills, seed):
+    problem = Problem(4 + seed, n_queries=200)
     local = problem.fit(clone(ranker))
-    draw = random.Random(1)
+    draw = random.Random(seed)
     rounds = set(draw.sample(range(3, ranker.n_estimators - 1), n_kills))
 
     def kill_soon(done, trace):
