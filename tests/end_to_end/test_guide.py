@@ -15,16 +15,28 @@ EXPORTS = sorted((DOCS / "export").glob("*.md"))
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
+START = """
+from crucial.cli.app import app
+
+def command(*words):
+    try:
+        app(words, prog_name="crucial")
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
+
+
 def steps(page: Path) -> list[str]:
-    """A page as one program: its Python, and its commands run by Python."""
-    program = ["import subprocess, sys"]
+    """A page as one program: its Python, and its commands in the same process."""
+    program = [START]
     for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
             program.append(text)
             continue
         for line in text.replace("\\\n", " ").splitlines():
             assert line.startswith("crucial "), f"{page.name}: not a command of ours: {line}"
-            program.append(f"subprocess.run([sys.executable, '-m', *{line.split()!r}], check=True)")
+            program.append(f"command(*{line.split()[1:]!r})")
     return program
 
 
