@@ -8,6 +8,13 @@ BENCH_READY := $(VENV)/.bench-ready
 
 DOCS_READY := $(VENV)/.docs-ready
 
+# Each process has a run of neighbouring tests, which share fixtures and compiled kernels.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# The files that have a mark, and the folders whose conftest.py has it: nothing else is collected.
+marked = $(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests | sort | sed 's,/conftest\.py$$,,')
+# (without byte code, every process that a test starts would parse the sources again)
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-slow test-bounds test-mutants fuzz test-browser check format bench docs wheel sbom lock clean help
 
 help:  ## list the commands
@@ -31,15 +38,15 @@ demo: $(READY)  ## learn to fuse seven search engines over handwritten digits
 	$(BIN)/crucial demo
 
 test: $(READY)  ## the default suite, then kernel tests with the JIT disabled, and with checked indices
-	$(BIN)/python -m pytest -n auto
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m "kernels and not slow"
-	HYPOTHESIS_PROFILE=few NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto -m "bounds and not slow"
+	$(PYTEST)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "kernels and not slow" $(call marked,kernels)
+	HYPOTHESIS_PROFILE=few NUMBA_BOUNDSCHECK=1 $(PYTEST) -m "bounds and not slow" $(call marked,bounds)
 
 test-slow: $(READY)  ## the long sweeps
-	$(BIN)/python -m pytest -n auto -m slow
+	$(PYTEST) -m slow
 
 test-bounds: $(READY)  ## the default suite with every index of compiled code checked
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto
+	NUMBA_BOUNDSCHECK=1 $(PYTEST)
 
 fuzz: $(READY)  ## 100,000 inputs for each reader; READERS="model run" for some, ATHERIS=--atheris for one by coverage
 	if [ -n "$(ATHERIS)" ]; then $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris; fi
