@@ -294,7 +294,14 @@ def test_every_kernel_is_tested():
     # (through the doors of hinges, noise, grids of logistic losses and surrogates over pairs, each
     # compared with NumPy or with listed pairs)
     through_doors = {"sort_segments", "same_sums", "same_moved", "graded_sums", "graded_moved"}
-    through_doors |= {"mix", "exact_pairs", "read_grid"}
+    through_doors |= {
+        "mix",
+        "exact_pairs",
+        "read_grid",
+        "read_pieces",
+        "spread_pieces",
+        "cut_levels",
+    }
     assert untested <= through_others | through_doors
 
 

@@ -17,9 +17,10 @@ from naive.sweep import holds_for
 
 @pytest.fixture(autouse=True)
 def every_query_is_large(monkeypatch):
-    for name, value in (("GRID_PAIRS", 0), ("_EXACT_PAIRS", 0), ("_LEAF_ROWS", 2)):
+    for name in ("GRID_PAIRS", "_ROWS_PER_NODE", "_NODE_COST"):
+        monkeypatch.setattr(logistic_grid, name, 0)
+    for name, value in (("_BLOCK_ROWS", 3), ("_PIECE_ROWS", 2)):
         monkeypatch.setattr(logistic_grid, name, value)
-    monkeypatch.setattr(logistic_grid, "_NODE_COST", 0)
 
 
 def sums_of(problem, shift=0.0):
@@ -79,18 +80,42 @@ def test_sums_in_the_tail_keep_their_digits(margin):
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_every_pair_is_in_one_product_of_sets(monkeypatch):
-    monkeypatch.setattr(logistic_grid, "_LEAF_ROWS", 7)
-    starts = np.array([3, 4, 9, 30, 31, 32, 33, 40, 41])
-    level = np.repeat(np.arange(8), np.diff(starts))
-    seen = np.zeros((41, 41), int)
-    for begin, middle, end in logistic_grid._halves(starts):
-        for i in range(max(begin, middle), end):
-            last = middle or starts[level[i - 3]]
-            seen[i, begin:last] += 1
-    expected = np.zeros((41, 41), int)
-    expected[3:, 3:] = level[:, None] > level
-    assert (seen == expected).all()
+@pytest.mark.kernels
+@pytest.mark.parametrize("rows", [1, 3, 7, 100])
+def test_blocks_are_whole_levels_and_pieces_cover_them(rows):
+    levels = np.array([3, 4, 9, 30, 31, 32, 33, 40, 41])
+    blocks = logistic_grid._Blocks.of(levels, rows)
+    assert set(blocks.starts) <= set(levels)
+    assert (blocks.starts[0], blocks.starts[-1]) == (3, 41)
+    sizes = np.diff(blocks.starts)
+    assert all(size <= rows or begin in levels[:-1][np.diff(levels) == size]
+               for begin, size in zip(blocks.starts, sizes))  # fmt: skip
+    assert rows < 3 or (sizes[:-1] + sizes[1:] > rows).all()
+    pieces = blocks.pieces
+    assert (pieces[0], pieces[-1]) == (3, 41)
+    assert (np.diff(pieces) > 0).all()
+    assert (np.diff(pieces) <= 2).all()
+    assert (np.append(pieces, 0)[blocks.first] == blocks.starts[:-1].repeat(-(-sizes // 2))).all()
+    assert (pieces[blocks.last] == blocks.starts[1:].repeat(-(-sizes // 2))).all()
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("spread", [1.0, 20.0, 50.0, 700.0])
+@pytest.mark.parametrize("graded", [False, True])
+def test_sums_of_distinct_labels_in_blocks_of_the_usual_size(monkeypatch, spread, graded):
+    monkeypatch.undo()
+    monkeypatch.setattr(logistic_grid, "GRID_PAIRS", 0)
+    random = np.random.default_rng(2)
+    y = np.sort(random.normal(size=500).round(2))
+    layout = LabelFeedback(y).labelled().layout
+    gains = layout.values - y[0] if graded else np.zeros(0)
+    scores = spread * random.uniform(size=500)
+    with using("compiled"):
+        sums = LogisticSums(layout, None, gains, layout.n_pairs, 2)
+    exact = [np.empty(500) for _ in range(4)]
+    plain.logistic_sums(scores, np.ones(500), gains, 0.0, layout, *exact)
+    for found, expected in zip(sums.sums(scores, 0.0), exact, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-11 * 500 * (1.0 + spread), rtol=1e-13)
 
 
 def test_threads_change_no_bit_and_a_fit_is_the_same(monkeypatch):

@@ -29,7 +29,8 @@ class LogisticSums:
 
     Every pair is visited in queries of up to `logistic_grid.GRID_PAIRS` pairs (8,000 rows of two
     labels); larger ones are interpolated, with an error below 1e-11 of the weight of the pairs,
-    in O(n log n). Rows are spread over threads, and each is summed up by itself.
+    in O(n) times the range of the scores. Rows are spread over threads, and each is summed up by
+    itself.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class LogisticSums:
         grids = []
         for q in large.tolist():
             starts = levels.level_start[levels.query_first[q] : levels.query_first[q + 1] + 1]
-            grids.append(logistic_grid.GridSums(starts, gain, self._threads))
+            grids.append(logistic_grid.GridSums(starts, gain, self._weighted, self._threads))
         return grids
 
     def _over_rows(self, call: Callable[[int, int], None]) -> None:
@@ -155,7 +156,7 @@ class LogisticSums:
             for column, (winners, losers) in enumerate(((ones, others), (others, ones))):
                 sums = np.zeros((5, len(scores)))
                 for grid in self._grids:
-                    grid.add(scores, winners, losers, shift, sums)
+                    grid.add(scores, winners, losers, shift, sums, won_only=True)
                 out[:, column] += sums[0]
                 out[:, 2] += sums[1]
         return out

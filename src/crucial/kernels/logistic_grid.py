@@ -3,9 +3,10 @@
 The pairs of two sets of rows, all of one above all of the other, are the sums
 ``S(x) = sum_j u_j K(s_j - x)`` of a smooth function K at the scores of either set. Weights are
 spread over a grid of scores by Lagrange polynomials of degree 7, the sums are made on the grid by
-convolution, and read off by the same polynomials. The levels of a query are halved again and
-again, so that every pair belongs to one such product of sets: O(n log n) for n rows and O(n) for
-few levels, beside the work on grids, which depends on the range of the scores alone.
+convolution, and read off by the same polynomials. The levels of a query are cut into blocks, of
+about as many rows as the grid has nodes m: the pairs inside a block are visited, and a block is
+compared with all blocks below it at once, and with all above it. That is O(n m) for n rows, and m
+depends on the range of the scores alone: 16 nodes per unit.
 
 **Error.** With nodes 1/16 apart, interpolation by eight of them is off by at most
 ``max|K^(8)| (1/16)^8 (105/16)^2 / 8!``: 6e-13 for the logistic function, 2e-12 for its derivative,
@@ -17,7 +18,6 @@ is bounded for negative d. The error of a row is therefore below 1e-11 times the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,13 +32,18 @@ GRID_PAIRS = 1 << 24
 
 _PER_UNIT = 16.0
 _NODES = 8
-# Ranges of rows up to this length, and products of sets of up to this many pairs, are exact.
-_LEAF_ROWS = 512
-_EXACT_PAIRS = 1 << 18
-# Pairs whose cost equals that of two nodes of a grid together.
-_NODE_COST = 40
-# Scores further apart than this overflow as exponentials.
+# Rows of a block, at least and per node; and rows that are spread and read together.
+_BLOCK_ROWS = 32
+_ROWS_PER_NODE = 1.0
+_PIECE_ROWS = 1 << 14
+# Pairs whose cost equals that of a row and a node.
+_NODE_COST = 1
+# Scores further apart than this overflow as exponentials; up to the other number, products of
+# eight of them do not.
 _WIDEST = 600.0
+_NARROW = 60.0
+# Whether every pair needs a logarithm of its own, or eight pairs of the same weight share one.
+_OWN, _SHARED = 1, 2
 
 
 class GridSums:
@@ -49,14 +54,26 @@ class GridSums:
     level_start : int array
         Where the levels of the query begin, as row numbers, and its end.
     gain : array over all rows, or of length 0 where all pairs count the same
+    weighted : bool
+        Whether rows differ in weight.
     threads : int
     """
 
-    def __init__(self, level_start: Ints, gain: Floats, threads: int) -> None:
+    def __init__(self, level_start: Ints, gain: Floats, weighted: bool, threads: int) -> None:
         self._starts, self._gain, self._threads = level_start, gain, threads
+        self._weighted = weighted
+        self._level_begin = np.repeat(level_start[:-1], np.diff(level_start))
+        sizes = np.diff(level_start).astype(np.float64)
+        self._pairs = (sizes.sum() ** 2 - (sizes**2).sum()) / 2.0
 
     def add(
-        self, scores: Floats, winners: Floats, losers: Floats, shift: float, out: Floats
+        self,
+        scores: Floats,
+        winners: Floats,
+        losers: Floats,
+        shift: float,
+        out: Floats,
+        won_only: bool = False,
     ) -> None:
         """Add the sums of every row over the pairs that it should win, and lose.
 
@@ -70,39 +87,51 @@ class GridSums:
         out : array of shape (5, n_rows)  # OUT
             Weight, curvature and loss of the pairs a row should win; weight and curvature of
             those it should lose.
+        won_only : bool
+            Only the first two are of use.
         """
-        from crucial.kernels.compiled.logistic_grid import exact_pairs
+        begin, end = int(self._starts[0]), int(self._starts[-1])
+        own = scores[begin:end]
+        lowest, highest = float(own.min()), float(own.max())
+        nodes = int(min(highest - lowest, _WIDEST) * _PER_UNIT) + _NODES + 1
+        fits = highest - lowest <= _WIDEST
+        if not fits or _NODE_COST * float(nodes) * len(own) > self._pairs:
+            self._visit(scores, winners, losers, shift, self._starts[[0, -1]], won_only, out)
+            return
+        blocks = _Blocks.of(self._starts, max(_BLOCK_ROWS, int(_ROWS_PER_NODE * nodes)))
+        grid = _Grid(lowest, (lowest + highest) / 2.0, _kernels(nodes))
+        self._one_way(
+            scores, (losers, winners), shift, 1.0, blocks, grid, 2 if won_only else 3, out
+        )
+        if not won_only:
+            self._one_way(scores, (winners, losers), shift, -1.0, blocks, grid, 2, out[3:])
+        self._visit(scores, winners, losers, shift, blocks.starts, won_only, out)
 
-        starts = self._starts
-        begin_of = np.repeat(starts[:-1], np.diff(starts))
-        level_begin = np.concatenate((np.zeros(starts[0], np.int64), begin_of))
-        inputs = (scores, winners, losers, self._gain, level_begin, shift)
-        for begin, middle, end in _halves(starts):
-            few = middle == 0 or (middle - begin) * (end - middle) <= _EXACT_PAIRS
-            rows = (begin, middle, end)
-            if few or not self._on_grid(scores, (losers, winners), shift, rows, out):
-                exact_pairs(*inputs, *rows, out)
-
-    def _on_grid(
+    def _visit(
         self,
         scores: Floats,
-        weights: tuple[Floats, Floats],
+        winners: Floats,
+        losers: Floats,
         shift: float,
-        rows: tuple[int, int, int],
+        block_start: Ints,
+        won_only: bool,
         out: Floats,
-    ) -> bool:
-        """Add the pairs of the rows from the middle with those before; False if not worth it."""
-        begin, middle, end = rows
-        lowest, highest = float(scores[begin:end].min()), float(scores[begin:end].max())
-        nodes = int((highest - lowest) * _PER_UNIT) + _NODES + 1
-        work = _NODE_COST * nodes * nodes
-        if highest - lowest > _WIDEST or work > (middle - begin) * (end - middle):
-            return False
-        grid = _Grid(lowest, (lowest + highest) / 2.0, _kernels(nodes))
-        lower, upper = (begin, middle), (middle, end)
-        self._one_way(scores, weights, shift, 1.0, lower, upper, grid, 3, 0, out)
-        self._one_way(scores, weights[::-1], shift, -1.0, upper, lower, grid, 2, 3, out)
-        return True
+    ) -> None:
+        """Add the pairs inside blocks, one by one."""
+        from crucial.kernels.compiled.logistic_grid import exact_pairs
+
+        own = scores[block_start[0] : block_start[-1]]
+        low, high = float(own.min()), float(own.max())
+        narrow = shift == 0.0 and high - low <= _NARROW
+        grown = np.exp(scores - (low + high) / 2.0) if narrow else scores
+        alike = not (self._weighted or len(self._gain))
+        logs = 0 if won_only else (_SHARED if alike else _OWN)
+        inputs = (scores, grown, winners, losers, self._gain, self._level_begin, shift)
+        over_ranges(
+            cut_evenly(0, len(block_start) - 1, self._threads),
+            self._threads,
+            lambda a, b: exact_pairs(*inputs, narrow, logs, block_start, a, b, out),
+        )
 
     def _one_way(
         self,
@@ -110,47 +139,75 @@ class GridSums:
         weights: tuple[Floats, Floats],
         shift: float,
         sign: float,
-        others: tuple[int, int],
-        own: tuple[int, int],
+        blocks: _Blocks,
         grid: _Grid,
         n_sums: int,
-        first_out: int,
         out: Floats,
     ) -> None:
-        """Add sums over other rows to those of some, which are winners if the sign is 1.
+        """Add sums over the rows of lower blocks to those of each block; of higher, if sign is -1.
 
         Parameters
         ----------
         weights : of the others, and of the rows
         n_sums : int
             How many of the kernels are summed up.
-        first_out : int
-            Where their sums go in ``out``.
         """
-        from crucial.kernels.compiled.logistic_grid import read_grid, spread
+        from crucial.kernels.compiled.logistic_grid import read_pieces, spread_pieces
 
-        part, nodes = slice(*others), grid.nodes
-        total = float(weights[0][part].sum())
-        if total == 0.0:
-            return
-        place = (grid.lowest, grid.middle, _PER_UNIT)
-        mass = np.zeros((4, nodes))
-        spread(scores, weights[0], self._gain, sign, *others, *place, mass)
-        tables = np.zeros((2, n_sums, 2, nodes))
-        for form in (0, 1):
-            for what in range(n_sums):
-                # Kernels are functions of loser minus winner.
-                line = grid.kernels[form, what, :: -int(sign)]
-                for gain in range(2 if len(self._gain) else 1):
-                    made = np.convolve(mass[2 * form + gain], line)
-                    tables[form, what, gain] = made[nodes - 1 : 2 * nodes - 1]
-        grown = float(np.dot(weights[0][part], np.exp(sign * (scores[part] - grid.middle))))
-        inputs = (scores, weights[1], self._gain, sign, float(np.log(grown / total)), shift)
+        pieces, place = blocks.pieces, (grid.lowest, grid.middle, _PER_UNIT)
+        n = len(pieces) - 1
+        cuts = cut_evenly(0, n, self._threads)
+        # (the others of a piece are a sum of pieces from one end)
+        mass = np.zeros((n + 1, 4, grid.nodes))
+        parts = mass[1:] if sign > 0 else mass[:-1]
         over_ranges(
-            cut_evenly(*own, self._threads),
+            cuts,
             self._threads,
-            lambda a, b: read_grid(*inputs, a, b, *place, tables, first_out, out),
+            lambda a, b: spread_pieces(
+                scores, weights[0], self._gain, sign, pieces, a, b, *place, parts
+            ),
         )
+        summed = mass if sign > 0 else mass[::-1]
+        np.cumsum(summed, axis=0, out=summed)
+        others = blocks.first if sign > 0 else blocks.last
+        # Kernels are functions of loser minus winner.
+        lines = np.ascontiguousarray(grid.kernels[:, :n_sums, :: -int(sign)])
+        inputs = (scores, weights[1], self._gain, sign, shift, pieces, others, mass, lines)
+        over_ranges(cuts, self._threads, lambda a, b: read_pieces(*inputs, a, b, *place, out))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Blocks of whole levels, and the pieces of at most `_PIECE_ROWS` rows that they consist of.
+
+    Attributes
+    ----------
+    starts : int array
+        Where blocks begin, as row numbers, and the end of the last.
+    pieces : int array
+        The same for pieces.
+    first, last : int arrays over the pieces
+        The first piece of the block that a piece is in, and the one after its last.
+    """
+
+    starts: Ints
+    pieces: Ints
+    first: Ints
+    last: Ints
+
+    @classmethod
+    def of(cls, level_start: Ints, rows: int) -> _Blocks:
+        """Cut levels into blocks of at least one level each, or of up to so many rows."""
+        from crucial.kernels.compiled.logistic_grid import cut_levels
+
+        starts = np.empty(len(level_start), np.int64)
+        starts = starts[: cut_levels(level_start, rows, starts)]
+        counts = -(-np.diff(starts) // _PIECE_ROWS)
+        ends = np.cumsum(counts)
+        first, last = np.repeat(ends - counts, counts), np.repeat(ends, counts)
+        within = np.arange(len(first)) - first
+        pieces = np.append(np.repeat(starts[:-1], counts) + _PIECE_ROWS * within, starts[-1])
+        return cls(starts, pieces, first, last)
 
 
 @dataclass(frozen=True)
@@ -164,26 +221,6 @@ class _Grid:
     @property
     def nodes(self) -> int:
         return (int(self.kernels.shape[2]) + 1) // 2
-
-
-def _halves(starts: Ints) -> Iterator[tuple[int, int, int]]:
-    """Yield products of rows ``(begin, middle, end)`` that have every pair once.
-
-    The middle is 0 where a range is so short that all its pairs are meant.
-    """
-    waiting = [(0, len(starts) - 1)]
-    while waiting:
-        a, b = waiting.pop()
-        begin, end = int(starts[a]), int(starts[b])
-        if b - a < 2:
-            continue
-        if end - begin <= _LEAF_ROWS:
-            yield begin, 0, end
-            continue
-        half = int(np.searchsorted(starts, (begin + end) / 2))
-        half = min(max(half, a + 1), b - 1)
-        yield begin, int(starts[half]), end
-        waiting += [(a, half), (half, b)]
 
 
 def _kernels(nodes: int) -> Floats:

@@ -2,8 +2,8 @@
 
 It grows like the margin where a pair is wrong, not like its exponential, so that a few rows
 that cannot be helped weigh less. A round looks at each pair of a query, made on the fly and never
-kept; beyond 2^24 pairs in a query it interpolates, in O(n log n) and with an error below 1e-11
-(`crucial.kernels.logistic_grid`).
+kept; beyond 2^24 pairs in a query it interpolates, in O(n) times the range of the scores and with
+an error below 1e-11 (`crucial.kernels.logistic_grid`).
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ class LabelLogistic(LogisticState):
         return ScoreReach(widest, margin_range(self._layout, at)[0])
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write minus the gradient of the loss: O(pairs), or O(n log n) in large queries."""
+        """Write minus the gradient of the loss: O(pairs), or O(n) in large queries."""
         return self.finish(self.sums(pi))
 
     def sums(self, pi: Floats, reach: ScoreReach | None = None) -> LogisticTotals:
