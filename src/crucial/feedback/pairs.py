@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 
 import numpy as np
@@ -11,12 +10,14 @@ from numpy.typing import ArrayLike
 from crucial.data.arrays import as_array
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, finite_total, power_of_two_scale
+from crucial.feedback.explicit_state import ExplicitState
 from crucial.feedback.labels import check_weights
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import PairMargins
-from crucial.feedback.states import Output, PairState, draw_share, risks_of
+from crucial.feedback.states import PairState
+from crucial.kernels.exact_sums import exact_sum
 from crucial.parameters import check, one_of
-from crucial.types import Bools, Codes, Floats, Ints, VectorLike
+from crucial.types import Floats, Ints, VectorLike
 
 __all__ = ["PairFeedback", "add_up"]
 
@@ -72,8 +73,7 @@ class PairFeedback(Feedback):
         scale = power_of_two_scale(float(w.max()))
         places = (np.searchsorted(self.rows, high), np.searchsorted(self.rows, low))
         self._pairs = ListedPairs(*places, w * scale)
-        with np.errstate(over="ignore"):
-            self.total = finite_total(float(self._pairs.weight.sum() / scale))
+        self.total = finite_total(exact_sum(self._pairs.weight) / scale)
 
     def _state(self, threads: int) -> PairState:
         return ExplicitState(self._pairs, len(self.rows))
@@ -167,108 +167,3 @@ def add_up(
         summed = np.where(summed - against > _ROUNDING * against, summed - against, 0.0)
     kept = summed > 0
     return high[kept], low[kept], summed[kept]
-
-
-class ExplicitState:
-    """See `crucial.feedback.states.PairState`; every question costs O(pairs)."""
-
-    def __init__(self, pairs: ListedPairs, n_rows: int) -> None:
-        self.scores = np.zeros(n_rows)
-        self._pairs, weight = pairs, pairs.weight
-        with np.errstate(divide="ignore"):  # (far smaller than the largest: 0)
-            self._log_weight = np.log(weight)
-        self._drawn: Bools | None = None
-        self._whole = float(weight.sum())
-        self._start = math.log(self._whole)
-        self._d = weight / weight.sum()
-
-    def _update(self) -> float:
-        """Renew the pair weights, normalised over those drawn; return the log of their sum."""
-        log_d = self._log_weight + self.scores[self._pairs.low] - self.scores[self._pairs.high]
-        top = float(log_d.max())
-        d = np.exp(log_d - top)
-        whole = float(d.sum())
-        if self._drawn is not None:
-            d = np.where(self._drawn, d, 0.0)
-            drawn = float(d.sum())
-            # Where all drawn pairs underflow, the weights of all pairs take their place.
-            d = d / drawn if drawn > 0 else np.exp(log_d - top) / whole
-        else:
-            d /= whole
-        self._d = d
-        return top + math.log(whole) - self._start
-
-    def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write the potentials by one pass over the pairs."""
-        log_loss = self._update()
-        self._pairs.write_potentials(self._d, len(self.scores), pi)
-        return 1.0, log_loss
-
-    def advance(self, output: Output, alpha: float) -> None:
-        """Add ``alpha * output`` to the scores."""
-        self.scores += alpha * output[: len(self.scores)]
-        self._update()
-
-    @property
-    def curvature(self) -> Floats:
-        """Weight of all pairs that a row is in."""
-        n, (high, low, _) = len(self.scores), self._pairs
-        return np.add(np.bincount(high, self._d, n), np.bincount(low, self._d, n))
-
-    def binary_weights(self, output: Output) -> tuple[float, float]:
-        """Return W+ and W- of a {0, 1} ranker."""
-        high, low = output[self._pairs.high], output[self._pairs.low]
-        return float(self._d[high > low].sum()), float(self._d[high < low].sum())
-
-    def moments(self, output: Output) -> tuple[float, float]:
-        """Return mean and mean square of the margins gained."""
-        margin = self._pairs.margins(output)
-        return float(np.dot(self._d, margin)), float(np.dot(self._d, margin * margin))
-
-    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
-        """Write W- of every threshold: a pair is wrong between the codes of winner and loser."""
-        place = codes[: len(self.scores)].astype(np.int64) + 1
-        if not missing_rank:
-            place[place == n_bins + 1] = 0
-        high, low = place[self._pairs.high], place[self._pairs.low]
-        wrong = high < low
-        d = self._d[wrong]
-        change = np.bincount(high[wrong], d, n_bins + 2) - np.bincount(low[wrong], d, n_bins + 2)
-        np.maximum(np.cumsum(change)[: n_bins + 1], 0.0, out=out)
-
-    def prepare_scan(self) -> None:
-        """Do nothing: features share nothing."""
-
-    def pair_weights(self) -> None:
-        """Return None: sums over few rows have no short form."""
-
-    def risks(self) -> tuple[float, float]:
-        """Return R1 and R2 of the current scores."""
-        margin, weight = self._pairs.margins(self.scores), self._pairs.weight
-        shares = (float(weight[at].sum() / self._whole) for at in (margin < 0, margin == 0))
-        return risks_of(*shares)
-
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
-        """Use only a random share of the pairs, at least one."""
-        n = len(self._log_weight)
-        self._drawn = np.zeros(n, bool)
-        self._drawn[draw_share(np.arange(n), fraction, random)] = True
-        self._update()
-
-    def fork(self) -> ExplicitState:
-        """Return a copy of the drawn pairs that can be moved without moving this state."""
-        other = copy.copy(self)
-        other.scores = self.scores.copy()
-        if self._drawn is not None:
-            other._log_weight = np.where(self._drawn, self._log_weight, -np.inf)
-            other._drawn = None
-        return other
-
-    def tied(self, output: Output) -> ExplicitState | None:
-        """Return the pairs that a {0, 1} ranker ties, at scores of 0; None if there is none."""
-        left = np.flatnonzero(output[self._pairs.high] == output[self._pairs.low])
-        if not len(left):
-            return None
-        other = ExplicitState(self._pairs.take(left), len(self.scores))
-        other._whole, other._start = self._whole, self._start
-        return other
