@@ -270,6 +270,18 @@ def test_copying_what_is_ranked(values):
         assert out[:count].tobytes() == ranked.tobytes()
 
 
+@holds_for(
+    st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1, max_size=20), **REACH
+)
+def test_distance_of_potentials(pairs):
+    pi, before = (np.array(column) for column in zip(*pairs))
+    expected = math.fsum(abs(3.0 * a - 0.5 * b) for a, b in pairs)
+    middle = len(pairs) // 2
+    ends = [(0, middle), (middle, len(pairs))]
+    found = sum(compiled.distance_between(pi, 3.0, before, 0.5, a, b) for a, b in ends)
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-300)
+
+
 @holds_for(st.integers(1, 9), st.integers(1, 6), st.data(), **REACH)
 def test_gathering_neighbouring_columns(n, width, data):
     table = np.arange(float(n * width)).reshape(n, width)

@@ -16,7 +16,7 @@ from crucial.data.stored_codes import StoredCodes, StoredColumns, stays_sparse
 from crucial.errors import DataError, DataWarning
 from crucial.types import Bools, Codes, Floats, Ints
 
-__all__ = ["Bins"]
+__all__ = ["Bins", "abstains"]
 
 # Bytes of dense codes of sparse input from which a fit says so.
 _MUCH = 1 << 30
@@ -201,11 +201,8 @@ class Bins:
         codes = np.zeros((len(self.features), -(-len(places) // 8) * 8), self.codes.dtype)
         for own, part in zip(self.codes, codes, strict=True):
             part[: len(places)] = own[places]
-        missing = [
-            bool((part[: len(places)] == n).any())
-            for part, n in zip(codes, self.n_bins, strict=True)
-        ]
-        return replace(self, codes=codes, has_missing=np.array(missing, bool), n_rows=len(places))
+        missing = abstains(codes[:, : len(places)], self.n_bins, self.has_missing)
+        return replace(self, codes=codes, has_missing=missing, n_rows=len(places))
 
     def recode(self, instances: Instances, rows: NDArray[np.integer], threads: int = 1) -> Codes:
         """Return the codes of other rows under the same thresholds."""
@@ -226,6 +223,12 @@ class Bins:
             cutter.code(self.thresholds[place], codes[place])
 
         over_features(instances, self.features, rows, threads, code)
+
+
+def abstains(codes: Codes, n_bins: Ints, may: Bools) -> Bools:
+    """Return which features abstain on some row, of those that may."""
+    features = zip(codes, n_bins, may, strict=True)
+    return np.array([some and bool((own == n).any()) for own, n, some in features], bool)
 
 
 def _given(

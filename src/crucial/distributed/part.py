@@ -92,6 +92,8 @@ class Part(PartSetup):
         bins = self._bins = replace(self._bins, has_missing=setup.has_missing)
         self._coded, self._first = CodedRows(bins), bins.first
         self._pi = np.zeros(padded(bins.n_rows))
+        # (memory for every round: fresh arrays would cost more time than what is done with them)
+        self._pi_before, self._fixed = np.empty_like(self._pi), np.empty(len(self._pi), np.int64)
         self._stumps: StumpSums | None = None
         self._last: tuple[WeakRankerLike, Output] | None = None
         weight = self._feedback.weight
@@ -105,7 +107,9 @@ class Part(PartSetup):
         if self._feedback is None:
             return None
         state, pi = (self._trial, self._spare) if question.trial else (self._state, self._pi)
-        scales, before = question.scales, self._pi.copy() if question.scales else pi
+        scales = question.scales
+        if scales is not None:
+            self._pi_before[:] = self._pi
         if isinstance(state, LabelState) and state.logarithmic:
             if question.peaks is None:
                 return Answer(None, state.peaks())
@@ -124,7 +128,8 @@ class Part(PartSetup):
         if question.unit is not None:
             found = self.histogram(question.unit, question.features)
         if scales is not None:
-            distance = float(np.abs(scales[1] * pi - scales[0] * before).sum())
+            sums = self._stump_sums()
+            distance = sums.distance(pi, scales[1], self._pi_before, scales[0])
         hist, sizes = None if found is None else found.sums, None
         if question.sizes:
             sizes = self.sizes()
@@ -180,18 +185,22 @@ class Part(PartSetup):
         """Return the sums of potentials per bin of features; None if the unit is too small."""
         if self._feedback is None:
             return None
-        bins = self._bins
-        if self._stumps is None:
-            facts = (self._first, bins.has_missing, -1, False, self.threads)
-            with part_of(self._counts):
-                self._stumps = StumpSums(bins.codes, bins.n_rows, *facts)
+        sums = self._stump_sums()
         try:
-            fixed = to_fixed(self._pi, unit, self.threads)
+            fixed = to_fixed(self._pi, unit, self.threads, self._fixed)
         except DataError:  # (they make too many units)
             return None
         if features is None:
-            features = np.arange(len(bins.features))
-        return Histogram(self._stumps.histogram(features, fixed)[places_of(self._first, features)])
+            return Histogram(sums.histogram(np.arange(len(self._bins.features)), fixed))
+        return Histogram(sums.histogram(features, fixed)[places_of(self._first, features)])
+
+    def _stump_sums(self) -> StumpSums:
+        """Return what adds up the potentials of stumps."""
+        if self._stumps is None:
+            facts = (self._first, self._bins.has_missing, -1, False, self.threads)
+            with part_of(self._counts):
+                self._stumps = StumpSums(self._bins.codes, self._bins.n_rows, *facts)
+        return self._stumps
 
     def wrong_units(self, scans: Sequence[tuple[int, int]], unit: float) -> Histogram | None:
         """Return W- of all thresholds of features, one scan after the other.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from crucial.data.bins import abstains
 from crucial.data.groups import Groups
 from crucial.distributed.messages import Numbers, Survey
 from crucial.distributed.part_feedback import PartFeedback, RowFacts
@@ -133,8 +134,9 @@ class PartSetup:
                 self._left_out = self._left_out[order]
             feedback = PartFeedback(self._rows, self._left_out)
         n, bins = len(used), self._rows.bins
-        absent = (bins.codes[:, :n] == bins.n_bins[:, None]).any(axis=1)
-        self._bins = replace(bins, codes=bins.codes[:, : padded(n)], n_rows=n, has_missing=absent)
+        codes = bins.codes[:, : padded(n)]
+        absent = abstains(codes[:, :n], bins.n_bins, bins.has_missing)
+        self._bins = replace(bins, codes=codes, n_rows=n, has_missing=absent)
         self._feedback = feedback if n else None
         return replace(feedback.facts, absent=absent)
 

@@ -90,6 +90,15 @@ class StumpSums:
         rounding = scale * unit * len(self._before) + 1e-15
         return 0.5 * sum(over_ranges(bounds, self._threads, distance)) + rounding
 
+    def distance(self, pi: Floats, scale: float, before: Floats, scale_before: float) -> float:
+        """Return the sum of |scale * pi - scale_before * before|, up to rounding."""
+        if self.at_once:
+            return float(np.abs(scale * pi - scale_before * before).sum())
+        bounds = cut_evenly(0, len(pi), self._threads)
+        between = self._kernels.distance_between
+        call: Callable[..., float] = partial(between, pi, scale, before, scale_before)
+        return sum(over_ranges(bounds, self._threads, call))
+
     def scan(self, features: Ints, fixed: Ints, factor: float, slope: Floats, peak: Floats) -> Ints:
         """Renew the slopes and peaks of the features; return those that were renewed.
 

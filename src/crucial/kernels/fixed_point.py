@@ -73,8 +73,16 @@ def round_unit(before: float | None, now: float) -> float:
     return unit_for(now)
 
 
-def to_fixed(values: Floats, unit: float, threads: int = 1) -> Ints:
+def to_fixed(values: Floats, unit: float, threads: int = 1, out: Ints | None = None) -> Ints:
     """Return every number as the nearest whole number of units, ties to the even one.
+
+    Parameters
+    ----------
+    values : float64 array
+    unit : float
+    threads : int
+    out : int64 array of the same length, optional
+        Where to write them.
 
     Raises
     ------
@@ -86,7 +94,7 @@ def to_fixed(values: Floats, unit: float, threads: int = 1) -> Ints:
     >>> to_fixed(np.array([0.75, -2.0, 0.0]), 0.5).tolist()
     [2, -4, 0]
     """
-    out = np.empty(len(values), np.int64)
+    out = np.empty(len(values), np.int64) if out is None else out
     if is_small(len(values)):
         size = plain.fill_fixed(values, 1.0 / unit, 0, len(values), out)
     else:

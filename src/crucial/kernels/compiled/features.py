@@ -6,7 +6,15 @@ import numpy as np
 
 from crucial.kernels.jit import kernel
 
-__all__ = ["distance", "drop_bounds", "drops", "histogram8", "histogram_wide", "slopes"]
+__all__ = [
+    "distance",
+    "distance_between",
+    "drop_bounds",
+    "drops",
+    "histogram8",
+    "histogram_wide",
+    "slopes",
+]
 
 
 @kernel
@@ -126,6 +134,15 @@ def distance(pi, scale, before, first_row, last_row):
         now = scale * pi[i]
         total += abs(now - before[i])
         before[i] = now
+    return total
+
+
+@kernel
+def distance_between(pi, scale, before, scale_before, first_row, last_row):
+    """Return the sum of |scale * pi - scale_before * before|."""
+    total = 0.0
+    for i in range(first_row, last_row):
+        total += abs(scale * pi[i] - scale_before * before[i])
     return total
 
 
