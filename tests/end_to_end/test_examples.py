@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -36,17 +33,9 @@ def test_all_examples_are_known():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path: Path, tmp_path: Path):
-    done = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", str(path)],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert SAID[path.stem] in done.stdout
+def test_example(path: Path, tmp_path: Path, run_program):
+    done = run_program(path, tmp_path, strict=True)
+    assert done.code == 0, done.err
+    assert done.err == ""
+    assert SAID[path.stem] in done.out
     assert list(tmp_path.iterdir()) == []

@@ -31,7 +31,7 @@ class Slow(BaseEstimator):
 if __name__ == "__main__":
     tasks = {f"t{k}": make_letor(10, 8, 5, seed=k) for k in range(int(sys.argv[4]))}
     rankers = {"rankboost": RankBoost(3, n_jobs=1), "slow": Slow()}
-    jobs = int(sys.argv[2]) if sys.argv[2] != "-" else None
+    jobs = None if sys.argv[2] == "-" else int(sys.argv[2])
     found = Experiment(tasks, rankers, ["ndcg@5", "r2"]).run(sys.argv[1], n_jobs=jobs)
     found.save(sys.argv[3])
 """
@@ -49,7 +49,7 @@ def values_of(path: Path) -> list[dict[str, object]]:
 
 
 def kill_and_go_on(
-    tmp_path: Path, moments: list[tuple[int, float]], jobs: str, n_tasks: int = 6
+    tmp_path: Path, moments: list[tuple[int, float]], jobs: str, n_tasks: int
 ) -> None:
     """Kill an experiment at each moment: after so many more cells, and so many seconds."""
     script = tmp_path / "run.py"
@@ -89,7 +89,7 @@ def kill_and_go_on(
 
 
 def test_killed_twice(tmp_path: Path) -> None:
-    kill_and_go_on(tmp_path, [(7, 0.01), (20, 0.0)], "-")
+    kill_and_go_on(tmp_path, [(7, 0.01), (10, 0.0)], "-", n_tasks=3)
 
 
 @pytest.mark.slow

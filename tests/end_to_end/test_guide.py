@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -44,29 +42,24 @@ def test_there_is_a_guide():
     assert len(PAGES) >= 5
 
 
-def test_the_pages_on_exports(tmp_path: Path):
+def test_the_pages_on_exports(tmp_path: Path, run_program):
     program = [line for page in EXPORTS for line in steps(page)]
     assert len(program) > 30
-    run(program, tmp_path)
+    run(program, tmp_path, run_program)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_page(page: Path, tmp_path: Path):
+def test_page(page: Path, tmp_path: Path, run_program):
     program = steps(page)
     assert len(program) > 1
-    run(program, tmp_path)
+    run(program, tmp_path, run_program)
 
 
-def run(program: list[str], folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(program)],
-        cwd=folder,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+def run(program: list[str], folder: Path, run_program) -> None:
+    path = folder / "page.py"
+    path.write_text("\n".join(program), encoding="utf-8")
+    done = run_program(path, folder)
+    assert done.code == 0, done.err
 
 
 def test_every_public_name_is_in_the_reference():
