@@ -22,8 +22,9 @@ class LogisticRanker(StumpRanker):
     helped draw less attention than in RankBoost.
 
     The price is time: a round looks at every pair of a query, which is little for queries of
-    some hundred rows; queries of more than 2^24 pairs are summed up by interpolation in
-    O(n log n), with an error below 1e-11 of their weight. Pairs are never stored.
+    some hundred rows; queries of more than 2^24 pairs are summed up by interpolation, in O(n)
+    times the range of the scores and with an error below 1e-11 of their weight. Pairs are never
+    stored.
 
     Attributes
     ----------

@@ -311,3 +311,15 @@ def test_runs_of_queries_learned_from_are_noted_by_their_tag(crucial, runs, fusi
     assert said in crucial("evaluate", out, "--qrels", runs / "train.qrels").stderr
     done = crucial("compare", runs / "train.qrels", runs / "top.run", named, "-m", "map")
     assert (done.exit_code, said in done.stderr) == (0, False)
+
+
+@pytest.mark.parametrize("how", [["rrf"], ["combsum"], ["combsum", "--normalise", "z-score"]])
+def test_scores_of_any_size_are_fused_without_a_note_of_numpy(crucial, tmp_path, how):
+    for name, largest in (("a", 1.7e308), ("b", 1e300)):
+        lines = [f"1 Q0 d{i} {i} {largest * s:g} x\n" for i, s in enumerate((1.0, 0.5, 0.1, -1.0))]
+        (tmp_path / name).write_text("".join(lines))
+    out = tmp_path / "fused.txt"
+    with np.errstate(over="raise", invalid="raise"):
+        result = crucial("fuse", tmp_path / "a", tmp_path / "b", "--method", *how, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert [line.split()[2] for line in out.read_text().splitlines()] == ["d0", "d1", "d2", "d3"]

@@ -331,12 +331,12 @@ def _best_first(
     """Return the order by query, then score, highest first, then name, last first."""
     order = np.argsort(query, kind="stable")
     inside = np.diff(query[order]) == 0
-    step = np.diff(scores[order])
-    if (step[inside] > 0).any():
+    listed = scores[order]  # (differences of which may overflow)
+    if (listed[1:] > listed[:-1])[inside].any():
         order = np.lexsort((-scores, query))
-        step = np.diff(scores[order])
+        listed = scores[order]
     tied = np.zeros(len(order) + 1, bool)
-    tied[1:-1] = inside & (step == 0)
+    tied[1:-1] = inside & (listed[1:] == listed[:-1])
     tied = tied[:-1] | tied[1:]
     if tied.any():
         # Names are compared only where scores are equal: that is slow.

@@ -120,8 +120,9 @@ def warn_reversed(path: PathLike, query: Ints, score: Floats) -> None:
         Number of the query of each row, in the order of the file.
     score : float array of shape (n_rows,)
     """
-    steps = np.diff(score)[np.diff(query) == 0]
-    if len(steps) >= _FEWEST_STEPS and (steps >= 0).all() and (steps > 0).mean() > 0.5:
+    inside = query[1:] == query[:-1]
+    before, after = score[:-1][inside], score[1:][inside]  # (their difference may overflow)
+    if len(after) >= _FEWEST_STEPS and (after >= before).all() and (after > before).mean() > 0.5:
         warnings.warn(
             f"{os.fspath(path)}: scores rise from the first document of every list to the last, "
             "as distances do. A run is ordered by its scores, highest first: if the first document "
