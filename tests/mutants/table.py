@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-#: Module below src/crucial -> tests below tests/unit. Its own examples run too.
+_SVMLIGHT = ("data/test_svmlight_bad.py", "data/test_svmlight.py")
+_TABLES = ("data/test_odd_tables.py", "data/test_tables.py")
+_EXPORTS = ("agreement/test_export_targets.py", "agreement/test_export_numbers.py")
+
+#: Module below src/crucial -> tests below tests/unit, or in tests/agreement. Its own examples run
+#: too.
 CONCERNED = {
+    "data/arrays.py": ("data/test_arrays.py", "estimators/test_huge_numbers.py"),
     "data/files.py": ("data/test_files.py", "test_progress.py"),
+    "data/formats/parquet.py": _TABLES,
     "data/formats/preflib.py": ("data/test_preflib.py",),
     "data/formats/ratings.py": ("data/test_ratings.py",),
+    "data/formats/svmlight.py": _SVMLIGHT,
+    "data/formats/svmlight_lines.py": _SVMLIGHT,
+    "data/formats/tables.py": _TABLES,
     "data/formats/trec.py": ("data/test_trec.py",),
+    "data/sparse_checks.py": ("data/test_sparse_checks.py",),
+    "measures/families.py": (
+        "measures/test_measure_values.py",
+        "measures/test_measure_evaluate.py",
+    ),
+    "measures/judged.py": ("measures/test_measure_evaluate.py", "measures/test_measure_values.py"),
     "measures/names.py": ("measures/test_measure_names.py",),
     "measures/paired.py": ("measures/test_paired.py",),
     "measures/ranking.py": ("measures/test_measure_values.py", "measures/test_measure_ranking.py"),
     "model/checks.py": ("model/test_checks.py", "model/test_model_file.py"),
+    "model/export/checks.py": _EXPORTS,
+    "model/export/forest.py": _EXPORTS,
+    "model/export/form.py": _EXPORTS,
+    "model/export/targets/xgboost_json.py": _EXPORTS,
+    "model/export/verify.py": _EXPORTS,
     "model/file.py": ("model/test_model_file.py",),
 }
 
 
 def paths_of(module: str) -> list[str]:
     """Return what pytest is to run for a module: its own examples, then its tests."""
-    return [f"src/crucial/{module}", *(f"tests/unit/{name}" for name in CONCERNED[module])]
+    tests = (
+        name if name.startswith("agreement/") else f"unit/{name}" for name in CONCERNED[module]
+    )
+    return [f"src/crucial/{module}", *(f"tests/{name}" for name in tests)]

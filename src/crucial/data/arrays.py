@@ -104,8 +104,9 @@ def as_reals(values: TableLike, name: str) -> Floats:
                 except OverflowError:
                     raise too_large_error(f"{name}: row {row}") from None
                 except (TypeError, ValueError):
+                    plain = value.item() if isinstance(value, np.generic) else value
                     raise DataTypeError(
-                        f"{name} must be numbers. Row {row} is {value!r}."
+                        f"{name} must be numbers. Row {row} is {plain!r}."
                     ) from None
     raise DataTypeError(f"{name} must be numbers, not {array.dtype}.")
 
