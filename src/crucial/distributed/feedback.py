@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from crucial.distributed.messages import Range, Setup
 from crucial.distributed.own_losses import PartedLogistic, PartedPush
-from crucial.distributed.part_feedback import RowFacts
+from crucial.distributed.part_facts import RowFacts
 from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedPairs, PartedState
 from crucial.distributed.watch import PartedWatch
 from crucial.errors import DataError
+from crucial.estimators.judged import Judged
 from crucial.feedback.base import Feedback, finite_total
 from crucial.feedback.label_weights import PairMass
+from crucial.feedback.pairs import NOTHING_LEFT
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
@@ -52,11 +56,21 @@ class PartedFeedback(Feedback):
         self.n_skipped = facts.queries - facts.counts.queries
 
     @classmethod
-    def of(cls, parts: Parts, balance: str, gain: object) -> PartedFeedback:
-        """Let the parts sort and weigh their pairs; parameters as in `LabelFeedback`."""
-        facts: RowFacts | None = parts.total("look", changes=True)
+    def of(cls, parts: Parts, ranker: Judged[Any], explicit: bool = False) -> PartedFeedback:
+        """Let the parts sort and weigh their pairs.
+
+        Parameters
+        ----------
+        ranker : the ranker that learns from them
+        explicit : bool
+            Whether they are explicit pairs.
+        """
+        facts: RowFacts | None = parts.total("look", ranker.contradictions, changes=True)
         if facts is None:
             raise DataError("No comparable pair: the parts have no rows.")
+        if explicit and not facts.counts.rows:
+            raise DataError(NOTHING_LEFT)
+        balance, gain = ranker.balance, ranker.gain
         if not facts.counts.rows:
             raise DataError(
                 f"No comparable pair: none of the {counted(facts.queries, 'query')} has two rows "

@@ -17,7 +17,7 @@ from crucial.distributed.reach import check_reach
 from crucial.distributed.runs import Head, PartedRuns, boost_parted, runs_of
 from crucial.distributed.watch import PartedWatch, measures_of
 from crucial.errors import DataError
-from crucial.estimators.boosted import BoostedRanker
+from crucial.estimators.boosted import PAIRS_HELD_OUT, BoostedRanker
 from crucial.estimators.eval_set import HELD_OUT, n_held_out
 from crucial.estimators.runs import RunPlan
 
@@ -54,10 +54,10 @@ def fit_parted(
     The estimator, with the fitted attributes of a local fit.
     """
     estimator._check_parameters()
-    check_reach(estimator)
+    check_reach(estimator, head.with_pairs)
     seed = estimator._seed()
     survey: Survey = parts.total("survey") or Survey(0, None)
-    estimator._check_resampling(survey.eval_facts is not None)
+    estimator._check_resampling(survey.eval_facts is not None, head.with_pairs)
     for name in ("fold_curves_", "feature_pairs_"):
         vars(estimator).pop(name, None)
     shown: AbstractContextManager[Progress | None] = nullcontext(progress)
@@ -68,7 +68,7 @@ def fit_parted(
         _learn_columns(estimator, runs.instances)
         return estimator._fit_runs(runs, seed, shown)
     watch = _watch(estimator, parts, head, survey, seed)
-    feedback = PartedFeedback.of(parts, estimator.balance, estimator.gain)
+    feedback = PartedFeedback.of(parts, estimator, head.with_pairs)
     instances = head.instances(feedback.facts.absent)
     _learn_columns(estimator, instances)
     rounds = estimator.n_estimators
@@ -94,6 +94,8 @@ def _watch(
     if survey.eval_facts is None:
         if patience is None:
             return None
+        if head.with_pairs:
+            raise DataError(PAIRS_HELD_OUT)
         if not head.with_qid or survey.queries < 2:
             raise DataError(
                 "early_stopping_rounds on parts of the rows holds out whole queries, and all rows "

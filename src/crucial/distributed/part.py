@@ -22,6 +22,7 @@ from crucial.distributed.messages import (
     Totals,
     places_of,
 )
+from crucial.distributed.part_feedback import PartFeedback
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.part_setup import PartSetup
 from crucial.distributed.part_tree import (
@@ -35,6 +36,7 @@ from crucial.distributed.part_tree import (
 )
 from crucial.distributed.replay import Call, needed_calls
 from crucial.errors import DataError
+from crucial.feedback.explicit_state import ExplicitState
 from crucial.feedback.label_state import LabelState, Risks
 from crucial.feedback.states import Output, ScoreState, draw_share, padded
 from crucial.kernels.features import StumpSums
@@ -73,7 +75,7 @@ class Part(PartSetup):
 
     def lightest(self) -> Range | None:
         """Return the logarithm of the weight of the lightest pair, as a range of one number."""
-        if self._feedback is None:
+        if not isinstance(self._feedback, PartFeedback):
             return None
         found = self._feedback.lightest()
         return Range(found, found)
@@ -84,7 +86,8 @@ class Part(PartSetup):
         if self._feedback is None:
             return
         self._feedback.finish(setup.log_total, setup.total)
-        self._numbers: Ints = self._feedback.labelled().layout.queries
+        labelled = self._feedback.labelled()
+        self._numbers = np.zeros(0, np.int64) if labelled is None else labelled.layout.queries
         self._counts: Counts = setup.counts
         with part_of(setup.counts):
             state = setup.objective.begin(self._feedback, self.threads)
@@ -110,7 +113,7 @@ class Part(PartSetup):
         scales = question.scales
         if scales is not None:
             self._pi_before[:] = self._pi
-        if isinstance(state, LabelState) and state.logarithmic:
+        if isinstance(state, LabelState | ExplicitState) and state.logarithmic:
             if question.peaks is None:
                 return Answer(None, state.peaks())
             totals: Totals = state.log_sums(pi, question.peaks)
@@ -172,13 +175,13 @@ class Part(PartSetup):
     def begin_trial(self) -> None:
         """Copy the state, to try steps on the copy."""
         if self._feedback is not None:
-            self._trial = self._pairs(False).fork()
+            self._trial = cast(_State, self._pairs(False).fork())
             self._spare = np.zeros_like(self._pi)
 
-    def _pairs(self, trial: bool) -> LabelState:
+    def _pairs(self, trial: bool) -> LabelState | ExplicitState:
         """Return the state of pairs, of the fit or of a trial."""
         state = self._trial if trial else self._state
-        assert isinstance(state, LabelState)
+        assert isinstance(state, LabelState | ExplicitState)
         return state
 
     def histogram(self, unit: float, features: Ints | None) -> Histogram | None:
@@ -246,8 +249,9 @@ class Part(PartSetup):
         if self._feedback is None:
             return None
         state = self._state
-        if isinstance(state, LabelState):
+        if isinstance(state, LabelState | ExplicitState):
             return state.risk_sums()
+        assert isinstance(self._feedback, PartFeedback)  # (pairs have that state alone)
         with part_of(self._counts):
             pairs = self._feedback.pairs(self.threads)
         pairs.advance(state.scores, 1.0)
@@ -282,7 +286,9 @@ class Part(PartSetup):
     def use_logarithms(self, trial: bool) -> None:
         """Compute weights from the logarithms of exponentials from now on."""
         if self._feedback is not None:
-            self._pairs(trial).use_logarithms()
+            state = self._pairs(trial)
+            assert isinstance(state, LabelState)
+            state.use_logarithms()
 
     # -- trees ------------------------------------------------------------------------
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from crucial.data.groups import Groups
+from crucial.distributed.part_facts import RowFacts
 from crucial.distributed.part_rows import PartRows
 from crucial.errors import DataError
 from crucial.feedback.label_state import LabelState
@@ -18,48 +19,7 @@ from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.sizes import Counts
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["PartFeedback", "RowFacts"]
-
-
-@dataclass(frozen=True)
-class RowFacts:
-    """What has to be known of the rows of all parts before any part can begin.
-
-    Attributes
-    ----------
-    rows, queries : int
-        All there are.
-    counts : Counts
-        Of the rows that occur in a pair.
-    largest : Largest
-        Weights of those rows.
-    weighted : bool
-        Whether such a row weighs other than 1.
-    weight : ExactSum
-        What they weigh together.
-    absent : bool array over the features
-        Whether one of them abstains there.
-    """
-
-    rows: int
-    queries: int
-    counts: Counts
-    largest: Largest
-    weighted: bool
-    weight: ExactSum
-    absent: Bools
-
-    def merge(self, other: RowFacts) -> RowFacts:
-        """Return the facts of both parts."""
-        return RowFacts(
-            self.rows + other.rows,
-            self.queries + other.queries,
-            self.counts.merge(other.counts),
-            self.largest.merge(other.largest),
-            self.weighted or other.weighted,
-            self.weight + other.weight,
-            self.absent | other.absent,
-        )
+__all__ = ["PartFeedback"]
 
 
 class PartFeedback(LabelFeedback):

@@ -11,7 +11,9 @@ import numpy as np
 from crucial.data.bins import abstains
 from crucial.data.groups import Groups
 from crucial.distributed.messages import Numbers, Survey
-from crucial.distributed.part_feedback import PartFeedback, RowFacts
+from crucial.distributed.part_facts import RowFacts
+from crucial.distributed.part_feedback import PartFeedback
+from crucial.distributed.part_pairs import PartPairs
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.part_shares import PartShares, Share, weighing
 from crucial.distributed.part_watch import EvalFacts, PartWatch, Tallies
@@ -42,7 +44,7 @@ class PartSetup:
     def __init__(self, rows: PartRows, eval_rows: PartRows | None = None) -> None:
         self._rows, self._eval_rows = rows, eval_rows
         self.threads = 1
-        self._feedback: PartFeedback | None = None
+        self._feedback: PartFeedback | PartPairs | None = None
         self._watch: PartWatch | None = None
         self._left_out: Bools | None = None
         self._shares = PartShares(rows.query)
@@ -73,7 +75,8 @@ class PartSetup:
 
     def paired(self) -> Numbers | None:
         """Return the numbers of the queries that have a pair."""
-        return None if self._feedback is None else Numbers(self._feedback.paired)
+        feedback = self._feedback
+        return Numbers(feedback.paired) if isinstance(feedback, PartFeedback) else None
 
     def deal(self, n_folds: int, n_queries: int, one_valued: Ints, seed: int) -> None:
         """Deal the queries of all parts into folds; parameters as in `PartShares`."""
@@ -120,11 +123,17 @@ class PartSetup:
             self._watch.look_through(self._unseen, origins)
         return self._watch.tallies()
 
-    def look(self) -> RowFacts | None:
-        """Sort the rows; return what all parts have to know of them."""
+    def look(self, contradictions: str = "keep") -> RowFacts | None:
+        """Sort the rows; return what all parts have to know of them.
+
+        Parameters
+        ----------
+        contradictions : {"keep", "net"}
+            As in `PairFeedback`, for explicit pairs.
+        """
         if not self._rows.n_rows:
             return None
-        feedback = PartFeedback(self._rows, self._left_out)
+        feedback = self._pairs_of_rows(contradictions)
         used = feedback.rows
         if not np.array_equal(used, np.arange(len(used))):
             # (one copy of the codes: all rows take the order in which they are used)
@@ -132,13 +141,21 @@ class PartSetup:
             self._rows = self._rows.taken(order)
             if self._left_out is not None:
                 self._left_out = self._left_out[order]
-            feedback = PartFeedback(self._rows, self._left_out)
+            feedback = self._pairs_of_rows(contradictions)
         n, bins = len(used), self._rows.bins
         codes = bins.codes[:, : padded(n)]
         absent = abstains(codes[:, :n], bins.n_bins, bins.has_missing)
         self._bins = replace(bins, codes=codes, n_rows=n, has_missing=absent)
         self._feedback = feedback if n else None
         return replace(feedback.facts, absent=absent)
+
+    def _pairs_of_rows(self, contradictions: str) -> PartFeedback | PartPairs:
+        """Return the pairs that labels imply, or explicit ones."""
+        rows = self._rows
+        if rows.pairs is None:
+            return PartFeedback(rows, self._left_out)
+        assert rows.numbers is not None
+        return PartPairs(rows.pairs, rows.numbers, contradictions)
 
     def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass | None:
         """Weigh the pairs; return what they weigh together."""

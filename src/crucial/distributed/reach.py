@@ -49,10 +49,15 @@ class _AnyPairs(Feedback):
         return 0.0
 
 
-def check_reach(estimator: BoostedRanker) -> None:
+def check_reach(estimator: BoostedRanker, with_pairs: bool = False) -> None:
     """Refuse an estimator whose parameters need all rows at one place, and say what to use.
 
     No row is needed to tell, so that nothing has to be loaded first.
+
+    Parameters
+    ----------
+    with_pairs : bool
+        Whether it learns from explicit pairs.
     """
     if not isinstance(estimator, _RUNNING):
         raise ParameterError(
@@ -69,12 +74,32 @@ def check_reach(estimator: BoostedRanker) -> None:
             raise ParameterError(
                 f"{owner}: {name} does not run on parts of the rows; use {remedy}, {_ONE_MACHINE}."
             )
-    estimator._check_resampling()
+    estimator._check_resampling(has_pairs=with_pairs)
     for name in ("loss", "gain"):
         _check_travels(owner, name, getattr(estimator, name, None))
     same = copy(estimator)
     same.random_state = 0  # (that of the fit must not move)
-    _check_algorithm(owner, *same._parts(_AnyPairs()))
+    algorithm = same._parts(_AnyPairs())
+    _check_algorithm(owner, *algorithm)
+    if with_pairs:
+        _check_pairs(estimator, algorithm[0])
+
+
+def _check_pairs(estimator: BoostedRanker, objective: Objective) -> None:
+    """Refuse what cannot learn from explicit pairs in parts."""
+    owner = type(estimator).__name__
+    if not isinstance(estimator, RankBoost | GradientRanker) or not isinstance(
+        objective, ExponentialLoss
+    ):
+        raise ParameterError(
+            f"{owner} does not learn from explicit pairs on parts of the rows; use RankBoost or "
+            f"GradientRanker(loss='exponential'), {_ONE_MACHINE}."
+        )
+    if estimator.subsample < 1.0:
+        raise ParameterError(
+            f"{owner}: subsample draws from all pairs, which are in parts; use subsample=1 with "
+            f"explicit pairs, {_ONE_MACHINE}."
+        )
 
 
 def _check_travels(owner: str, name: str, function: object) -> None:
@@ -105,6 +130,11 @@ def _check_algorithm(
         raise ParameterError(
             f"{owner}: {type(learner).__name__} does not run on parts of the rows; use "
             f"weak='stump' or 'tree', {_ONE_MACHINE}."
+        )
+    if getattr(learner, "drawn_by", None) is not None:
+        raise ParameterError(
+            f"{owner}: thresholds='random' does not run on parts of the rows, which share the bins "
+            f"found first; use thresholds='quantiles', {_ONE_MACHINE}."
         )
     if type(step) not in _STEPS:
         raise ParameterError(

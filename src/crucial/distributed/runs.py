@@ -47,12 +47,15 @@ class Head:
         As in `Instances`.
     with_qid : bool
         Whether rows belong to queries; else they are all of one, in one part.
+    with_pairs : bool
+        Whether explicit pairs are learned from, and not labels.
     """
 
     bins: Bins
     names: tuple[str, ...] | None = None
     times: Mapping[int, str] | None = None
     with_qid: bool = True
+    with_pairs: bool = False
 
     def instances(self, has_missing: np.ndarray) -> Instances:
         """Return a table without rows, by which features are known."""
@@ -165,7 +168,7 @@ class PartedRuns(Runs):
         self.feedback, self.instances = self._look()
 
     def _look(self) -> tuple[PartedFeedback, Instances]:
-        feedback = PartedFeedback.of(self._parts, self._ranker.balance, self._ranker.gain)
+        feedback = PartedFeedback.of(self._parts, self._ranker)
         return feedback, self._head.instances(feedback.facts.absent)
 
     def _use(self, share: Share) -> None:

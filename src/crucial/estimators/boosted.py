@@ -44,10 +44,15 @@ from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.trees import TreeLearner
 
-__all__ = ["Algorithm", "BoostedRanker"]
+__all__ = ["PAIRS_HELD_OUT", "Algorithm", "BoostedRanker"]
 
 #: What makes a boosting algorithm: an objective, a weak learner and a step rule.
 Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
+
+#: Why pairs cannot stop a fit early.
+PAIRS_HELD_OUT = (
+    "early_stopping_rounds with pairs needs eval_set=(X, y): pairs have no queries to set aside."
+)
 
 
 @with_parameters
@@ -207,10 +212,7 @@ class BoostedRanker(Resampled):
         if data.labels is None:
             data = self._with_numbers(data, explicit)
         if self.early_stopping_rounds is not None and eval_set is None:
-            raise DataError(
-                "early_stopping_rounds with pairs needs eval_set=(X, y): pairs have no queries to "
-                "set aside."
-            )
+            raise DataError(PAIRS_HELD_OUT)
         return self._fit(data, query_weight, eval_set, eval_qid, explicit)
 
     def _fit(
