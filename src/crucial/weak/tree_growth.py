@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.gradient_trees import NO_SPLIT, LeafLimits, Split, SplitSearch
+from crucial.kernels.gradient_trees import SplitSearch
+from crucial.kernels.leaf_limits import NO_SPLIT, LeafLimits, Split
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import TIE
 
@@ -114,7 +115,7 @@ class GrownTree:
     gradients: Floats
 
 
-@dataclass
+@dataclass(eq=False)
 class _Leaf:
     """A leaf that may still be split."""
 
@@ -154,12 +155,14 @@ class _Growth:
         """Find the best split of a leaf and keep it among those that may be split."""
         leaf.split = NO_SPLIT
         if leaf.hist is not None and leaf.peaks is not None:
-            peaks = np.where(self.allowed, leaf.peaks, 0.0)
+            peaks, allowed = leaf.peaks, self.allowed
+            if counted or self.limits.interactions is not None:
+                peaks = np.where(allowed, peaks, 0.0)
             leaf.split = self.search.choose(
                 leaf.hist, leaf.begin, leaf.end, leaf.limits, peaks, counted
             )
             if counted:
-                leaf.peaks = np.minimum(leaf.peaks, np.where(self.allowed, peaks, np.inf))
+                leaf.peaks = np.minimum(leaf.peaks, np.where(allowed, peaks, np.inf))
         self.leaves.append(leaf)
 
     def best(self) -> _Leaf | None:
@@ -197,7 +200,7 @@ class _Growth:
         self.gain.append(leaf.split.gain)
         self.heavier.append(weights[1] > weights[0])
         self.used.add(feature)
-        total = search.total(leaf.begin, middle)
+        total = search.left_total(leaf.hist, feature, place)
         both = self._child_limits(leaf, feature, place, (total, leaf.limits.total - total), weights)
         ranges = ((leaf.begin, middle), (middle, leaf.end))
         found = self._searched(leaf, ranges, both)
@@ -248,7 +251,7 @@ class _Growth:
     ) -> tuple[LeafLimits, LeafLimits]:
         """Return the limits of both children; a monotone split bounds their values."""
         left, right = (
-            replace(leaf.limits, total=total, weight=weight)
+            leaf.limits._replace(total=total, weight=weight)
             for total, weight in zip(totals, weights, strict=True)
         )
         sign = int(self.signs[feature])
@@ -256,8 +259,8 @@ class _Growth:
             return left, right
         middle = 0.5 * (left.value + right.value)
         if sign > 0:
-            return replace(left, high=middle), replace(right, low=middle)
-        return replace(left, low=middle), replace(right, high=middle)
+            return left._replace(high=middle), right._replace(low=middle)
+        return left._replace(low=middle), right._replace(high=middle)
 
 
 def grow_tree(

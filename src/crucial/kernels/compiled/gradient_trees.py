@@ -20,6 +20,7 @@ __all__ = ["add_rows", "leaf_sums", "pack", "partition", "quantise", "scan", "sp
 
 _HALF = 256  # gains of one side
 _DENSE = 5  # a leaf is dense if it has more than one row in so many
+_LOOK = 128  # rows whose words stay in the first cache
 _LOW = 0xFFFFFFFF
 
 
@@ -48,7 +49,7 @@ def quantise(gradient, curvature, unit_g, unit_c, begin, end, sums):
 
 
 @kernel
-def add_rows(by_block, by_row, blocks, rows, sums, begin, end, whole, near, h, out):
+def add_rows(by_block, by_row, blocks, rows, sums, begin, end, whole, near, out):
     """Write the sums per bin of the rows of a leaf, for some blocks of features.
 
     Parameters
@@ -61,8 +62,8 @@ def add_rows(by_block, by_row, blocks, rows, sums, begin, end, whole, near, h, o
         Whether the leaf is all rows in their order, so that words come one after the other.
     near : uint64 array of shape (n_blocks, NEAR)
         Is overwritten.
-    h : int64 array of length 8 * WIDE
-        Is overwritten.
+    out : int64 array of shape (n_blocks, 8 * WIDE)
+        Is overwritten where blocks say so.
     """
     byte = np.uint64(255)
     dense = not whole and _DENSE * (end - begin) > by_block.shape[1]
@@ -72,24 +73,42 @@ def add_rows(by_block, by_row, blocks, rows, sums, begin, end, whole, near, h, o
         m = np.uint64(min(chunk, end - start))
         first_row = np.uint64(start)
         if not direct:
-            for j in range(m):
-                i = np.uint64(rows[first_row + j])
-                for t in range(len(blocks)):
-                    near[np.uint64(t), j] = by_row[i, np.uint64(blocks[t])]
+            _fetch(by_row, blocks, rows, first_row, m, near)
         for t in range(len(blocks)):
+            h = out[blocks[t]]
+            if start == begin:
+                for c in range(8 * WIDE):
+                    h[c] = 0
             words = by_block[blocks[t]] if direct else near[t]
-            for c in range(8 * WIDE):
-                h[c] = 0
             for j in range(m):
                 w = words[np.uint64(rows[first_row + j]) if dense else j]
                 value = sums[first_row + j]
                 for k in range(8):
                     h[np.uint64(WIDE * k) + ((w >> np.uint64(8 * k)) & byte)] += value
-            first = 8 * blocks[t]
-            for k in range(8):
-                for c in range(256):
-                    before = 0 if start == begin else out[first + k, c]
-                    out[first + k, c] = before + h[WIDE * k + c]
+
+
+@kernel
+def _fetch(by_row, blocks, rows, first_row, m, near):
+    """Write the words of some rows, block after block.
+
+    A first look at every line of the memory of a few rows, without writing, has many of them on
+    their way at a time.
+    """
+    n_blocks = np.uint64(len(blocks))
+    last = np.uint64(blocks[len(blocks) - 1])
+    seen = np.uint64(0)
+    for begin in range(np.uint64(0), m, np.uint64(_LOOK)):
+        end = min(begin + np.uint64(_LOOK), m)
+        for j in range(begin, end):
+            i = np.uint64(rows[first_row + j])
+            for t in range(np.uint64(0), n_blocks, np.uint64(8)):
+                seen ^= by_row[i, np.uint64(blocks[t])]
+            seen ^= by_row[i, last]
+        for j in range(begin, end):
+            i = np.uint64(rows[first_row + j])
+            for t in range(n_blocks):
+                near[t, j] = by_row[i, np.uint64(blocks[t])]
+    near[0, CHUNK] = seen  # (unused: so that the compiler does not leave the look out)
 
 
 @kernel
@@ -193,26 +212,28 @@ def scan(
 @kernel
 def partition(codes, feature, n_bins, place, begin, end, rows, sums, spare_rows, spare_sums):
     """Move the rows of a leaf that go left before the others, in order; return their number."""
-    k = place // 2
-    lost_left = place % 2 == 0
-    left = begin
-    right = 0
-    for j in range(begin, end):
+    column = codes[feature]
+    k = np.uint64(place // 2)
+    lost = np.uint64(n_bins)
+    lost_left = np.uint64(1 - place % 2)
+    left = np.uint64(begin)
+    right = np.uint64(0)
+    for j in range(np.uint64(begin), np.uint64(end)):
         i = rows[j]
         value = sums[j]
-        code = codes[feature, np.uint64(i)]
-        goes = lost_left if code == n_bins else code < k
+        code = np.uint64(column[np.uint64(i)])
+        goes = np.uint64(code < k) | (lost_left & np.uint64(code == lost))
         # Both are written, and one of them counts: no branch to guess.
         rows[left] = i
         sums[left] = value
         spare_rows[right] = i
         spare_sums[right] = value
         left += goes
-        right += not goes
+        right += np.uint64(1) - goes
     for j in range(right):
         rows[left + j] = spare_rows[j]
         sums[left + j] = spare_sums[j]
-    return left - begin
+    return np.int64(left) - begin
 
 
 @kernel

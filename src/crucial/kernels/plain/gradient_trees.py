@@ -65,15 +65,14 @@ def add_rows(
     end: int,
     whole: bool,
     near: NDArray[np.uint64],
-    h: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
     """Write the sums per bin of the rows of a leaf, for some blocks of features."""
     for b in blocks.tolist():
         own = np.ascontiguousarray(by_row[rows[begin:end], b]).view(np.uint8).reshape(-1, 8)
-        out[8 * b : 8 * b + 8] = 0
+        out[b] = 0
         for k in range(8):
-            np.add.at(out[8 * b + k], own[:, k], sums[begin:end])
+            np.add.at(out[b], WIDE * k + own[:, k].astype(np.int64), sums[begin:end])
 
 
 def _gain(g: Floats, c: Floats, l2: float, low: float, high: float) -> Floats:
