@@ -70,7 +70,7 @@ def checked_parts(parts: Iterable[Any], options: dict[str, Any]) -> Iterator[Tab
     """Yield the parts with rows, each checked against the first."""
     first: TablePart | None = None
     for number, one in enumerate(parts):
-        name, data = read_part(one, number, options)
+        name, data = read_part(one, number, options, compact=True)
         if data is None:
             continue
         part = checked_part(name, data, first)

@@ -68,13 +68,16 @@ class Cutter:
         table = instances.table
         kind = table.dtype if table.dtype == np.float32 else np.dtype(np.float64)
         self._columns = Columns(len(rows), instances.n_features, kind)
-        self._stored_by_row = (
+        floats = (
             self._columns.gathers
             and isinstance(table, np.ndarray)
-            and table.flags.c_contiguous
             and table.dtype in (np.float32, np.float64)
         )
+        self._stored_by_row = floats and table.flags.c_contiguous
+        self._stored_by_column = floats and not self._stored_by_row and table.flags.f_contiguous
         self._values: Reals = np.zeros(0)
+        if self._stored_by_column:
+            self._values = np.empty(len(rows), kind)
         if self._stored_by_row:
             width = _BLOCK if len(rows) < _MANY_ROWS else _SMALL_BLOCK
             self._block = np.empty((width // kind.itemsize, len(rows)), kind)
@@ -83,6 +86,11 @@ class Cutter:
 
     def fetch(self, feature: int) -> Reals:
         """Return the values of a feature; they stay until the next is fetched."""
+        if self._stored_by_column:
+            column: Reals = self._instances.table[:, feature]
+            # (a mode with which NumPy writes into the memory given)
+            column.take(self._rows, out=self._values, mode="clip")
+            return self._values
         if not self._stored_by_row:
             self._values = self._instances.column(feature, self._rows)
             return self._values

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from crucial.data.dataset import Dataset
+from crucial.data.formats.parquet_rows import ParquetRows, is_parquet, split_file
 from crucial.data.formats.reading import read_data
 from crucial.errors import DataError, DataTypeError
 
-__all__ = ["list_parts", "read_part"]
+__all__ = ["list_parts", "read_part", "split_parts"]
 
 
 def list_parts(parts: Any, once: bool) -> Iterable[Any]:
@@ -43,6 +44,15 @@ def list_parts(parts: Any, once: bool) -> Iterable[Any]:
     return listed
 
 
+def split_parts(parts: Iterable[Any]) -> Iterator[Any]:
+    """Yield the parts, of large parquet files several; see `split_file`."""
+    for one in parts:
+        if isinstance(one, str | os.PathLike):
+            yield from split_file(os.fspath(one))
+        else:
+            yield one
+
+
 def _files(path: str) -> list[str]:
     """Return the files of a folder or pattern, in the order of their names."""
     folder = os.path.isdir(path)
@@ -63,11 +73,29 @@ def _files(path: str) -> list[str]:
     return found
 
 
-def read_part(part: Any, number: int, options: dict[str, Any]) -> tuple[str, Dataset | None]:
-    """Return what messages call a part, and its rows; None for a file without rows."""
+def read_part(
+    part: Any, number: int, options: dict[str, Any], compact: bool = False
+) -> tuple[str, Dataset | None]:
+    """Return what messages call a part, and its rows; None for a file without rows.
+
+    Parameters
+    ----------
+    part : str, path, Dataset or function
+    number : int
+        Of the part.
+    options : dict
+        Those of `read_data`.
+    compact : bool
+        Whether the features will be looked at one by one; see `ParquetRows`.
+    """
     if isinstance(part, str | os.PathLike):
-        name = os.fspath(part)
-        return name, None if _is_empty(name) else read_data(name, **options)
+        path = os.fspath(part)
+        name = path.name if isinstance(path, ParquetRows) else path
+        if _is_empty(path):
+            return name, None
+        if compact and is_parquet(path):
+            path = ParquetRows.compacted(path)
+        return name, read_data(path, **options)
     name = f"part {number} (from 0)"
     if options:
         raise DataError(f"{name} is no file: {', '.join(sorted(options))} cannot apply to it.")
@@ -84,7 +112,7 @@ def _is_empty(name: str) -> bool:
     """Whether a file has no rows, as writers of many parts leave some."""
     if os.path.isfile(name) and os.path.getsize(name) == 0:
         return True
-    if not name.lower().endswith((".parquet", ".pq")):
+    if not is_parquet(name) or isinstance(name, ParquetRows):
         return False
     try:
         from pyarrow import ArrowException

@@ -15,7 +15,7 @@ from crucial.data.coded_table import CodedTable
 from crucial.data.dataset import Dataset
 from crucial.data.instances import Instances
 from crucial.data.memory import check_room
-from crucial.data.part_files import list_parts
+from crucial.data.part_files import list_parts, split_parts
 from crucial.data.part_values import look_at
 from crucial.data.sketches import QuantileSketch
 from crucial.errors import DataError
@@ -37,6 +37,8 @@ def code_parts(
     check("Dataset.from_parts", "max_bins", max_bins, int_between(2, 255))
     threads = count_threads(n_jobs)
     listed = list_parts(parts, once=bins is not None)
+    if not isinstance(listed, Iterator):
+        listed = list(split_parts(listed))
     if bins is None:
         cuts = _cut(checked_parts(listed, options), max_bins, threads)
     else:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from crucial.data.formats.parquet_rows import ParquetRows
 from crucial.data.formats.reading import find_format
-from crucial.data.part_files import list_parts, read_part
+from crucial.data.part_files import list_parts, read_part, split_parts
 from crucial.distributed.columns import Columns, RankingPart
 from crucial.errors import CrucialError, DataError, DataTypeError
 
@@ -46,16 +47,18 @@ class Source:
         """Return the source as `read` needs it; the value is an argument of its own for Dask."""
         return replace(self, value=None)
 
-    def read(self, value: Any) -> RankingPart | None:
+    def read(self, value: Any, compact: bool = False) -> RankingPart | None:
         """Return the rows, or None if there are none; errors name the part.
 
         Parameters
         ----------
         value : what Dask made of the value of the source
+        compact : bool
+            As in `read_part`.
         """
         try:
             if isinstance(value, str):
-                _, table = read_part(value, 0, self._reader_options(value))
+                _, table = read_part(value, 0, self._reader_options(value), compact)
             else:
                 table = value
             part = None if table is None else self.columns.of_part(table)
@@ -187,7 +190,7 @@ def list_sources(
             "collection."
         )
     elif isinstance(data, list | tuple):
-        values = data
+        values = _split(data, client)
     else:
         raise DataTypeError(
             "the rows must be a Dask frame or array, a list of delayed tables or files, a folder, "
@@ -209,19 +212,37 @@ def _are_files(data: Any) -> bool:
 
 
 def _source(number: int, value: Any, columns: Columns, options: Mapping[str, Any]) -> Source:
-    if isinstance(value, str | os.PathLike):
-        path = os.path.abspath(os.fspath(value))
-        return Source(path, path, columns, options)
+    if isinstance(value, str):
+        return Source(_name(value), value, columns, options)
     return Source(f"part {number} (from 0)", value, columns)
 
 
 def _files(path: str, columns: Columns, options: Mapping[str, Any], client: Any) -> list[Source]:
     """Return the files of a folder or pattern, as a worker sees them."""
     if client is None:
-        found = list_parts(path, once=False)
+        found = _listed(path)
     else:
-        found = client.submit(list_parts, path, once=False, pure=False).result()
-    return [Source(one, one, columns, options) for one in found]
+        found = client.submit(_listed, path, pure=False).result()
+    return [Source(_name(one), one, columns, options) for one in found]
+
+
+def _listed(path: str) -> list[Any]:
+    return list(split_parts(list_parts(path, once=False)))
+
+
+def _split(values: Sequence[Any], client: Any) -> list[Any]:
+    """Return parts, where large files are several, as a worker sees them."""
+    full = [os.path.abspath(one) if isinstance(one, str | os.PathLike) else one for one in values]
+    if not _are_files(values):
+        return full
+    if client is None:
+        return list(split_parts(full))
+    found: list[Any] = client.submit(_split, full, None, pure=False).result()
+    return found
+
+
+def _name(path: str) -> str:
+    return path.name if isinstance(path, ParquetRows) else path
 
 
 def _blocks(data: Any, beside: Mapping[str, Any]) -> list[Any]:

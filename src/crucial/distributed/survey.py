@@ -23,9 +23,9 @@ from crucial.types import Bools, Ids, Ints
 
 __all__ = ["Survey", "SurveyedPart", "checked_rows", "gathered", "survey"]
 
-# Sketches that a worker merges before it sends them. A power of two: then the levels of the
-# merged sketches are those of one sketch that sees all parts in order.
-_MERGED = 16
+# Sketches that one task merges; neighbours are mostly on the same worker. A power of two: then the
+# levels of the merged sketches are those of one sketch that sees all parts in order.
+_MERGED = 4
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def checked_rows(
     source: Source, value: Any, first: TablePart | None
 ) -> tuple[TablePart, RankingPart] | None:
     """Read a part and check it against the first one; None without rows."""
-    read = source.read(value)
+    read = source.read(value, compact=True)
     if read is None:
         return None
     part = checked_part(source.name, read.data, first)
@@ -156,12 +156,12 @@ def _item(pair: tuple[Any, Any], place: int) -> Any:
 
 
 def _merge(sketches: list[list[QuantileSketch]]) -> list[QuantileSketch]:
-    """Return the sketches of several parts as one per feature."""
-    whole, *others = sketches
-    for other in others:
-        for own, added in zip(whole, other, strict=True):
+    """Return the sketches of several parts as one per feature; those given stay as they are."""
+    merged = [QuantileSketch() for _ in sketches[0]]
+    for part in sketches:
+        for own, added in zip(merged, part, strict=True):
             own.merge(added)
-    return whole
+    return merged
 
 
 # -- on the driver ----------------------------------------------------------------------
@@ -209,7 +209,9 @@ def survey(
         raise DataError("there is no row in any part.")
     if bins is None:
         sketches = _merged(client, [computed[2 * number + 1] for number in kept])
-        bins = cut_sketches(sketches, max_bins)
+        cut = client.submit(cut_sketches, sketches, max_bins, pure=False)
+        bins = result_of("the bins", cut)
+        assert bins is not None
     elif bins.n_features != first.instances.n_features:
         raise DataError(
             f"the rows have {first.instances.n_features} features, and the bins are those of "
@@ -256,14 +258,13 @@ def gathered(label: str, names: Sequence[str], futures: Sequence[Any], verbose: 
     return found
 
 
-def _merged(client: Any, sketches: Sequence[Any]) -> list[QuantileSketch]:
-    """Return one sketch per feature of the sketches of all parts, merged in their order."""
-    runs = [sketches[k : k + _MERGED] for k in range(0, len(sketches), _MERGED)]
-    merged = [client.submit(_merge, list(run), pure=False) for run in runs]
-    whole: list[QuantileSketch] = merged[0].result()
-    for one in merged[1:]:
-        whole = _merge([whole, one.result()])
-    return whole
+def _merged(client: Any, sketches: Sequence[Any]) -> Any:
+    """Return a future of one sketch per feature, of those of all parts, merged in their order."""
+    left = list(sketches)
+    while len(left) > 1:
+        runs = [left[k : k + _MERGED] for k in range(0, len(left), _MERGED)]
+        left = [client.submit(_merge, run, pure=False) for run in runs]
+    return left[0]
 
 
 def _numbered(ids: Sequence[Ids]) -> tuple[Ids, list[Ints]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +20,7 @@ from crucial import (
     RankingSVM,
 )
 from crucial.data import memory
+from crucial.data.formats import parquet_rows
 from crucial.errors import DataError, DataTypeError, FileError
 
 N = 600
@@ -104,6 +106,37 @@ def test_warm_start_and_a_classifier_from_parts():
     other = Dataset.from_parts([Dataset(X[::-1], y)])
     with pytest.raises(DataError, match="warm_start continues on the data"):
         ranker.fit(other.X, other.y)
+
+
+def test_a_large_parquet_file_is_read_by_row_groups(tmp_path, monkeypatch):
+    X, y, qid = problem(digits=6)
+    X = X[:, :3].astype(np.float32)
+    columns = {f"f{j}": X[:, j] for j in range(3)}
+    path = tmp_path / "one.parquet"
+    frame = pl.DataFrame({"qid": qid, "label": y, **columns})
+    frame.write_parquet(path, row_group_size=100)
+    assert parquet_rows.split_file(str(path)) == [str(path)]
+    monkeypatch.setattr(parquet_rows, "_CELLS", 5 * 250)
+    pieces = parquet_rows.split_file(str(path))
+    assert [one.name for one in pieces] == [
+        f"{path}, row groups {first} to {first + 1}" for first in (0, 2, 4)
+    ]
+    assert [one.first_row for one in pieces] == [0, 200, 400]
+    again = pickle.loads(pickle.dumps(pieces[1]))
+    assert (again, again.groups, again.first_row) == (path.as_posix(), (2, 4), 200)
+    parts = cut_into([200, 200, 200], X.astype(np.float64), y, qid)
+    expected, found = (Dataset.from_parts(one, max_bins=20) for one in (parts, path))
+    for one, other in zip(expected.X.table.bins.thresholds, found.X.table.bins.thresholds):
+        assert one.tobytes() == other.tobytes()
+    assert expected.X.table.bins.codes.tobytes() == found.X.table.bins.codes.tobytes()
+    assert found.qid.tolist() == qid.tolist()
+    for place, name in ((450, "f1"), (50, "label")):
+        bad = frame.with_columns(
+            pl.when(pl.arange(N) == place).then(np.inf).otherwise(pl.col(name)).alias(name)
+        )
+        bad.write_parquet(path, row_group_size=100)
+        with pytest.raises(FileError, match=rf"'{name}' must be finite. Got inf in row {place} "):
+            Dataset.from_parts([path])
 
 
 def test_a_folder_of_parquet_and_one_of_svmlight(tmp_path):

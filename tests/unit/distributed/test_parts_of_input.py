@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from crucial import Dataset
+from crucial.data.formats import parquet_rows
 from crucial.data.sketches import QuantileSketch
 from crucial.distributed.coding import coded_parts, join_rows
 from crucial.distributed.columns import Columns
@@ -124,6 +125,20 @@ def test_frames_arrays_futures_and_files_are_the_same_rows(client, tmp_path):
         np.testing.assert_array_equal(found.bins.codes, expected.bins.codes)
         np.testing.assert_array_equal(found.weight, expected.weight)
         np.testing.assert_array_equal(found.query, expected.query)
+
+
+def test_a_large_file_is_several_parts(client, tmp_path, monkeypatch):
+    frame = rows()
+    path = tmp_path / "one.parquet"
+    pl.from_pandas(frame).write_parquet(path, row_group_size=50)
+    monkeypatch.setattr(parquet_rows, "_CELLS", 5 * 120)
+    for data in (path, [path]):
+        surveyed, _, parts = coded(client, data)
+        assert [one.name for one in surveyed.sources] == [
+            f"{path}, row groups {first} to {first + 1}" for first in (0, 2, 4, 6)
+        ]
+        assert_same(parts, surveyed, frame)
+    assert len(list_sources([path], {}, Columns(), {})) == 4
 
 
 def test_queries_in_one_part_stay_there(client):

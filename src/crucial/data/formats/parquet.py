@@ -14,6 +14,7 @@ from crucial.data.dataset import Dataset
 from crucial.data.files import atomic_write
 from crucial.data.formats.columns import RoleNames, Roles, assign_roles
 from crucial.data.formats.feature_columns import set_features
+from crucial.data.formats.parquet_rows import ParquetRows
 from crucial.data.formats.unusable import UnusableColumn, unusable_error
 from crucial.data.frame_columns import NumberColumn, frame_column, text_column
 from crucial.data.words import as_objects, shown
@@ -95,14 +96,21 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
         column = column.cast(pa.uint8())
     elif not _is_number(kind):
         raise FileError(path, f"{what} {name!a} must contain numbers. Got the type {kind}.")
-    values: Floats = column.cast(pa.float64(), safe=False).to_numpy()
+    short = isinstance(path, ParquetRows) and path.compact and kind == pa.float32()
+    values: Floats = (column if short else column.cast(pa.float64(), safe=False)).to_numpy()
     bad = np.isinf(values) if what == "feature" else ~np.isfinite(values)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
+        place = _rows_before(path) + row
         raise FileError(
-            path, f"{what} {name!a} must be finite. Got {values[row]} in row {row} (from 0)."
+            path, f"{what} {name!a} must be finite. Got {values[row]} in row {place} (from 0)."
         )
     return values
+
+
+def _rows_before(path: PathLike) -> int:
+    """Return how many rows of the file come before those that are read."""
+    return path.first_row if isinstance(path, ParquetRows) else 0
 
 
 def _texts(path: PathLike, name: str, column: Any) -> list[str | None]:
@@ -118,8 +126,8 @@ def _texts(path: PathLike, name: str, column: Any) -> list[str | None]:
                 column[row].as_py()
         except UnicodeDecodeError as found:
             problem = (
-                f"the column {name!a} must be UTF-8 text. Got {shown(found.object)} in row {row} "
-                "(from 0)."
+                f"the column {name!a} must be UTF-8 text. Got {shown(found.object)} in row "
+                f"{_rows_before(path) + row} (from 0)."
             )
             raise FileError(path, problem) from error
         raise
@@ -131,7 +139,7 @@ def _ids(path: PathLike, name: str, column: Any) -> NDArray[Any]:
     import pyarrow as pa
 
     if column.null_count:
-        row = column.is_null().to_pylist().index(True)
+        row = _rows_before(path) + column.is_null().to_pylist().index(True)
         raise FileError(
             path, f"the query id {name!a} is null in row {row} (from 0); every row must have one."
         )
@@ -147,7 +155,7 @@ def _ids(path: PathLike, name: str, column: Any) -> NDArray[Any]:
 
 
 def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
-    """Read a parquet file."""
+    """Read a parquet file, or those of its row groups that the path has."""
     with _refused(path):
         from pyarrow.parquet import ParquetFile
 
@@ -164,7 +172,11 @@ def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
             if unusable:
                 raise unusable_error(path, unusable)
             chosen = [*roles.features, *(place for place in others if place is not None)]
-            table = file.read(columns=[all_names[place] for place in chosen])
+            names = [all_names[place] for place in chosen]
+            if isinstance(path, ParquetRows) and path.groups is not None:
+                table = file.read_row_groups(range(*path.groups), columns=names)
+            else:
+                table = file.read(columns=names)
         return _dataset(path, table, all_names, roles)
 
 
@@ -184,6 +196,8 @@ def _dataset(path: PathLike, table: Any, all_names: list[str], roles: Roles) -> 
     data.feature_names = [all_names[place] for place in roles.features]
     if any(one.levels is not None or one.unit is not None for one in columns):
         set_features(path, data, columns, set())
+    elif isinstance(path, ParquetRows) and path.compact:
+        data.X = _by_column([one.values for one in columns])
     else:
         data.X = np.column_stack([one.values for one in columns])
     if roles.label is not None:
@@ -196,6 +210,15 @@ def _dataset(path: PathLike, table: Any, all_names: list[str], roles: Roles) -> 
         items = _texts(path, all_names[roles.item], table.column(all_names[roles.item]))
         data.item = as_objects([text or "" for text in items])
     return data
+
+
+def _by_column(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return a table that is stored column by column."""
+    kind = np.result_type(*columns)
+    table = np.empty((len(columns[0]), len(columns)), kind, order="F")
+    for place, values in enumerate(columns):
+        table[:, place] = values
+    return table
 
 
 def write_parquet(path: PathLike, columns: dict[str, NDArray[Any]]) -> None:
