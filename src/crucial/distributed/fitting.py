@@ -10,8 +10,8 @@ from crucial.distributed.loading import LoadedParts
 from crucial.distributed.progress import show_parted_rounds
 from crucial.distributed.reach import check_reach
 from crucial.distributed.runs import check_queries_known, runs_of
-from crucial.errors import ParameterError
-from crucial.estimators.boosted import BoostedRanker
+from crucial.errors import DataError, ParameterError
+from crucial.estimators.boosted import PAIRS_HELD_OUT, BoostedRanker
 from crucial.types import PathLike
 
 __all__ = ["check_ranker", "fit_loaded"]
@@ -24,6 +24,7 @@ def check_ranker(
     checkpoint: PathLike | None = None,
     has_eval_set: bool = False,
     with_qid: bool = True,
+    with_pairs: bool = False,
 ) -> int:
     """Refuse, before anything is read, what cannot be fitted; return the bins per feature.
 
@@ -34,7 +35,7 @@ def check_ranker(
         A checkpoint to go on from, which must be one of this ranker.
     checkpoint : str or path, optional
         A checkpoint to write.
-    has_eval_set, with_qid : bool
+    has_eval_set, with_qid, with_pairs : bool
         What comes with the rows.
     """
     if not isinstance(ranker, BoostedRanker):
@@ -44,8 +45,10 @@ def check_ranker(
             parameter="ranker",
         )
     ranker._check_parameters()
-    check_reach(ranker)
+    check_reach(ranker, with_pairs)
     ranker._check_resampling(has_eval_set)
+    if with_pairs and ranker.early_stopping_rounds is not None and not has_eval_set:
+        raise DataError(PAIRS_HELD_OUT)
     if runs_of(ranker) is not None:
         check_queries_known(ranker, with_qid)
         for name, path in (("checkpoint", checkpoint), ("resume", resume)):

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from crucial.data.bins import Bins
 from crucial.data.checked_parts import TablePart
 from crucial.data.dataset import Dataset
@@ -16,6 +18,7 @@ from crucial.distributed.columns import Columns
 from crucial.distributed.dask_parts import DaskParts
 from crucial.distributed.fit import Head
 from crucial.distributed.homes import Homes, find_homes
+from crucial.distributed.part_pairs import NumberedPairs
 from crucial.distributed.placement import placed
 from crucial.distributed.room import MemoryEstimate, check_workers, estimate_memory, memory_limit
 from crucial.distributed.sources import Source, is_dask, list_sources, with_one_width
@@ -43,6 +46,9 @@ class FitInput:
         Bins to use.
     options : mapping
         Of the reader of files.
+    pairs : int array of shape (n_pairs, 2), optional
+        Numbers of rows, winner and loser, to learn from in place of labels.
+    pair_weight : array of shape (n_pairs,), optional
     """
 
     data: Any
@@ -55,6 +61,17 @@ class FitInput:
     eval_set: Any = None
     bins: Bins | Dataset | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    pairs: Any = None
+    pair_weight: Any = None
+
+    def numbered_pairs(self, n_rows: int) -> NumberedPairs | None:
+        """Return the explicit pairs of so many rows, checked."""
+        if self.pairs is None:
+            return None
+        pairs, weight = (
+            one.compute() if is_dask(one) else one for one in (self.pairs, self.pair_weight)
+        )
+        return NumberedPairs.checked(pairs, weight, n_rows)
 
     def sources(self, client: Any) -> list[Source]:
         """Return the parts of the rows to learn from."""
@@ -65,7 +82,8 @@ class FitInput:
             "query_weight": self.query_weight,
         }
         named: dict[str, Any] = {name: one for name, one in roles.items() if _is_name(one)}
-        columns = Columns(**named, features=self.features, ignore=self.ignore)
+        labelled = self.pairs is None
+        columns = Columns(**named, features=self.features, ignore=self.ignore, labelled=labelled)
         found = list_sources(self.data, roles, columns, self.options, client)
         return with_one_width(client, found)
 
@@ -111,13 +129,14 @@ class LoadedParts:
     survey: Survey
     memory: MemoryEstimate
     has_eval_rows: bool = False
+    with_pairs: bool = False
 
     @property
     def head(self) -> Head:
         """What the rows of all parts have in common."""
         first = self.survey.first
         rows, with_qid = first.instances, first.data.qid is not None
-        return Head(self.survey.bins, rows.names, rows.times, with_qid)
+        return Head(self.survey.bins, rows.names, rows.times, with_qid, self.with_pairs)
 
     @property
     def lowest_label(self) -> float:
@@ -157,6 +176,7 @@ def load_parts(
     bins = None if given.bins is None else bins_without_rows(given.bins)
     sources = given.sources(client)
     surveyed = survey(client, sources, bins=bins, max_bins=max_bins, verbose=verbose)
+    pairs = given.numbered_pairs(surveyed.n_rows)
     homes = find_homes(surveyed, limit, shuffle)
     watched = None
     if given.eval_set is not None:
@@ -167,7 +187,7 @@ def load_parts(
     check_workers(memory, surveyed)
     if report is not None:
         report(memory)
-    rows = coded_parts(client, surveyed, homes)
+    rows = coded_parts(client, surveyed, homes, pairs)
     eval_rows = [] if watched is None else coded_parts(client, *watched)
     # (first of all: on a worker that is still coding, parts would have to wait for a thread)
     _wait(rows, homes.n_parts, verbose)
@@ -183,7 +203,7 @@ def load_parts(
     ]
     # (the futures are kept: where rows are lost with their worker, Dask makes them again)
     with DaskParts(client, recipes, sizes=homes.sizes.tolist()) as parts:
-        yield LoadedParts(parts, surveyed, memory, watched is not None)
+        yield LoadedParts(parts, surveyed, memory, watched is not None, pairs is not None)
     del rows, eval_rows
 
 
@@ -223,7 +243,9 @@ def _eval_rows(
 ) -> tuple[Survey, Homes]:
     """Survey the eval set: the same features, bins and kind of ids, without weights."""
     first = surveyed.first
-    unweighted = replace(first, data=replace(first.data, weight=None))
+    # (it has labels, also where explicit pairs are learned from)
+    labels = np.zeros(1) if first.data.y is None else first.data.y
+    unweighted = replace(first, data=replace(first.data, weight=None, y=labels))
     sources = given.eval_sources(client, first)
     found = survey(client, sources, bins=surveyed.bins, first=unweighted, verbose=verbose)
     return found, find_homes(found, n_parts, True)

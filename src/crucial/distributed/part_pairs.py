@@ -12,8 +12,9 @@ from crucial.errors import DataError
 from crucial.feedback.base import power_of_two_scale
 from crucial.feedback.explicit_state import ExplicitState
 from crucial.feedback.label_weights import Largest, PairMass
+from crucial.feedback.labels import check_weights
 from crucial.feedback.listed import ListedPairs
-from crucial.feedback.pairs import PairFeedback, add_up
+from crucial.feedback.pairs import PairFeedback, add_up, check_pairs
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.sizes import Counts
 from crucial.types import Bools, Floats, Ints
@@ -33,6 +34,22 @@ class NumberedPairs:
 
     rows: Ints
     weight: Floats | None = None
+
+    @classmethod
+    def checked(cls, pairs: Any, weight: Any, n_rows: int) -> NumberedPairs:
+        """Return pairs of so many rows, checked as `PairFeedback` does."""
+        table = check_pairs(pairs, n_rows)
+        return cls(table, check_weights(weight, len(table), "pair_weight"))
+
+    def blocks(self, size: int) -> list[NumberedPairs]:
+        """Return the pairs in pieces of this size."""
+        weight, cuts = self.weight, range(0, max(1, len(self.rows)), size)
+        return [
+            NumberedPairs(
+                self.rows[at : at + size], None if weight is None else weight[at : at + size]
+            )
+            for at in cuts
+        ]
 
     def among(self, numbers: Ints, query: Ints) -> NumberedPairs:
         """Return the pairs of some rows, which are whole queries; refuse pairs of two queries.

@@ -141,6 +141,50 @@ class DaskRanker(Generic[Fitted]):
         **options
             Those of `read_data`, for files.
         """
+        names = None if features is None else tuple(features)
+        given = FitInput(
+            data, label, qid, weight, query_weight, names, tuple(ignore), eval_set, bins, options
+        )
+        return self._fit(given, resume)
+
+    def fit_pairs(
+        self,
+        data: Any,
+        pairs: Any,
+        pair_weight: Any = None,
+        qid: Any = "qid",
+        *,
+        label: Any = None,
+        features: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
+        eval_set: Any = None,
+        bins: Bins | Dataset | None = None,
+        resume: PathLike | None = None,
+        **options: Any,
+    ) -> Self:
+        """Learn from explicit pairs: the first row of each should rank above the second.
+
+        Parameters
+        ----------
+        data, qid, features, ignore, eval_set, bins, resume, **options
+            As in `fit`.
+        pairs : int array of shape (n_pairs, 2)
+            Numbers of rows (winner, loser), counted from 0 over all parts in their order. Both are
+            of one query. All pairs are sent to the workers, 24 bytes each.
+        pair_weight : array of shape (n_pairs,), optional
+            Importance of each pair.
+        label : str, optional
+            Column of labels, of which only the eval set needs some; it is no feature.
+        """
+        names = None if features is None else tuple(features)
+        given = FitInput(
+            data, label, qid, None, None, names, tuple(ignore), eval_set, bins, options, pairs,
+            pair_weight,
+        )  # fmt: skip
+        return self._fit(given, resume)
+
+    def _fit(self, given: FitInput, resume: PathLike | None) -> Self:
+        """Load the rows on the workers, and fit a copy of the ranker."""
         owner = type(self).__name__
         check(owner, "shuffle", self.shuffle, flag)
         check(owner, "n_parts", self.n_parts, none_or(at_least(1)))
@@ -149,14 +193,11 @@ class DaskRanker(Generic[Fitted]):
             self.ranker,
             resume,
             checkpoint=self.checkpoint,
-            has_eval_set=eval_set is not None,
-            with_qid=qid is not None,
+            has_eval_set=given.eval_set is not None,
+            with_qid=given.qid is not None,
+            with_pairs=given.pairs is not None,
         )
         ranker = clone(self.ranker)
-        names = None if features is None else tuple(features)
-        given = FitInput(
-            data, label, qid, weight, query_weight, names, tuple(ignore), eval_set, bins, options
-        )
         with (
             connected(self.client) as client,
             load_parts(

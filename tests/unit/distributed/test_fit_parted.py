@@ -300,6 +300,7 @@ def test_callbacks_end_a_fit():
         (RankBoost(warm_start=True), "warm_start .* use a checkpoint and resume"),
         (RankBoost(weak="feature"), "FeatureLearner .* use weak='stump' or 'tree'"),
         (RankBoost(on_perfect="limit"), "on_perfect .* use on_perfect='smooth'"),
+        (RankBoost(thresholds="random"), "thresholds='random' .* use thresholds='quantiles'"),
         (RankBoost(n_bags=3, validation_folds=3), "n_bags and validation_folds do not go"),
         (GradientRanker(loss=_bound_to_a_lock()), "the function loss cannot be sent to workers"),
         (RankBoostPlus(), "RankBoostPlus does not run on parts .* use RankBoost"),
