@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     # NumPy's import would slow down `crucial --help`, which needs this module.
     from crucial.types import PathLike
 
-__all__ = ["ByteSource", "TextSource", "atomic_write", "open_bytes", "os_reason", "sync_folder"]
+__all__ = [
+    "ByteSource",
+    "TextSource",
+    "atomic_write",
+    "check_writable",
+    "open_bytes",
+    "os_reason",
+    "sync_folder",
+]
 
 T = TypeVar("T")
 
@@ -297,3 +305,20 @@ def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
             os.unlink(temporary)
         raise
     sync_folder(os.path.dirname(target))
+
+
+def check_writable(path: PathLike) -> None:
+    """Refuse a path that `atomic_write` could not write to now; nothing is changed.
+
+    Raises
+    ------
+    FileError
+        As `atomic_write` would raise it.
+    """
+    name = os.fspath(path)
+    with _said(name):
+        mode = _old_mode(name)
+        if mode is None or stat.S_ISREG(mode):
+            number, temporary = _create_beside(os.path.realpath(name))
+            os.close(number)
+            os.unlink(temporary)

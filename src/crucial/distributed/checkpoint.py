@@ -31,13 +31,13 @@ from crucial.data.files import atomic_write, open_bytes
 from crucial.errors import (
     Argument,
     ClusterError,
-    CrucialError,
     DataError,
     FileError,
     Message,
     NotRankedError,
     ParameterError,
 )
+from crucial.estimators.warn import warn_caller
 from crucial.model.text import printable
 from crucial.model.weak import WeakRanker
 from crucial.parameters import parameters_of, plain
@@ -74,6 +74,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Checkpoint:
     """Writes the rounds of a fit to a file, some seconds apart and when the fit ends early.
 
+    A file that cannot be written ends no fit: it is tried again when the next write is due, and a
+    warning says so.
+
     Parameters
     ----------
     path : str or path
@@ -87,7 +90,7 @@ class Checkpoint:
         self.path, self._every = path, every
         self._estimator = type(estimator).__name__
         self._parameters = shaping_parameters(estimator)
-        self._written = time.monotonic()
+        self._tried = time.monotonic()
         self._trace: Trace | None = None
         self._n_written = 0
 
@@ -109,8 +112,8 @@ class Checkpoint:
                 _check_loss(done, trace[-1].log_loss, earlier[done - 1].log_loss)
                 return stop
             self._trace = trace
-            if time.monotonic() - self._written >= self._every:
-                self.write(trace)
+            if time.monotonic() - self._tried >= self._every:
+                self._try(trace)
             return stop
 
         return after_round
@@ -127,8 +130,8 @@ class Checkpoint:
             trace = self._trace
             if trace is None or not len(trace):
                 raise
-            with suppress(CrucialError):  # (the first error counts)
-                self.write(trace)
+            with suppress(NotRankedError):  # (the first error counts)
+                self._try(trace, last=True)
             if isinstance(error, ClusterError) and self._n_written:
                 raise self._with_remedy(error) from error
             raise
@@ -142,6 +145,19 @@ class Checkpoint:
             ".",
         )
         return ClusterError(error.problem, remedy=kept)
+
+    def _try(self, trace: Trace, last: bool = False) -> None:
+        """Write the rounds of a trace; warn where the file cannot be written now."""
+        self._tried = time.monotonic()
+        try:
+            self.write(trace)
+        except FileError as error:
+            said = [str(error)]
+            if self._n_written:
+                said.append(f"It still has {counted(self._n_written, 'round')}.")
+            if not last:
+                said.append("The fit goes on, and this is tried again.")
+            warn_caller(" ".join(said))
 
     def write(self, trace: Trace) -> None:
         """Write the rounds of a trace, whole or not at all.
@@ -160,7 +176,7 @@ class Checkpoint:
             file.write(
                 msgspec.json.encode(_File(_FORMAT, _VERSION, checksum, msgspec.Raw(content)))
             )
-        self._n_written, self._written = len(rounds), time.monotonic()
+        self._n_written = len(rounds)
 
 
 def shaping_parameters(estimator: Any) -> dict[str, str]:

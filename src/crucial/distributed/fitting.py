@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
+from crucial.data.files import check_writable
 from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.loading import LoadedParts
@@ -34,7 +35,7 @@ def check_ranker(
     resume : str or path, optional
         A checkpoint to go on from, which must be one of this ranker.
     checkpoint : str or path, optional
-        A checkpoint to write.
+        A checkpoint to write, in a folder that is there.
     has_eval_set, with_qid, with_pairs : bool
         What comes with the rows.
     """
@@ -59,6 +60,8 @@ def check_ranker(
                     remedy=f"Set {name}=None, or leave {runs_of(ranker)} at its default.",
                     parameter=name,
                 )
+    if checkpoint is not None:
+        check_writable(checkpoint)
     if resume is not None:
         read_checkpoint(resume, ranker)
     most: int | None = getattr(ranker, "max_bins", 255)

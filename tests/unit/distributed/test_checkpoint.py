@@ -10,6 +10,7 @@ from sklearn.base import clone
 from crucial import GradientRanker, RankBoost
 from crucial.boosting.trace import Round, Trace
 from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
+from crucial.distributed.fitting import check_ranker
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
 from crucial.model.weak import Stump
 from naive.cuts import Problem, assert_same
@@ -77,6 +78,37 @@ def test_a_lost_cluster_names_the_file(tmp_path):
         ends_with(Checkpoint(path, RankBoost()), ClusterError("All is lost.", remedy="Wait."))
     spelled = caught.value.message.spelled(lambda one: f"--{one.name} {one.value}")
     assert spelled.endswith(f"are in {path}: go on with --resume {path}.")
+
+
+@pytest.mark.filterwarnings("ignore:.*cannot be written:UserWarning")
+def test_a_file_that_cannot_be_written_ends_no_fit(tmp_path):
+    """As on a disk that is full or gone for a while: a warning, then another try."""
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+    after_round = (checkpoint := Checkpoint(folder / "fit.json", RankBoost(), every=0)).watching(
+        None
+    )
+    after_round(1, trace_of(-0.1))
+    folder.rename(tmp_path / "gone")
+    with pytest.warns(UserWarning, match=r"cannot be written: its folder .* It still has 1 round\. "
+                      "The fit goes on, and this is tried again"):  # fmt: skip
+        after_round(2, trace_of(-0.1, -0.2))
+    with (
+        pytest.raises(ClusterError, match=r"The rounds so far \(1\)"),
+        pytest.warns(UserWarning, match=r"cannot be written: .* It still has 1 round\.$"),
+    ):
+        ends_with(checkpoint, ClusterError("All is lost."))
+    (tmp_path / "gone").rename(folder)
+    after_round(3, trace_of(-0.1, -0.2, -0.3))
+    assert len(read_checkpoint(folder / "fit.json", RankBoost())) == 3
+
+
+def test_a_folder_that_is_not_there_is_refused_before_anything_is_read(tmp_path):
+    missing = tmp_path / "none" / "fit.json"
+    with pytest.raises(FileError, match="its folder does not exist; make it first"):
+        check_ranker(RankBoost(), checkpoint=missing)
+    check_ranker(RankBoost(), checkpoint=tmp_path / "fit.json")
+    assert not list(tmp_path.iterdir())
 
 
 def test_before_the_first_round_there_is_nothing_to_write(tmp_path):
