@@ -125,8 +125,10 @@ class SmoothMarginStep(Step):
         # A ranker that points down is one that points up with a weight below 0.
         sign = 1.0 if candidate.slope > 0.0 else -1.0
         if candidate.output.dtype == np.uint8:
-            pairs = exponential_pairs(potentials)
-            right, wrong = pairs.binary_weights(candidate.output)[:: int(sign)]
+            weights = candidate.weights
+            if weights is None:
+                weights = exponential_pairs(potentials).binary_weights(candidate.output)
+            right, wrong = weights[:: int(sign)]
             alpha = self._binary(right, wrong, g, self._norm)
         else:
             alpha = self._numeric(candidate, potentials, sign, g)
@@ -198,13 +200,9 @@ class SmoothClassMarginStep(SmoothMarginStep):
         return tree.size
 
     def _lightest(self) -> float:
-        weight = self._feedback.weight
-        if weight is None:
-            return -math.log(len(self._feedback.rows))
+        mass = self._feedback.row_mass()
         # A row of weight 2 counts as two rows, so it is as light as they are.
-        return math.log(min(1.0, float(weight.min()))) - math.log(float(weight.sum()))
+        return math.log(min(1.0, mass.lightest)) - math.log(mass.total)
 
     def _smallest(self, scores: Floats) -> float:
-        classes = self._feedback.two_classes()
-        assert classes is not None
-        return float(min(scores[classes.n_low :].min(), -scores[: classes.n_low].max()))
+        return self._feedback.least_row_margin(scores)

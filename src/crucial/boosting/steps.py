@@ -93,7 +93,9 @@ class NumericStep(Step):
         """Return the weight of the candidate, or None to stop."""
         if candidate.output.dtype == np.uint8:
             # The same minimum in closed form.
-            weights = exponential_pairs(potentials).binary_weights(candidate.output)
+            weights = candidate.weights
+            if weights is None:
+                weights = exponential_pairs(potentials).binary_weights(candidate.output)
             return half_log_ratio(*weights, self.smoothing)
         derivatives = log_z_along(candidate, potentials)
         alpha = newton_root(lambda at: derivatives(at)[1:])

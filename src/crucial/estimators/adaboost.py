@@ -120,9 +120,7 @@ class AdaBoostRanker(StumpsOrTrees, MonotoneRanker):
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         check_one_list_of_two("AdaBoostRanker", feedback)
-        weight = feedback.weight
-        total = float(len(feedback.rows) if weight is None else weight.sum())
-        perfect = smoothing_of(total), self.on_perfect == "stop"
+        perfect = smoothing_of(feedback.row_mass().total), self.on_perfect == "stop"
         tree = self.weak == "tree"
         step: StepRule = NumericStep(*perfect) if tree else ExactStep(*perfect)
         if self.step != "exact":

@@ -18,10 +18,12 @@ from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import MarginCounts
 from crucial.feedback.states import PairState
+from crucial.kernels.exact_sums import exact_sum
 from crucial.types import Floats, Ints, VectorLike
 
 __all__ = [
     "Feedback",
+    "RowMass",
     "TwoClasses",
     "exp_or_inf",
     "finite_total",
@@ -44,6 +46,14 @@ class TwoClasses(NamedTuple):
     low: float
     high: float
     n_low: int
+
+
+class RowMass(NamedTuple):
+    """What the rows of a feedback weigh: the lightest, the heaviest, and all together."""
+
+    lightest: float
+    heaviest: float
+    total: float
 
 
 class Feedback:
@@ -105,6 +115,25 @@ class Feedback:
     def two_classes(self) -> TwoClasses | None:
         """Return the classes of a classification into two; None for any other feedback."""
         return None
+
+    def row_mass(self) -> RowMass:
+        """Return what the rows weigh."""
+        if self.weight is None:
+            return RowMass(1.0, 1.0, float(len(self.rows)))
+        lightest, heaviest = float(self.weight.min()), float(self.weight.max())
+        return RowMass(lightest, heaviest, exact_sum(self.weight))
+
+    def least_row_margin(self, scores: Floats) -> float:
+        """Return the smallest ``y_i H(x_i)`` of two classes y in {-1, 1}.
+
+        Parameters
+        ----------
+        scores : array like ``rows``
+        """
+        classes = self.two_classes()
+        assert classes is not None
+        bad, good = scores[: classes.n_low], scores[classes.n_low :]
+        return float(min(good.min(initial=math.inf), -bad.max(initial=-math.inf)))
 
     def log_lightest(self) -> float:
         """Return the logarithm of the weight of the lightest pair, as a share of all weight.

@@ -13,12 +13,15 @@ import math
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, power_of_two_scale
+from crucial.feedback.base import Feedback
+from crucial.feedback.class_sums import ClassTotals, unit_of_weights
+from crucial.feedback.label_state import Peaks
 from crucial.feedback.states import Output, draw_share
+from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
 from crucial.kernels.pairs import advance_binary, class_sums
 from crucial.types import Bools, Codes, Floats
 
-__all__ = ["BipartiteState", "log_class_sums"]
+__all__ = ["BipartiteState"]
 
 # Weights are multiplied round by round until scores could have moved this far; then they
 # are computed anew, the heaviest of a class near 1, so that no end of the floats is reached.
@@ -52,18 +55,18 @@ class BipartiteState:
             raise DataError("classification needs labels of two values, and no queries.")
         self._feedback, self._threads, self.n_bad = feedback, threads, classes.n_low
         n = len(feedback.rows)
-        self._log_unit = 0.0
+        self._unit, total = unit_of_weights(feedback)
         self._weight: Floats = np.ones(n)
         if feedback.weight is not None:
-            unit = power_of_two_scale(float(feedback.weight.max()))
-            self._weight, self._log_unit = feedback.weight * unit, -math.log(unit)
+            self._weight = feedback.weight * self._unit
         # A row scores base + offset; it weighs mass * exp(shift of its class), bad first.
         self._base, self._offset = np.zeros(n), 0.0
         self._mass, self._shift = self._weight.copy(), np.zeros(2)
         self._moved = 0.0
         self._drawn: Bools | None = None
-        self._start = math.log(float(self._mass.sum()))
-        self._factor = np.ones(2)  # on the masses of the classes that count, to sum to 1
+        self._start = math.log(total)
+        self._factor = np.ones(2)  # on the masses of the classes, in the units of potentials
+        self._totals: ClassTotals
         self.net = 0.0
 
     @property
@@ -78,51 +81,66 @@ class BipartiteState:
         """Mass of the rows that count in this round, 0 for the others."""
         return self._mass if self._drawn is None else self._mass * self._drawn
 
-    def _log_sums(self, mass: Floats) -> Floats:
-        """Return the logarithms of F- and F+, in the unit of the scaled weights."""
-        sums = np.array([mass[: self.n_bad].sum(), mass[self.n_bad :].sum()])
-        logs: Floats = np.log(sums) + self._log_factor
-        return logs
-
-    @property
-    def _log_factor(self) -> Floats:
-        """Logarithms of the factors on the masses of bad and good rows."""
-        return np.array([self._shift[0] + self._offset, self._shift[1] - self._offset])
+    def _sums(self, mass: Floats) -> tuple[ExactSum, ExactSum]:
+        """Return the masses of bad and good rows, added up."""
+        bad, good = mass[: self.n_bad], mass[self.n_bad :]
+        return ExactSum.of(bad, among=len(mass)), ExactSum.of(good, among=len(mass))
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write the potentials ``y_i D(i)``: O(n)."""
-        if self._moved > _RANGE:
-            self._weigh_anew()
+        if self.strained:
+            self.weigh_anew(self.peaks())
+        return self.finish(self.sums(pi))
+
+    @property
+    def strained(self) -> bool:
+        """Whether masses have to be computed anew, so that none overflows."""
+        return self._moved > _RANGE
+
+    def sums(self, pi: Floats) -> ClassTotals:
+        """Write the potentials, and add up the weights of all rows."""
         mass, bad, n = self._counted, self.n_bad, len(self._mass)
-        logs = self._log_sums(mass)
-        total = float(np.logaddexp(*logs))
-        self._factor = np.exp(self._log_factor - total)
-        share = np.exp(logs - total)
-        self.net = float(share[1] - share[0])
+        factors = (float(self._shift[0]) + self._offset, float(self._shift[1]) - self._offset)
+        drawn = self._sums(mass)
+        every = drawn if self._drawn is None else self._sums(self._mass)
+        totals = ClassTotals(drawn, every, factors)
+        self._factor = np.array([math.exp(one - totals.log_unit) for one in factors])
         np.multiply(mass[:bad], -self._factor[0], out=pi[:bad])
         np.multiply(mass[bad:], self._factor[1], out=pi[bad:n])
-        if self._drawn is not None:
-            total = float(np.logaddexp(*self._log_sums(self._mass)))
-        return 1.0, total - self._start
+        return totals
 
-    def _weigh_anew(self) -> None:
-        """Compute all masses from the scores, the heaviest of a class at 1."""
+    def finish(self, totals: ClassTotals) -> tuple[float, float]:
+        """Return the scale of the potentials and the logarithm of the loss."""
+        self._totals, self.net = totals, totals.net
+        return totals.finish(self._start)
+
+    def _exponents(self) -> tuple[Floats, Floats]:
+        """Return the logarithms of the weights of bad and good rows, but for the offset."""
         with np.errstate(divide="ignore"):
-            exponent = np.log(self._weight)
-        exponent[: self.n_bad] += self._base[: self.n_bad]
-        exponent[self.n_bad :] -= self._base[self.n_bad :]
-        for c, rows in enumerate((np.s_[: self.n_bad], np.s_[self.n_bad :])):
-            self._shift[c] = exponent[rows].max()
-            exponent[rows] -= self._shift[c]
-        self._mass, self._moved = np.exp(exponent), 0.0
+            logs = np.log(self._weight)
+        bad = self.n_bad
+        return logs[:bad] + self._base[:bad], logs[bad:] - self._base[bad:]
+
+    def peaks(self) -> Peaks:
+        """Return the logarithm of the heaviest bad and good row, but for the offset."""
+        bad, good = (float(one.max(initial=-math.inf)) for one in self._exponents())
+        return Peaks(bad, good)
+
+    def weigh_anew(self, peaks: Peaks) -> None:
+        """Compute all masses from the scores, the heaviest of a class at 1.
+
+        Parameters
+        ----------
+        peaks : Peaks
+            Of all rows, where these are some of many.
+        """
+        self._shift[:] = peaks.drawn, peaks.every
+        logs = np.concatenate([a - b for a, b in zip(self._exponents(), self._shift, strict=True)])
+        self._mass, self._moved = np.exp(logs), 0.0
 
     def f_skew(self) -> float:
         """Return F+ - F- over all rows, in the unit of their weights; infinite if it overflows."""
-        bad, good = (self._log_sums(self._mass) + self._log_unit).tolist()
-        top = max(bad, good)
-        if top > 709.0:
-            return math.inf if good > bad else -math.inf
-        return math.exp(good) - math.exp(bad)
+        return self._totals.skew(-math.log(self._unit))
 
     @property
     def curvature(self) -> Floats:
@@ -134,8 +152,16 @@ class BipartiteState:
 
     # -- the loop's questions -----------------------------------------------------
 
-    def advance(self, output: Output, alpha: float) -> None:
-        """Add ``alpha * output`` to the scores, or ``alpha * (2 output - 1)`` for votes."""
+    def advance(
+        self, output: Output, alpha: float, span: tuple[float, float] | None = None
+    ) -> None:
+        """Add ``alpha * output`` to the scores, or ``alpha * (2 output - 1)`` for votes.
+
+        Parameters
+        ----------
+        span : (float, float), optional
+            Smallest and largest step, where these rows are some of many.
+        """
         n, bad = len(self._base), self.n_bad
         if output.dtype == np.uint8:
             self._offset -= alpha
@@ -149,29 +175,72 @@ class BipartiteState:
             return
         step = alpha * output[:n]
         self._base += step
-        self._moved += float(np.abs(step).max(initial=0.0))
+        ends = (step.min(), step.max()) if span is None else span
+        self._moved += float(max(abs(ends[0]), abs(ends[1])))
         if self._moved <= _RANGE:
             factor = np.exp(step)
             self._mass[:bad] *= factor[:bad]
             self._mass[bad:] /= factor[bad:]
 
+    @property
+    def _total(self) -> float:
+        """What the rows that count weigh, in the units of potentials."""
+        return sum(self._totals.both(self._totals.drawn))
+
     def _sum_by(self, codes: Codes | Output, size: int) -> Floats:
         """Return the weight of the rows of every code, bad ones and good ones."""
-        return class_sums(codes, self._counted, self.n_bad, size) * self._factor[:, None]
+        factor = self._factor[:, None] / self._total
+        return class_sums(codes, self._counted, self.n_bad, size) * factor
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W-: weight of the rows on which a vote is right, and wrong."""
-        bad, good = self._sum_by(output, 2)
-        return float(bad[0] + good[1]), float(bad[1] + good[0])
+        right, wrong = self.weight_sums(output)
+        return right.value / self._total, wrong.value / self._total
+
+    def weight_sums(self, output: Output) -> tuple[ExactSum, ...]:
+        """Return the same in the units of the potentials."""
+        weight, good = self.curvature, output[: len(self._mass)] > 0
+        good[: self.n_bad] ^= True
+        n = len(weight)
+        return ExactSum.of(weight[good], among=n), ExactSum.of(weight[~good], among=n)
+
+    def weights_by_value(self, output: Output, values: Floats) -> Floats:
+        """Return the weight of bad and good rows for each of the values that a ranker has.
+
+        Together they weigh 1. Z along the ranker follows from them.
+
+        Parameters
+        ----------
+        values : array of shape (n_values,)
+            All that occur, in rising order.
+
+        Returns
+        -------
+        array of shape (2, n_values)
+        """
+        sums = self.value_sums(output, values)
+        return np.array([one.value for one in sums]).reshape(2, -1) / self._total
+
+    def value_sums(self, output: Output, values: Floats) -> tuple[ExactSum, ...]:
+        """Return the same in the units of the potentials: all of bad rows, then all of good ones.
+
+        One sort of the rows, then as much as potentials.
+        """
+        n, size = len(self._mass), len(values)
+        place = np.searchsorted(values, output[:n])
+        place[self.n_bad :] += size
+        order = np.argsort(place.astype(np.uint16), kind="stable")
+        ends = np.cumsum(np.bincount(place, minlength=2 * size))
+        pieces = np.split(self.curvature[order], ends[:-1])
+        return tuple(ExactSum.of(one, among=n) for one in pieces)
 
     def moments(self, output: Output) -> tuple[float, float]:
         """Return mean and mean square of ``y_i output(i)`` under the weights."""
         n, bad = len(self._mass), self.n_bad
-        gained = self._counted * output[:n]
-        gained[:bad] *= -self._factor[0]
-        gained[bad:] *= self._factor[1]
         signed = np.concatenate((-output[:bad], output[bad:n]))
-        return float(gained.sum()), float((gained * signed).sum())
+        gained = self.curvature * signed
+        slope, square = exact_sum(gained), exact_dot(gained, signed)
+        return slope / self._total, square / self._total
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """Write W- of every threshold of one feature: bad rows above it and good ones up to it."""
@@ -208,26 +277,3 @@ class BipartiteState:
         if self._drawn is not None:
             other._weight = self._weight * self._drawn
         return other
-
-
-def log_class_sums(feedback: Feedback, scores: Floats) -> tuple[float, float]:
-    """Return the logarithms of F- and F+.
-
-    ``F- = sum u exp(H)`` over bad rows, ``F+ = sum u exp(-H)`` over good ones.
-
-    Parameters
-    ----------
-    feedback : Feedback
-        Of two labels and one query.
-    scores : array over ``feedback.rows``
-    """
-    classes = feedback.two_classes()
-    assert classes is not None
-    logs = []
-    for sign, rows in ((1.0, np.s_[: classes.n_low]), (-1.0, np.s_[classes.n_low :])):
-        exponent = sign * scores[rows]
-        if feedback.weight is not None:
-            exponent += np.log(feedback.weight[rows])
-        top = float(exponent.max())
-        logs.append(top + math.log(float(np.exp(exponent - top).sum())))
-    return logs[0], logs[1]

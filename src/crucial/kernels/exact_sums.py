@@ -50,11 +50,20 @@ class ExactSum:
     infinite: float = 0.0
 
     @classmethod
-    def of(cls, values: Floats, threads: int = 1) -> ExactSum:
-        """Return the sum of an array."""
+    def of(cls, values: Floats, threads: int = 1, among: int = 0) -> ExactSum:
+        """Return the sum of an array.
+
+        Parameters
+        ----------
+        among : int
+            Rows of the problem that the array is from: if they are many, compiled kernels are
+            loaded anyhow, and are faster for a few rows as well.
+        """
         values = np.ravel(np.asarray(values, np.float64))
-        if is_small(len(values)):
+        if is_small(max(among, len(values))):
             return cls(*plain.exact_units(values))
+        if threads == 1:
+            return cls(*_of_many(values))
         bounds = cut_evenly(0, len(values), threads)
         parts = [values[a:b] for a, b in pairwise(bounds)]
         sums = run_all(threads, [partial(_of_many, part) for part in parts])

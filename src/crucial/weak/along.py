@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.feedback.states import Output
+from crucial.kernels.exact_sums import exact_dot, exact_sum
+from crucial.model.tree import Tree
+from crucial.types import Floats
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP
 
@@ -25,8 +29,20 @@ _CLOSE = 1e-8
 Derivatives: TypeAlias = Callable[[float], tuple[float, float, float]]
 
 
+@runtime_checkable
+class WeighsByValue(Protocol):
+    """A state of rows that move one by one, each by what its own score says."""
+
+    def weights_by_value(self, output: Output, values: Floats) -> Floats:
+        """See `crucial.feedback.bipartite.BipartiteState`."""
+
+
 def log_z_along(candidate: Candidate, potentials: Potentials) -> Derivatives:
     """Return ``ln Z(alpha)`` of a candidate with its derivatives."""
+    if isinstance(potentials.pairs, WeighsByValue) and isinstance(candidate.ranker, Tree):
+        values = np.unique(candidate.ranker.values)
+        bad, good = potentials.pairs.weights_by_value(candidate.output, values)
+        return _log_z_of(np.concatenate((values, -values)), np.concatenate((bad, good)))
     trial, h = exponential_pairs(potentials).fork(), candidate.output
     spare = np.zeros_like(potentials.pi)
     start = trial.potentials(spare)[1]
@@ -39,6 +55,22 @@ def log_z_along(candidate: Candidate, potentials: Potentials) -> Derivatives:
         log_z = trial.potentials(spare)[1] - start
         mean, square = trial.moments(h)
         return log_z, -mean, max(square - mean * mean, 0.0)
+
+    return derivatives
+
+
+def _log_z_of(moves: Floats, weights: Floats) -> Derivatives:
+    """Return ``ln sum weight e^(alpha move)`` with its derivatives; weights sum to 1."""
+
+    def derivatives(alpha: float) -> tuple[float, float, float]:
+        with np.errstate(divide="ignore"):
+            logs = np.log(weights) + alpha * moves
+        top = float(logs.max())
+        shares = np.exp(logs - top)
+        total = exact_sum(shares)
+        slope = exact_dot(shares, moves) / total
+        bend = exact_dot(shares, (moves - slope) ** 2) / total
+        return top + math.log(total), slope, bend
 
     return derivatives
 

@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from crucial.types import Floats
 
 __all__ = ["exact_units"]
 
-# Bits of the lower part of a significand of 53: sums of either part are exact in a float.
-_LOW = 26
+# Bits that are cut off at a time: sums of so few bits are exact in a float, below 2^16 values.
+_BITS = 37
+_SMALLEST = -1074
 
 
 def exact_units(values: Floats) -> tuple[int, float]:
     """Return the sum of the finite values in units of 2^-1074, and the sum of the others.
 
-    Significands are added up by exponent, in two parts, which no rounding touches below 2^26
-    values.
+    The upper bits of all values are whole numbers of one unit, which are added up; then those
+    below them, until nothing is left.
     """
-    finite = np.isfinite(values)
-    infinite = 0.0
-    if not finite.all():
+    units, infinite = 0, 0.0
+    largest = float(np.abs(values).max(initial=0.0))
+    if not math.isfinite(largest):
+        finite = np.isfinite(values)
         with np.errstate(invalid="ignore"):
             infinite = float(values[~finite].sum())
         values = values[finite]
-    if not len(values):
-        return 0, infinite
-    fraction, exponent = np.frexp(values)
-    # (a subnormal number has fewer bits than 53: those below its last are 0)
-    significand = np.ldexp(fraction, 53).astype(np.int64)
-    lowest = int(exponent.min())
-    place = exponent - lowest
-    high = np.bincount(place, significand >> _LOW)
-    low = np.bincount(place, significand & ((1 << _LOW) - 1))
-    units = 0
-    for at in np.flatnonzero((high != 0.0) | (low != 0.0)).tolist():
-        units += ((int(high[at]) << _LOW) + int(low[at])) << at
-    # The last bit of a significand at exponent e is worth 2^(e - 53).
-    shift = lowest - 53 + 1074
-    return (units << shift if shift >= 0 else units >> -shift), infinite
+        largest = float(np.abs(values).max(initial=0.0))
+    left = values
+    while largest > 0.0:
+        place = max(math.frexp(largest)[1] - _BITS, _SMALLEST)
+        unit = math.ldexp(1.0, place)
+        upper = np.trunc(left / unit)
+        for begin in range(0, len(upper), 1 << 15):
+            units += int(upper[begin : begin + (1 << 15)].sum()) << (place - _SMALLEST)
+        left = left - upper * unit
+        largest = float(np.abs(left).max())
+    return units, infinite

@@ -1,0 +1,152 @@
+"""Sums over the rows of two classes, without rounding: those of parts of the rows can be merged."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from crucial.feedback.base import Feedback, power_of_two_scale
+from crucial.feedback.label_state import Peaks
+from crucial.kernels.exact_sums import ExactSum
+from crucial.types import Floats
+
+__all__ = [
+    "ClassLogs",
+    "ClassTotals",
+    "class_peaks",
+    "log_class_sums",
+    "log_sums_of",
+    "unit_of_weights",
+]
+
+
+@dataclass(frozen=True)
+class ClassTotals:
+    """Weights of the bad and of the good rows, added up without rounding.
+
+    Attributes
+    ----------
+    drawn, every : (ExactSum, ExactSum)
+        Masses of the rows that count, and of all.
+    log_factor : (float, float)
+        Logarithms of what a mass of each class is worth.
+    """
+
+    drawn: tuple[ExactSum, ExactSum]
+    every: tuple[ExactSum, ExactSum]
+    log_factor: tuple[float, float]
+
+    def merge(self, other: ClassTotals) -> ClassTotals:
+        """Return the weights of the rows of both."""
+        drawn, every = (
+            (one[0] + two[0], one[1] + two[1])
+            for one, two in ((self.drawn, other.drawn), (self.every, other.every))
+        )
+        return ClassTotals(drawn, every, self.log_factor)
+
+    @property
+    def log_unit(self) -> float:
+        """Logarithm of what potentials and the sums of `both` are multiples of."""
+        return max(self.log_factor)
+
+    def both(self, sums: tuple[ExactSum, ExactSum]) -> tuple[float, float]:
+        """Return F- and F+, for ``drawn`` or ``every``."""
+        bad, good = (math.exp(one - self.log_unit) for one in self.log_factor)
+        return sums[0].value * bad, sums[1].value * good
+
+    def finish(self, log_start: float) -> tuple[float, float]:
+        """Return the scale of the potentials and the logarithm of the loss.
+
+        Parameters
+        ----------
+        log_start : float
+            Logarithm of the weight of all rows at scores of 0.
+        """
+        whole = math.log(sum(self.both(self.every)))
+        return 1.0 / sum(self.both(self.drawn)), self.log_unit + whole - log_start
+
+    @property
+    def net(self) -> float:
+        """Weight of the good rows minus that of the bad ones, as a share of both."""
+        bad, good = self.both(self.drawn)
+        return (good - bad) / (good + bad)
+
+    def skew(self, log_unit: float) -> float:
+        """Return F+ - F- over all rows, times a unit; infinite if it overflows."""
+        bad, good = (
+            math.log(one.value) + factor + log_unit
+            for one, factor in zip(self.every, self.log_factor, strict=True)
+        )
+        if max(bad, good) > 709.0:
+            return math.inf if good > bad else -math.inf
+        return math.exp(good) - math.exp(bad)
+
+
+def log_class_sums(feedback: Feedback, scores: Floats) -> tuple[float, float]:
+    """Return the logarithms of F- and F+.
+
+    ``F- = sum u exp(H)`` over bad rows, ``F+ = sum u exp(-H)`` over good ones.
+
+    Parameters
+    ----------
+    feedback : Feedback
+        Of two labels and one query.
+    scores : array over ``feedback.rows``
+    """
+    return log_sums_of(feedback, scores, class_peaks(feedback, scores)).logs
+
+
+def class_peaks(feedback: Feedback, scores: Floats) -> Peaks:
+    """Return the logarithms of the largest terms of F- and of F+."""
+    bad, good = (float(one.max(initial=-math.inf)) for one in _exponents(feedback, scores))
+    return Peaks(bad, good)
+
+
+def log_sums_of(feedback: Feedback, scores: Floats, peaks: Peaks) -> ClassLogs:
+    """Return F- and F+ divided by their largest terms, added up without rounding."""
+    bad, good = _exponents(feedback, scores)
+    return ClassLogs(
+        ExactSum.of(np.exp(bad - peaks.drawn)), ExactSum.of(np.exp(good - peaks.every)), peaks
+    )
+
+
+@dataclass(frozen=True)
+class ClassLogs:
+    """F- and F+, divided by ``e^peak`` of their largest terms."""
+
+    bad: ExactSum
+    good: ExactSum
+    peaks: Peaks
+
+    def merge(self, other: ClassLogs) -> ClassLogs:
+        """Return the sums over the rows of both."""
+        return ClassLogs(self.bad + other.bad, self.good + other.good, self.peaks)
+
+    @property
+    def logs(self) -> tuple[float, float]:
+        """The logarithms of F- and F+."""
+        bad = self.peaks.drawn + math.log(self.bad.value)
+        return bad, self.peaks.every + math.log(self.good.value)
+
+
+def _exponents(feedback: Feedback, scores: Floats) -> tuple[Floats, Floats]:
+    """Return the logarithms of the terms of F- and of F+."""
+    classes = feedback.two_classes()
+    assert classes is not None
+    n = classes.n_low
+    logs = np.zeros(len(scores)) if feedback.weight is None else np.log(feedback.weight)
+    return logs[:n] + scores[:n], logs[n:] - scores[n:]
+
+
+def unit_of_weights(feedback: Feedback) -> tuple[float, float]:
+    """Return a power of two that brings the weights of rows near 1, and what they add up to then.
+
+    >>> from crucial import LabelFeedback
+    >>> unit_of_weights(LabelFeedback([0, 1, 1], weight=[4.0, 4.0, 8.0]))
+    (0.0625, 1.0)
+    """
+    mass = feedback.row_mass()
+    unit = 1.0 if feedback.weight is None else power_of_two_scale(mass.heaviest)
+    return unit, mass.total * unit
