@@ -2,7 +2,8 @@
 
 import pytest
 
-from fuzz.runner import fuzz
+from fuzz.runner import fuzz, outcome
+from fuzz.shapes import SHAPES
 from fuzz.targets import TARGETS
 
 # What the fuzzer found once; each is refused in words, and on the way of `outcome`.
@@ -19,9 +20,25 @@ FOUND = {
 }
 
 
+def problems_of(name, texts, folder):
+    target = TARGETS[name]
+    path = folder / f"x{target.suffix}"
+    for text in target.seeds():  # (imports and compiling take time once)
+        outcome(target, path, text)
+    found = [outcome(target, path, text)[1] for text in texts]
+    return [problem for problem in found if problem]
+
+
 @pytest.mark.parametrize("name", TARGETS)
 def test_some_inputs(name, tmp_path):
     assert fuzz(name, 150, tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["svmlight", "table", "run"])
+def test_shapes_of_long_inputs_are_read_or_refused(name, tmp_path):
+    texts = [make(5000) for make in SHAPES.values()]
+    assert all(2000 < len(text) < 12000 for text in texts)
+    assert problems_of(name, texts, tmp_path) == []
 
 
 @pytest.mark.slow
@@ -32,8 +49,4 @@ def test_many_inputs(name, tmp_path):
 
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found_stays_mended(name, tmp_path):
-    from fuzz.runner import outcome
-
-    target = TARGETS[name]
-    for text in FOUND[name]:
-        assert outcome(target, tmp_path / f"x{target.suffix}", text)[1] == ""
+    assert problems_of(name, FOUND[name], tmp_path) == []

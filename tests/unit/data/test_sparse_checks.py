@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from crucial import Instances, RankBoost
+from crucial.data.sparse_checks import checked_columns
 from crucial.errors import DataError, DataTypeError
 
 N = 6
@@ -81,3 +82,31 @@ def test_a_width_that_no_memory_has_is_refused():
     wide = sp.csr_array(([1.0], ([0], [2**31 - 3])), shape=(2, 2**31 - 2))
     with pytest.raises(DataError, match=r"at most 16,777,216 features\. Got 2,147,483,646\. Is an"):
         Instances.from_input(wide)
+
+
+def test_kinds_of_numbers():
+    with pytest.raises(DataError, match="Complex data not supported: features"):
+        checked_columns(sp.csr_array(np.eye(2) * 1j))
+    wide = checked_columns(sp.csr_array(np.eye(2, dtype=np.longdouble)))
+    assert wide.dtype == np.float64
+    for kind in (np.float32, np.int8, bool):
+        assert checked_columns(sp.csr_array(np.eye(2, dtype=kind))).dtype == kind
+
+
+@pytest.mark.parametrize("kind", [sp.csc_array, sp.csr_array, sp.coo_array])
+def test_duplicates_are_added_up_in_a_copy(kind):
+    twice = sp.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    if kind is not sp.coo_array:
+        arrays = ([1.0, 2.0, 4.0], [1, 1, 0], [0, 2, 3])
+        twice = kind(arrays, shape=(2, 2))
+    before = twice.data.copy(), twice.nnz
+    table = checked_columns(twice)
+    assert table.has_canonical_format
+    np.testing.assert_array_equal(sorted(table.data), [3.0, 4.0])
+    assert (twice.data == before[0]).all()
+    assert twice.nnz == before[1] == 3
+
+
+def test_sound_columns_are_not_copied():
+    matrix = sp.csc_array(np.eye(3))
+    assert np.shares_memory(checked_columns(matrix).data, matrix.data)
