@@ -11,7 +11,7 @@ from crucial.distributed.loading import LoadedParts
 from crucial.distributed.progress import show_parted_rounds
 from crucial.distributed.reach import check_reach
 from crucial.distributed.runs import check_queries_known, runs_of
-from crucial.errors import DataError, ParameterError
+from crucial.errors import Argument, DataError, Message, ParameterError
 from crucial.estimators.boosted import PAIRS_HELD_OUT, BoostedRanker
 from crucial.types import PathLike
 
@@ -55,9 +55,10 @@ def check_ranker(
         for name, path in (("checkpoint", checkpoint), ("resume", resume)):
             if path is not None:
                 raise ParameterError(
-                    f"{name}: a checkpoint has the rounds of one run, and {runs_of(ranker)} makes "
-                    f"several.",
-                    remedy=f"Set {name}=None, or leave {runs_of(ranker)} at its default.",
+                    f"a checkpoint has the rounds of one run, and {runs_of(ranker)} makes several.",
+                    remedy=Message(
+                        "Leave ", Argument(name), f" out, or {runs_of(ranker)} at its default."
+                    ),
                     parameter=name,
                 )
     if checkpoint is not None:

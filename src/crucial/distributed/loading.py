@@ -183,7 +183,14 @@ def load_parts(
         watched = _eval_rows(client, given, surveyed, homes.n_parts, verbose)
     plan = placed(range(homes.n_parts), homes.sizes.tolist(), dict.fromkeys(workers, 0))
     worker_of = {part: worker for worker, parts in plan.items() for part in parts}
-    memory = estimate_memory(surveyed, homes, worker_of, watched, memory_limit(client, workers))
+    memory = estimate_memory(
+        surveyed,
+        homes,
+        worker_of,
+        watched,
+        memory_limit(client, workers),
+        0 if pairs is None else len(pairs.rows),
+    )
     check_workers(memory, surveyed)
     if report is not None:
         report(memory)

@@ -17,6 +17,8 @@ __all__ = ["MemoryEstimate", "check_workers", "estimate_memory"]
 
 #: Bytes that a part keeps of a row beside its codes: label, query, weights, scores, potentials.
 ROW_BYTES = 160
+#: Bytes of an explicit pair while its part is looked for: both rows, weight, where they are.
+PAIR_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ def estimate_memory(
     worker_of: Mapping[int, str],
     watched: tuple[Survey, Homes] | None,
     limit: int | None,
+    n_pairs: int = 0,
 ) -> MemoryEstimate:
     """Return what a fit needs on the workers.
 
@@ -70,6 +73,8 @@ def estimate_memory(
     watched : the rows of the eval set, optional
     limit : int or None
         Of the worker with least memory.
+    n_pairs : int
+        Explicit pairs, which every worker reads.
     """
     bins = survey.bins
     rows = dict.fromkeys(worker_of.values(), 0)
@@ -77,6 +82,7 @@ def estimate_memory(
         for part, size in enumerate(one.sizes.tolist()):
             rows[worker_of[part]] += size
     resident = max(rows.values()) * (len(bins.features) + ROW_BYTES)
+    resident += n_pairs * PAIR_BYTES
     every = [*survey.parts, *([] if watched is None else watched[0].parts)]
     table = max(part.n_rows for part in every) * bins.n_features * 8
     return MemoryEstimate(

@@ -84,7 +84,9 @@ def test_workers_and_parts_do_not_matter(workers, n_parts):
     [
         RankBoost(8, balance="queries", monotone_constraints={0: 1}, subsample=0.5),
         RankBoost(4, weak="tree"),
-        GradientRanker(4, loss="xendcg"),
+        GradientRanker(4, loss="xendcg", subsample_rows=0.7),
+        RankBoost(9, n_bags=2, early_stopping_rounds=2),
+        RankBoost(4, validation_folds=2),
     ],
     ids=str,
 )

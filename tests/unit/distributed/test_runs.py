@@ -118,10 +118,10 @@ def test_what_does_not_go_with_runs_is_refused_before_rows_are_loaded():
     with pytest.raises(DataError, match="pass one of them"):
         check_ranker(folds, has_eval_set=True)
     with pytest.raises(
-        ParameterError, match=r"the rounds of one run, and n_bags .* checkpoint=None"
+        ParameterError, match=r"the rounds of one run, and n_bags .* Leave checkpoint out"
     ):
         check_ranker(bags, checkpoint="file")
-    with pytest.raises(ParameterError, match=r"validation_folds makes several\..* resume=None"):
+    with pytest.raises(ParameterError, match=r"validation_folds makes several\. Leave resume out"):
         check_ranker(folds, "file")
 
 

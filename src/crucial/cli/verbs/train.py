@@ -127,6 +127,13 @@ def train_command(options: TrainOptions) -> None:
     print_training(result, evaluations, time.perf_counter() - began)
 
 
+_NOT_ON_A_CLUSTER = {
+    "auto": "choose among fewer rows on one machine, or name a --ranker",
+    "pairs": "use DaskRanker.fit_pairs in Python, or one machine",
+    "group_sizes": "write the query of every row into the files",
+}
+
+
 def _cluster(options: TrainOptions) -> AbstractContextManager[Any]:
     """Return the client of the cluster to train on; None without --dask."""
     if not options.on_cluster:
@@ -139,10 +146,10 @@ def _cluster(options: TrainOptions) -> AbstractContextManager[Any]:
                 "several."
             )
         return nullcontext()
-    for name in ("auto", "pairs", "group_sizes"):
+    for name, remedy in _NOT_ON_A_CLUSTER.items():
         if getattr(options, name):
             raise click.UsageError(
-                f"--{name.replace('_', '-')} does not run on a cluster (--dask)."
+                f"--{name.replace('_', '-')} does not run on a cluster (--dask): {remedy}."
             )
     from crucial.distributed.cluster import connected
 
