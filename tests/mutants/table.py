@@ -23,7 +23,7 @@ CONCERNED = {
         "measures/test_measure_values.py",
         "measures/test_measure_evaluate.py",
     ),
-    "measures/judged.py": ("measures/test_measure_evaluate.py", "measures/test_measure_values.py"),
+    "measures/judged.py": ("measures/test_measure_ranking.py", "measures/test_measure_evaluate.py"),
     "measures/names.py": ("measures/test_measure_names.py",),
     "measures/paired.py": ("measures/test_paired.py",),
     "measures/ranking.py": ("measures/test_measure_values.py", "measures/test_measure_ranking.py"),

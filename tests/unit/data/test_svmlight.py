@@ -316,9 +316,9 @@ class TestWrite:
 
     def test_sparse(self, tmp_path):
         path = tmp_path / "x"
-        data = Dataset(csr_array(np.array([[0, 2.0], [0, 0]])), np.zeros(2))
+        data = Dataset(csr_array(np.array([[0, 2.0], [0, 0], [3.0, 0]])), np.zeros(3))
         write_svmlight(path, data)
-        assert path.read_text() == "0.0 2:2.0\n0.0\n"
+        assert path.read_text() == "0.0 2:2.0\n0.0\n0.0 1:3.0\n"
         with pytest.raises(DataError, match="sparse X has no missing cells"):
             write_svmlight(path, data, absent="missing")
 

@@ -243,6 +243,11 @@ class TestParquet:
             ({"a": [np.inf]}, r"feature 'a' must be finite. Got inf in row 0 \(from 0\)"),
             ({"a": [1], "label": [nan]}, "label 'label' must be finite. Got nan in row 0"),
             ({"a": [1], "label": ["x"]}, "label 'label' must contain numbers. Got the type string"),
+            (
+                {"a": [1], "label": pa.array(["x"]).dictionary_encode()},
+                "label 'label' must contain numbers. Got the type string",
+            ),
+            ({"a": [1.0, np.inf]}, r"feature 'a' must be finite. Got inf in row 1 \(from 0\)"),
             ({"a": [1], "qid": [0.5]}, "query id 'qid' must be whole numbers or text"),
             ({"a": [1], "qid": [nan]}, "query id 'qid' must be whole numbers or text"),
             ({"a": [1, 2], "qid": ["x", None]}, "query id 'qid' is null in row 1"),

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from crucial.errors import DataError, DataTypeError
 from crucial.measures import judged as judged_module
 from crucial.measures.evaluation import evaluate
 from crucial.measures.judged import Judged, Ranking
@@ -113,3 +114,13 @@ def test_two_tables() -> None:
     assert len(judged._plain_tables) == 2
     assert blocks.items.tolist() == [0, 4, 3, 2, 1, 5]
     assert blocks.position.tolist() == [1, 1, 2, 3, 4, 5]
+
+
+def test_the_first_negative_weight_is_named() -> None:
+    with pytest.raises(DataError, match=r"sample_weight must not be negative. Got -2.0 in row 1\."):
+        Judged.from_labels([0, 1, 2], None, [1.0, -2.0, -3.0])
+
+
+def test_names_of_the_wrong_kind_are_shown() -> None:
+    with pytest.raises(DataTypeError, match=r"y must be numbers. Got <U1 values such as \['a'\]\."):
+        Judged.from_labels(np.array(["a", "b"]))
