@@ -28,7 +28,7 @@ CONCERNED = {
     "measures/paired.py": ("measures/test_paired.py",),
     "measures/ranking.py": ("measures/test_measure_values.py", "measures/test_measure_ranking.py"),
     "model/checks.py": ("model/test_checks.py", "model/test_model_file.py"),
-    "model/export/checks.py": _EXPORTS,
+    "model/export/checks.py": ("estimators/test_export_of_estimators.py", *_EXPORTS),
     "model/export/forest.py": _EXPORTS,
     "model/export/form.py": _EXPORTS,
     "model/export/targets/xgboost_json.py": _EXPORTS,

@@ -118,7 +118,7 @@ def test_two_tables() -> None:
 
 def test_the_first_negative_weight_is_named() -> None:
     with pytest.raises(DataError, match=r"sample_weight must not be negative. Got -2.0 in row 1\."):
-        Judged.from_labels([0, 1, 2], None, [1.0, -2.0, -3.0])
+        Judged.from_labels([0, 1, 2], sample_weight=[1.0, -2.0, -3.0])
 
 
 def test_names_of_the_wrong_kind_are_shown() -> None:
