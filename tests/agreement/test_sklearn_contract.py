@@ -43,8 +43,16 @@ def excused(estimator: BaseEstimator) -> dict[str, str]:
     return {"check_methods_subset_invariance": reason}
 
 
+FORESTS = (crucial.CRankForest, crucial.RankingForest, crucial.TournamentForest)
+
+
+def few_trees(estimator: type[BaseEstimator]) -> BaseEstimator:
+    """An estimator with its defaults, but for the number of trees of a forest."""
+    return estimator(n_estimators=5) if estimator in FORESTS else estimator()
+
+
 @parametrize_with_checks(
-    [estimator() for estimator in public_estimators()], expected_failed_checks=excused
+    [few_trees(estimator) for estimator in public_estimators()], expected_failed_checks=excused
 )
 def test_scikit_learns_checks(estimator: Any, check: Any):
     check(estimator)
@@ -68,9 +76,13 @@ VARIANTS = [
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("parameters", VARIANTS, ids=str)
-def test_scikit_learns_checks_with_other_parameters(parameters: dict[str, Any]):
-    results = check_estimator(RankBoost(**parameters), on_fail="raise", on_skip=None)
+@pytest.mark.parametrize(
+    "estimator",
+    [*(RankBoost(**one) for one in VARIANTS), *(forest() for forest in FORESTS)],
+    ids=str,
+)
+def test_scikit_learns_checks_with_other_parameters(estimator: BaseEstimator):
+    results = check_estimator(estimator, on_fail="raise", on_skip=None)
     skipped = {one["check_name"] for one in results if one["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}
 

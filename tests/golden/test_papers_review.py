@@ -6,7 +6,7 @@ from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.measures.names import get_measure
@@ -55,7 +55,6 @@ def loss_of(y, order, k, ordered):
     return negatives / n * weak + 2 / (n * (n - 1)) * wrong
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=2, max_size=5),
     st.integers(1, 6),

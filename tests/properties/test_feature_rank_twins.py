@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.naive import feature_ranks as naive
 
@@ -43,7 +43,6 @@ def usable(X, y, qid, k):
     )
 
 
-@settings(max_examples=60)
 @given(problem=problems())
 def test_feature_rank_is_its_naive_twin(problem):
     X, y, qid, k = problem
@@ -58,7 +57,6 @@ def test_feature_rank_is_its_naive_twin(problem):
     assert made.predict(X, qid=qid).tolist() == H.tolist()
 
 
-@settings(max_examples=60)
 @given(problem=problems())
 def test_bl_feature_rank_is_its_naive_twin(problem):
     X, y, qid, k = problem
@@ -74,7 +72,6 @@ def test_bl_feature_rank_is_its_naive_twin(problem):
     assert made.predict(X, qid=qid).tolist() == H.tolist()
 
 
-@settings(max_examples=60)
 @given(problem=problems(), prec=st.none() | st.integers(1, 4) | st.sampled_from([0.3, 0.5, 1.0]))
 def test_diff_rank_is_its_naive_twin(problem, prec):
     X, y, qid, k = problem
@@ -93,7 +90,6 @@ def test_diff_rank_is_its_naive_twin(problem, prec):
     assert 2 * last.r2 - last.r1 == pytest.approx(wrong, abs=1e-12)
 
 
-@settings(max_examples=60)
 @given(
     problem=problems(),
     prec=st.none() | st.integers(1, 4),
@@ -116,7 +112,6 @@ def test_misordered_pairs_stay_under_the_product_of_z_and_that_under_its_bound(
         assert (np.diff(np.concatenate(([1.0], bounds))) <= 1e-15).all()
 
 
-@settings(max_examples=40)
 @given(problem=problems(), balanced=st.sampled_from([FeatureRank, BLFeatureRank]))
 def test_half_the_loss_bounds_the_kendall_distance(problem, balanced):
     X, y, qid, k = problem
@@ -124,7 +119,6 @@ def test_half_the_loss_bounds_the_kendall_distance(problem, balanced):
         assert entry.r2 <= entry.extras["bound"] * (1 + 1e-12)
 
 
-@settings(max_examples=40)
 @given(problem=problems(missing=False), seed=st.integers(0, 99))
 def test_what_must_not_matter_does_not(problem, seed):
     X, y, qid, k = problem
@@ -140,7 +134,6 @@ def test_what_must_not_matter_does_not(problem, seed):
         np.testing.assert_allclose(found, scores, atol=1e-9)
 
 
-@settings(max_examples=60)
 @given(
     problem=problems(),
     scale=st.sampled_from([0.1, 1 / 3, 7.0, -0.3, 1e-9]),
@@ -188,7 +181,6 @@ def test_means_do_not_depend_on_the_order_of_many_rows():
         assert weighted[0] == pytest.approx(0.1, rel=1e-15)
 
 
-@settings(max_examples=40)
 @given(problem=problems(), seed=st.integers(0, 99), kind=st.sampled_from(CENTRES))
 def test_a_weight_of_two_is_a_row_twice(problem, seed, kind):
     X, y, qid, k = problem
@@ -215,7 +207,6 @@ def test_a_weight_of_two_is_a_row_twice(problem, seed, kind):
             assert found.shape == y.shape
 
 
-@settings(max_examples=150)
 @given(problem=problems(), kind=st.sampled_from(CENTRES), seed=st.integers(0, 99))
 def test_centres_are_those_of_lists(problem, kind, seed):
     X, y, qid, k = problem
@@ -229,7 +220,6 @@ def test_centres_are_those_of_lists(problem, kind, seed):
     assert np.allclose(np.array(found, float), np.array(expected, float), equal_nan=True)
 
 
-@settings(max_examples=80)
 @given(problem=problems(), first=st.integers(1, 5) | st.sampled_from([0.1, 0.4, 0.5, 1.0]))
 def test_top_feedback_has_the_pairs_of_the_first_positions(problem, first):
     _, y, qid, _ = problem

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial import (
@@ -109,13 +109,11 @@ def assert_same(feedback, expected, scores):
 
 
 @given(cases())
-@settings(max_examples=150, deadline=None)
 def test_labels_and_pairs(case):
     check_netted(case)
 
 
 @given(cases(max_judges=3, explicit=False) | cases(max_judges=3))
-@settings(max_examples=100, deadline=None)
 def test_several_judges_netted(case):
     check_netted(case)
 
@@ -147,7 +145,6 @@ def netted_alone(explicit, case):
 
 
 @given(cases(max_judges=3))
-@settings(max_examples=100, deadline=None)
 def test_several_judges_kept(case):
     try:
         labels, explicit = built(case)

@@ -51,7 +51,6 @@ def arrays(table, rated):
 
 
 @given(clubs())
-@settings(max_examples=60, deadline=None)
 def test_vsim(case):
     table, rated = case
     club, films, y = arrays(table, rated)
@@ -66,7 +65,6 @@ def test_vsim(case):
 
 
 @given(clubs(), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
 def test_nearest_neighbours(case, k):
     table, rated = case
     club, films, y = arrays(table, rated)
@@ -85,7 +83,6 @@ def test_nearest_neighbours(case, k):
 
 
 @given(clubs(), st.integers(1, 3), st.sampled_from([0.0, 1.0, 5.0]))
-@settings(max_examples=80, deadline=None)
 def test_nearest_neighbours_with_defaults_on_the_scale(case, k, shared):
     table, rated = case
     club, films, y = arrays(table, rated)
@@ -123,7 +120,6 @@ def test_a_neighbour_who_shares_few_films_counts_less():
 
 
 @given(clubs(), st.sampled_from(["shared", "all", "middle"]), st.sampled_from([0.0, 10.0]))
-@settings(max_examples=80, deadline=None)
 def test_pearson_correlation(case, centre, shared):
     table, rated = case
     club, films, y = arrays(table, rated)
@@ -169,7 +165,6 @@ def test_bad_parameters_of_comparators():
 
 
 @given(clubs(), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_regression(case, normalise):
     table, rated = case
     club, films, y = arrays(table, rated)
@@ -222,7 +217,6 @@ def test_vsim_left_out_does_not_divide_rounding_by_rounding():
 
 
 @given(clubs(), st.sampled_from([0.1, 0.2, 0.3, 1 / 3]), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
 def test_vsim_depends_on_the_ratings_and_not_on_the_rounding_of_their_scale(case, scale, down):
     # Tenths are not exact, and with negative ratings products of both signs may add up to 0.
     table, rated = case
@@ -242,7 +236,6 @@ def test_vsim_depends_on_the_ratings_and_not_on_the_rounding_of_their_scale(case
 
 
 @given(clubs())
-@settings(max_examples=30, deadline=None)
 def test_sums_over_others(case):
     some = Opinions.from_dense(arrays(*case)[0])
     of_column = some.sums(some.value)[some.column]

@@ -45,7 +45,6 @@ def problems(draw: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("small", [True, False], ids=["plain", "compiled"])
-@settings(max_examples=60, deadline=None)
 @given(problem=problems())
 def test_values_gradients_and_curvature_are_those_of_listed_pairs(
     small: bool, problem: dict[str, Any]

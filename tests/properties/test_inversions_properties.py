@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.kernels.inversions import count_pairs
@@ -25,7 +25,6 @@ def count_naively(level, weight, starts, lists):
 
 
 @pytest.mark.kernels
-@settings(max_examples=100, deadline=None)
 @given(lists_of_blocks)
 def test_twins_agree(drawn) -> None:
     flat = [item for one in drawn for block in one for item in block]

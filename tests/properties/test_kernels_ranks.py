@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from tests.naive import feature_ranks as naive
@@ -53,7 +53,6 @@ def positions(kernel, values, sizes, centres, weight):
     return out
 
 
-@settings(max_examples=150)
 @given(problem=problems())
 def test_both_kernels_rank_as_lists_and_loops_do(problem):
     values, sizes, centres, weight = problem
@@ -65,7 +64,6 @@ def test_both_kernels_rank_as_lists_and_loops_do(problem):
     assert (found[rows] + 0.5).tolist() == expected.tolist()
 
 
-@settings(max_examples=50)
 @given(problem=problems(), seed=st.integers(0, 99))
 def test_neither_the_order_of_rows_nor_a_sign_matters(problem, seed):
     values, sizes, centres, _ = problem
@@ -84,7 +82,6 @@ def test_neither_the_order_of_rows_nor_a_sign_matters(problem, seed):
     )
 
 
-@settings(max_examples=50)
 @given(problem=problems())
 def test_ranks_add_up_and_scores_stay_between_0_and_1(problem):
     values, sizes, centres, _ = problem
@@ -97,7 +94,6 @@ def test_ranks_add_up_and_scores_stay_between_0_and_1(problem):
     assert scores.max() <= 1.0
 
 
-@settings(max_examples=50)
 @given(problem=problems())
 def test_rows_by_falling_score(problem):
     values, sizes, _, _ = problem
@@ -115,7 +111,6 @@ def test_rows_by_falling_score(problem):
     assert found[0] == found[1] == [one for part in expected for one in part]
 
 
-@settings(max_examples=50)
 @given(problem=problems(), seed=st.integers(0, 99))
 def test_sums_of_intervals(problem, seed):
     values, _, _, weight = problem

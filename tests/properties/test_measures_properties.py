@@ -163,7 +163,6 @@ def same(found, wanted):
 small_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(small_lists, min_size=1, max_size=3))
 def test_expectation_over_every_order(drawn) -> None:
     rows = [(y, s, q) for q, one in enumerate(drawn) for y, s in one]
@@ -175,7 +174,6 @@ def test_expectation_over_every_order(drawn) -> None:
             same(found[name][q], expected(twin, labels, values))
 
 
-@settings(max_examples=150, deadline=None)
 @given(small_lists)
 def test_pair_measures(drawn) -> None:
     labels, scores = zip(*drawn, strict=True)
@@ -201,7 +199,6 @@ RUN_TWINS = {
 } | {"coverage(rel=1)": TWINS["coverage(rel=1)"]}
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.none() | st.integers(-1, 3), st.integers(0, 2)), min_size=1, max_size=5),
     st.lists(st.integers(0, 3), max_size=3),

@@ -58,7 +58,6 @@ def bytes_of(scores):
 
 
 @pytest.mark.kernels
-@settings(max_examples=150, deadline=None)
 @given(models(steps_only=True, min_rounds=1), tables())
 def test_all_ways_through_the_steps_give_the_same_bytes(model, X):
     steps = model._steps
@@ -71,7 +70,6 @@ def test_all_ways_through_the_steps_give_the_same_bytes(model, X):
     assert bytes_of(model.predict(X)) == expected
 
 
-@settings(max_examples=150, deadline=None)
 @given(models(), tables())
 def test_a_row_alone_scores_as_in_the_batch_and_as_in_sparse_form(model, X):
     expected = bytes_of(model.predict(X))
@@ -80,7 +78,6 @@ def test_a_row_alone_scores_as_in_the_batch_and_as_in_sparse_form(model, X):
     assert bytes_of(model.predict(np.asfortranarray(X))) == expected
 
 
-@settings(max_examples=150, deadline=None)
 @given(models(), tables())
 def test_scores_are_the_weighted_sum_of_the_rankers(model, X):
     naive = np.zeros(len(X))
@@ -92,7 +89,6 @@ def test_scores_are_the_weighted_sum_of_the_rankers(model, X):
     assert (abs(scores - naive) <= 1e-12 * scale).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(models(), tables())
 def test_staged_scores_are_those_of_truncated_models(model, X):
     stages = list(model.staged_predict(X))
@@ -101,7 +97,6 @@ def test_staged_scores_are_those_of_truncated_models(model, X):
         assert bytes_of(stage) == bytes_of(model.truncate(n).predict(X))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(weak_rankers(steps_only=True), min_size=1, max_size=12), st.data())
 def test_positive_weights_make_exactly_rising_scores(rankers, data):
     weights = data.draw(st.lists(st.floats(0, 3), min_size=len(rankers), max_size=len(rankers)))
@@ -113,7 +108,6 @@ def test_positive_weights_make_exactly_rising_scores(rankers, data):
         assert (np.diff(model.predict(X)) >= 0).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     model=models(),
     names=st.none() | st.lists(st.text(max_size=5), min_size=N_FEATURES, max_size=N_FEATURES),

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial import RankBoost, make_film_club
@@ -45,7 +45,6 @@ def tables(draw):
 
 @pytest.mark.kernels
 @given(tables(), st.sampled_from([1.0, 0.3]))
-@settings(max_examples=40, deadline=None)
 def test_small_tables(case, rate):
     assert_same(*case, rounds=8, rate=rate)
 

@@ -39,7 +39,6 @@ def raw_weights(ranker: RankRLS, n_features: int) -> Any:
     return out
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems())
 def test_the_weights_are_those_of_listed_pairs(problem: dict[str, Any]) -> None:
     X, y, qid, weight, l2 = problem.values()
@@ -56,7 +55,6 @@ def test_the_weights_are_those_of_listed_pairs(problem: dict[str, Any]) -> None:
     np.testing.assert_allclose(raw_weights(sparse, X.shape[1]), expected, rtol=1e-5, atol=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
 @given(problem=problems())
 def test_queries_left_out_are_those_of_fitting_again(problem: dict[str, Any]) -> None:
     X, y, qid, weight, l2 = problem.values()
@@ -68,7 +66,6 @@ def test_queries_left_out_are_those_of_fitting_again(problem: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("kernel", [False, True], ids=["columns", "kernel"])
-@settings(max_examples=30, deadline=None)
 @given(problem=problems())
 def test_pairs_left_out_are_those_of_fitting_again(kernel: bool, problem: dict[str, Any]) -> None:
     X, y, qid, _, l2 = problem.values()
@@ -89,7 +86,6 @@ def test_pairs_left_out_are_those_of_fitting_again(kernel: bool, problem: dict[s
                 assert margins[j, i] == pytest.approx(-margins[i, j])
 
 
-@settings(max_examples=30, deadline=None)
 @given(problem=problems())
 def test_a_kernel_has_the_coefficients_of_its_equations(problem: dict[str, Any]) -> None:
     X, y, qid, _, l2 = problem.values()

@@ -30,7 +30,6 @@ LISTED = {
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("name", LISTED)
-@settings(max_examples=60)
 @given(rows=table, weighted=st.booleans())
 def test_measures_agree_with_enumeration(name, rows, weighted):
     y, s, u = (list(one) for one in zip(*rows, strict=True))
@@ -99,7 +98,6 @@ def test_every_query_by_itself(name, lists):
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
 
 
-@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([0.5, 1.0, 3.0])),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crucial import RankBoost, load_model
@@ -33,7 +33,6 @@ DEFAULTS = st.sampled_from(["learned", 0, 1, 0.5, -2.0, 3.0])
 
 
 @given(tables(), DEFAULTS)
-@settings(max_examples=80, deadline=None)
 def test_method_1_with_the_smallest_z_is_its_naive_twin(table, default):
     X, y, qid, pairs = table
     lo, hi, weight = np.array(pairs.lo), np.array(pairs.hi), np.array(pairs.weight)
@@ -53,7 +52,6 @@ def test_method_1_with_the_smallest_z_is_its_naive_twin(table, default):
 
 
 @given(tables(), st.sampled_from(["feature", "column"]), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_no_other_feature_has_a_smaller_z(table, weak, cumulative):
     X, y, qid, pairs = table
     low, high = np.nanmin(X), np.nanmax(X)

@@ -6,7 +6,7 @@ import errno
 import os
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.data.append_log import AppendLog, LogKind
@@ -74,7 +74,6 @@ def test_cut_at_any_byte_only_the_last_entry_is_lost(tmp_path, kind):
 
 
 @KINDS
-@settings(max_examples=60)
 @given(tail=st.binary(max_size=60))
 def test_any_bytes_at_the_end(tmp_path_factory, kind, tail):
     path = tmp_path_factory.mktemp("log") / "a"

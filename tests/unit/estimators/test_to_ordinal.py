@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -33,7 +33,6 @@ def errors_of(cuts, scores, codes, weight):
     )
 
 
-@settings(max_examples=80)
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from([0.1, 0.3, 1.0])),

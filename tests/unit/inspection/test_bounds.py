@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import crucial
@@ -83,7 +83,6 @@ def test_a_single_weak_ranker_costs_nothing():
     assert bound.value == pytest.approx(math.sqrt(4 / (1000 * 0.25**2) * 2 * math.log(40)))
 
 
-@settings(max_examples=50)
 @given(st.integers(10, 10**9), st.integers(1, 500), st.floats(0.001, 0.5))
 def test_more_instances_never_make_a_bound_worse(m, rounds, delta):
     for make in (
@@ -122,7 +121,6 @@ def test_bad_arguments_are_refused(call, message):
 # -- training -----------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
 @given(
     tables(),
     st.sampled_from(["rankboost.2", "rankboost.3", "rb_d", "coordinate_descent"]),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -28,7 +28,6 @@ row = st.lists(st.one_of(numbers, st.just(math.nan)), min_size=3, max_size=3)
 
 
 @given(models, row, row)
-@settings(max_examples=150, deadline=None)
 def test_contributions_sum_to_the_margin(rounds, a, b) -> None:
     model = AdditiveRanker(3, [r for r, _ in rounds], [w for _, w in rounds])
     X = np.array([a, b])

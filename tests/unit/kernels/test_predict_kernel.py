@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.kernels.compiled.predict import add_steps
@@ -32,7 +32,6 @@ def run(X, steps, first, n):
     return out
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(0, 20),

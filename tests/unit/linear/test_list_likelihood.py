@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
@@ -110,7 +110,6 @@ def test_equal_labels_are_not_compared() -> None:
     assert gradient[0] < 0
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.lists(st.floats(-800, 800), min_size=1, max_size=9), min_size=1, max_size=6),
 )

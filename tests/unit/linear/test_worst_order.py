@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.metrics import average_precision_score
@@ -45,7 +45,6 @@ def every_order(scores: Any, n_other: int) -> list[tuple[float, Any]]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_no_order_is_worse(data: st.DataObject) -> None:
     n_relevant, n_other = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
@@ -63,7 +62,6 @@ def test_no_order_is_worse(data: st.DataObject) -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 8), st.integers(1, 30), st.integers(0, 1000))
 def test_places_do_not_cross_whatever_the_blocks(n_relevant: int, n_other: int, seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -50,7 +50,6 @@ def naive_best(X: np.ndarray, rows: TreeRows, sides: Sides, cell: int):
     return best
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 4), st.integers(1, 4))
 def test_the_best_split_is_the_first_of_all(seed: int, n: int, p: int, n_cells: int) -> None:
     X, rows, sides = problem(seed, n, p, n_cells)

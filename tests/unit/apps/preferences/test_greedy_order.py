@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.apps.preferences import Comparisons, Rankings, consensus, greedy_order
@@ -26,7 +26,6 @@ def test_greedy_is_its_naive_twin(above, scale):
 
 
 @given(matrices, st.booleans())
-@settings(max_examples=150)
 def test_at_least_half_of_the_weight_agrees(above, components):
     """And so at least half of what agrees with the best order (theorem 2 of the paper)."""
     order = greedy_order(above, components=components).tolist()
@@ -37,7 +36,6 @@ def test_at_least_half_of_the_weight_agrees(above, components):
 
 
 @given(matrices)
-@settings(max_examples=150)
 def test_components_follow_majorities(above):
     order = greedy_order(above).tolist()
     found = reaches(above)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -270,7 +270,6 @@ def test_another_file_is_refused_and_stays(tmp_path, text):
     assert path.read_text() == text
 
 
-@settings(max_examples=60)
 @given(st.binary(max_size=60))
 def test_any_bytes_after_the_heading(tmp_path_factory, tail):
     path = tmp_path_factory.mktemp("j") / "a"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.data.problems.problem import Problem
@@ -58,7 +58,6 @@ def test_dtype_changes_how_values_are_kept_not_which(make: Callable[..., Problem
     assert single.X.flags.c_contiguous
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     n_queries=st.integers(1, 30),
     docs=st.integers(1, 40),
@@ -172,7 +171,6 @@ def test_film_club_everyone_saw_everything_where_all_is_rated() -> None:
 
 
 @given(n=st.integers(2, 200), n_features=st.integers(1, 9), positives=st.floats(0, 1))
-@settings(max_examples=40, deadline=None)
 def test_bipartite_sizes(n: int, n_features: int, positives: float) -> None:
     problem = make_bipartite(n, n_features, positives)
     assert problem.X.shape == (n, n_features)
