@@ -54,3 +54,22 @@ def open_page(browser: Any) -> Iterator[Open]:
     for context in contexts:
         context.close()
     assert trouble == []
+
+
+@pytest.fixture
+def refused_by_the_policy() -> Callable[[Any], list[str]]:
+    """Let a page try a script, a picture and a request of others; return what was refused."""
+    trial = """() => new Promise((done) => {
+      const seen = [];
+      document.addEventListener('securitypolicyviolation', (event) => {
+        seen.push(event.effectiveDirective);
+        if (seen.length === 3) done(seen.sort());
+      });
+      const script = document.createElement('script');
+      script.textContent = 'window.pwned = 1';
+      document.body.append(script);
+      const image = new Image();
+      image.src = 'http://127.0.0.1:9/x.png';
+      fetch('http://127.0.0.1:9/').catch(() => {});
+    })"""
+    return lambda page: page.evaluate(trial)

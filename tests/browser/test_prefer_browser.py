@@ -359,27 +359,14 @@ def test_hostile_names_stay_text(start: Start, visit: Any, tmp_path: Path) -> No
     assert page.evaluate("window.pwned") is None
 
 
-def test_the_policy_and_other_pages(browser: Any, start: Start, tmp_path: Path) -> None:
+def test_the_policy_and_other_pages(
+    browser: Any, start: Start, tmp_path: Path, refused_by_the_policy: Any
+) -> None:
     program = start(items_file(tmp_path))
     page = browser.new_page()
     page.goto(program.url)
     page.wait_for_selector("html[data-ready=yes]")
-    refused = page.evaluate(
-        """() => new Promise((done) => {
-          const seen = [];
-          document.addEventListener('securitypolicyviolation', (event) => {
-            seen.push(event.effectiveDirective);
-            if (seen.length === 3) done(seen.sort());
-          });
-          const script = document.createElement('script');
-          script.textContent = 'window.pwned = 1';
-          document.body.append(script);
-          const image = new Image();
-          image.src = 'http://127.0.0.1:9/x.png';
-          fetch('http://127.0.0.1:9/').catch(() => {});
-        })"""
-    )
-    assert refused == ["connect-src", "img-src", "script-src-elem"]
+    assert refused_by_the_policy(page) == ["connect-src", "img-src", "script-src-elem"]
     # Another site (here: another name for this machine) that knows the whole address.
     evil = browser.new_page()
     evil.goto("data:text/html,<p>evil")

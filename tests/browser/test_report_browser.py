@@ -206,25 +206,12 @@ def test_hostile_names_stay_text(open_page, tmp_path: Path) -> None:
     assert page.evaluate("window.pwned") is None
 
 
-def test_the_policy_refuses_what_is_not_the_pages_own(browser, file: Path) -> None:
+def test_the_policy_refuses_what_is_not_the_pages_own(
+    browser, file: Path, refused_by_the_policy
+) -> None:
     page = browser.new_page()
     page.goto(file.as_uri())
-    refused = page.evaluate(
-        """() => new Promise((done) => {
-          const seen = [];
-          document.addEventListener('securitypolicyviolation', (event) => {
-            seen.push(event.effectiveDirective);
-            if (seen.length === 3) done(seen.sort());
-          });
-          const script = document.createElement('script');
-          script.textContent = 'window.pwned = 1';
-          document.body.append(script);
-          const image = new Image();
-          image.src = 'http://127.0.0.1:9/x.png';
-          fetch('http://127.0.0.1:9/').catch(() => {});
-        })"""
-    )
-    assert refused == ["connect-src", "img-src", "script-src-elem"]
+    assert refused_by_the_policy(page) == ["connect-src", "img-src", "script-src-elem"]
     assert page.evaluate("window.pwned") is None
     page.close()
 

@@ -38,6 +38,35 @@ class Table:
         return replace(self, **what)
 
 
+GAINS = {None: None, "linear": lambda y: y, "exp": lambda y: 2.0**y - 1}
+
+
+def with_own_gain(how):
+    """The same choices of `weightings` for the naive twins, which take a function for a gain."""
+    return {**how, "gain": GAINS[how["gain"]]}
+
+
+@st.composite
+def weightings(draw, table):
+    """How the pairs of a table count: what `LabelFeedback` takes beside the weights of rows."""
+    how = {
+        "balance": draw(st.sampled_from(["pairs", "queries"])),
+        "gain": draw(st.sampled_from(list(GAINS))),
+    }
+    if draw(st.booleans()):
+        factor = st.sampled_from([0.0, 0.5, 1.0, 4.0])
+        how["query_weight"] = {q: draw(factor) for q in np.unique(table.qid).tolist()}
+    return how
+
+
+@st.composite
+def scores_of(draw, table, spreads):
+    """Scores of the rows of a table, often tied."""
+    spread = draw(st.sampled_from(spreads))
+    score = st.sampled_from([-1.0, 0.0, 0.25, 1.0]).map(lambda s: s * spread)
+    return np.array(draw(st.lists(score, min_size=table.n_rows, max_size=table.n_rows)))
+
+
 @st.composite
 def tables(
     draw,

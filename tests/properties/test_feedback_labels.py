@@ -10,28 +10,18 @@ from hypothesis import strategies as st
 from crucial import Groups, LabelFeedback, PairFeedback
 from naive.paths import PATHS, using
 from naive.sweep import holds_for
-from naive.tables import tables
-
-GAINS = {None: None, "linear": lambda y: y, "exp": lambda y: 2.0**y - 1}
+from naive.tables import GAINS, scores_of, tables, weightings, with_own_gain
 
 
 @st.composite
 def cases(draw, **shape):
     table = draw(tables(max_features=1, **shape))
-    how = {
-        "balance": draw(st.sampled_from(["pairs", "queries"])),
-        "gain": draw(st.sampled_from([None, "linear", "exp"])),
-    }
-    if draw(st.booleans()):
-        factor = st.sampled_from([0.0, 0.5, 1.0, 4.0])
-        how["query_weight"] = {q: draw(factor) for q in np.unique(table.qid).tolist()}
-    pairs = table.pairs(**{**how, "gain": GAINS[how["gain"]]})
+    how = draw(weightings(table))
+    pairs = table.pairs(**with_own_gain(how))
     assume(len(pairs) > 0)
     # Up to a range of 600; beyond 690 in one query, weights of a ranker are approximate.
-    spread = draw(st.sampled_from([0.0, 1.0, 3.0, 300.0]))
-    score = st.sampled_from([-1.0, 0.0, 0.25, 1.0]).map(lambda s: s * spread)
-    scores = draw(st.lists(score, min_size=table.n_rows, max_size=table.n_rows))
-    return table, how, pairs, np.array(scores)
+    scores = draw(scores_of(table, [0.0, 1.0, 3.0, 300.0]))
+    return table, how, pairs, scores
 
 
 def feedback_of(table, how):

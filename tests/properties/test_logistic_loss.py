@@ -16,27 +16,17 @@ from naive.own_losses import logistic_loss, logistic_weights
 from naive.paths import PATHS, quiet, using
 from naive.push import Logistic, NaiveDescent
 from naive.sweep import holds_for
-from naive.tables import tables
-
-GAINS = {None: None, "linear": lambda y: y, "exp": lambda y: 2.0**y - 1}
+from naive.tables import GAINS, scores_of, tables, weightings, with_own_gain
 
 
 @st.composite
 def losses(draw, **shape):
     """Feedback on a table, its listed pairs, and scores."""
     table = draw(tables(max_features=1, **shape))
-    how = {
-        "balance": draw(st.sampled_from(["pairs", "queries"])),
-        "gain": draw(st.sampled_from([None, "linear", "exp"])),
-    }
-    if draw(st.booleans()):
-        factor = st.sampled_from([0.0, 0.5, 1.0, 4.0])
-        how["query_weight"] = {q: draw(factor) for q in np.unique(table.qid).tolist()}
-    pairs = table.pairs(**{**how, "gain": GAINS[how["gain"]]})
+    how = draw(weightings(table))
+    pairs = table.pairs(**with_own_gain(how))
     assume(len(pairs) > 0)
-    spread = draw(st.sampled_from([0.0, 1.0, 3.0, 100.0]))
-    score = st.sampled_from([-1.0, 0.0, 0.25, 1.0]).map(lambda s: s * spread)
-    scores = np.array(draw(st.lists(score, min_size=table.n_rows, max_size=table.n_rows)))
+    scores = draw(scores_of(table, [0.0, 1.0, 3.0, 100.0]))
     groups = Groups.from_qid(table.qid, table.n_rows)
     return LabelFeedback(table.y, groups, weight=table.weight, **how), pairs, scores
 

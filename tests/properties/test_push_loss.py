@@ -17,9 +17,8 @@ from crucial.objectives.push import PNormLoss
 from naive.paths import PATHS, quiet, using
 from naive.push import NaiveDescent, Push
 from naive.sweep import holds_for
-from naive.tables import tables
+from naive.tables import GAINS, scores_of, tables, weightings, with_own_gain
 
-GAINS = {None: None, "linear": lambda y: y, "exp": lambda y: 2.0**y - 1}
 powers = st.sampled_from([1.5, 2.0, 4.0, 16.0, 100.0])
 
 
@@ -28,18 +27,10 @@ def losses(draw, **shape):
     """A table, feedback on it, the same loss by listing, and scores."""
     table = draw(tables(max_features=1, **shape))
     p = draw(powers)
-    how = {
-        "balance": draw(st.sampled_from(["pairs", "queries"])),
-        "gain": draw(st.sampled_from([None, "linear", "exp"])),
-    }
-    if draw(st.booleans()):
-        factor = st.sampled_from([0.0, 0.5, 1.0, 4.0])
-        how["query_weight"] = {q: draw(factor) for q in np.unique(table.qid).tolist()}
-    listed = Push.of(table, p, **{**how, "gain": GAINS[how["gain"]]})
+    how = draw(weightings(table))
+    listed = Push.of(table, p, **with_own_gain(how))
     assume(len(listed.pairs) > 0)
-    spread = draw(st.sampled_from([0.0, 1.0, 3.0, 700.0]))
-    score = st.sampled_from([-1.0, 0.0, 0.25, 1.0]).map(lambda s: s * spread)
-    scores = np.array(draw(st.lists(score, min_size=table.n_rows, max_size=table.n_rows)))
+    scores = draw(scores_of(table, [0.0, 1.0, 3.0, 700.0]))
     groups = Groups.from_qid(table.qid, table.n_rows)
     return LabelFeedback(table.y, groups, weight=table.weight, **how), listed, scores
 

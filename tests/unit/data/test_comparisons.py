@@ -178,3 +178,11 @@ def test_anything_is_read_or_refused(tmp_path_factory, read, text):
     except FileError as error:
         said = str(error)
     assert said.startswith(str(path))
+
+
+def test_of_several_bad_numbers_the_first_is_named(tmp_path):
+    path = tmp_path / "judged.csv"
+    bad = "".join(f"a,b,{letter}\n" for letter in "zyxwvutsrq")
+    path.write_text(f"winner,loser,weight\na,b,1\n{bad}")
+    with pytest.raises(FileError, match=r"line 3, column 3: .*Got 'z'"):
+        read_comparisons(path)

@@ -12,7 +12,7 @@ from crucial.data.files import open_bytes
 from crucial.data.formats.cells import separator_of
 from crucial.data.formats.text_encoding import as_utf8
 from crucial.data.formats.text_tables import TextTable, read_text_table
-from crucial.data.words import BOM, number_rule, shown, to_number
+from crucial.data.words import BOM, shown
 from crucial.errors import FileError
 from crucial.types import PathLike
 
@@ -43,28 +43,6 @@ class ColumnTable(TextTable):
         if any(one != one.strip() for one in set(cells)):
             cells = [cell.strip() for cell in cells]
         return cells
-
-    def numbers(
-        self,
-        place: int,
-        what: str,
-        *,
-        missing: bool = False,
-        low: float = -math.inf,
-        high: float = math.inf,
-    ) -> list[float]:
-        """Return the cells of a column as finite numbers; each distinct cell is read once."""
-        cells = self.column(place)
-        known: dict[str, float] = {}
-        for cell in set(cells):
-            value = math.nan if missing and cell in ("", "NA") else to_number(cell)
-            fits = value is not None and low <= value <= high and math.isfinite(value)
-            if value is None or not (fits or (missing and value != value)):
-                rule = number_rule(low, high)
-                row = cells.index(cell)
-                raise self.error(row, place, f"the {what} must be {rule}. Got {shown(cell)}.")
-            known[cell] = value
-        return [known[cell] for cell in cells]
 
     def error(self, row: int, place: int, problem: str, remedy: str = "") -> FileError:
         """Return the error about a cell."""

@@ -90,15 +90,16 @@ class TextTable:
 
         With ``missing``, cells that are empty or ``NA``, ``nan`` or ``null`` are NaN.
         """
-        values = []
-        for row, cell in enumerate(self.column(place)):
+        cells = self.column(place)
+        known: dict[str, float] = {}
+        for cell in dict.fromkeys(cells):  # each distinct cell once, in order: the first is named
             value = math.nan if missing and cell in ("", "NA") else to_number(cell)
             fits = value is not None and low <= value <= high and math.isfinite(value)
             if value is None or not (fits or (missing and value != value)):
-                rule = number_rule(low, high)
-                raise self.error(row, place, f"the {what} must be {rule}. Got {shown(cell)}.")
-            values.append(value)
-        return values
+                problem = f"the {what} must be {number_rule(low, high)}. Got {shown(cell)}."
+                raise self.error(cells.index(cell), place, problem)
+            known[cell] = value
+        return [known[cell] for cell in cells]
 
 
 def read_text_table(
