@@ -35,7 +35,7 @@ class Program:
 
     def end(self, how: int = signal.SIGTERM) -> None:
         self.process.send_signal(how)
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=300)
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def kill_and_go_on(
 
 
 def test_killed_twice(tmp_path: Path) -> None:
-    kill_and_go_on(tmp_path, [(7, 0.01), (10, 0.0)], "-", n_tasks=3)
+    kill_and_go_on(tmp_path, [(5, 0.01), (8, 0.0)], "-", n_tasks=4)
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ PRELUDE = """
 import hashlib, os, signal, sys, threading, time
 import crucial
 
-def in_child(work, seconds=40):
+def in_child(work, seconds=300):
     # What a forked process returns; None if it hangs.
     readable, writable = os.pipe()
     process = os.fork()

@@ -453,7 +453,7 @@ def test_many_at_once_are_taken_one_by_one(server):
 
 
 def test_waiting_pages_hear_of_answers_and_of_the_end(server, monkeypatch):
-    monkeypatch.setattr("crucial.apps.preferences.server._PATIENCE", 20.0)
+    monkeypatch.setattr("crucial.apps.preferences.server._PATIENCE", 300.0)
 
     def wait(replies, known):
         replies.append(json.loads(ask(server, "GET", own(server, f"wait/{known}"))[2]))
@@ -483,7 +483,7 @@ def test_waiting_pages_hear_of_answers_and_of_the_end(server, monkeypatch):
     last = []
     threads = waiting(1, last, 1)
     server.end()
-    threads[0].join(5)
+    threads[0].join(120)
     assert last == [{"number": 1, "ended": True, "later": False}]
 
 
