@@ -35,6 +35,7 @@ ALL = [
     "prefer",
     "recommend",
     "defaults",
+    "dask_exchanges",
     "dask_simulation",
 ]
 #: Run if named only, since they take hours; these take options.

@@ -33,6 +33,7 @@ from crucial.distributed.part_tree import (
     PartTree,
     RowDraw,
     SplitOrder,
+    SplitSums,
 )
 from crucial.distributed.replay import Call, needed_calls
 from crucial.errors import DataError
@@ -334,9 +335,10 @@ class Part(PartSetup):
             return None
         return Exact.of(self._pi[: self._bins.n_rows] * self._output(ranker))
 
-    def tree_split(self, order: SplitOrder) -> LeafSums | None:
-        """Split a leaf; return sums of its children."""
-        return None if self._tree is None else self._tree.split(order)
+    def tree_split(self, orders: Sequence[SplitOrder]) -> SplitSums | None:
+        """Split leaves; return sums of their children."""
+        tree = self._tree
+        return None if tree is None else SplitSums(tuple(tree.split(one) for one in orders))
 
     def tree_weights(self, leaf: int, feature: int) -> BinWeights | None:
         """Return the weight of the rows of a leaf per bin of a feature."""

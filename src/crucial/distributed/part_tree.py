@@ -21,6 +21,7 @@ __all__ = [
     "PartTree",
     "RowDraw",
     "SplitOrder",
+    "SplitSums",
 ]
 
 
@@ -50,6 +51,18 @@ class LeafSums:
         hist = None if self.hist is None or other.hist is None else self.hist + other.hist
         weights = tuple(a + b for a, b in zip(self.weights, other.weights, strict=True))
         return LeafSums(self.count + other.count, self.total + other.total, weights, hist)
+
+
+@dataclass(frozen=True)
+class SplitSums:
+    """What is known of several leaves that were split."""
+
+    leaves: tuple[LeafSums, ...]
+
+    def merge(self, other: SplitSums) -> SplitSums:
+        """Return the sums of both parts."""
+        both = zip(self.leaves, other.leaves, strict=True)
+        return SplitSums(tuple(own.merge(added) for own, added in both))
 
 
 @dataclass(frozen=True)
@@ -191,14 +204,17 @@ class PartTree:
         hist = search.histogram(0, n, allowed)[:, : self._width]
         return LeafSums(n, search.total(0, n), (search.weight(0, n),), hist)
 
-    def split(self, order: SplitOrder, add_up: bool = True) -> LeafSums:
-        """Split a leaf; return the rows and total of the left child, and the weights of both."""
+    def split(self, order: SplitOrder) -> LeafSums:
+        """Split a leaf; return the rows and total of the left child, and the weights of both.
+
+        A leaf may be split again, otherwise: its rows are the same, in another order.
+        """
         search, (begin, end) = self._search, self._leaves[order.leaf]
         middle = begin + search.partition(begin, end, order.feature, order.place)
         both = ((begin, middle), (middle, end))
         self._leaves.update(zip(order.children, both, strict=True))
         hist = None
-        if order.allowed is not None and add_up:
+        if order.allowed is not None:
             hist = search.histogram(*both[order.adds_up], order.allowed)[:, : self._width]
         weights = tuple(search.weight(*one) for one in both)
         return LeafSums(middle - begin, search.total(begin, middle), weights, hist)

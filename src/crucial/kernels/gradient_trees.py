@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,15 @@ from crucial.kernels.threads import cut_evenly, over_ranges, run_all
 from crucial.kernels.tree_rows import TreeRows, summable
 from crucial.types import Bools, Codes, Floats, Ints
 
-__all__ = ["NO_SPLIT", "FeatureBlocks", "LeafLimits", "Split", "SplitSearch", "summable"]
+__all__ = [
+    "NO_SPLIT",
+    "FeatureBlocks",
+    "LeafLimits",
+    "LeafPlan",
+    "Split",
+    "SplitSearch",
+    "summable",
+]
 
 # Up to this many cells (rows times features) NumPy grows a tree about as fast as compiled
 # kernels load.
@@ -38,6 +48,18 @@ class FeatureBlocks:
         self.room = (np.empty(256, np.int64), gains, gains.view(np.int64))
 
 
+class LeafPlan(NamedTuple):
+    """A leaf, and how it may be split."""
+
+    begin: int
+    end: int
+    hist: NDArray[np.int64]
+    limits: LeafLimits
+    split: Split
+    allowed: Bools | None
+    """Features that may split its children; None if none may."""
+
+
 class SplitSearch(TreeRows):
     """Finds the best split of every leaf of a tree.
 
@@ -54,6 +76,9 @@ class SplitSearch(TreeRows):
         Weights of rows, for the least weight of a leaf; see `summable`.
     threads : int
     """
+
+    #: Whether it pays to know which leaves may be split next, see `foresee`.
+    looks_ahead = False
 
     def __init__(
         self,
@@ -223,6 +248,9 @@ class SplitSearch(TreeRows):
                 return Split(f, best - base, worst, counts)
             verified.add(f)
             self._place(hist, limits, f, self.counts(begin, end, f), 0.0, peaks)
+
+    def foresee(self, leaves: Sequence[LeafPlan]) -> None:
+        """Take notice of leaves that may be split after the next one, the likeliest first."""
 
     def place(self, hist: NDArray[np.int64], limits: LeafLimits, split: Split) -> int:
         """Return the place of a split: the first with its gain."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.gradient_trees import SplitSearch
+from crucial.kernels.gradient_trees import LeafPlan, SplitSearch
 from crucial.kernels.leaf_limits import NO_SPLIT, LeafLimits, Split
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import TIE
@@ -183,6 +183,8 @@ class _Growth:
         place = search.place(leaf.hist, leaf.limits, leaf.split)
         last = len(self.feature) + 2 >= self.limits.max_leaves or self._deep(leaf.depth + 1)
         allowed = None if last else self.allowed
+        if search.looks_ahead:
+            search.foresee(self._next_splits(leaf))
         n_left = search.partition(leaf.begin, leaf.end, feature, place, allowed)
         middle = leaf.begin + n_left
         weights = search.weight(leaf.begin, middle), search.weight(middle, leaf.end)
@@ -211,6 +213,24 @@ class _Growth:
                 _Leaf(*ranges[side], both[side], leaf.depth + 1, node, side == 0, *found[side])
             )
         self.leaves += tail
+
+    def _next_splits(self, leaf: _Leaf) -> list[LeafPlan]:
+        """Return the leaves that may be split after this one, as far as there is room for them."""
+        if self.limits.interactions is not None:
+            return []  # (a split changes what others may use)
+        limits = self.limits
+        room = limits.max_leaves - len(self.leaves) - 1
+        if limits.max_depth is None or 2**limits.max_depth > limits.max_leaves:
+            room //= 2  # (the other half goes to children)
+        others = [one for one in self.leaves if one is not leaf and one.split.gain > 0.0]
+        others.sort(key=lambda one: -one.split.gain)
+        return [
+            LeafPlan(
+                one.begin, one.end, one.hist, one.limits, one.split,
+                None if self._deep(one.depth + 1) else self.allowed,
+            )
+            for one in others[:room] if one.hist is not None
+        ]  # fmt: skip
 
     def _searched(
         self,

@@ -282,6 +282,29 @@ def test_parts_that_are_loaded_again_replay_what_changed_them():
         assert_same(local, fit_parted(_new(estimator), parts, problem.head))
 
 
+class Counted(LocalParts):
+    """Parts that count the calls that split leaves."""
+
+    splits = 0
+
+    def call(self, method, *args, changes=False):
+        self.splits += method == "tree_split"
+        return super().call(method, *args, changes=changes)
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"), [({"max_depth": 3}, 3), ({"max_leaves": 20}, 14)], ids=["depth", "leaves"]
+)
+def test_leaves_are_split_together(limits, most):
+    """A tree of all leaves of a depth takes a call per level; of the best leaves, not many more."""
+    problem = Problem(2, n_queries=200)
+    local = problem.fit(GradientRanker(2, min_rows=5, **limits))
+    parts = Counted(problem.cut(3)._parts)
+    assert_same(local, fit_parted(GradientRanker(2, min_rows=5, **limits), parts, problem.head))
+    assert parts.splits <= most * 2
+    assert sum(len(tree.features) for tree in local.model_.rankers) >= 2 * most + 2
+
+
 def test_callbacks_end_a_fit():
     problem, seen = Problem(7), []
 
