@@ -92,6 +92,22 @@ def test_all_unusable_columns_with_their_flags(tmp_path: Path, crucial, error_li
     assert "--no-header" in line
 
 
+def test_what_may_be_meant_is_said(tmp_path: Path, crucial, error_line) -> None:
+    path, model = tmp_path / "x.csv", tmp_path / "m.json"
+    path.write_text("label,Query,a\n" + "".join(f"{k % 2},{k // 4},{k % 3}\n" for k in range(12)))
+    done = crucial("train", path, "--rounds", 3, "-o", model)
+    assert "if 'Query' names the queries, say so with --qid Query" in done.stderr
+    done = crucial("train", path, "--qid", "Query", "--rounds", 3, "-o", model)
+    assert "names the queries" not in done.stderr
+    (tmp_path / "x.txt").write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
+    line = error_line(crucial("evaluate", model, tmp_path / "x.txt"))
+    assert "its features have numbers, as svmlight lines do, and those of the model" in line
+    assert "have names: 'a'. Give a table with these columns" in line
+    path.write_text("label,a\nno,1\nyes,2\n")
+    line = error_line(crucial("train", path, "-o", model))
+    assert "Got 'no'. Write a number for each label, higher for rows that should rank" in line
+
+
 def test_words_for_missing_values_are_kept_in_the_model(tmp_path: Path, crucial) -> None:
     rows = ["label,a,b", *(f"{i % 2},{i % 3 if i % 4 else -99},{i}.5" for i in range(12))]
     (tmp_path / "x.csv").write_text("\n".join(rows))

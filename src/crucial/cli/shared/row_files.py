@@ -232,6 +232,21 @@ def read_training(
     return train, valid, how
 
 
+def _check_numbered(path: str, data: Dataset, model: Model) -> None:
+    """Refuse rows whose features have numbers, where those of the model have names."""
+    from crucial.data.words import shown_name
+
+    names, found = model.feature_names, data.feature_names
+    if names is None or found is None or not {*names}.isdisjoint(found):
+        return
+    listed = ", ".join(map(shown_name, names[:5])) + (", ..." if len(names) > 5 else "")
+    raise FileError(
+        path,
+        "its features have numbers, as svmlight lines do, and those of the model have names: "
+        f"{listed}. Give a table with these columns, such as a CSV.",
+    )
+
+
 def _check_features(path: str, data: Dataset, model: Model, how: RowFormat) -> None:
     """Refuse rows of another data set: features that the model uses never occur in them.
 
@@ -331,4 +346,5 @@ def check_for_model(
             path, "its rows have no labels to measure by; name the column with --label."
         )
     if how.form == "svmlight":
+        _check_numbered(path, data, model)
         _check_features(path, data, model, how)

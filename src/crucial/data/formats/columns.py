@@ -20,6 +20,12 @@ _LIKELY_LABELS = frozenset(
     ["y", "target", "class", "relevance", "rel", "grade", "rating", "score", "outcome", "labels"]
 )
 
+#: Names that other programs give the column of query ids.
+_LIKELY_QUERIES = frozenset(
+    ["query", "query_id", "queryid", "q_id", "group", "group_id", "session", "session_id",
+     "srch_id", "topic", "topic_id"]
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class RoleNames:
@@ -86,6 +92,16 @@ def _no_label(path: PathLike, line: int | None, names: Sequence[str]) -> FileErr
     return FileError(path, problem, line, remedy=remedy, value="label")
 
 
+def _absent(role: str, names: Sequence[str]) -> str:
+    """Return the note that a column is absent, and which one may be meant."""
+    said = f"there is no column {role!r}: {_MAY_BE_ABSENT[role]}"
+    likely = next((name for name in names if name.lower() in _LIKELY_QUERIES), None)
+    if role != "qid" or likely is None:
+        return said
+    meant = Argument("qid", likely)
+    return Message(said, f"; if {shown_name(likely)} names the queries, say so with ", meant)
+
+
 def _known_categories(wanted: RoleNames, names: Sequence[str]) -> list[str]:
     """Return the columns that are categories; those of a model may be absent from a table."""
     if wanted.missing_features == "allow":
@@ -140,7 +156,7 @@ def assign_roles(
     for role in ("label", "qid", "item", "weight"):
         name = getattr(wanted, role)
         if name == role and role in _MAY_BE_ABSENT and name not in names:
-            notes.append(f"there is no column {role!r}: {_MAY_BE_ABSENT[role]}")
+            notes.append(_absent(role, names))
         elif name is not None:
             place = place_of(role, name)
             for other, taken in places.items():

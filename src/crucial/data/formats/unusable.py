@@ -34,6 +34,8 @@ def cell_error(
 ) -> FileError:
     """Return the error for a cell that is not the number it must be."""
     rule, remedy = "a finite number", ""
+    if what == "label":
+        remedy = "Write a number for each label, higher for rows that should rank higher."
     if what == "feature":
         rule = "a finite number, or empty for missing"
         remedy = Message("Leave the column out with ", Argument("ignore", [name]),
