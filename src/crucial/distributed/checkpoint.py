@@ -9,6 +9,9 @@ The file is JSON and executes nothing::
       "content": {"estimator": "RankBoost", "parameters": {...}, "rounds": [...]}
     }
 
+A fit of several runs, by bags or folds, has the rounds of the first run in "rounds", and those of
+the others as lists in "others".
+
 Numbers of rounds are hexadecimal floats, so that infinite weights can be written, and every bit is
 as it was. The rounds of a checkpoint are replayed without a search. What follows is to the byte
 what an uninterrupted fit would have done; that the data are the same is checked by the losses.
@@ -44,7 +47,7 @@ from crucial.parameters import parameters_of, plain
 from crucial.types import PathLike
 from crucial.wording import counted
 
-__all__ = ["Checkpoint", "read_checkpoint"]
+__all__ = ["Checkpoint", "read_checkpoint", "read_runs"]
 
 _FORMAT = "crucial-checkpoint"
 _VERSION = 1
@@ -58,10 +61,11 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranker: WeakRanker
 
 
-class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     estimator: str
     parameters: dict[str, str]
     rounds: list[_Entry]
+    others: list[list[_Entry]] = []
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,7 +95,8 @@ class Checkpoint:
         self._estimator = type(estimator).__name__
         self._parameters = shaping_parameters(estimator)
         self._tried = time.monotonic()
-        self._trace: Trace | None = None
+        self._runs: list[Sequence[Round] | Trace] = [()]
+        self._moved = False  # whether there are rounds that no checkpoint had
         self._n_written = 0
 
     def watching(self, progress: Progress | None, earlier: Sequence[Round] = ()) -> Progress:
@@ -106,14 +111,39 @@ class Checkpoint:
             another loss than it had.
         """
 
+        return self.watching_runs(progress, [earlier])
+
+    def watching_runs(
+        self,
+        progress: Progress | None,
+        earlier: Sequence[Sequence[Round]] = (),
+        rounds: int | None = None,
+    ) -> Progress:
+        """Do the same for several runs.
+
+        Parameters
+        ----------
+        earlier : sequence of sequences of Round
+            Those of each run of a checkpoint.
+        rounds : int, optional
+            What the rounds of run k, from 0, are numbered from: ``k * rounds + 1``. By default
+            there is one run.
+        """
+        self._runs = list(earlier) or [()]
+
         def after_round(done: int, trace: Trace) -> bool:
             stop = progress is not None and progress(done, trace)
-            if done <= len(earlier):
-                _check_loss(done, trace[-1].log_loss, earlier[done - 1].log_loss)
+            run, number = (0, done) if rounds is None else divmod(done - 1, rounds)
+            number = number if rounds is None else number + 1
+            before = earlier[run] if run < len(earlier) else ()
+            if number <= len(before):
+                _check_loss(number, trace[-1].log_loss, before[number - 1].log_loss)
                 return stop
-            self._trace = trace
+            self._runs += [()] * (run + 1 - len(self._runs))
+            if len(trace) >= len(self._runs[run]):  # (a run that goes on is replayed first)
+                self._runs[run], self._moved = trace, True
             if time.monotonic() - self._tried >= self._every:
-                self._try(trace)
+                self._try()
             return stop
 
         return after_round
@@ -127,11 +157,10 @@ class Checkpoint:
         try:
             yield
         except BaseException as error:
-            trace = self._trace
-            if trace is None or not len(trace):
+            if not self._moved:
                 raise
             with suppress(NotRankedError):  # (the first error counts)
-                self._try(trace, last=True)
+                self._try(last=True)
             if isinstance(error, ClusterError) and self._n_written:
                 raise self._with_remedy(error) from error
             raise
@@ -146,11 +175,11 @@ class Checkpoint:
         )
         return ClusterError(error.problem, remedy=kept)
 
-    def _try(self, trace: Trace, last: bool = False) -> None:
-        """Write the rounds of a trace; warn where the file cannot be written now."""
+    def _try(self, last: bool = False) -> None:
+        """Write the rounds of all runs; warn where the file cannot be written now."""
         self._tried = time.monotonic()
         try:
-            self.write(trace)
+            self.write(*self._runs)
         except FileError as error:
             said = [str(error)]
             if self._n_written:
@@ -159,8 +188,8 @@ class Checkpoint:
                 said.append("The fit goes on, and this is tried again.")
             warn_caller(" ".join(said))
 
-    def write(self, trace: Trace) -> None:
-        """Write the rounds of a trace, whole or not at all.
+    def write(self, first: Sequence[Round] | Trace, *others: Sequence[Round] | Trace) -> None:
+        """Write the rounds of one run or several, whole or not at all.
 
         Raises
         ------
@@ -169,14 +198,16 @@ class Checkpoint:
         FileError
             The file cannot be written.
         """
-        rounds = [_entry(number, one) for number, one in enumerate(trace, 1)]
-        content = msgspec.json.encode(_Content(self._estimator, self._parameters, rounds))
+        runs = [[_entry(n, one) for n, one in enumerate(run, 1)] for run in (first, *others)]
+        content = msgspec.json.encode(
+            _Content(self._estimator, self._parameters, runs[0], runs[1:])
+        )
         checksum = hashlib.sha256(content).hexdigest()
         with atomic_write(self.path) as file:
             file.write(
                 msgspec.json.encode(_File(_FORMAT, _VERSION, checksum, msgspec.Raw(content)))
             )
-        self._n_written = len(rounds)
+        self._n_written = sum(map(len, runs))
 
 
 def shaping_parameters(estimator: Any) -> dict[str, str]:
@@ -190,7 +221,12 @@ def shaping_parameters(estimator: Any) -> dict[str, str]:
 
 
 def read_checkpoint(path: PathLike, estimator: Any) -> list[Round]:
-    """Read the rounds of a checkpoint, for an estimator to go on from.
+    """Read the rounds of a checkpoint of one run; see `read_runs`."""
+    return read_runs(path, estimator)[0]
+
+
+def read_runs(path: PathLike, estimator: Any) -> list[list[Round]]:
+    """Read the rounds of every run of a checkpoint, for an estimator to go on from.
 
     Parameters
     ----------
@@ -215,15 +251,17 @@ def read_checkpoint(path: PathLike, estimator: Any) -> list[Round]:
             value=str(path),
         )
     _check_parameters(path, content.parameters, shaping_parameters(estimator))
-    if len(content.rounds) > estimator.n_estimators:
+    runs = [content.rounds, *content.others]
+    longest = max(map(len, runs))
+    if longest > estimator.n_estimators:
         raise ParameterError(
-            f"{path} has {counted(len(content.rounds), 'round')}, more than "
+            f"{path} has {counted(longest, 'round')}, more than "
             f"n_estimators={estimator.n_estimators}.",
             parameter="resume",
             value=str(path),
         )
     try:
-        return [_round(one) for one in content.rounds]
+        return [[_round(one) for one in run] for run in runs]
     except (ValueError, OverflowError) as error:
         problem = printable(str(error), 200)
         raise FileError(path, f"this checkpoint is damaged: {problem}.") from error

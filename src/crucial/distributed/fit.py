@@ -32,7 +32,7 @@ def fit_parted(
     head: Head,
     *,
     progress: Progress | None = None,
-    earlier: Sequence[Round] = (),
+    earlier: Sequence[Sequence[Round]] = (),
 ) -> Estimator:
     """Fit an estimator to rows in parts; its model is that of one table with the same bins.
 
@@ -46,8 +46,9 @@ def fit_parted(
     head : Head
     progress : function, optional
         Called after every round; by default the rounds are shown as ``estimator.verbose`` says.
-    earlier : rounds of an earlier call on the same rows
-        They are replayed, and what follows is what one longer call would have done.
+    earlier : sequence of sequences of Round
+        Rounds of every run of an earlier call on the same rows: one run, unless there are bags or
+        folds. They are replayed, and what follows is what one longer call would have done.
 
     Returns
     -------
@@ -66,15 +67,16 @@ def fit_parted(
     if runs_of(estimator) is not None:
         runs = PartedRuns(estimator, parts, head, survey)
         _learn_columns(estimator, runs.instances)
-        return estimator._fit_runs(runs, seed, shown)
+        return estimator._fit_runs(runs, seed, shown, earlier)
     watch = _watch(estimator, parts, head, survey, seed)
     feedback = PartedFeedback.of(parts, estimator, head.with_pairs)
     instances = head.instances(feedback.facts.absent)
     _learn_columns(estimator, instances)
     rounds = estimator.n_estimators
     with shown as show:
-        followed = with_callbacks(show, rounds, estimator.callbacks, replayed=len(earlier))
-        plan = RunPlan(seed, rounds, followed, earlier)
+        before = earlier[0] if earlier else ()
+        followed = with_callbacks(show, rounds, estimator.callbacks, replayed=len(before))
+        plan = RunPlan(seed, rounds, followed, before)
         ensemble = boost_parted(estimator, parts, instances, feedback, plan, watch)
     estimator._set_fitted(ensemble, instances, feedback, watch, head.with_qid)
     return estimator

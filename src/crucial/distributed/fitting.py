@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from crucial.data.files import check_writable
-from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
+from crucial.distributed.checkpoint import Checkpoint, read_runs
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.loading import LoadedParts
 from crucial.distributed.progress import show_parted_rounds
 from crucial.distributed.reach import check_reach
 from crucial.distributed.runs import check_queries_known, runs_of
-from crucial.errors import Argument, DataError, Message, ParameterError
+from crucial.errors import DataError, ParameterError
 from crucial.estimators.boosted import PAIRS_HELD_OUT, BoostedRanker
 from crucial.types import PathLike
 
@@ -50,21 +50,11 @@ def check_ranker(
     ranker._check_resampling(has_eval_set)
     if with_pairs and ranker.early_stopping_rounds is not None and not has_eval_set:
         raise DataError(PAIRS_HELD_OUT)
-    if runs_of(ranker) is not None:
-        check_queries_known(ranker, with_qid)
-        for name, path in (("checkpoint", checkpoint), ("resume", resume)):
-            if path is not None:
-                raise ParameterError(
-                    f"a checkpoint has the rounds of one run, and {runs_of(ranker)} makes several.",
-                    remedy=Message(
-                        "Leave ", Argument(name), f" out, or {runs_of(ranker)} at its default."
-                    ),
-                    parameter=name,
-                )
+    check_queries_known(ranker, with_qid)
     if checkpoint is not None:
         check_writable(checkpoint)
     if resume is not None:
-        read_checkpoint(resume, ranker)
+        read_runs(resume, ranker)
     most: int | None = getattr(ranker, "max_bins", 255)
     if most is None or most > 255:
         raise ParameterError(
@@ -87,7 +77,7 @@ def fit_loaded(
     verbose: int = 0,
 ) -> None:
     """Fit a ranker; parameters as in `DaskRanker`."""
-    earlier = [] if resume is None else read_checkpoint(resume, ranker)
+    earlier = [] if resume is None else read_runs(resume, ranker)
     keeper = None
     if checkpoint is not None:
         keeper = Checkpoint(checkpoint, ranker, every=checkpoint_every)
@@ -96,5 +86,6 @@ def fit_loaded(
         nullcontext() if keeper is None else keeper.kept(),
     ):
         if keeper is not None:
-            progress = keeper.watching(progress, earlier)
+            rounds = None if runs_of(ranker) is None else ranker.n_estimators
+            progress = keeper.watching_runs(progress, earlier, rounds)
         fit_parted(ranker, loaded.parts, loaded.head, progress=progress, earlier=earlier)

@@ -162,25 +162,42 @@ class Resampled(
         return runs * self.n_estimators
 
     def _fit_runs(
-        self, runs: Runs, seed: int, shown: AbstractContextManager[Progress | None]
+        self,
+        runs: Runs,
+        seed: int,
+        shown: AbstractContextManager[Progress | None],
+        earlier: Sequence[Sequence[Round]] = (),
     ) -> Self:
-        """Run the loop on bags or folds, and keep what it made."""
+        """Run the loop on bags or folds, and keep what it made.
+
+        Parameters
+        ----------
+        earlier : sequence of sequences of Round
+            Rounds of each run that are known, to be replayed.
+        """
         fit = self._fit_bags if self.n_bags > 1 else self._fit_folds
         with shown as progress:
-            ensemble, watch = fit(runs, seed, progress)
+            ensemble, watch = fit(runs, seed, progress, earlier)
         self._set_fitted(ensemble, runs.instances, runs.feedback, watch, runs.with_qid)
         return self
 
     def _fit_folds(
-        self, runs: Runs, seed: int, progress: Progress | None
+        self,
+        runs: Runs,
+        seed: int,
+        progress: Progress | None,
+        earlier: Sequence[Sequence[Round]],
     ) -> tuple[Ensemble, Watch | None]:
         """Choose the number of rounds by folds, and learn from all data."""
         assert self.validation_folds is not None
         n_folds, rounds = self.validation_folds, self.n_estimators
-        curves = choose_rounds(runs, self, n_folds, seed, progress)
+        curves = choose_rounds(runs, self, n_folds, seed, progress, earlier[:n_folds])
         best = curves.best_round
-        ahead = with_callbacks(offset(progress, n_folds * rounds), best, self.callbacks)
-        ensemble = runs.on_all(self, RunPlan(seed, best, ahead))
+        known = earlier[n_folds][:best] if len(earlier) > n_folds else ()
+        ahead = with_callbacks(
+            offset(progress, n_folds * rounds), best, self.callbacks, replayed=len(known)
+        )
+        ensemble = runs.on_all(self, RunPlan(seed, best, ahead, known))
         if len(ensemble.trace) == best < rounds:
             ensemble.trace.stopped = (
                 f"{counted(n_folds, 'fold')} rank best after {counted(best, 'round')}"
@@ -189,13 +206,17 @@ class Resampled(
         return ensemble, None
 
     def _fit_bags(
-        self, runs: Runs, seed: int, progress: Progress | None
+        self,
+        runs: Runs,
+        seed: int,
+        progress: Progress | None,
+        earlier: Sequence[Sequence[Round]],
     ) -> tuple[Ensemble, Watch | None]:
         """Run the loop on bags, and learn the mean of all runs."""
         n_bags = self.n_bags
-        earlier = self._earlier_rounds(runs.instances, runs.feedback, n_bags * self.n_estimators)
+        warm = self._earlier_rounds(runs.instances, runs.feedback, n_bags * self.n_estimators)
         done: list[list[Round]] = [[] for _ in range(n_bags)]
-        if earlier:
+        if warm:
             done = getattr(self, "_bag_runs", done)
         runs.draw(n_bags, seed)
         one = copy(self)
@@ -203,7 +224,7 @@ class Resampled(
         one._shared_pairs = runs.chosen_pairs(one, seed)
         if one._shared_pairs is not None:
             self.feature_pairs_ = one._shared_pairs
-        ensemble, watch = average_runs(runs, one, done, seed, progress)
+        ensemble, watch = average_runs(runs, one, done, seed, progress, earlier)
         if self.warm_start:
             self._bag_runs: list[list[Round]] = done
         return ensemble, watch

@@ -121,11 +121,17 @@ def choose_rounds(
     n_folds: int,
     seed: int,
     progress: Progress | None,
+    known: Sequence[Sequence[Round]] = (),
 ) -> FoldCurves:
     """Boost once per fold of the queries, and return what the held-out rows say.
 
     Runs are so long as ``n_estimators`` allows, and end where the mean of all folds has not
     improved for ``early_stopping_rounds``.
+
+    Parameters
+    ----------
+    known : sequence of sequences of Round
+        Rounds of the runs of the first folds, to be replayed.
     """
     rounds, patience = ranker.n_estimators, ranker.early_stopping_rounds
     runs.deal(n_folds, seed)
@@ -134,13 +140,22 @@ def choose_rounds(
     traces: list[Trace] = [Trace() for _ in range(n_folds)]
     for length in _lengths(rounds, patience):
         for k in range(n_folds):
-            plan = RunPlan(seed, length, offset(progress, k * rounds), list(traces[k]))
+            earlier = _longest(list(traces[k]), known, k)
+            plan = RunPlan(seed, length, offset(progress, k * rounds), earlier)
             traces[k], watch = runs.on_fold(one, k, plan)
         name, higher = watch.deciding
         curves = FoldCurves.of(name, higher, [trace.column(name).tolist() for trace in traces])
         if patience is not None and curves.waited(patience):
             break
     return curves
+
+
+def _longest(
+    done: Sequence[Round], known: Sequence[Sequence[Round]], number: int
+) -> Sequence[Round]:
+    """Return the rounds of a run that need no search: those just done, or more that are known."""
+    more = known[number] if number < len(known) else ()
+    return more if len(more) > len(done) else done
 
 
 def fold_random(seed: int) -> np.random.Generator:
@@ -220,6 +235,7 @@ def average_runs(
     done: list[list[Round]],
     seed: int,
     progress: Progress | None,
+    known: Sequence[Sequence[Round]] = (),
 ) -> tuple[Ensemble, Watch | None]:
     """Boost once per bag; return the mean of all runs, and what watched it.
 
@@ -227,10 +243,13 @@ def average_runs(
     ----------
     done : list of lists of rounds, one per bag
         What was done before; what is done now is put there.
+    known : sequence of sequences of Round
+        Rounds of the first runs, to be replayed.
     """
     rounds, patience = ranker.n_estimators, ranker.early_stopping_rounds
     for length in _lengths(rounds, patience):
-        for number, earlier in enumerate(done):
+        for number in range(len(done)):
+            earlier = _longest(done[number], known, number)
             one = copy(ranker)
             own = int(np.random.default_rng([seed, 20043, number]).integers(2**31))
             one.random_state, one.record_risks = own, False

@@ -163,10 +163,10 @@ def test_an_interrupted_fit_goes_on_to_the_same_bytes(tmp_path, estimator):
     earlier = read_checkpoint(tmp_path / "fit.json", estimator)
     assert len(earlier) == 3
     after_round = Checkpoint(tmp_path / "more.json", estimator).watching(None, earlier)
-    again = problem.fit_cut(clone(estimator), 7, progress=after_round, earlier=earlier)
+    again = problem.fit_cut(clone(estimator), 7, progress=after_round, earlier=[earlier])
     assert_same(whole, again)
     with pytest.raises(DataError, match="Round 1 of the checkpoint has another loss"):
-        Problem(9).fit_cut(clone(estimator), 4, progress=after_round, earlier=earlier)
+        Problem(9).fit_cut(clone(estimator), 4, progress=after_round, earlier=[earlier])
 
 
 def damaged(text):

@@ -262,7 +262,7 @@ def test_rounds_of_an_earlier_fit_are_continued():
     for kind, options in ((RankBoost, {"subsample": 0.5}), (GradientRanker, {"min_rows": 5})):
         whole = problem.fit(kind(10, **options))
         first = problem.fit_cut(kind(4, **options), 3)
-        again = problem.fit_cut(kind(10, **options), 5, earlier=list(first.trace_))
+        again = problem.fit_cut(kind(10, **options), 5, earlier=[list(first.trace_)])
         assert_same(whole, again)
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from crucial import GradientRanker, LogisticRanker, RankBoost
+from crucial.distributed.checkpoint import Checkpoint, read_runs
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.fitting import check_ranker
 from crucial.distributed.part import Part
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError
 from naive.cuts import Forgetful, Problem, assert_same
 
 DIVIDED = [
@@ -117,12 +118,32 @@ def test_what_does_not_go_with_runs_is_refused_before_rows_are_loaded():
         check_ranker(bags, with_qid=False)
     with pytest.raises(DataError, match="pass one of them"):
         check_ranker(folds, has_eval_set=True)
-    with pytest.raises(
-        ParameterError, match=r"the rounds of one run, and n_bags .* Leave checkpoint out"
-    ):
-        check_ranker(bags, checkpoint="file")
-    with pytest.raises(ParameterError, match=r"validation_folds makes several\. Leave resume out"):
-        check_ranker(folds, "file")
+
+
+@pytest.mark.parametrize("estimator", [DIVIDED[4], DIVIDED[6], DIVIDED[9]], ids=name_of)
+def test_checkpoints_have_all_runs(estimator, tmp_path):
+    path, problem = tmp_path / "rounds.json", Problem(6, weighted=True, levels=4)
+    local, moments = problem.fit(estimator), (2, estimator.n_estimators + 2, 11)
+    earlier = []
+    for moment in moments:  # (each time the fit gets a little further)
+        keeper, seen = Checkpoint(path, estimator), []
+
+        def interrupt(done, trace, seen=seen, moment=moment):
+            seen.append(done)
+            if len(seen) >= moment:
+                raise KeyboardInterrupt
+            return False
+
+        progress = keeper.watching_runs(interrupt, earlier, estimator.n_estimators)
+        with pytest.raises(KeyboardInterrupt), keeper.kept():
+            problem.fit_cut(again(estimator), 2, progress=progress, earlier=earlier)
+        earlier = read_runs(path, estimator) if path.exists() else []
+    assert sum(map(len, earlier)) > 5
+    searched = Checkpoint(path, estimator).watching_runs(None, earlier, estimator.n_estimators)
+    resumed = problem.fit_cut(again(estimator), 3, progress=searched, earlier=earlier)
+    assert_same(local, resumed)
+    with pytest.raises(DataError, match="has another loss on these data"):
+        Problem(7).fit_cut(again(estimator), 3, progress=searched, earlier=earlier)
 
 
 def test_too_few_queries_are_refused():
