@@ -134,6 +134,45 @@ def _journal(path: Path) -> Any:
     return journal
 
 
+def _results(settings: Path | None, cells: Path | None, folder: Path) -> Any:
+    """Go on with the experiment of a folder, of which one file is the input."""
+    from crucial.lab.store import ResultFolder
+
+    folder.mkdir(exist_ok=True)
+    (folder / "cells.jsonl").write_bytes(_CELLS[0] if cells is None else cells.read_bytes())
+    text = _EXPERIMENT[0] if settings is None else settings.read_bytes()
+    (folder / "experiment.json").write_bytes(text)
+    with ResultFolder(folder).opened(json.loads(_EXPERIMENT[0])) as found:
+        return found
+
+
+def _experiment(path: Path) -> Any:
+    return _results(path, None, path.parent / "results")
+
+
+def _cells(path: Path) -> Any:
+    return _results(None, path, path.parent / "results")
+
+
+def _group_sizes(path: Path) -> Any:
+    from crucial.data.formats.svmlight import read_svmlight
+
+    rows = path.parent / "rows.txt"
+    rows.write_bytes(b"1 1:1\n" * 5)
+    return read_svmlight(rows, group_sizes=path)
+
+
+def _export_names(path: Path) -> Any:
+    from crucial import AdditiveRanker
+    from crucial.cli.verbs.export import read_names
+    from crucial.model.export.export import export_model
+    from crucial.model.weak import Stump
+
+    model = AdditiveRanker(2, [Stump(0, 0.5, 0)], [1.0], ("a", "b"))
+    names = read_names(path)
+    return export_model(model, path.parent / "out", "sql", features=names, missing="zero")
+
+
 def _trace(path: Path) -> Any:
     from crucial.boosting.trace_file import read_trace
 
@@ -289,6 +328,20 @@ _JOURNAL = [
     b'{"n": 1, "left": "tea", "right": "milk", "answer": "left", "at": "2024-05-01T10:00:00Z"}\n'
     b'{"n": 2, "undo": 1, "at": "2024-05-01T10:00:07Z"}\n'
 ]
+_EXPERIMENT = [
+    b'{"format": 1, "crucial": "0.1.0", "seed": 0, "protocol": {"protocol": "Folds", "n": 3},'
+    b' "measures": [{"name": "ap", "higher_is_better": true, "aggregate": "mean",'
+    b' "description": "AP"}], "tasks": {"t": {"data": "d6", "splits": ["1"]}}, "rankers":'
+    b' {"r": {"estimator": {"n": 2}, "grid": {}}}, "sessions": [{"started": "2024", "versions":'
+    b' {"numpy": "2"}}]}\n'
+]
+_CELLS = [
+    b'{"task":"t","split":"1","ranker":"r","status":"ok","measures":{"ap":{"value":0.9,"valid":0.8,'
+    b'"round":1,"of_rounds":2,"parameters":{},"queries":2,"empty":0}},"per_query":{"qid":[2,3],"ap":'
+    b'[1.0,0.9]},"weights":{},"candidates":1,"rows":{"train":8},"warnings":[],"seconds":0.02}\n'
+    b'{"task":"t","split":"2","ranker":"r","status":"failed","error":"x","where":"y","warnings":[],'
+    b'"seconds":1}\n'
+]
 _TRACE = [b"round\tloss\tfeature\tthreshold\n1\t0.5\tbm25\t2\n2\t0.25\tage\t\n"]
 
 #: Every reader by its name.
@@ -312,6 +365,10 @@ TARGETS: dict[str, Target] = {
     "items": Target(_items, lambda: [b"item,text,price\na,one,1\nb,two,2\n", *_CSV], ".csv"),
     "journal": Target(_journal, lambda: _JOURNAL, ".jsonl"),
     "trace": Target(_trace, lambda: _TRACE),
+    "experiment": Target(_experiment, lambda: _EXPERIMENT),
+    "cells": Target(_cells, lambda: _CELLS),
+    "group-sizes": Target(_group_sizes, lambda: [b"2\n3\n", b"1\r\n\n4"]),
+    "export-names": Target(_export_names, lambda: [b'{"a": "title", "b": "7"}', b'{"a": "3"}']),
     "checkpoint": Target(_checkpoint, _checkpoints, make=sealed),
     "model": Target(_model, _models, make=sealed),
 }

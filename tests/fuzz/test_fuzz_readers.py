@@ -16,6 +16,13 @@ FOUND = {
     "qrels": [b'{"7": {"d1": 1, "d2": -1e300}}', b'{"7": {"d1": ' + b"9" * 400 + b"}}"],
     "items": [b'{"item": "a", "x": ' + b"9" * 5000 + b"}\n"],
     "svmlight-compiled": [b"1 qid:1 1:1 2147483646:1\n" + b"\n" * 200],
+    "experiment": [
+        b'{"format": 1}',
+        b"[" * 19000,
+        b'{"format": 1, "crucial": "0", "seed": 0, "protocol": {}, "measures": 7, "tasks": [], '
+        b'"rankers": {"\\ud800": 1}, "sessions": []}',
+    ],
+    "cells": [b'{"task":"t","split":"1","ranker":"r","status":"ok","measures":{"\\ud800":7}}\n'],
     "checkpoint": [b'{"format\xff":"crucial-checkpoint","version":1}'],
 }
 

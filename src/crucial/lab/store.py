@@ -18,10 +18,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 
+import msgspec
+
 from crucial.data.append_log import AppendLog, Entry, LogKind, open_locked, read_log
 from crucial.data.files import atomic_write, os_reason
 from crucial.errors import DataError, FileError
-from crucial.lab.records import Cell, Key, Settings, key_of
+from crucial.lab.records import Cell, CellMeasure, Key, Settings, key_of
+from crucial.model.text import printable
 from crucial.types import PathLike
 
 __all__ = ["FORMAT", "ResultFolder"]
@@ -69,13 +72,21 @@ class ResultFolder:
         try:
             with open(self._settings_path, encoding="utf-8") as file:
                 found = json.load(file)
-        except (OSError, ValueError) as error:
-            raise FileError(self._settings_path, f"cannot be read: {error}.") from error
+        except (OSError, ValueError, RecursionError) as error:
+            raise FileError(
+                self._settings_path, f"cannot be read: {printable(str(error), 200)}."
+            ) from error
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise FileError(
                 self._settings_path,
                 f"is not an experiment of format {FORMAT}; it may come from another version.",
             )
+        try:
+            msgspec.convert(found, Settings)
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
+            raise FileError(
+                self._settings_path, f"is damaged: {printable(str(error), 200)}."
+            ) from error
         return cast(Settings, found)
 
     def cells(self) -> dict[Key, Cell]:
@@ -87,6 +98,11 @@ class ResultFolder:
 
     def _take(self, entry: Entry) -> bool:
         if not all(isinstance(entry.get(k), str) for k in ("task", "split", "ranker", "status")):
+            return False
+        try:
+            if entry["status"] == "ok":
+                msgspec.convert(entry.get("measures"), dict[str, CellMeasure])
+        except (msgspec.ValidationError, UnicodeEncodeError):
             return False
         cell = cast(Cell, entry)
         old = self._cells.get(key_of(cell))

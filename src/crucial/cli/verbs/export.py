@@ -14,8 +14,9 @@ from crucial.errors import ParameterError
 if TYPE_CHECKING:
     from crucial.model.base import FrozenModel
     from crucial.model.payloads import Model
+    from crucial.types import PathLike
 
-__all__ = ["ExportOptions", "export_command"]
+__all__ = ["ExportOptions", "export_command", "read_names"]
 
 _DIALECTS = Literal["ansi", "postgres", "sqlite", "duckdb", "bigquery", "snowflake"]
 
@@ -98,7 +99,7 @@ def export_command(options: ExportOptions) -> None:
     _refuse_unused(options, ("runs", "qrels", "metric"))
     model = row_model(loaded)
     settings: dict[str, Any] = {
-        "features": _names(options.features),
+        "features": read_names(options.features),
         "shift": options.shift,
         "missing": options.missing,
         "probability": options.probability,
@@ -187,7 +188,7 @@ def _rows(options: ExportOptions, model: FrozenModel) -> Any:
     return read_for_model(options.data, model, RowOptions.as_trained(), labels=False).instances()
 
 
-def _names(path: str | None) -> dict[str, str]:
+def read_names(path: PathLike | None) -> dict[str, str]:
     """Read the names of features in the engine."""
     if path is None:
         return {}
