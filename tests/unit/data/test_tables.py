@@ -334,3 +334,31 @@ class TestWrite:
         with pytest.raises(DataError, match=match):
             write_table(tmp_path / "x.csv", Dataset(**parts))
         assert os.listdir(tmp_path) == []
+
+
+def test_features_that_a_table_lacks_abstain(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("label,c,d,b\n1,5,6,7\n0,,8,9\n")
+    data = read_table(path, features=["a", "b", "c", "d"], missing_features="allow")
+    assert data.feature_names == ["a", "b", "c", "d"]
+    np.testing.assert_array_equal(data.X, [[nan, 7, 5, 6], [nan, 9, nan, 8]])
+    assert "1 of the 4 features never occur, and abstain" in data.notes
+    path.write_text("label,day,colour,n\n1,2024-01-02,red,1\n0,2024-01-05,blue,2\n1,,red,3\n")
+    for names, columns in ((["n", "x", "colour"], [2]), (["n", "x", "day"], [])):
+        data = read_table(
+            path, features=names, missing_features="allow", categories=names[2:][: len(columns)]
+        )
+        found = data.instances()
+        np.testing.assert_array_equal(found.table[:, :2], [[1, nan], [2, nan], [3, nan]])
+        assert sorted(found.levels or {}) == columns
+        assert found.declared == set(columns)
+        assert sorted(found.times or {}) == ([] if columns else [2])
+        assert list(found.names) == names
+
+
+def test_features_in_the_order_of_the_table_are_as_they_are(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("label,b,a\n1,5,6\n")
+    data = read_table(path, features=["b", "a"], missing_features="allow")
+    assert data.X.tolist() == [[5, 6]]
+    assert not any("never occur" in str(note) for note in data.notes)

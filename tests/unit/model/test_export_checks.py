@@ -1,0 +1,123 @@
+"""What an export refuses before a line is written, and the parts of a form by hand."""
+
+import numpy as np
+import pytest
+
+from crucial.errors import NotRankedError, ParameterError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.export.checks import check_export, engine_names
+from crucial.model.export.form import FormTree, StepFunction, StraightPiece
+from crucial.model.export.forms import score_form
+from crucial.model.export.settings import ExportSettings
+from crucial.model.export.targets import target_named
+from crucial.model.weak import ScaledFeature, Stump
+
+NAMES = ("a", "b", "c", "d", "e", "f")
+COLUMNS = {"columns": {"1": {"kind": "time", "unit": "days"}}}
+X = np.array([[0.0, 1.0], [1.0, 2.0], [1.5, 0.0], [2.0, np.nan], [9.0, 3.0], [np.nan, 1.5]])
+
+
+STUMPS = (Stump(0, 0.5, 0), Stump(1, 2.0, 1))
+
+
+def form(rankers=STUMPS, weights=None, names=NAMES, training=None):
+    weights = [1.0] * len(rankers) if weights is None else weights
+    return score_form(AdditiveRanker(6, rankers, weights, names, training))
+
+
+@pytest.mark.parametrize(
+    ("target", "made", "settings", "error", "match"),
+    [
+        ("xgboost", {}, {"missing": "mean"}, ParameterError, "one of 'abstain', 'zero'"),
+        ("xgboost", {}, {"dialect": "duckdb"}, ParameterError, "target xgboost takes no dialect"),
+        ("onnx", {}, {"dialect": "ansi2"}, ParameterError, "target onnx takes no dialect: leave"),
+        ("xgboost", {"rankers": [ScaledFeature(0, 0.0, 1.0, 0.5)]}, {}, NotRankedError,
+         "straight pieces .* xgboost holds trees alone: export to .* or "),
+        ("ranklib", {}, {}, NotRankedError, "ranklib takes a missing value for 0"),
+        ("python", {}, {"probability": True}, NotRankedError, "this model has no probabilities"),
+        ("xgboost", {"weights": [3e38, 1e38]}, {}, NotRankedError,
+         "xgboost computes with float32, .* add up to 4e"),
+        ("python", {"training": COLUMNS}, {}, NotRankedError,
+         r"python takes numbers, and 'b' is a column of dates: .*days since 1970-01-01"),
+    ],
+)  # fmt: skip
+def test_what_a_target_cannot_hold(target, made, settings, error, match):
+    with pytest.raises(error, match=match):
+        check_export(target_named(target), form(**made), ExportSettings(**settings))
+
+
+@pytest.mark.parametrize(
+    ("target", "made", "settings"),
+    [
+        ("xgboost", {}, {}),
+        ("sql", {}, {"dialect": "duckdb"}),
+        ("python", {"rankers": [ScaledFeature(0, 0.0, 1.0, 0.5)]}, {}),
+        ("ranklib", {}, {"missing": "zero"}),
+        ("python", {"weights": [3e38, 1e38]}, {}),
+        ("python", {"training": COLUMNS}, {"encoded": True}),
+        ("python", {"training": COLUMNS, "rankers": [Stump(0, 0.5, 0)]}, {}),
+    ],
+)
+def test_what_a_target_can_hold(target, made, settings):
+    check_export(target_named(target), form(**made), ExportSettings(**settings))
+
+
+@pytest.mark.parametrize(
+    ("names", "features", "match"),
+    [
+        (NAMES, {"x": "y"}, r"features names 'x', which is no feature of the model: it has "
+         r"a, b, c, d, e \.\.\.\."),
+        (NAMES, {"a": "b"}, "two features are called 'b' in the engine"),
+        (None, {"f0": "title"}, r"finds features by their names, .* as in {'f1': 'title_match'}"),
+    ],
+)  # fmt: skip
+def test_names_that_an_engine_cannot_have(names, features, match):
+    target = target_named("elasticsearch-ltr")
+    with pytest.raises(ParameterError, match=match):
+        engine_names(target, form(names=names), ExportSettings(features=features))
+
+
+def test_names_in_the_engine():
+    target = target_named("elasticsearch-ltr")
+    settings = ExportSettings(features={"a": "title", "b": "a"})
+    assert engine_names(target, form(), settings) == ("title", "a", "c", "d", "e", "f")
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_a_step_function_is_its_tree(k):
+    step = StepFunction(0, np.arange(1.0, k + 1.0), np.arange(k + 1.0) ** 2, -1.0)
+    x = np.append(np.arange(0.0, k + 1.5, 0.5), np.nan)[:, None]
+    below = np.array([np.sum(step.thresholds < one) for one in x[:, 0]])
+    expected = np.where(np.isnan(x[:, 0]), -1.0, below.astype(float) ** 2)
+    assert step.scores(x).tolist() == expected.tolist()
+    assert step.tree().scores(x).tolist() == expected.tolist()
+
+
+def test_a_straight_piece():
+    piece = StraightPiece(0, 1.0, 3.0, 1.0, 0.25, 4.0)
+    found = piece.scores(np.array([[0.0], [1.0], [2.0], [5.0], [np.nan]]))
+    assert found.tolist() == [0.0, 0.0, 2.0, 4.0, 1.0]
+
+
+def shared():
+    """Two nodes lead to the third: right if exactly one of two features is above 1."""
+    return FormTree(
+        np.array([0, 1, 1]), np.array([1.0, 1.0, 1.0]), np.array([False, True, False]),
+        np.array([1, ~0, ~1]), np.array([2, ~1, ~0]), np.array([-1.0, 1.0]), np.zeros(3, int),
+    )  # fmt: skip
+
+
+def test_a_spread_tree_scores_the_same():
+    whole, spread = shared(), shared().spread()
+    assert spread.parts is None
+    assert sorted([*spread.left, *spread.right]) == [-4, -3, -2, -1, 1, 2]
+    assert spread.scores(X).tolist() == whole.scores(X).tolist() == [-1, 1, 1, 1, -1, 1]
+    assert shared().spread(3) is not None
+    assert shared().spread(2) is None
+    assert spread.spread() is spread
+
+
+def test_a_tree_without_a_node_is_its_leaf():
+    none = np.zeros(0, int)
+    leaf = FormTree(none, np.zeros(0), none.astype(bool), none, none, np.array([2.5]))
+    assert leaf.scores(X).tolist() == [2.5] * 6
