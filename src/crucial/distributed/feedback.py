@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from crucial.distributed.classes import PartedClasses, PartedLogit
 from crucial.distributed.messages import Range, Setup
 from crucial.distributed.own_losses import PartedLogistic, PartedPush
 from crucial.distributed.part_facts import RowFacts
@@ -19,8 +20,10 @@ from crucial.feedback.label_weights import PairMass
 from crucial.feedback.pairs import NOTHING_LEFT
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.base import Objective
+from crucial.objectives.classification import ClassificationLoss
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.logistic import LogisticLoss
+from crucial.objectives.logit import LogitLoss
 from crucial.objectives.push import PNormLoss
 from crucial.types import Floats
 from crucial.wording import counted
@@ -116,7 +119,7 @@ class PartedObjective(Objective):
             facts.absent, self._watch is not None,
         )  # fmt: skip
         self._parts.call("begin", setup, changes=True)
-        state = _state_of(self._objective, self._parts, log_total)
+        state = _state_of(self._objective, self._parts, feedback)
         state.watch, feedback.scored = self._watch, state
         return state
 
@@ -125,8 +128,13 @@ class PartedObjective(Objective):
         return self._objective.notes(potentials)
 
 
-def _state_of(objective: Objective, parts: Parts, log_total: float) -> PartedState:
+def _state_of(objective: Objective, parts: Parts, feedback: PartedFeedback) -> PartedState:
     """Return what adds up the totals of an objective."""
+    log_total = feedback.log_total
+    if isinstance(objective, ClassificationLoss):
+        return PartedClasses(parts, feedback)
+    if isinstance(objective, LogitLoss):
+        return PartedLogit(parts, log_total)
     if isinstance(objective, ExponentialLoss):
         return PartedPairs(parts, log_total)
     if isinstance(objective, LogisticLoss):

@@ -10,10 +10,11 @@ from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round
 from crucial.data.encodings import Encodings
 from crucial.data.instances import Instances
+from crucial.distributed.class_feedback import PartedClassFeedback
 from crucial.distributed.feedback import PartedFeedback
 from crucial.distributed.messages import Survey
 from crucial.distributed.parts import Parts
-from crucial.distributed.reach import check_reach
+from crucial.distributed.reach import check_no_queries, check_reach, is_row_wise
 from crucial.distributed.runs import Head, PartedRuns, boost_parted, runs_of
 from crucial.distributed.watch import PartedWatch, measures_of
 from crucial.errors import DataError
@@ -56,6 +57,7 @@ def fit_parted(
     """
     estimator._check_parameters()
     check_reach(estimator, head.with_pairs)
+    check_no_queries(estimator, head.with_qid)
     seed = estimator._seed()
     survey: Survey = parts.total("survey") or Survey(0, None)
     estimator._check_resampling(survey.eval_facts is not None, head.with_pairs)
@@ -69,7 +71,11 @@ def fit_parted(
         _learn_columns(estimator, runs.instances)
         return estimator._fit_runs(runs, seed, shown, earlier)
     watch = _watch(estimator, parts, head, survey, seed)
-    feedback = PartedFeedback.of(parts, estimator, head.with_pairs)
+    feedback: PartedFeedback
+    if is_row_wise(estimator):
+        feedback = PartedClassFeedback.of_classes(parts, type(estimator).__name__)
+    else:
+        feedback = PartedFeedback.of(parts, estimator, head.with_pairs)
     instances = head.instances(feedback.facts.absent)
     _learn_columns(estimator, instances)
     rounds = estimator.n_estimators

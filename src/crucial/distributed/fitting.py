@@ -9,7 +9,7 @@ from crucial.distributed.checkpoint import Checkpoint, read_runs
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.loading import LoadedParts
 from crucial.distributed.progress import show_parted_rounds
-from crucial.distributed.reach import check_reach
+from crucial.distributed.reach import check_no_queries, check_reach
 from crucial.distributed.runs import check_queries_known, runs_of
 from crucial.errors import DataError, ParameterError
 from crucial.estimators.boosted import PAIRS_HELD_OUT, BoostedRanker
@@ -47,6 +47,7 @@ def check_ranker(
         )
     ranker._check_parameters()
     check_reach(ranker, with_pairs)
+    check_no_queries(ranker, with_qid)
     ranker._check_resampling(has_eval_set)
     if with_pairs and ranker.early_stopping_rounds is not None and not has_eval_set:
         raise DataError(PAIRS_HELD_OUT)

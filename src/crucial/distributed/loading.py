@@ -153,6 +153,7 @@ def load_parts(
     shuffle: bool = True,
     n_parts: int | None = None,
     report: Callable[[MemoryEstimate], None] | None = None,
+    row_wise: bool = False,
     verbose: int = 0,
 ) -> Iterator[LoadedParts]:
     """Load the rows on the workers of a cluster, and free them at the end of the block.
@@ -168,6 +169,8 @@ def load_parts(
         Parts to make at most; by default a few per worker.
     report : function, optional
         Called with the memory that the rows need, before they are loaded.
+    row_wise : bool
+        Whether rows need not be together, and stay where they are.
     verbose : int
         0 shows no progress.
     """
@@ -176,6 +179,8 @@ def load_parts(
     bins = None if given.bins is None else bins_without_rows(given.bins)
     sources = given.sources(client)
     surveyed = survey(client, sources, bins=bins, max_bins=max_bins, verbose=verbose)
+    if row_wise:
+        surveyed = surveyed.cut_anywhere()
     pairs = given.numbered_pairs(surveyed.n_rows)
     homes = find_homes(surveyed, limit, shuffle)
     watched = None

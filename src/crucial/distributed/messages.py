@@ -8,12 +8,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from crucial.distributed.part_watch import EvalFacts, Tallies
+from crucial.feedback.class_sums import ClassTotals
 from crucial.feedback.label_state import Peaks, QueryTotals
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.sizes import Counts
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective
 from crucial.objectives.logistic import LogisticTotals, ScoreReach
+from crucial.objectives.logit import LogitTotals
 from crucial.objectives.push import PushTotals
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Bools, Floats, Ints
@@ -26,6 +28,7 @@ __all__ = [
     "Numbers",
     "Question",
     "Range",
+    "ResponseSums",
     "Setup",
     "Survey",
     "Totals",
@@ -34,7 +37,9 @@ __all__ = [
 
 
 #: What the losses of queries, or of their pairs, add up to.
-Totals: TypeAlias = QueryTotals | LossTotals | LogisticTotals | PushTotals
+Totals: TypeAlias = (
+    QueryTotals | LossTotals | LogisticTotals | PushTotals | ClassTotals | LogitTotals
+)
 
 
 @dataclass(frozen=True)
@@ -148,6 +153,29 @@ class Histogram:
     def merge(self, other: Histogram) -> Histogram:
         """Return the sums of both parts."""
         return Histogram(self.sums + other.sums)
+
+
+@dataclass(frozen=True)
+class ResponseSums:
+    """Potentials and curvature of rows, as whole numbers of their units.
+
+    Attributes
+    ----------
+    potentials, curvature : int64 arrays
+        Per bin of the features, one after the other.
+    both : (int, int)
+        Of all rows.
+    """
+
+    potentials: Ints
+    curvature: Ints
+    both: tuple[int, int]
+
+    def merge(self, other: ResponseSums) -> ResponseSums:
+        """Return the sums of both parts."""
+        both = (self.both[0] + other.both[0], self.both[1] + other.both[1])
+        curvature = self.curvature + other.curvature
+        return ResponseSums(self.potentials + other.potentials, curvature, both)
 
 
 @dataclass(frozen=True)

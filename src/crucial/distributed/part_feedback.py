@@ -19,7 +19,7 @@ from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.sizes import Counts
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["PartFeedback"]
+__all__ = ["PartFeedback", "kept_rows"]
 
 
 class PartFeedback(LabelFeedback):
@@ -36,7 +36,7 @@ class PartFeedback(LabelFeedback):
         labels = check_labels(rows.labels)
         self.n_rows = len(labels)
         self.groups = Groups.from_qid(rows.query, self.n_rows)
-        keep = _kept(rows, left_out)
+        keep = kept_rows(rows, left_out)
         layout = Layout.of(labels, self.groups, keep)
         self.rows = layout.rows
         self.n_queries = layout.n_queries
@@ -90,7 +90,7 @@ class PartFeedback(LabelFeedback):
         self._labelled, self.total = replace(self._labelled, log_total=log_total), total
 
 
-def _kept(rows: PartRows, left_out: Bools | None) -> Bools | None:
+def kept_rows(rows: PartRows, left_out: Bools | None) -> Bools | None:
     """Return which rows weigh anything; None where all do."""
     keep = None if left_out is None else ~left_out
     for name in ("weight", "query_weight"):

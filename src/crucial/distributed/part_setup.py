@@ -11,6 +11,7 @@ import numpy as np
 from crucial.data.bins import abstains
 from crucial.data.groups import Groups
 from crucial.distributed.messages import Numbers, Survey
+from crucial.distributed.part_classes import ClassFacts, PartClasses
 from crucial.distributed.part_facts import RowFacts
 from crucial.distributed.part_feedback import PartFeedback
 from crucial.distributed.part_pairs import PartPairs
@@ -44,7 +45,7 @@ class PartSetup:
     def __init__(self, rows: PartRows, eval_rows: PartRows | None = None) -> None:
         self._rows, self._eval_rows = rows, eval_rows
         self.threads = 1
-        self._feedback: PartFeedback | PartPairs | None = None
+        self._feedback: PartFeedback | PartPairs | PartClasses | None = None
         self._watch: PartWatch | None = None
         self._left_out: Bools | None = None
         self._shares = PartShares(rows.query)
@@ -142,12 +143,31 @@ class PartSetup:
             if self._left_out is not None:
                 self._left_out = self._left_out[order]
             feedback = self._pairs_of_rows(contradictions)
-        n, bins = len(used), self._rows.bins
+        self._feedback = feedback if len(used) else None
+        return replace(feedback.facts, absent=self._use_first(len(used)))
+
+    def _use_first(self, n: int) -> Bools:
+        """Use the first rows; return which features abstain on one of them."""
+        bins = self._rows.bins
         codes = bins.codes[:, : padded(n)]
         absent = abstains(codes[:, :n], bins.n_bins, bins.has_missing)
         self._bins = replace(bins, codes=codes, n_rows=n, has_missing=absent)
-        self._feedback = feedback if n else None
-        return replace(feedback.facts, absent=absent)
+        return absent
+
+    def look_at_classes(self) -> ClassFacts | None:
+        """Sort the rows by their classes; return what all parts have to know of them."""
+        if not self._rows.n_rows:
+            return None
+        used = PartClasses(self._rows).rows
+        self._rows = self._rows.taken(_first(used, self._rows.n_rows))
+        feedback = PartClasses(self._rows)
+        self._feedback = feedback if len(used) else None
+        return replace(feedback.facts, absent=self._use_first(len(used)))
+
+    def join_classes(self, whole: ClassFacts) -> None:
+        """Set what is known of the classes of all parts."""
+        if isinstance(self._feedback, PartClasses):
+            self._feedback.join(whole)
 
     def _pairs_of_rows(self, contradictions: str) -> PartFeedback | PartPairs:
         """Return the pairs that labels imply, or explicit ones."""
@@ -159,7 +179,7 @@ class PartSetup:
 
     def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass | None:
         """Weigh the pairs; return what they weigh together."""
-        if self._feedback is None:
+        if self._feedback is None or isinstance(self._feedback, PartClasses):
             return None
         return self._feedback.weigh(facts, balance, gain)
 

@@ -114,7 +114,7 @@ class PartWatch:
         share: Floats | float = 1.0
         if self._weights is not None:
             share = self._weights[self._origins[self._moves]]
-        self._scores += alpha * share * self._coded.output(ranker)
+        self._scores += alpha * share * self._coded.scores(ranker)
         self._moves += 1
         self._values = None
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from crucial.distributed.cluster import ClientLike, connected
 from crucial.distributed.fitting import check_ranker, fit_loaded
 from crucial.distributed.loading import FitInput, load_parts
+from crucial.distributed.reach import is_row_wise
 from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.gradient import GradientRanker
@@ -207,6 +208,7 @@ class DaskRanker(Generic[Fitted]):
                 shuffle=self.shuffle,
                 n_parts=self.n_parts,
                 report=write_line if self.verbose else None,
+                row_wise=is_row_wise(ranker),
                 verbose=self.verbose,
             ) as loaded,
         ):

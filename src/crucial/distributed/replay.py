@@ -14,7 +14,7 @@ Call: TypeAlias = tuple[str, tuple[Any, ...]]
 # What divides queries, for all runs that follow.
 _DIVIDE = ("hold_out", "deal", "draw_bags")
 # What a run does before its first round.
-_PREPARE = ("use", "watch", "look", "weigh")
+_PREPARE = ("use", "watch", "look", "weigh", "look_at_classes", "join_classes")
 
 
 def needed_calls(calls: Sequence[Call]) -> list[Call]:

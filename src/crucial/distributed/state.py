@@ -17,7 +17,7 @@ from crucial.feedback.potentials import whole_of
 from crucial.feedback.states import Output
 from crucial.kernels.fixed_point import round_unit, unit_for
 from crucial.model.tree import Tree
-from crucial.model.weak import WeakRankerLike
+from crucial.model.weak import Affine, WeakRankerLike
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Floats, Ints
 
@@ -43,7 +43,7 @@ class RankerOutput:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type that the scores have on the rows."""
-        return np.dtype(np.float64 if isinstance(self.ranker, Tree) else np.uint8)
+        return np.dtype(np.float64 if isinstance(self.ranker, Tree | Affine) else np.uint8)
 
     def any(self) -> bool:
         """Return whether any score differs from 0."""

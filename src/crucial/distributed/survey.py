@@ -101,6 +101,11 @@ class Survey:
             sizes[numbers] += part.sizes
         return sizes
 
+    def cut_anywhere(self) -> Survey:
+        """Return the same where rows have no queries: each part of the input is one."""
+        numbers = np.arange(len(self.parts))
+        return replace(self, ids=numbers, numbers=[numbers[k : k + 1] for k in numbers])
+
 
 # -- on a worker ------------------------------------------------------------------------
 

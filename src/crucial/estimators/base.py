@@ -191,7 +191,7 @@ class Ranker(TableEstimator, Generic[Model]):
             **figures,
             "rows": len(feedback.rows),
             "with_qid": with_qid,
-            **feedback.summary(),
+            **(feedback.class_summary() if self._needs_two_labels() else feedback.summary()),
         }
 
     def predict(self, X: TableLike, qid: VectorLike | None = None) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -24,7 +24,7 @@ from crucial.estimators.parts_of_data import TableRuns
 from crucial.estimators.resampling import Resampled
 from crucial.estimators.shared import RandomState
 from crucial.estimators.warn import warn_caller, warn_ignored
-from crucial.feedback.base import Feedback, smoothing_of
+from crucial.feedback.base import Feedback, TwoClasses, smoothing_of
 from crucial.feedback.labels import QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
@@ -328,10 +328,20 @@ class BoostedRanker(Resampled):
         self._after_fit(ensemble, instances)
         self._classes: ClassSums | None = None
         if not with_qid and feedback.two_classes() is not None:
-            scores = ensemble.scores
-            if best < len(trace) or len(scores) != len(feedback.rows):
-                scores = _scores(self.model_, instances)[feedback.rows]
-            self._classes = ClassSums.of(feedback, scores)
+            self._classes = self._class_sums(ensemble, instances, feedback)
+
+    def _class_sums(
+        self, ensemble: Ensemble, instances: Instances, feedback: Feedback
+    ) -> ClassSums:
+        """Return the sums over the rows of two classes under ``model_``."""
+        scores, current = ensemble.scores, self.best_round_ == len(ensemble.trace)
+        if isinstance(feedback, KnowsClassSums):
+            both = feedback.two_classes()
+            logs = feedback.log_sums_of_model(self.model_, current)
+            return ClassSums(both.low, both.high, *logs)
+        if not current or len(scores) != len(feedback.rows):
+            scores = scores_of_rows(self.model_, instances)[feedback.rows]
+        return ClassSums.of(feedback, scores)
 
     def _best_round(self, trace: Trace, watch: Watch | None) -> int:
         """Return how many rounds ``model_`` has: as the eval set decides, or all."""
@@ -397,7 +407,16 @@ class BoostedRanker(Resampled):
         return make_classifier(self, self._classes, calibrated, X, y, sample_weight)
 
 
-def _scores(model: AdditiveRanker, instances: Instances) -> Floats:
+@runtime_checkable
+class KnowsClassSums(Protocol):
+    """Feedback of rows that are elsewhere."""
+
+    def two_classes(self) -> TwoClasses: ...
+    def log_sums_of_model(self, model: AdditiveRanker, current: bool) -> tuple[float, float]:
+        """Return the logarithms of F- and F+ of a model, or of the scores that are there."""
+
+
+def scores_of_rows(model: AdditiveRanker, instances: Instances) -> Floats:
     """Return the scores of a model on the rows that it was made from."""
     if not isinstance(instances.table, CodedTable):
         return model.predict(instances, Groups.single(instances.n_rows))

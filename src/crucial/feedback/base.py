@@ -49,11 +49,18 @@ class TwoClasses(NamedTuple):
 
 
 class RowMass(NamedTuple):
-    """What the rows of a feedback weigh: the lightest, the heaviest, and all together."""
+    """What the rows of a feedback weigh: the lightest, the heaviest, and all together.
+
+    Attributes
+    ----------
+    weighted : bool
+        Whether one of them weighs other than 1.
+    """
 
     lightest: float
     heaviest: float
     total: float
+    weighted: bool
 
 
 class Feedback:
@@ -119,9 +126,16 @@ class Feedback:
     def row_mass(self) -> RowMass:
         """Return what the rows weigh."""
         if self.weight is None:
-            return RowMass(1.0, 1.0, float(len(self.rows)))
+            return RowMass(1.0, 1.0, float(len(self.rows)), False)
         lightest, heaviest = float(self.weight.min()), float(self.weight.max())
-        return RowMass(lightest, heaviest, exact_sum(self.weight))
+        return RowMass(lightest, heaviest, exact_sum(self.weight), True)
+
+    def class_weights(self) -> tuple[float, float]:
+        """Return what the rows of either class weigh, of two."""
+        classes = self.two_classes()
+        assert classes is not None
+        weight = np.ones(len(self.rows)) if self.weight is None else self.weight
+        return exact_sum(weight[: classes.n_low]), exact_sum(weight[classes.n_low :])
 
     def least_row_margin(self, scores: Floats) -> float:
         """Return the smallest ``y_i H(x_i)`` of two classes y in {-1, 1}.
@@ -169,6 +183,13 @@ class Feedback:
             "queries": self.n_queries,
             "skipped_queries": self.n_skipped,
         }
+
+    def class_summary(self) -> dict[str, float]:
+        """Return the same counts; without rounding where rows are in two classes."""
+        if self.two_classes() is None:
+            return self.summary()
+        bad, good = self.class_weights()
+        return self.summary() | {"pair_weight": finite_total(bad * good)}
 
     # -- at given scores, one per row of the instances --------------------------------
 

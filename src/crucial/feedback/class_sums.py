@@ -148,5 +148,5 @@ def unit_of_weights(feedback: Feedback) -> tuple[float, float]:
     (0.0625, 1.0)
     """
     mass = feedback.row_mass()
-    unit = 1.0 if feedback.weight is None else power_of_two_scale(mass.heaviest)
+    unit = power_of_two_scale(mass.heaviest) if mass.weighted else 1.0
     return unit, mass.total * unit

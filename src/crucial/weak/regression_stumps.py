@@ -54,12 +54,12 @@ class RegressionStumps(WeakLearner):
     needs = ("curvature",)
 
     def __init__(self, default_rank: str | int = "learned", max_bins: int | None = 255) -> None:
-        self._default_rank, self._max_bins = default_rank, max_bins
+        self.default_rank, self.max_bins = default_rank, max_bins
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
-        self.bins = training.binned(self._max_bins, sparse=True)
-        bins, self._grid = self.bins, StumpGrid(self.bins, self._default_rank)
+        self.bins = training.binned(self.max_bins, sparse=True)
+        bins, self._grid = self.bins, StumpGrid(self.bins, self.default_rank)
         self._stored: StoredSums | None = None
         self._features = np.arange(len(bins.features))
         self._peak = np.zeros(len(bins.features))
@@ -107,20 +107,31 @@ class RegressionStumps(WeakLearner):
         position, side, g, h = (np.concatenate(column) for column in zip(*parts, strict=True))
         return position, side, g, h
 
+    def _sizes(self, potentials: Potentials) -> tuple[float, float]:
+        """Return the sum of the weighted squares of working responses, and of the weights."""
+        curvature = cast(_Curved, potentials.pairs).curvature[: self.bins.n_rows]
+        there = curvature > 0.0
+        pi = potentials.pi[: self.bins.n_rows]
+        return exact_sum(pi[there] ** 2 / curvature[there]), exact_sum(curvature)
+
+    def _added(
+        self, potentials: Potentials, unit: float
+    ) -> tuple[float, float, tuple[Ints, Ints, Floats, Floats]]:
+        """Return g and h of all rows, and those of every stump; h in whole numbers of a unit."""
+        bent = to_fixed(cast(_Curved, potentials.pairs).curvature, unit)
+        whole_g, whole_h = int(potentials.fixed.sum()) * potentials.unit, int(bent.sum()) * unit
+        response = (potentials.fixed, potentials.unit)
+        return whole_g, whole_h, self._sides(response, (bent, unit), _LIGHT * whole_h)
+
     def propose(self, potentials: Potentials) -> Candidate | None:
         """Return the best stump, or None if none explains anything."""
         if not len(self._features):
             return None
-        curvature = cast(_Curved, potentials.pairs).curvature
-        n = self.bins.n_rows
-        there = curvature[:n] > 0.0
-        squares = exact_sum(potentials.pi[:n][there] ** 2 / curvature[:n][there])
+        squares, curvature = self._sizes(potentials)
         if not squares > 0.0:
             return None
-        unit = unit_for(exact_sum(curvature[:n]))
-        bent, response = to_fixed(curvature, unit), (potentials.fixed, potentials.unit)
-        whole_g, whole_h = int(potentials.fixed.sum()) * potentials.unit, int(bent.sum()) * unit
-        position, side, g, h = self._sides(response, (bent, unit), _LIGHT * whole_h)
+        unit = unit_for(curvature)
+        whole_g, whole_h, (position, side, g, h) = self._added(potentials, unit)
         # (a side without weight, as rounding leaves it, has no value)
         seen = (h > _LIGHT * whole_h) & (whole_h - h > _LIGHT * whole_h)
         high = np.divide(g, h, out=np.zeros_like(g), where=seen)
@@ -133,10 +144,14 @@ class RegressionStumps(WeakLearner):
             return None
         ranker = self._grid.ranker(int(position[best]), int(side[best]))
         jump = float(high[best] - low[best])
-        ones = self._grid.output(int(position[best]), int(side[best]))
-        output = float(low[best]) + jump * ones.astype(np.float64)
-        line = Affine(ranker, float(low[best]), jump)
-        return Candidate(line, output, potentials.scale * exact_dot(output, potentials.pi[:n]))
+        return self._candidate(Affine(ranker, float(low[best]), jump), potentials)
+
+    def _candidate(self, line: Affine, potentials: Potentials) -> Candidate:
+        assert isinstance(line.ranker, Stump | Presence)
+        ones = self._grid.output(*self._grid.find(line.ranker))
+        output = line.intercept + line.slope * ones.astype(np.float64)
+        pi = potentials.pi[: self.bins.n_rows]
+        return Candidate(line, output, potentials.scale * exact_dot(output, pi))
 
     def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
         """Return the candidate that a ranker of an earlier call was."""

@@ -44,7 +44,7 @@ class UnitTreeLearner(TreeLearner):
         drawn_by: int | None = None,
     ) -> None:
         super().__init__(limits, max_bins, sampling, drawn_by=drawn_by)
-        self._votes, self._sampled = votes, True
+        self.votes, self._sampled = votes, True
 
     def _row_share(self) -> float:
         return super()._row_share() if self._sampled else 1.0
@@ -62,7 +62,7 @@ class UnitTreeLearner(TreeLearner):
             return None
         tree = found.ranker
         assert isinstance(tree, Tree)
-        unit = tree.size if self._votes else tree.span
+        unit = tree.size if self.votes else tree.span
         values = tuple((np.array(tree.values) / unit).tolist())
         divided = replaced(tree, values=values)
         output = self._divided(found, divided, unit)

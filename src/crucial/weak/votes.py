@@ -36,21 +36,21 @@ class VoteLearner(WeakLearner):
     needs = ("net",)
 
     def __init__(self, stumps: StumpLearner) -> None:
-        self._stumps = stumps
+        self.stumps = stumps
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Bin the features."""
         self._ones = np.ones(len(training.rows), np.uint8)
-        bins = self._stumps.prepare(training, constraints, step)
+        bins = self.stumps.prepare(training, constraints, step)
         self._peak = np.zeros(len(bins.features))  # largest |r| when last scanned
         self._stored: StoredSearch | None = None
         if bins.stored is not None:
-            self._stored = StoredSearch(self._stumps.grid, False, None, training.threads, 2.0)
+            self._stored = StoredSearch(self.stumps.grid, False, None, training.threads, 2.0)
         return bins
 
     def propose(self, potentials: Potentials) -> Candidate | None:
         """Return the vote or constant with the largest ``|r|``; None if none beats chance."""
-        net, grid = cast(BipartiteState, potentials.pairs).net, self._stumps.grid
+        net, grid = cast(BipartiteState, potentials.pairs).net, self.stumps.grid
         slopes, places = [np.array([net])], [np.full((1, 2), -1)]
         for f, slope in self._close(potentials, net):
             at = np.argwhere(grid.offered_of(f).T)  # (threshold, default) order
@@ -71,7 +71,7 @@ class VoteLearner(WeakLearner):
             best = stored.scan_contenders(abs(net))
             close = (stored.drift == 0.0) & (stored.peak >= worst_tied(best) * (1.0 - 1e-12))
             return [(f, stored.dense_slopes(f)) for f in np.flatnonzero(close).tolist()]
-        search = self._stumps.search
+        search = self.stumps.search
         search.renew(potentials)
         best = self._scan_contenders(net)
         close = (search.drift == 0) & (self._peak >= worst_tied(best))
@@ -86,7 +86,7 @@ class VoteLearner(WeakLearner):
         No r of a vote can change by more than the sum of the absolute changes of potentials,
         which is twice the drift of the slopes of stumps.
         """
-        search = self._stumps.search
+        search = self.stumps.search
 
         def scan(features: Ints) -> None:
             search.scan(features)
@@ -103,7 +103,7 @@ class VoteLearner(WeakLearner):
         weights = ((1.0 + slope) / 2.0, (1.0 - slope) / 2.0)  # it leaves out no row
         if position < 0:
             return Candidate(Constant(), self._ones, slope, weights)
-        stump = self._stumps.candidate(position, default, slope)
+        stump = self.stumps.candidate(position, default, slope)
         assert isinstance(stump.ranker, Stump | Presence)
         return Candidate(Vote(stump.ranker), stump.output, slope, weights, stump.slot)
 
@@ -112,5 +112,5 @@ class VoteLearner(WeakLearner):
         if isinstance(ranker, Constant):
             return self._candidate(-1, 0, slope)
         assert isinstance(ranker, Vote)
-        stump = self._stumps.replay(ranker.ranker, slope)
+        stump = self.stumps.replay(ranker.ranker, slope)
         return self._candidate(stump.slot // 2, stump.slot % 2, slope)

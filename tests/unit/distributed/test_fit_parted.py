@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from crucial import (
-    AdaBoostRanker,
     GradientRanker,
     LogisticRanker,
     PNormPush,
@@ -327,7 +326,6 @@ def test_callbacks_end_a_fit():
         (RankBoost(n_bags=3, validation_folds=3), "n_bags and validation_folds do not go"),
         (GradientRanker(loss=_bound_to_a_lock()), "the function loss cannot be sent to workers"),
         (RankBoostPlus(), "RankBoostPlus does not run on parts .* use RankBoost"),
-        (AdaBoostRanker(), "AdaBoostRanker does not run on parts .* use RankBoost"),
     ],
 )
 def test_what_needs_all_rows_at_one_place_is_refused_before_they_are_loaded(estimator, words):

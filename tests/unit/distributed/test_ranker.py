@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from crucial import Dataset, GradientRanker, RankBoost, RankingSVM
+from crucial import (
+    AdaBoostRanker,
+    Dataset,
+    GradientRanker,
+    LogitBoost,
+    RankBoost,
+    RankingSVM,
+)
 from crucial.distributed import DaskGradientRanker, DaskRankBoost, DaskRanker
 from crucial.errors import DataError, ParameterError
 
@@ -181,3 +188,19 @@ def test_what_is_refused(client):
     with pytest.raises(AttributeError, match="no attribute 'model_'"):
         _ = DaskRankBoost(3).model_
     assert repr(DaskRankBoost(3)) == "DaskRankBoost(RankBoost(n_estimators=3))"
+
+
+def test_rows_of_two_classes_stay_where_they_are(client):
+    frame = problem()
+    frame["grade"] = (frame["grade"] > 0).astype(float)
+    for ranker in (AdaBoostRanker(6), LogitBoost(4)):
+        fitted = DaskRanker(ranker, client=client, verbose=0)
+        fitted.fit(
+            cut(frame, 5), label="grade", qid=None, weight="w", ignore=["query", "importance"]
+        )
+        assert fitted.memory_.n_parts > 1
+        data = Dataset.from_parts([Dataset(frame[FEATURES])], bins=fitted.bins_)
+        expected = type(ranker)(**ranker.get_params())
+        assert same(fitted, expected.fit(data.X, frame["grade"], sample_weight=frame["w"]))
+        both = (one.to_classifier().intercept_ for one in (fitted.to_local(), expected))
+        assert len(set(both)) == 1

@@ -27,6 +27,7 @@ def train_on_cluster(
     """Fit a ranker to files in parts."""
     from crucial.distributed.fitting import check_ranker, fit_loaded
     from crucial.distributed.loading import FitInput, load_parts
+    from crucial.distributed.reach import is_row_wise
 
     if "eval_metric" in ranker.get_params():
         ranker.set_params(eval_metric=metrics or None)
@@ -36,6 +37,7 @@ def train_on_cluster(
         options.resume if metrics else None,
         checkpoint=options.checkpoint,
         has_eval_set=options.valid is not None,
+        with_qid=not is_row_wise(ranker),  # (or so the files say, once they are read)
     )
     files = part_files(options.files)
     how = RowFormat.of_options(files[0], options)
@@ -46,7 +48,12 @@ def train_on_cluster(
     valid = None if options.valid is None else part_files([options.valid])
     given = FitInput(files, how.label, how.qid, how.weight, eval_set=valid, options=reader)
     loading = load_parts(
-        client, given, max_bins=max_bins, report=lambda memory: note(str(memory)), verbose=1
+        client,
+        given,
+        max_bins=max_bins,
+        report=lambda memory: note(str(memory)),
+        row_wise=is_row_wise(ranker),
+        verbose=1,
     )
     with in_training_files(options.data, options.valid), loading as loaded:
         metrics = metrics or [_default(loaded)]
