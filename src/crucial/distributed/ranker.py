@@ -167,7 +167,7 @@ class DaskRanker(Generic[Fitted]):
 
         Parameters
         ----------
-        data, qid, features, ignore, eval_set, bins, resume, **options
+        data, qid, features, ignore, eval_set, bins, resume
             As in `fit`.
         pairs : int array of shape (n_pairs, 2)
             Numbers of rows (winner, loser), counted from 0 over all parts in their order. Both are
@@ -176,6 +176,8 @@ class DaskRanker(Generic[Fitted]):
             Importance of each pair.
         label : str, optional
             Column of labels, of which only the eval set needs some; it is no feature.
+        **options
+            Those of `read_data`, for files.
         """
         names = None if features is None else tuple(features)
         given = FitInput(
