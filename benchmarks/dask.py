@@ -56,7 +56,7 @@ def on_dask(client: Any, folder: str, rounds: int) -> Any:
     from crucial.distributed import DaskRankBoost
 
     ranker = DaskRankBoost(rounds, client=client, verbose=0)
-    return ranker.fit(f"{folder}/*.parquet", label="label", qid="qid").to_local()
+    return ranker.fit(f"{folder}/*.parquet", label="label", qid="qid")
 
 
 def frame_of(client: Any, folder: str) -> Any:
@@ -137,7 +137,11 @@ def measure(who: str, folder: str, rounds: int, kills: int, apart: float) -> Non
         # (processors of workers that were killed are not counted)
         used = processor_seconds(client) - used
         peaks = [peak_mb(), *client.run(peak_mb).values()]
-        report(began, used, peaks, digest(ranker) if fit is on_dask else "")
+        if fit is on_dask:
+            estimate = ranker.memory_.per_worker / 2**20
+            report(began, used, peaks, digest(ranker.to_local()), estimate)
+        else:
+            report(began, used, peaks, "")
         killer.join()
 
 
@@ -146,10 +150,13 @@ def processor_seconds(client: Any) -> float:
     return time.process_time() + sum(client.run(time.process_time).values())
 
 
-def report(began: float, used: float, peaks: list[float], model: str) -> None:
-    """Print what was measured, as JSON."""
+def report(
+    began: float, used: float, peaks: list[float], model: str, estimate: float = 0.0
+) -> None:
+    """Print what was measured, as JSON, and the memory that was estimated for a worker."""
     seconds = time.perf_counter() - began
-    print(json.dumps({"seconds": seconds, "cpu": used, "peaks": peaks, "model": model}), flush=True)
+    found = {"seconds": seconds, "cpu": used, "peaks": peaks, "model": model, "estimate": estimate}
+    print(json.dumps(found), flush=True)
 
 
 def digest(ranker: Any) -> str:
@@ -185,9 +192,9 @@ def run(folder: Path, options: argparse.Namespace) -> None:
         first = next(iter(seconds.values()))
         peaks = ", ".join(f"{peak:,.0f}" for peak in done["peaks"])
         ratio = f"{done['seconds'] / first:.2f}"
-        rows.append(
-            [name, f"{done['seconds']:.1f}", ratio, f"{done['cpu']:.1f}", peaks, done["model"]]
-        )
+        estimate = f"{done['estimate']:,.0f}" if done["estimate"] else ""
+        times = [f"{done['seconds']:.1f}", ratio, f"{done['cpu']:.1f}"]
+        rows.append([name, *times, peaks, estimate, done["model"]])
         print(*rows[-1], sep="  ", flush=True)
 
     for who in options.contestants:
@@ -195,7 +202,7 @@ def run(folder: Path, options: argparse.Namespace) -> None:
     if options.kills and "dask-2" in seconds:
         add(f"dask-2, {options.kills} kills", "dask-2", options.kills, seconds["dask-2"] / 3)
     header = ["contestant", "s, reading and fit", "ratio", "CPU s", "MB at peak, each process"]
-    header += ["model"]
+    header += ["MB estimated for a worker", "model"]
     table(f"{options.rows:,} rows x {FEATURES}, {options.rounds} rounds of stumps", header, rows)
     if options.kills and "dask-2" in seconds:
         killed = seconds[f"dask-2, {options.kills} kills"]

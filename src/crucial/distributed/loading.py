@@ -20,7 +20,13 @@ from crucial.distributed.fit import Head
 from crucial.distributed.homes import Homes, find_homes
 from crucial.distributed.part_pairs import NumberedPairs
 from crucial.distributed.placement import placed
-from crucial.distributed.room import MemoryEstimate, check_workers, estimate_memory, memory_limit
+from crucial.distributed.room import (
+    KeptCells,
+    MemoryEstimate,
+    check_workers,
+    estimate_memory,
+    memory_limit,
+)
 from crucial.distributed.sources import Source, is_dask, list_sources, with_one_width
 from crucial.distributed.survey import Survey, gathered, survey
 from crucial.errors import ClusterError, DataError
@@ -152,6 +158,7 @@ def load_parts(
     max_bins: int = 255,
     shuffle: bool = True,
     n_parts: int | None = None,
+    kept: KeptCells | None = None,
     report: Callable[[MemoryEstimate], None] | None = None,
     row_wise: bool = False,
     verbose: int = 0,
@@ -167,6 +174,8 @@ def load_parts(
         Whether queries may be in several parts of the input.
     n_parts : int, optional
         Parts to make at most; by default a few per worker.
+    kept : KeptCells, optional
+        What the ranker makes the parts keep.
     report : function, optional
         Called with the memory that the rows need, before they are loaded.
     row_wise : bool
@@ -195,6 +204,8 @@ def load_parts(
         watched,
         memory_limit(client, workers),
         0 if pairs is None else len(pairs.rows),
+        kept,
+        max(client.nthreads().values(), default=1),
     )
     check_workers(memory, surveyed)
     if report is not None:

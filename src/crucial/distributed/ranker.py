@@ -11,6 +11,7 @@ from crucial.distributed.cluster import ClientLike, connected
 from crucial.distributed.fitting import check_ranker, fit_loaded
 from crucial.distributed.loading import FitInput, load_parts
 from crucial.distributed.reach import is_row_wise
+from crucial.distributed.room import KeptCells
 from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.gradient import GradientRanker
@@ -209,6 +210,7 @@ class DaskRanker(Generic[Fitted]):
                 max_bins=max_bins,
                 shuffle=self.shuffle,
                 n_parts=self.n_parts,
+                kept=KeptCells.of(ranker),
                 report=write_line if self.verbose else None,
                 row_wise=is_row_wise(ranker),
                 verbose=self.verbose,

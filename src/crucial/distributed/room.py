@@ -11,14 +11,47 @@ import numpy as np
 from crucial.distributed.homes import Homes
 from crucial.distributed.survey import Survey
 from crucial.errors import DataError
+from crucial.estimators.gradient import GradientRanker
 from crucial.wording import counted
 
-__all__ = ["MemoryEstimate", "check_workers", "estimate_memory"]
+__all__ = ["KeptCells", "MemoryEstimate", "check_workers", "estimate_memory"]
 
 #: Bytes that a part keeps of a row beside its codes: label, query, weights, scores, potentials.
 ROW_BYTES = 160
+#: Bytes of a worker without rows: Python, libraries, machine code, and what they do not give back.
+WORKER_BYTES = 350_000_000
 #: Bytes of an explicit pair while its part is looked for: both rows, weight, where they are.
 PAIR_BYTES = 64
+
+
+@dataclass(frozen=True)
+class KeptCells:
+    """What a ranker makes the parts keep of every cell, beside its code in the order of the input.
+
+    Attributes
+    ----------
+    bytes : int
+        The code in the order in which rows are used; for trees also by row and by block.
+    orders : bool
+        Whether the order of the rows of every query is kept, of 1 byte, or 2 where queries have
+        more than 256 rows.
+    """
+
+    bytes: int = 1
+    orders: bool = False
+
+    @classmethod
+    def of(cls, ranker: object) -> KeptCells:
+        """Return what a ranker needs."""
+        trees = isinstance(ranker, GradientRanker) or getattr(ranker, "weak", None) == "tree"
+        drops = not trees and getattr(ranker, "choice", None) == "largest_drop"
+        return cls(3 if trees else 1, drops)
+
+    def per_cell(self, largest_query: int) -> int:
+        """Return bytes of a cell, with its code."""
+        order = np.min_scalar_type(max(0, largest_query - 1)).itemsize if self.orders else 0
+        # (longer ones are not kept)
+        return 1 + self.bytes + (order if order <= 2 else 0)
 
 
 @dataclass(frozen=True)
@@ -35,6 +68,8 @@ class MemoryEstimate:
         Rows of the query that has most.
     limit : int or None
         The least memory that a worker may use.
+    row_bytes : int
+        Bytes of a row.
     """
 
     per_worker: int
@@ -45,6 +80,7 @@ class MemoryEstimate:
     n_features: int
     largest_query: int
     limit: int | None = None
+    row_bytes: int = ROW_BYTES
 
     def __str__(self) -> str:
         size = f"{counted(self.n_rows, 'row')} in {counted(self.n_queries, 'query')}"
@@ -62,6 +98,8 @@ def estimate_memory(
     watched: tuple[Survey, Homes] | None,
     limit: int | None,
     n_pairs: int = 0,
+    kept: KeptCells | None = None,
+    threads: int = 1,
 ) -> MemoryEstimate:
     """Return what a fit needs on the workers.
 
@@ -75,16 +113,24 @@ def estimate_memory(
         Of the worker with least memory.
     n_pairs : int
         Explicit pairs, which every worker reads.
+    kept : KeptCells, optional
+        What the ranker needs; that of stumps by default.
+    threads : int
+        Of a worker, each of which reads a part.
     """
-    bins = survey.bins
+    bins, largest = survey.bins, int(survey.query_sizes().max())
+    cells = (kept or KeptCells()).per_cell(largest)
+    row_bytes = cells * len(bins.features) + ROW_BYTES
     rows = dict.fromkeys(worker_of.values(), 0)
     for one in [homes] if watched is None else [homes, watched[1]]:
         for part, size in enumerate(one.sizes.tolist()):
             rows[worker_of[part]] += size
-    resident = max(rows.values()) * (len(bins.features) + ROW_BYTES)
+    resident = WORKER_BYTES + max(rows.values()) * row_bytes
     resident += n_pairs * PAIR_BYTES
     every = [*survey.parts, *([] if watched is None else watched[0].parts)]
-    table = max(part.n_rows for part in every) * bins.n_features * 8
+    # (twice: as the reader has it, and as a table)
+    width = 2 * bins.n_features * survey.first.instances.table.dtype.itemsize
+    table = threads * max(part.n_rows for part in every) * width
     return MemoryEstimate(
         resident + table,
         len(rows),
@@ -92,8 +138,9 @@ def estimate_memory(
         survey.n_rows,
         len(survey.ids),
         len(bins.features),
-        int(survey.query_sizes().max()),
+        largest,
         limit,
+        row_bytes,
     )
 
 
@@ -108,7 +155,7 @@ def check_workers(estimate: MemoryEstimate, survey: Survey) -> None:
     limit = estimate.limit
     if limit is None:
         return
-    each = estimate.n_features + ROW_BYTES
+    each = estimate.row_bytes
     sizes = survey.query_sizes()
     largest = int(np.argmax(sizes))
     if sizes[largest] * each > limit:

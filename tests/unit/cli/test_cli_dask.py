@@ -87,7 +87,7 @@ def test_train_writes_the_same_file(folder: Path, crucial, address) -> None:
     assert done.exit_code == 0, done.stderr
     assert (folder / "1.json").read_bytes() == (folder / "2.json").read_bytes()
     assert len(trace.read_text().splitlines()) == 13
-    assert "80 rows in 12 queries: needs about 1 MB on each of 2 workers; the lar" in done.stderr
+    assert "80 rows in 12 queries: needs about 350 MB on each of 2 workers; the lar" in done.stderr
     # (the same tables, but for the file and the seconds in the first line)
     assert done.stdout.splitlines()[2:-1] == expected.stdout.splitlines()[2:-1]
 

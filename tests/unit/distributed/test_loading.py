@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from crucial import Dataset
+from crucial import Dataset, GradientRanker, RankBoost
 from crucial.distributed import room
 from crucial.distributed.coding import join_rows
 from crucial.distributed.loading import FitInput, load_parts
@@ -64,7 +64,7 @@ def test_parts_and_eval_parts_are_on_the_workers(client):
     codes = Dataset.from_parts([values], bins=bins).X.table.bins.codes
     np.testing.assert_array_equal(measured.bins.codes, codes)
     assert all(part.bins.codes.shape[0] == 2 for part in watched)
-    text = "360 rows in 15 queries: needs about 1 MB on each of 3 workers; the largest"
+    text = "360 rows in 15 queries: needs about 350 MB on each of 3 workers; the largest"
     assert str(loaded.memory).startswith(text)
 
 
@@ -101,9 +101,26 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
     with pytest.raises(DataError, match=message):
         load_parts(client, given).__enter__()
     monkeypatch.setattr("crucial.distributed.loading.memory_limit", lambda *_: 60 * 10**9)
-    message = r"needs about \d+\.0 GB on each of \d workers; .*, and a worker has 60\.0 GB. Use mo"
+    message = (
+        r"needs about \d+\.[34] GB on each of \d workers; .*, and a worker has 60\.0 GB. Use mo"
+    )
     with pytest.raises(DataError, match=message):
         load_parts(client, replace(given, qid="qid"), n_parts=2).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("ranker", "largest", "expected"),
+    [
+        (RankBoost(), 300, 2),
+        (RankBoost(choice="largest_drop"), 256, 3),
+        (RankBoost(choice="largest_drop"), 257, 4),
+        (RankBoost(choice="largest_drop"), 70_000, 2),
+        (RankBoost(weak="tree"), 300, 4),
+        (GradientRanker(weak="stump"), 300, 4),
+    ],
+)
+def test_bytes_that_a_ranker_keeps_of_a_cell(ranker, largest, expected):
+    assert room.KeptCells.of(ranker).per_cell(largest) == expected
 
 
 def test_the_limit_is_that_of_the_smallest_worker(client):

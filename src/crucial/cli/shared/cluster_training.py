@@ -28,6 +28,7 @@ def train_on_cluster(
     from crucial.distributed.fitting import check_ranker, fit_loaded
     from crucial.distributed.loading import FitInput, load_parts
     from crucial.distributed.reach import is_row_wise
+    from crucial.distributed.room import KeptCells
 
     if "eval_metric" in ranker.get_params():
         ranker.set_params(eval_metric=metrics or None)
@@ -51,6 +52,7 @@ def train_on_cluster(
         client,
         given,
         max_bins=max_bins,
+        kept=KeptCells.of(ranker),
         report=lambda memory: note(str(memory)),
         row_wise=is_row_wise(ranker),
         verbose=1,
