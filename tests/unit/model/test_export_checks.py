@@ -6,7 +6,7 @@ import pytest
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.export.checks import check_export, engine_names
-from crucial.model.export.form import FormTree, StepFunction, StraightPiece
+from crucial.model.export.form import FormTree, ScoreForm, StepFunction, StraightPiece
 from crucial.model.export.forms import score_form
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.targets import target_named
@@ -121,3 +121,31 @@ def test_a_tree_without_a_node_is_its_leaf():
     none = np.zeros(0, int)
     leaf = FormTree(none, np.zeros(0), none.astype(bool), none, none, np.array([2.5]))
     assert leaf.scores(X).tolist() == [2.5] * 6
+
+
+def test_a_form_adds_up_its_parts():
+    step = StepFunction(0, np.array([1.0]), np.array([-2.0, 3.0]), -4.0)
+    piece = StraightPiece(1, 0.0, 2.0, 1.0, 0.25, -8.0)
+    whole = ScoreForm(
+        3, ("a", "b", "c"), True, (step,), (shared(),), (piece,), 10.0, divisor=2.0, offset=1.0
+    )
+    parts = step.scores(X) + shared().scores(X) + piece.scores(X)
+    assert whole.scores(X).tolist() == ((parts + 10.0) / 2.0 + 1.0).tolist()
+    assert whole.used == (0, 1)
+    assert {k: v.tolist() for k, v in whole.cuts().items()} == {0: [1.0], 1: [0.0, 1.0, 2.0]}
+    assert whole.largest() == (4.0 + 1.0 + 8.0 + 10.0) / 2.0 + 1.0
+    assert whole.lowest() == (-4.0 - 1.0 - 8.0 + 10.0) / 2.0 + 1.0
+    assert [len(tree.features) for tree in whole.all_trees()] == [2, 3]
+
+
+def test_bounds_of_pieces_with_far_defaults():
+    far = ScoreForm(1, ("a",), True, (), (), (StraightPiece(0, 0.0, 1.0, 1.0, -3.0, 2.0),))
+    assert (far.largest(), far.lowest()) == (6.0, -6.0)
+    near = ScoreForm(1, ("a",), True, (), (), (StraightPiece(0, 0.0, 1.0, 1.0, 0.5, 2.0),))
+    assert (near.largest(), near.lowest()) == (2.0, 0.0)
+
+
+def test_columns_are_counted():
+    training = {"columns": {str(j): {"kind": "time", "unit": "days"} for j in (0, 1)}}
+    with pytest.raises(NotRankedError, match="'a', 'b' are columns of dates"):
+        check_export(target_named("python"), form(training=training), ExportSettings())
