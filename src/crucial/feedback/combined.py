@@ -17,6 +17,8 @@ from crucial.types import Codes, Floats, Ints
 
 __all__ = ["SumFeedback"]
 
+_LEAST_SHARE = 1e-300
+
 
 class SumFeedback(Feedback):
     """The pairs of several feedbacks over the same rows.
@@ -56,7 +58,8 @@ class SumFeedback(Feedback):
         totals = [finite_total(p.total * f) for p, f in zip(parts, self.factors.tolist())]
         own = _positive(totals if shares is None else shares, len(parts), "shares")
         self.parts = tuple(parts)
-        own = own / own.max()  # (first: the sum of large ones overflows)
+        # (first: the sum of large ones overflows; and the logarithm of a share is a number)
+        own = np.maximum(own / own.max(), _LEAST_SHARE)
         self.shares = own / own.sum()
         self.n_rows = parts[0].n_rows
         # The order of the largest part: it works on contiguous rows, the others gather.
