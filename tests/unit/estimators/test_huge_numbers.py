@@ -130,20 +130,14 @@ def test_weights_that_count_rows_are_named_as_they_came():
     assert check_weights(np.full(3, 1e300), 3)[0] == 1e300
 
 
-@pytest.mark.parametrize(
-    "name", ["rankboost", "smooth-margin", "pnorm-push", "logistic", "rankrls"]
-)
-def test_pairs_of_huge_weights_beside_labels_of_tiny_ones(name):
+@pytest.mark.parametrize("name", ["rankboost", "smooth-margin"])
+@pytest.mark.parametrize(("pair", "row"), [(1e300, TINY), (TINY, 1e300)])
+def test_pairs_of_huge_weights_beside_labels_of_tiny_ones(name, pair, row):
     pairs = np.argsort(X[:, 0]).reshape(2, -1)[::-1].T
-    for pair, row in ((1e300, TINY), (TINY, 1e300)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("error", RuntimeWarning)
-            ranker = ranker_class(name)()
-            weights = {"pair_weight": np.full(len(pairs), pair), "sample_weight": np.full(N, row)}
-            try:
-                ranker.fit_pairs(X, pairs, y=Y, qid=QID, **weights)
-            except DataError as error:
-                assert "weights of" in str(error)
-                continue
-        assert np.isfinite(ranker.predict(X, qid=QID)).all()
+    weights = {"pair_weight": np.full(len(pairs), pair), "sample_weight": np.full(N, row)}
+    ranker = ranker_class(name)(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        ranker.fit_pairs(X, pairs, y=Y, qid=QID, **weights)
+    assert np.isfinite(ranker.predict(X, qid=QID)).all()
