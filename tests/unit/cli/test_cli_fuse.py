@@ -323,3 +323,9 @@ def test_scores_of_any_size_are_fused_without_a_note_of_numpy(crucial, tmp_path,
         result = crucial("fuse", tmp_path / "a", tmp_path / "b", "--method", *how, "-o", out)
     assert result.exit_code == 0, result.output
     assert [line.split()[2] for line in out.read_text().splitlines()] == ["d0", "d1", "d2", "d3"]
+
+
+def test_a_run_is_no_model(runs, crucial, error_line):
+    line = error_line(crucial("evaluate", runs / "top.run", runs / "train.qrels"))
+    assert "top.run is a run and no model; name its judgements: crucial evaluate" in line
+    assert line.split("(")[0].rstrip().endswith("--qrels FILE")

@@ -45,6 +45,12 @@ class TestRun:
         ("text", "line", "column", "match"),
         [
             ("1 Q0 a 1 2.5\n", 1, 1, "expected 6 fields: qid Q0 doc rank score tag. Got 5"),
+            (
+                "1 0 a 1\n",
+                1,
+                1,
+                r"expected 6 fields.* Is this judgements \(qid 0 doc relevance\)\?",
+            ),
             ("1 Q0 a 1 2 m\n1 Q0 b c 1 2 m\n", 2, 1, "expected 6 fields: .* Got 7"),
             ("1 Q0 a 1 x m\n", 1, 10, "the score must be a finite number. Got 'x'"),
             ("é Q0 a 1 nan m\n", 1, 10, "the score must be a finite number. Got 'nan'"),
@@ -125,6 +131,7 @@ class TestQrels:
     @pytest.mark.parametrize(
         ("text", "line", "column", "match"),
         [
+            ("1 Q0 a 1 2 m\n", 1, 1, r"expected 4 fields.* Is this a run \(qid Q0 doc rank"),
             ("1 0 a\n", 1, 1, "expected 4 fields: qid 0 doc relevance. Got 3"),
             ("1 0 a 1.5\n", 1, 7, "the relevance must be a whole number. Got '1.5'"),
             ("1 0 a 1_0\n", 1, 7, "the relevance must be a whole number"),

@@ -154,8 +154,16 @@ def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evalu
 def _load(options: EvaluateOptions) -> Model:
     """Read a model of rows."""
     from crucial.apps.fusion.ranker import FusionRanker
+    from crucial.data.files import open_bytes
     from crucial.model.file import load_model
 
+    with open_bytes(options.model) as source:
+        fields = source.peek(4096).split(b"\n", 1)[0].split()
+    if len(fields) == 6 and not fields[0].startswith(b"{"):
+        raise click.UsageError(
+            f"{options.model} is a run and no model; name its judgements: "
+            f"crucial evaluate {options.model} --qrels FILE"
+        )
     model = load_model(options.model)
     if isinstance(model, FusionRanker):
         raise click.UsageError(f"{options.model} fuses runs: give them as DATA, and --qrels.")

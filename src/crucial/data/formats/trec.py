@@ -27,6 +27,8 @@ __all__ = ["read_qrels", "read_run", "run_lines", "warn_reversed", "write_qrels"
 
 _FIELD = re.compile(rb"\S+")
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
+#: What lines of so many fields are, where the other kind is expected.
+_KINDS = {4: "judgements (qid 0 doc relevance)", 6: "a run (qid Q0 doc rank score tag)"}
 _FEWEST_STEPS = 5  # from one document of a list to the next, before scores look reversed
 
 
@@ -41,9 +43,10 @@ def _rows(path: PathLike, form: str) -> Iterator[tuple[int, bytes, list[bytes], 
             if not fields:
                 continue
             if len(fields) != width:
-                raise FileError(
-                    path, f"expected {width} fields: {form}. Got {len(fields)}.", number, 1
-                )
+                problem = f"expected {width} fields: {form}. Got {len(fields)}."
+                other = _KINDS.get(len(fields)) if number == 1 else None
+                remedy = f"Is this {other}?" if other else ""
+                raise FileError(path, problem, number, 1, remedy=remedy)
             if fields[0] not in known:
                 known[fields[0]] = (decode(fields[0]), {})
             qid, lines = known[fields[0]]
