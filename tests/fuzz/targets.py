@@ -180,7 +180,7 @@ def _trace(path: Path) -> Any:
 
 
 def _checkpoint(path: Path) -> Any:
-    from crucial.distributed.checkpoint import read_checkpoint
+    from crucial.distributed.checkpoint_file import read_checkpoint
 
     return read_checkpoint(path, _estimator())
 

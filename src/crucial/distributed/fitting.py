@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from crucial.data.files import check_writable
-from crucial.distributed.checkpoint import Checkpoint, read_runs
+from crucial.distributed.checkpoint import Checkpoint
+from crucial.distributed.checkpoint_file import read_runs
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.loading import LoadedParts
 from crucial.distributed.progress import show_parted_rounds

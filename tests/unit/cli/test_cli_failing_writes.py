@@ -23,7 +23,8 @@ from crucial.apps.preferences.journal import Journal
 from crucial.boosting.trace_file import write_trace
 from crucial.data.dataset import Dataset
 from crucial.data.formats.tables import write_table
-from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
+from crucial.distributed.checkpoint import Checkpoint
+from crucial.distributed.checkpoint_file import read_checkpoint
 from crucial.errors import FileError
 from crucial.inspection.reporting.page import SavedAsHtml
 from crucial.lab.store import ResultFolder

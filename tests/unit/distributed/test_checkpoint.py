@@ -9,7 +9,8 @@ from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
 from crucial.boosting.trace import Round, Trace
-from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
+from crucial.distributed.checkpoint import Checkpoint
+from crucial.distributed.checkpoint_file import read_checkpoint
 from crucial.distributed.fitting import check_ranker
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
 from crucial.model.weak import Stump

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from crucial import GradientRanker, LogisticRanker, RankBoost
-from crucial.distributed.checkpoint import Checkpoint, read_runs
+from crucial.distributed.checkpoint import Checkpoint
+from crucial.distributed.checkpoint_file import read_runs
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.fitting import check_ranker
 from crucial.distributed.part import Part
