@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-TIE = 1e-10
+TIE = 1e-6
 
 
 @dataclass
@@ -128,7 +128,7 @@ class NaiveTree:
         best = max((one[0] for one in found), default=0.0)
         if not best - base > TIE * best:
             return None
-        worst = best - TIE * (best - base)
+        worst = best - TIE * best
         _, feature, cut, side = next(one for one in found if one[0] >= worst)
         return best - base, feature, cut, side
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive.gradient_trees import NaiveTree, Node
 
+from crucial import GradientRanker
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.kernels import gradient_trees as door
@@ -120,3 +121,17 @@ def test_order_of_rows_and_threads_change_nothing(problem: Any, seed: int) -> No
     if one is not None and two is not None:
         assert (one.feature, one.place, one.gain) == (two.feature, two.place, two.gain)
         assert one.values == two.values
+
+
+def test_rounding_does_not_choose_between_splits_that_are_as_good() -> None:
+    """One row of weight 3, or three alike: the first feature is taken in either form."""
+    y = np.repeat([1.0, 0.0], [8, 12])
+    weight = np.ones(20)
+    weight[0] = 3.0
+    X = np.zeros((20, 2))
+    X[1:4, 0] = 1.0
+    X[0, 1] = 1.0
+    again = np.repeat(np.arange(20), weight.astype(int))
+    one = GradientRanker(1, max_leaves=2, min_rows=1).fit(X, y, sample_weight=weight)
+    other = GradientRanker(1, max_leaves=2, min_rows=1).fit(X[again], y[again])
+    assert one.model_.rankers[0].features == other.model_.rankers[0].features == (0,)

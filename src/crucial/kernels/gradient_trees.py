@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.leaf_limits import NO_COUNTS, NO_SPLIT, LeafLimits, Split
+from crucial.kernels.leaf_limits import NO_COUNTS, NO_SPLIT, TIE, LeafLimits, Split
 from crucial.kernels.plain import gradient_trees as plain
 from crucial.kernels.sizes import in_all
 from crucial.kernels.threads import cut_evenly, over_ranges, run_all
@@ -30,8 +30,6 @@ __all__ = [
 # Up to this many cells (rows times features) NumPy grows a tree about as fast as compiled
 # kernels load.
 _PLAIN_CELLS = 10_000
-# Gains that agree to this share are equal; the first in (feature, threshold, side) order wins.
-_TIE = 1e-10
 # Rows times feature blocks from which a pass is worth several threads.
 _SHARED_ROWS = 2_000
 
@@ -239,9 +237,10 @@ class SplitSearch(TreeRows):
         while True:
             best = float(peaks.max())
             # (under monotone bounds the leaf may be worth less than the 0 of what is not on offer)
-            if not best > 0.0 or not best - base > _TIE * best:
+            if not best > 0.0 or not best - base > TIE * best:
                 return NO_SPLIT
-            worst = best - _TIE * (best - base)
+            # (of equals the first in the order of features, thresholds and sides)
+            worst = best - TIE * best
             f = int((peaks >= worst).argmax())
             if not counted or f in verified:
                 counts = self.counts(begin, end, f) if counted else NO_COUNTS

@@ -9,7 +9,11 @@ import numpy as np
 
 from crucial.types import Floats
 
-__all__ = ["NO_COUNTS", "NO_SPLIT", "LeafLimits", "Split"]
+__all__ = ["NO_COUNTS", "NO_SPLIT", "TIE", "LeafLimits", "Split"]
+
+#: Gains that agree to this share of what the leaf is worth are equal: sums have 32 bits, so that
+#: a row twice and a row of weight 2 may differ in the eighth digit.
+TIE = 1e-6
 
 NO_COUNTS = np.zeros(0)
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.gradient_trees import LeafPlan, SplitSearch
-from crucial.kernels.leaf_limits import NO_SPLIT, LeafLimits, Split
+from crucial.kernels.leaf_limits import NO_SPLIT, TIE, LeafLimits, Split
 from crucial.types import Bools, Floats, Ints
-from crucial.weak.choose import TIE
 
 __all__ = ["GrownTree", "PairLimit", "TreeLimits", "grow_tree"]
 
