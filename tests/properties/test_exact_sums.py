@@ -72,6 +72,22 @@ def test_many_numbers_are_cut_among_threads(monkeypatch):
     assert len(calls) == 3
 
 
+@pytest.mark.parametrize("small", [True, False])
+@pytest.mark.parametrize("lowest", [-1, -30, -60, -200])
+def test_many_numbers_of_few_sizes(lowest, small):
+    """They are added up by halves: the largest of every sign, zeros, and sizes at the edge."""
+    rng = np.random.default_rng(-lowest)
+    for size in (1.0, 2.0**-790, 2.0**890):
+        array = rng.choice([-1.0, 1.0], 5000) * (1 - rng.random(5000) / 2)
+        array *= 2.0 ** rng.integers(lowest, 1, 5000)
+        array[:2100] = np.nextafter(1.0, 0.0)  # (whose sum fills the significand)
+        array[4000:4100] = 0.0
+        array *= size
+        units = sum(n * (2**1074 // d) for n, d in (x.as_integer_ratio() for x in array.tolist()))
+        assert as_one(array, small).units == units
+        assert exact_sum(array) == math.fsum(array)
+
+
 def test_products_are_rounded_one_by_one():
     """As documented: each product is a float, and only their sum is exact."""
     one, other = np.array([0.1, 0.2, -0.3]), np.array([3.0, 1e20, 1e20])
