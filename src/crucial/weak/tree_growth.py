@@ -270,7 +270,7 @@ class _Growth:
     ) -> tuple[LeafLimits, LeafLimits]:
         """Return the limits of both children; a monotone split bounds their values."""
         left, right = (
-            leaf.limits._replace(total=total, weight=weight)
+            LeafLimits(total, weight, *leaf.limits[2:])
             for total, weight in zip(totals, weights, strict=True)
         )
         sign = int(self.signs[feature])

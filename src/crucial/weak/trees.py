@@ -217,7 +217,11 @@ class TreeLearner(WeakLearner):
 
     def _moved(self, candidate: Candidate, folded: Tree, alpha: float) -> Output:
         """Return the scores of a folded tree, by those that the candidate had before."""
-        return np.rint(alpha * candidate.output / self._unit) * self._unit
+        moved = alpha * candidate.output
+        moved /= self._unit
+        np.rint(moved, out=moved)
+        moved *= self._unit
+        return moved
 
     def _output(self, tree: Tree) -> Output:
         """Return the scores of a tree on the training rows."""
