@@ -40,22 +40,23 @@ class PerfectStep(StepRule):
     """
 
     def __init__(self, step: StepRule, answer: str) -> None:
-        self._step, self._answer, self.alone = step, answer, answer == "infinite"
-        self.needs = (*step.needs, "binary_weights", "fork", "tied")
+        self.step, self._answer, self.alone = step, answer, answer == "infinite"
+        infinite = () if answer == "constant" else ("binary_weights", "fork", "tied")
+        self.needs = (*step.needs, *infinite)
         self._infinite = 0
 
     def accept(self, candidate: Candidate, alpha: float) -> None:
         """Count the infinite weights."""
         self._infinite += math.isinf(alpha)
-        self._step.accept(candidate, alpha)
+        self.step.accept(candidate, alpha)
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
         """Return the notes of the step rule."""
-        return self._step.notes(potentials)
+        return self.step.notes(potentials)
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Return the weight of the candidate, possibly infinite, or None to stop."""
-        alpha = self._step(candidate, potentials)
+        alpha = self.step(candidate, potentials)
         if alpha is not None:
             return alpha
         sign = math.copysign(1.0, candidate.slope)

@@ -8,6 +8,7 @@ import numpy as np
 
 from crucial.boosting.fixed_steps import FixedStep
 from crucial.boosting.line_steps import LineStep, ShortBoundStep
+from crucial.boosting.perfect import PerfectStep
 from crucial.boosting.smooth_margin import SmoothClassMarginStep, SmoothMarginStep
 from crucial.boosting.steps import BoundStep, ExactStep, NumericStep, UnitStep
 from crucial.distributed.parts import Parts
@@ -34,6 +35,7 @@ from crucial.objectives.logit import LogitLoss
 from crucial.objectives.push import PNormLoss
 from crucial.objectives.row_losses import RowLoss
 from crucial.weak.base import StepRule, WeakLearner
+from crucial.weak.features import FeatureLearner
 from crucial.weak.regression_stumps import RegressionStumps
 from crucial.weak.stumps import StumpLearner
 from crucial.weak.trees import TreeLearner
@@ -103,7 +105,10 @@ def check_reach(estimator: BoostedRanker, with_pairs: bool = False) -> None:
         )
     owner, perfect = type(estimator).__name__, estimator.on_perfect
     refused = {
-        "on_perfect": (perfect not in ("smooth", "stop"), "on_perfect='smooth' or 'stop'"),
+        f"on_perfect={perfect!r}": (
+            perfect in ("limit", "infinite"),
+            "on_perfect='smooth', 'stop' or 'constant'",
+        ),
         "warm_start": (estimator.warm_start, "a checkpoint and resume"),
     }
     if is_row_wise(estimator):
@@ -171,16 +176,23 @@ def _check_algorithm(
             f"{owner}: {type(objective).__name__} does not run on parts of the rows; use RankBoost "
             f"or GradientRanker, {_ONE_MACHINE}."
         )
+    if isinstance(learner, FeatureLearner):
+        raise ParameterError(
+            f"{owner}: weak='feature' and 'column' need the values of features, and parts of the "
+            f"rows keep their bins; use weak='stump' or 'tree', {_ONE_MACHINE}."
+        )
     if type(learner) not in _LEARNERS:
         raise ParameterError(
             f"{owner}: {type(learner).__name__} does not run on parts of the rows; use "
             f"weak='stump' or 'tree', {_ONE_MACHINE}."
         )
-    if getattr(learner, "drawn_by", None) is not None:
+    # (votes are those of stumps)
+    if getattr(getattr(learner, "stumps", learner), "drawn_by", None) is not None:
         raise ParameterError(
             f"{owner}: thresholds='random' does not run on parts of the rows, which share the bins "
             f"found first; use thresholds='quantiles', {_ONE_MACHINE}."
         )
+    step = step.step if isinstance(step, PerfectStep) else step
     if type(step) not in _STEPS:
         raise ParameterError(
             f"{owner}: {type(step).__name__} does not run on parts of the rows; use RankBoost or "

@@ -118,6 +118,7 @@ def test_an_eval_set_of_one_list():
     ("estimator", "words"),
     [
         (AdaBoostRanker(subsample=0.5), "subsample .* use subsample=1"),
+        (AdaBoostRanker(thresholds="random"), "use thresholds='quantiles'"),
         (AdaBoostRanker(record_risks=True), "record_risks .* use record_risks=False"),
         (LogitBoost(weak="linear"), "weak .* use weak='stump' or 'tree'"),
         (LogitBoost(eval_metric=["auc", "loss"]), "eval_metric='loss' .* use eval_metric='auc'"),
