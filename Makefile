@@ -48,9 +48,9 @@ test-slow: $(READY)  ## the long sweeps
 test-bounds: $(READY)  ## the default suite with every index of compiled code checked
 	NUMBA_BOUNDSCHECK=1 $(PYTEST)
 
-fuzz: $(READY)  ## 100,000 inputs for each reader; READERS="model run" for some, ATHERIS=--atheris for one by coverage
+fuzz: $(READY)  ## 100,000 inputs for each reader; READERS="model run" for some, ATHERIS=--atheris for one by coverage, SHAPES=--shapes for the time of long inputs
 	if [ -n "$(ATHERIS)" ]; then $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris; fi
-	cd tests && PYTHONPATH=../src ../$(BIN)/python -m fuzz $(READERS) $(ATHERIS)
+	cd tests && PYTHONPATH=../src ../$(BIN)/python -m fuzz $(READERS) $(ATHERIS) $(SHAPES)
 
 test-mutants: $(READY)  ## faults put into a copy of the source, of which the tests notice nine in ten; MODULES="data/files.py" for some, MUTANTS=N for each
 	cd tests && ../$(BIN)/python -m mutants $(MODULES) --mutants $(or $(MUTANTS),30)

@@ -112,6 +112,8 @@ def test_letor_is_the_base_2_discount() -> None:
         ("profit", "measure 'profit' needs a cutoff"),
         ("vus@3", "vus takes no cutoff"),
         ("avg_rank(cap=0)", "option 'cap' must be an int of at least 1"),
+        ("kendall(tied=2)", "option 'tied' must be 0, 0.5 or 1"),
+        ("profit@3(cost=2e300)", "option 'cost' must be a number. Got '2e300'"),
     ],
 )
 def test_bad_names_are_named(name: str, message: str) -> None:
@@ -215,3 +217,14 @@ def test_one_measure_or_several_each_once():
     assert len(get_measures("map", required=True)) == 1
     with pytest.raises(ParameterError, match="measures is empty: name at least one"):
         get_measures([], required=True)
+
+
+@pytest.mark.parametrize("tied", [0.0, 0.5, 1.0])
+def test_shares_of_ties(tied: float) -> None:
+    assert get_measure(f"kendall(tied={tied:g})").tied == tied
+
+
+def test_numbers_at_the_end_of_their_range() -> None:
+    assert get_measure("err(max=1000)").highest == 1000.0
+    for cost in (-1e300, 1e300):
+        assert get_measure(f"profit@3(cost={cost:g})").cost == cost
