@@ -21,7 +21,10 @@ FOUND = {
         b"[" * 19000,
         b'{"format": 1, "crucial": "0", "seed": 0, "protocol": {}, "measures": 7, "tasks": [], '
         b'"rankers": {"\\ud800": 1}, "sessions": []}',
+        b'{"format": 1, "crucial": "0.1.0", "seed": 0, "protocol": {"\\u001b[2J": 1}, '
+        b'"measures": [], "tasks": {}, "rankers": {}, "sessions": []}',
     ],
+    "export-names": [b'{"a": "\\u0000", "b": "\\ud800"}'],
     "cells": [b'{"task":"t","split":"1","ranker":"r","status":"ok","measures":{"\\ud800":7}}\n'],
     "checkpoint": [b'{"format\xff":"crucial-checkpoint","version":1}'],
 }

@@ -184,8 +184,9 @@ def _differing(old: object, new: object, place: str = "") -> tuple[str, object, 
 
 
 def _refused(path: str, what: str, place: str, old: object, new: object) -> DataError:
-    where = f" ({place})" if place else ""
+    where = f" ({printable(place, 200)})" if place else ""
+    before, now = printable(str(old), 500), printable(str(new), 500)
     return DataError(
-        f"{path} has an experiment with {what}{where}, and results are not mixed: {old} "
-        f"before, {new} now. Name another folder, or restore the setting."
+        f"{path} has an experiment with {what}{where}, and results are not mixed: {before} "
+        f"before, {now} now. Name another folder, or restore the setting."
     )
