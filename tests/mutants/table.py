@@ -29,7 +29,7 @@ CONCERNED = {
     "model/export/forest.py": _EXPORTS,
     "model/export/form.py": ("model/test_export_checks.py", "agreement/test_export_targets.py"),
     "model/export/targets/xgboost_json.py": _EXPORTS,
-    "model/export/verify.py": _EXPORTS,
+    "model/export/verify.py": ("model/test_export_checks.py", *_EXPORTS),
     "model/file.py": ("model/test_model_file.py",),
 }
 

@@ -10,6 +10,7 @@ from crucial.model.export.form import FormTree, ScoreForm, StepFunction, Straigh
 from crucial.model.export.forms import score_form
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.targets import target_named
+from crucial.model.export.verify import Verification
 from crucial.model.weak import ScaledFeature, Stump
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -149,3 +150,17 @@ def test_columns_are_counted():
     training = {"columns": {str(j): {"kind": "time", "unit": "days"} for j in (0, 1)}}
     with pytest.raises(NotRankedError, match="'a', 'b' are columns of dates"):
         check_export(target_named("python"), form(training=training), ExportSettings())
+
+
+@pytest.mark.parametrize(
+    ("n_data", "same", "n_swapped", "text"),
+    [
+        (0, True, 0, "1,000 rows, 7 on thresholds, sqlite: identical order, scores equal"),
+        (200, False, 0, "1,000 rows (200 of the data), 7 on thresholds, sqlite: identical order, "
+         "scores within 1e-09"),
+        (0, False, 3, "1,000 rows, 7 on thresholds, sqlite: 3 of 999 neighbours in the order "
+         "differ, by rounding, scores within 1e-09"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_verification(n_data, same, n_swapped, text):
+    assert str(Verification(1000, n_data, 7, "sqlite", same, n_swapped, 1e-9, 0.0)) == text
