@@ -20,6 +20,8 @@ __all__ = ["KeptCells", "MemoryEstimate", "check_workers", "estimate_memory"]
 ROW_BYTES = 160
 #: Bytes of a worker without rows: Python, libraries, machine code, and what they do not give back.
 WORKER_BYTES = 350_000_000
+#: Bytes of a row of a piece, beside its codes: label, query, weight.
+PIECE_BYTES = 24
 #: Bytes of an explicit pair while its part is looked for: both rows, weight, where they are.
 PAIR_BYTES = 64
 
@@ -127,6 +129,8 @@ def estimate_memory(
             rows[worker_of[part]] += size
     resident = WORKER_BYTES + max(rows.values()) * row_bytes
     resident += n_pairs * PAIR_BYTES
+    # (a part and its pieces, while they are joined)
+    resident += int(homes.sizes.max(initial=0)) * (len(bins.features) + PIECE_BYTES)
     every = [*survey.parts, *([] if watched is None else watched[0].parts)]
     # (twice: as the reader has it, and as a table)
     width = 2 * bins.n_features * survey.first.instances.table.dtype.itemsize
