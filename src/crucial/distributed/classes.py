@@ -7,11 +7,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from crucial.distributed.messages import Totals
+from crucial.distributed.messages import Question, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedPairs, PartedState, RankerOutput
 from crucial.feedback.base import Feedback
 from crucial.feedback.class_sums import ClassTotals, unit_of_weights
+from crucial.feedback.label_state import Peaks
 from crucial.feedback.states import Output
 from crucial.objectives.logit import LogitTotals
 from crucial.types import Floats
@@ -40,6 +41,11 @@ class PartedClasses(PartedPairs):
     def _finished(self, totals: Totals) -> tuple[float, float]:
         assert isinstance(totals, ClassTotals)
         return totals.finish(self._log_start)
+
+    def _with_peaks(self, question: Question, peaks: Peaks) -> Question:
+        # (a call of its own, which a part that is loaded again repeats at the same round)
+        self.parts.call("weigh_anew", peaks, changes=True)
+        return question
 
     def _foreseen(self) -> dict[str, Any]:
         found, move = super()._foreseen(), self._waiting

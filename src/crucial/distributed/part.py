@@ -15,11 +15,12 @@ from crucial.distributed.messages import (
     Question,
     Totals,
 )
+from crucial.distributed.part_classes import PartClasses
 from crucial.distributed.part_sums import PartState, PartSums
 from crucial.distributed.replay import Call, needed_calls
 from crucial.feedback.bipartite import BipartiteState
 from crucial.feedback.explicit_state import ExplicitState
-from crucial.feedback.label_state import LabelState
+from crucial.feedback.label_state import LabelState, Peaks
 from crucial.feedback.states import draw_share
 from crucial.kernels.sizes import part_of
 from crucial.objectives.logistic import LabelLogistic
@@ -48,10 +49,7 @@ class Part(PartSums):
                 return Answer(None, state.peaks())
             totals: Totals = state.log_sums(pi, question.peaks)
         elif isinstance(state, BipartiteState) and state.strained:
-            if question.peaks is None:
-                return Answer(None, state.peaks())
-            state.weigh_anew(question.peaks)
-            totals = state.sums(pi)
+            return Answer(None, state.peaks())
         elif isinstance(state, LabelLogistic):
             totals = state.sums(pi, question.reach or state.score_reach())
         elif isinstance(state, LabelPush):
@@ -100,6 +98,12 @@ class Part(PartSums):
                 state.advance(output, move.alpha, move.span)
             else:
                 state.advance(output, move.alpha)
+
+    def weigh_anew(self, peaks: Peaks) -> None:
+        """Compute the weights of rows from their scores; parameters as in `BipartiteState`."""
+        if isinstance(self._feedback, PartClasses):
+            assert isinstance(self._state, BipartiteState)
+            self._state.weigh_anew(peaks)
 
     def begin_trial(self) -> None:
         """Copy the state, to try steps on the copy."""

@@ -12,7 +12,7 @@ import numpy as np
 from crucial.distributed.messages import Answer, Exact, Move, Question, Range, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.watch import PartedWatch
-from crucial.feedback.label_state import QueryTotals, wrong_unit_of
+from crucial.feedback.label_state import Peaks, QueryTotals, wrong_unit_of
 from crucial.feedback.potentials import whole_of
 from crucial.feedback.states import Output
 from crucial.kernels.fixed_point import round_unit, unit_for
@@ -175,9 +175,14 @@ class PartedState:
             self.parts.call("use_logarithms", self.trial, changes=True)
             answer = self.parts.total("ask", question, changes=True)
         if answer.totals is None:
-            question = replace(question, peaks=answer.peaks)
+            assert answer.peaks is not None
+            question = self._with_peaks(question, answer.peaks)
             answer = self.parts.total("ask", question, changes=True)
         return answer
+
+    def _with_peaks(self, question: Question, peaks: Peaks) -> Question:
+        """Return a question to ask again, once the peaks of all parts are known."""
+        return replace(question, peaks=peaks)
 
     def histogram(self, features: Ints) -> Ints:
         """Return the sums of potentials per bin of features, one after the other."""

@@ -13,7 +13,7 @@ from crucial.distributed.part import Part
 from crucial.distributed.parts import LocalParts
 from crucial.errors import DataError, ParameterError
 from crucial.kernels import gradient_trees, sizes
-from naive.cuts import Problem, assert_same
+from naive.cuts import Forgetful, Problem, assert_same
 
 pytestmark = pytest.mark.filterwarnings("ignore::crucial.errors.NotSeparableWarning")
 
@@ -100,6 +100,15 @@ def test_scores_beyond_the_exponentials():
         if weak == "stump":
             assert sum(abs(one.alpha) for one in local.trace_) > 110
         assert_same(local, problem.fit_cut(AdaBoostRanker(60, **options), 3))
+
+
+@pytest.mark.parametrize(("kind", "rounds"), [(AdaBoostRanker, 60), (LogitBoost, 8)])
+def test_parts_that_are_loaded_again_replay_what_changed_them(kind, rounds):
+    problem = Rows(2, n_queries=8, n_features=2)
+    problem.y = (np.nan_to_num(problem.X[:, 0]) > 0).astype(float)
+    local = problem.fit(kind(rounds, learning_rate=1.0))
+    parts = Forgetful(lambda: problem.cut(3)._parts)
+    assert_same(local, fit_parted(kind(rounds, learning_rate=1.0), parts, problem.head))
 
 
 def test_an_eval_set_of_one_list():
