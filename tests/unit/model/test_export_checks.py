@@ -1,5 +1,7 @@
 """What an export refuses before a line is written, and the parts of a form by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from crucial.model.export.form import FormTree, ScoreForm, StepFunction, Straigh
 from crucial.model.export.forms import score_form
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.targets import target_named
-from crucial.model.export.verify import Verification
+from crucial.model.export.verify import Verification, verified
 from crucial.model.weak import ScaledFeature, Stump
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -164,3 +166,55 @@ def test_columns_are_counted():
 )  # fmt: skip
 def test_what_is_said_of_a_verification(n_data, same, n_swapped, text):
     assert str(Verification(1000, n_data, 7, "sqlite", same, n_swapped, 1e-9, 0.0)) == text
+
+
+def verify(engine=None, twin=0.0, numbers="float64", rounding=0.5, probability=False, **more):
+    """Verify an export whose twin and engine are off by some amounts, at two rows."""
+
+    def tried(content, rows, form, settings):
+        if isinstance(engine, Exception):
+            raise engine
+        return (None if engine is None else rows[:, 0] + engine), "engine 1.0"
+
+    target = SimpleNamespace(
+        name="target", engine_name=more.get("engine_name", "engine"), numbers=numbers,
+        twin=lambda content, rows, form, settings: rows[:, 0] + twin,
+        engine=None if more.get("no_engine") else tried, rounding=lambda form: rounding,
+    )  # fmt: skip
+    settings, rows = ExportSettings(probability=probability), np.array([[0.5, 0.0], [2.0, 0.0]])
+    return verified(target, b"", form(), settings, rows, rows[:, 0], 1)
+
+
+def test_a_verified_export():
+    found = verify()
+    assert str(found) == (
+        "2 rows (1 of the data), 1 on thresholds, engine 1.0: identical order, scores equal"
+    )
+    assert (found.difference, found.lowest, found.n_swapped) == (0.0, 0.5, 0)
+    assert verify(no_engine=True).by == "the twin of engine's evaluation"
+    assert verify(no_engine=True, engine_name="").by == "the twin of target's evaluation"
+    found = verify(ImportError("no module"), twin=0.25)
+    assert found.by == "the twin of engine's evaluation (no module)"
+    assert (found.same_scores, found.difference, found.lowest) == (False, 0.25, 0.75)
+    assert verify(0.25).difference == 0.25
+    assert verify(0.25, 0.25, numbers="float32").difference == 0.25
+    assert verify(5e-7, probability=True, rounding=1e-6).difference == pytest.approx(5e-7)
+    assert verify(5e-13, probability=True, rounding=0.0).difference < 1e-12
+
+
+@pytest.mark.parametrize(
+    "off",
+    [
+        {"twin": 0.75, "no_engine": True},
+        {"engine": 0.75},
+        {"engine": 0.25, "numbers": "float32"},
+        {"engine": 2e-6, "probability": True},
+        {"engine": 5e-7, "probability": True, "rounding": 0.0},
+        {"engine": np.nan},
+    ],
+)
+def test_an_export_that_scores_differently_is_not_written(off):
+    with pytest.raises(
+        NotRankedError, match=r"the export was not written: .* differ on 2 of 2 rows"
+    ):
+        verify(**off)
