@@ -100,7 +100,8 @@ class ResultFolder:
         if not all(isinstance(entry.get(k), str) for k in ("task", "split", "ranker", "status")):
             return False
         try:
-            if entry["status"] == "ok":
+            # (a cell that was computed for its scores alone has no measures)
+            if entry["status"] == "ok" and not ("scores" in entry and "measures" not in entry):
                 msgspec.convert(entry.get("measures"), dict[str, CellMeasure])
         except (msgspec.ValidationError, UnicodeEncodeError):
             return False

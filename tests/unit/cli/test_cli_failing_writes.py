@@ -241,7 +241,8 @@ def test_cells_of_an_experiment(disk, target) -> None:
     settings: Any = {"format": 1, "protocol": {}, "measures": [], "seed": 0, "crucial": "1"}
     settings |= {"tasks": {}, "rankers": {}}
     cells: list[Any] = [
-        {"task": f"t{k}", "split": "0", "ranker": "r", "status": "ok"} for k in range(3)
+        {"task": f"t{k}", "split": "0", "ranker": "r", "status": "ok", "measures": {}}
+        for k in range(3)
     ]
 
     def act() -> None:
