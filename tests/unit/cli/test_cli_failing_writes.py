@@ -239,7 +239,7 @@ def test_answers_of_a_person(disk, target) -> None:
 def test_cells_of_an_experiment(disk, target) -> None:
     folder = target / "results"
     settings: Any = {"format": 1, "protocol": {}, "measures": [], "seed": 0, "crucial": "1"}
-    settings |= {"tasks": {}, "rankers": {}}
+    settings |= {"tasks": {}, "rankers": {}, "sessions": []}
     cells: list[Any] = [
         {"task": f"t{k}", "split": "0", "ranker": "r", "status": "ok", "measures": {}}
         for k in range(3)
