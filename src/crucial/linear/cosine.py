@@ -6,7 +6,8 @@ feature h with a weight a. The derivative of the cosine by a is, but for a posit
     [(g.h)(H.H) - (g.H)(H.h)] + a [(g.h)(H.h) - (g.H)(h.h)]    over    |g| |H + a h|^3
 
 so that with ``|H|`` for ``|H + a h|`` the weight that makes the sum over queries 0 is a ratio of
-two sums; that is the paper's weight. The feature whose weight lowers the loss most is added.
+two sums; that is the paper's weight. The feature whose weight lowers the loss most is added. Where
+several lead to the same order, at different lengths of the scores, it is the smallest step.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import scipy.sparse as sp
 from crucial.feedback.layout import Layout
 from crucial.linear.design import Matrix
 from crucial.types import Floats
+from crucial.weak.choose import TIE, first_largest
 
 __all__ = ["AddedFeature", "CosineLists", "add_features"]
 
@@ -156,7 +158,7 @@ def add_features(
         length = square[:, None] + 2.0 * weights * across + weights**2 * column_square
         losses = 0.5 - 0.5 * lists.factor @ _cosine(along + weights * label_column, length)
         losses[weights == 0.0] = np.inf
-        best = int(np.argmin(losses))
+        best = _smallest_step(losses, weights)
         if not losses[best] < loss - tol:
             return
         weight = float(weights[best])
@@ -164,6 +166,18 @@ def add_features(
         scores = lists.centre(scores + weight * _dense(column)[:, 0])
         loss = lists.loss(scores)[0]
         yield AddedFeature(best, weight, loss)
+
+
+def _smallest_step(losses: Floats, weights: Floats) -> int:
+    """Return the column of the least loss, of equals that of the smallest weight.
+
+    Examples
+    --------
+    >>> _smallest_step(np.array([0.3, 0.1, 0.1, np.inf]), np.array([1.0, 5.0, -2.0, 0.0]))
+    2
+    """
+    tied = np.flatnonzero(losses <= losses.min() + TIE)
+    return int(tied[first_largest(-np.abs(weights[tied]))])
 
 
 def _weights(
