@@ -100,6 +100,7 @@ def test_what_cannot_be_trained(folder: Path, crucial, error_line, address) -> N
         ((train, train), "one file is learned from, and 2 were given; --dask takes several"),
         ((train, on, "--auto"), "--auto does not run on a cluster"),
         ((train, on, "--ranker", "ranking-svm"), "RankingSVM does not run on a cluster. Use a"),
+        ((train, on, "--ranker", "adaboost"), "AdaBoostRanker learns from rows without: train it"),
         ((train, on, "--max-bins", "300"), "max_bins=300 of RankBoost is more than codes of one"),
         ((train, on, "--resume", folder / "no.json", "-m", "map"), "no.json: "),
         ((folder / "*.zip", on), "*.zip: no file has such a name"),

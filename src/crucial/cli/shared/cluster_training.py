@@ -30,6 +30,11 @@ def train_on_cluster(
     from crucial.distributed.reach import is_row_wise
     from crucial.distributed.room import KeptCells
 
+    if is_row_wise(ranker):
+        raise click.UsageError(
+            f"--dask reads rows of queries, and {type(ranker).__name__} learns from rows without: "
+            "train it without --dask, or in Python with DaskRanker and qid=None."
+        )
     if "eval_metric" in ranker.get_params():
         ranker.set_params(eval_metric=metrics or None)
     # (a checkpoint has the measures, whose default is known once the labels are)
@@ -38,7 +43,6 @@ def train_on_cluster(
         options.resume if metrics else None,
         checkpoint=options.checkpoint,
         has_eval_set=options.valid is not None,
-        with_qid=not is_row_wise(ranker),  # (or so the files say, once they are read)
     )
     files = part_files(options.files)
     how = RowFormat.of_options(files[0], options)
@@ -54,7 +58,6 @@ def train_on_cluster(
         max_bins=max_bins,
         kept=KeptCells.of(ranker),
         report=lambda memory: note(str(memory)),
-        row_wise=is_row_wise(ranker),
         verbose=1,
     )
     with in_training_files(options.data, options.valid), loading as loaded:
