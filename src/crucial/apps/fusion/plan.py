@@ -14,6 +14,7 @@ from crucial.apps.fusion.methods import Fusion
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Listing, Pool
 from crucial.errors import DataError, DataWarning, ParameterError
+from crucial.model.text import printable
 from crucial.types import Floats, Singles
 from crucial.wording import counted
 
@@ -182,7 +183,9 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         try:
             plan = msgspec.convert(plain, cls)
         except msgspec.ValidationError as error:
-            raise ParameterError(f"the description of its fusion is malformed: {error}.") from error
+            raise ParameterError(
+                f"the description of its fusion is malformed: {printable(str(error), 200)}."
+            ) from error
         if plan.to_plain() != plain:  # (defaults are for callers, not for files)
             raise ParameterError("the description of its fusion is malformed: it lacks a field.")
         if plan.scores is not None and plan.scores not in NORMALISATIONS:

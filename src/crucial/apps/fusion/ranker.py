@@ -20,6 +20,7 @@ from crucial.errors import DataError, ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
+from crucial.model.text import printable
 from crucial.parameters import at_least, check, lookup, none_or
 from crucial.types import Floats, Objects, PathLike, TableLike, VectorLike
 
@@ -90,7 +91,9 @@ class FusionRanker:
         try:
             return cls(model, plan, msgspec.convert(choice, FusionChoice) if choice else None)
         except msgspec.ValidationError as error:
-            raise ParameterError(f"the description of its fusion is malformed: {error}.") from error
+            raise ParameterError(
+                f"the description of its fusion is malformed: {printable(str(error), 200)}."
+            ) from error
 
     def summary(self) -> dict[str, object]:
         """Return plan and choice as stored in a model file and in the training summary."""
