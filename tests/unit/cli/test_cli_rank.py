@@ -150,7 +150,7 @@ def test_missing_columns_are_named(folder: Path, csv_model: Path, crucial, error
 def test_numbers_are_no_names(folder: Path, csv_model: Path, crucial, error_line) -> None:
     said = error_line(crucial("rank", csv_model, folder / "test.txt", "-o", "-"))
     assert "test.txt: " in said
-    assert "now missing: - age - bm25" in said
+    assert "those of the model have names: 'bm25', 'clicks', 'age', 'length'" in said
 
 
 def test_names_with_spaces_fit_no_run(folder: Path, csv_model: Path, crucial, error_line) -> None:
