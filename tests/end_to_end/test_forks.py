@@ -62,14 +62,19 @@ for name, use in uses.items():
 
 WHILE_COMPILING = """
 from crucial.kernels.compiled.trees import tree_sum, tree_add
-from numba.core.compiler_lock import global_compiler_lock as lock
+from numba.core.compiler_lock import global_compiler_lock
 import numpy as np
-thread = threading.Thread(target=tree_add, args=(np.zeros(4), 0, 4, 1, 2.0))
+begun = threading.Event()
+
+def compiling():
+    with global_compiler_lock:
+        begun.set()
+        time.sleep(0.3)
+        tree_add(np.zeros(4), 0, 4, 1, 2.0)
+
+thread = threading.Thread(target=compiling)
 thread.start()
-while thread.is_alive() and lock._lock.acquire(blocking=False):
-    lock._lock.release()
-    time.sleep(0.0001)
-assert thread.is_alive()
+begun.wait()
 print(in_child(lambda: tree_sum(np.ones(4), 0, 3)))
 thread.join()
 """
