@@ -3,6 +3,7 @@
 Examples are derived from the tests themselves, so that two runs see the same ones.
 ``HYPOTHESIS_PROFILE=full`` draws the many examples of the long sweeps in every property, ``few`` a
 handful, and ``raw`` shows a failing example as it was found, without the time to shorten it.
+``--examples N`` draws N in each property that is run, whatever number it has by itself.
 """
 
 import importlib
@@ -10,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -35,3 +37,20 @@ settings.register_profile("full", max_examples=1000, **_COMMON)
 settings.register_profile("raw", max_examples=30, phases=[Phase.generate], **_COMMON)
 os.environ.pop("COLUMNS", None)  # (runs in parallel set it, and tables would follow it)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--examples", type=int, help="examples drawn in each property that is run")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each property the number of examples that the command line asks for."""
+    wanted = config.getoption("--examples")
+    if wanted is None:
+        return
+    for item in items:
+        test = getattr(item, "obj", None)
+        if getattr(test, "is_hypothesis_test", False):
+            # (Hypothesis refuses a second @settings; this is where the first one is kept)
+            own = getattr(test, "_hypothesis_internal_use_settings", None) or settings()
+            test._hypothesis_internal_use_settings = settings(own, max_examples=wanted)

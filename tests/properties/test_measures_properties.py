@@ -296,8 +296,7 @@ def test_every_query_is_measured_as_if_alone(seed, ties) -> None:
             same(value, get_measure(name)(y[mine], scores[mine], ties=ties))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_nothing_hangs_on_the_order_of_rows_or_the_scale_of_scores(seed) -> None:
+def check_order_and_scale(seed) -> None:
     y, scores, qid = ragged(seed)
     rng = np.random.default_rng(seed)
     mixed = rng.permutation(len(y))
@@ -312,34 +311,61 @@ def test_nothing_hangs_on_the_order_of_rows_or_the_scale_of_scores(seed) -> None
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_bounds(seed) -> None:
-    y, scores, qid = ragged(seed)
-    for given_scores in (scores, y.astype(float), -y, np.zeros(len(y))):
-        found = evaluate(y, given_scores, qid, ALL)
-        for name in ALL:
-            low, high = (1, 31) if name.startswith("avg_rank") else (0, 1)
-            low = -1 if name == "kendall(tau)" else low
-            values = found.per_query[name][~np.isnan(found.per_query[name])]
-            assert len(values)
-            assert (values >= low).all(), name
-            assert (values <= high).all(), name
+def test_nothing_hangs_on_the_order_of_rows_or_the_scale_of_scores(seed) -> None:
+    check_order_and_scale(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4, 40))
+def test_order_and_scale_at_length(seed) -> None:
+    """29 queries per seed: more than a thousand."""
+    check_order_and_scale(seed)
+
+
+def check_bounds(y, scores, qid) -> None:
+    """No measure leaves its range, the labels rank best, and a constant never wins."""
+    ways = {"scores": scores, "labels": y, "constant": np.zeros(len(y)), "inverted": -y}
+    found = {
+        way: evaluate(y, given_scores, qid, ALL).per_query for way, given_scores in ways.items()
+    }
+    for name in ALL:
+        low, high = (1, 31) if name.startswith("avg_rank") else (0, 1)
+        low = -1 if name == "kendall(tau)" else low
+        unknown = np.isnan(found["labels"][name])
+        assert not unknown.all()
+        values = {way: of[name] for way, of in found.items()}
+        for way, one in values.items():
+            assert (np.isnan(one) == unknown).all(), (name, way)
+            assert (one[~unknown] >= low).all(), (name, way)
+            assert (one[~unknown] <= high).all(), (name, way)
+        sign = 1 if get_measure(name).higher_is_better else -1
+        best, drawn, constant, worst = (
+            sign * values[way][~unknown] for way in ("labels", "scores", "constant", "inverted")
+        )
+        assert (best >= drawn - 1e-12).all(), name
+        assert (best >= constant - 1e-12).all(), name
+        assert (constant >= worst - 1e-12).all(), name
+        assert (drawn >= worst - 1e-12).all(), name
+    for name in ("ndcg", "ndcg@3", "ndcg_exp", "map", "auc"):
+        perfect = found["labels"][name]
+        assert set(perfect[~np.isnan(perfect)]) == {1.0}, name
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_labels_rank_best_and_a_constant_never_wins(seed) -> None:
-    y, scores, qid = ragged(seed)
-    perfect, constant, worst = (evaluate(y, s, qid, ALL) for s in (y, np.zeros(len(y)), -y))
-    for name in ALL:
-        sign = 1 if get_measure(name).higher_is_better else -1
-        a, b, c, d = (
-            sign * np.nan_to_num(e.per_query[name])
-            for e in (perfect, constant, worst, evaluate(y, scores, qid, name))
-        )
-        assert (a >= b - 1e-12).all(), name
-        assert (b >= c - 1e-12).all(), name
-        assert (a >= d - 1e-12).all(), name
-    assert set(perfect.per_query["ndcg@3"][~np.isnan(perfect.per_query["ndcg@3"])]) == {1.0}
-    assert set(perfect.per_query["auc"][~np.isnan(perfect.per_query["auc"])]) == {1.0}
+def test_bounds(seed) -> None:
+    check_bounds(*ragged(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100))
+def test_bounds_of_100_000_queries(seed) -> None:
+    """A thousand queries per seed, of 1 to 200 rows, most of them short."""
+    rng = np.random.default_rng(seed)
+    sizes = np.minimum(1 + rng.geometric(0.06, 1_000), 200)
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    y = rng.integers(0, 4, len(qid)) * (rng.random(len(qid)) < rng.choice([0.1, 0.3, 1.0]))
+    scores = np.round(rng.normal(size=len(qid)), rng.integers(0, 4))
+    check_bounds(y, scores, qid)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -354,7 +380,7 @@ def test_weight_2_is_a_row_twice(seed) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=5000, deadline=None)
+@settings(max_examples=10_000, deadline=None)
 @given(st.lists(small_lists, min_size=1, max_size=3))
 def test_expectation_over_every_order_at_length(drawn) -> None:
     test_expectation_over_every_order.hypothesis.inner_test(drawn)
