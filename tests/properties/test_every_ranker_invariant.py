@@ -25,6 +25,7 @@ WITHOUT_QUERIES = {
     "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
 }  # fmt: skip
 FEW: dict[str, dict[str, Any]] = {
+    "gradient": {"min_rows": 3},  # (20, the default, would leave one split in so few rows)
     "ranknet": {"max_iter": 5},
     "tournament-forest": {"n_estimators": 3},
     "ranking-forest": {"n_estimators": 3},
