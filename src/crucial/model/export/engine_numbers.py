@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crucial.errors import NotRankedError
-from crucial.model.export.form import ScoreForm
+from crucial.model.export.form import FormTree, ScoreForm, by_feature, joined
 from crucial.types import Floats
 
 __all__ = ["FLOAT32_LIMIT", "EngineCuts", "EngineForm", "engine_form", "float32_cuts"]
@@ -129,41 +129,25 @@ def engine_form(
     """
     cuts: dict[int, Floats] = {}
     n_lost = 0
-    for feature, thresholds in form.cuts().items():
+    own = form.cuts()
+    for feature, thresholds in own.items():
         name = form.names[feature]
         values = values_of(feature)
         _refuse_beyond(thresholds, "threshold", name, engine, limit)
         if values is not None:
             _refuse_beyond(values, "value", name, engine, limit)
-        own = cuts_of(thresholds, values)
-        if own.lost and not allow_ties:
-            raise _lost(own.lost, name, engine, values is not None)
-        n_lost += len(own.lost)
-        cuts[feature] = own.cuts
-    found = {
-        feature: dict(zip(thresholds.tolist(), cuts[feature].tolist(), strict=True))
-        for feature, thresholds in form.cuts().items()
-    }
+        found = cuts_of(thresholds, values)
+        if found.lost and not allow_ties:
+            raise _lost(found.lost, name, engine, values is not None)
+        n_lost += len(found.lost)
+        cuts[feature] = found.cuts
     moved = replace(
         form,
         steps=tuple(
-            replace(step, thresholds=_moved(found[step.feature], step.thresholds))
+            replace(step, thresholds=_moved(step.thresholds, own[step.feature], cuts[step.feature]))
             for step in form.steps
         ),
-        trees=tuple(
-            replace(
-                tree,
-                thresholds=np.array(
-                    [
-                        found[feature].get(threshold, np.nan)
-                        for feature, threshold in zip(
-                            tree.features.tolist(), tree.thresholds.tolist(), strict=True
-                        )
-                    ]
-                ),
-            )
-            for tree in form.trees
-        ),
+        trees=_moved_trees(form, own, cuts),
     )
     return EngineForm(moved, cuts, n_lost)
 
@@ -193,5 +177,26 @@ def _lost(
     )
 
 
-def _moved(to: dict[float, float], thresholds: Floats) -> Floats:
-    return np.array([to[threshold] for threshold in thresholds.tolist()])
+def _moved(thresholds: Floats, own: Floats, cuts: Floats) -> Floats:
+    """Return the engine's numbers for some of a feature's thresholds."""
+    return cuts[np.searchsorted(own, thresholds)]
+
+
+def _moved_trees(
+    form: ScoreForm, own: dict[int, Floats], cuts: dict[int, Floats]
+) -> tuple[FormTree, ...]:
+    """Return the trees with the engine's thresholds, found for all nodes of a feature at once."""
+    if not form.trees:
+        return ()
+    features = np.concatenate([tree.features for tree in form.trees])
+    thresholds = joined([tree.thresholds for tree in form.trees])
+    out = np.full(len(thresholds), np.nan)
+    present = np.flatnonzero(~np.isnan(thresholds))
+    for feature, some in by_feature(features[present]):
+        at = present[some]
+        out[at] = _moved(thresholds[at], own[feature], cuts[feature])
+    ends = np.cumsum([len(tree.features) for tree in form.trees])
+    parts = np.split(out, ends[:-1])
+    return tuple(
+        replace(tree, thresholds=part) for tree, part in zip(form.trees, parts, strict=True)
+    )

@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.types import Floats, Numbers
+from crucial.types import Floats, Ints, Numbers
 
-__all__ = ["EngineTree", "Forest", "NestedNode", "flattened"]
+__all__ = ["EngineTrees", "Forest", "NestedNode", "flattened", "spliced"]
 
-_CELLS = 1 << 20  # (row, tree) pairs that are walked at a time
+_CELLS = 1 << 18  # (row, tree) pairs that are walked at a time
 
 
 @dataclass(frozen=True, eq=False)
-class EngineTree:
-    """One tree as a file has it.
+class EngineTrees:
+    """All trees of a file, one after the other; nodes have numbers among those of all trees.
 
     Attributes
     ----------
+    roots : int array, one per tree
     features : int array, one per node
         -1 at a leaf.
     thresholds : array, one per node
     missing_left : bool array, one per node
     left, right : int array, one per node
+        Ignored at a leaf.
     values : array, one per node
         Used at leaves.
     """
 
-    features: NDArray[np.int64]
+    roots: Ints
+    features: Ints
     thresholds: Floats
     missing_left: NDArray[np.bool_]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
+    left: Ints
+    right: Ints
     values: Floats
 
 
-@dataclass(frozen=True)
-class NestedNode:
+class NestedNode(NamedTuple):
     """A node or leaf of a nested tree, as a file has it.
 
     Attributes
@@ -63,30 +65,47 @@ class NestedNode:
     missing_left: bool = False
 
 
-def flattened(root: Any, read: Callable[[Any], NestedNode]) -> EngineTree:
-    """Return a nested tree by what ``read`` makes of its nodes."""
+def flattened(roots: Iterable[Any], read: Callable[[Any], NestedNode]) -> EngineTrees:
+    """Return nested trees by what ``read`` makes of their nodes.
+
+    Examples
+    --------
+    >>> read = lambda part: NestedNode(part) if isinstance(part, float) else NestedNode(*part)
+    >>> trees = flattened([(0.0, 3, 0.5, (1.0, 2.0)), 4.0], read)
+    >>> trees.roots.tolist(), trees.features.tolist(), trees.values.tolist()
+    ([0, 3], [3, -1, -1, -1], [0.0, 1.0, 2.0, 4.0])
+    >>> trees.left.tolist(), trees.right.tolist()
+    ([1, 0, 0, 0], [2, 0, 0, 0])
+    """
+    first: list[int] = []
     nodes: list[NestedNode] = []
     left: list[int] = []
-    right: list[int] = []
-
-    def visit(part: Any) -> int:
-        at = len(nodes)
-        nodes.append(read(part))
-        left.append(0)
-        right.append(0)
-        if nodes[at].children:
-            left[at], right[at] = (visit(child) for child in nodes[at].children)
-        return at
-
-    visit(root)
-    return EngineTree(
-        np.array([node.feature for node in nodes], np.int64),
-        np.array([node.threshold for node in nodes]),
-        np.array([node.missing_left for node in nodes], np.bool_),
-        np.array(left, np.int64),
-        np.array(right, np.int64),
-        np.array([node.value for node in nodes]),
+    for root in roots:
+        first.append(len(nodes))
+        waiting = [root]
+        for part in waiting:  # (which grows: level by level, children side by side)
+            node = read(part)
+            left.append(first[-1] + len(waiting) if node.children else 0)
+            waiting += node.children
+            nodes.append(node)
+    values, features, thresholds, children, missing_left = zip(*nodes, strict=True)
+    before = np.array(left, np.int64)
+    inner = np.array([len(two) > 0 for two in children], np.bool_)
+    return EngineTrees(
+        np.array(first, np.int64),
+        np.array(features, np.int64),
+        np.array(thresholds, np.float64),
+        np.array(missing_left, np.bool_),
+        before,
+        before + inner,
+        np.array(values, np.float64),
     )
+
+
+def spliced(parts: Iterable[Iterable[Any]], kind: type) -> NDArray[Any]:
+    """Return the items of several lists as one array."""
+    items = [item for part in parts for item in part]
+    return np.array(items, kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +114,7 @@ class Forest:
 
     Attributes
     ----------
-    trees : sequence of EngineTree
+    trees : EngineTrees
     test : {"<", "<="}
         A value for which it holds goes left.
     numbers : dtype
@@ -104,39 +123,45 @@ class Forest:
         Leaves are added in it, tree after tree.
     """
 
-    trees: Sequence[EngineTree]
+    trees: EngineTrees
     test: Literal["<", "<="]
     numbers: type[np.floating]
     sums: type[np.floating]
 
     def scores(self, X: Numbers, start: float = 0.0) -> Floats:
         """Return the sum of the leaves that each row reaches, beginning with ``start``."""
-        roots = np.cumsum([0, *(len(tree.features) for tree in self.trees)])[:-1]
-        offset = np.repeat(roots, [len(tree.features) for tree in self.trees])
-        features = np.concatenate([tree.features for tree in self.trees])
-        thresholds = np.concatenate([tree.thresholds for tree in self.trees]).astype(self.numbers)
-        missing_left = np.concatenate([tree.missing_left for tree in self.trees])
-        left = np.concatenate([tree.left for tree in self.trees]) + offset
-        right = np.concatenate([tree.right for tree in self.trees]) + offset
-        values = np.concatenate([tree.values for tree in self.trees]).astype(self.sums)
         with np.errstate(over="ignore"):
-            table = X.astype(self.numbers)
+            table = X.T.astype(self.numbers, order="C")
+            thresholds = self.trees.thresholds.astype(self.numbers)
+        values = self.trees.values.astype(self.sums)
+        children = np.stack((self.trees.right, self.trees.left), axis=1).ravel()
         out = np.empty(len(X))
-        step = max(1, _CELLS // len(roots))
+        step = max(1, _CELLS // len(self.trees.roots))
         for begin in range(0, len(X), step):
-            rows = table[begin : begin + step]
-            at = np.broadcast_to(roots, (len(rows), len(roots))).copy()
-            row, tree = np.nonzero(features[at] >= 0)
-            while len(row):
-                node = at[row, tree]
-                x, t = rows[row, features[node]], thresholds[node]
-                goes_left = np.where(
-                    np.isnan(x), missing_left[node], x < t if self.test == "<" else x <= t
-                )
-                after = np.where(goes_left, left[node], right[node])
-                at[row, tree] = after
-                going = features[after] >= 0
-                row, tree = row[going], tree[going]
-            leaves = np.concatenate((np.full((len(rows), 1), start, self.sums), values[at]), axis=1)
-            out[begin : begin + step] = np.add.accumulate(leaves, axis=1, dtype=self.sums)[:, -1]
+            rows = np.ascontiguousarray(table[:, begin : begin + step])
+            leaves = values[self._leaves(rows, thresholds, children)]
+            # (along the trees; a running sum never adds in pairs)
+            first = np.full((1, rows.shape[1]), start, self.sums)
+            sums = np.add.accumulate(np.concatenate((first, leaves)), axis=0, dtype=self.sums)
+            out[begin : begin + step] = sums[-1]
         return out
+
+    def _leaves(self, columns: NDArray[Any], thresholds: NDArray[Any], children: Ints) -> Ints:
+        """Return the leaf of every row of some columns in every tree, of shape (trees, rows)."""
+        features, missing_left = self.trees.features, self.trees.missing_left
+        n = columns.shape[1]
+        cells, any_left = columns.ravel(), bool(missing_left.any())
+        out = np.repeat(self.trees.roots, n)
+        place = np.flatnonzero(features[out] >= 0)
+        node, row = out[place], place % n
+        while len(place):
+            x, t = cells.take(features.take(node) * n + row), thresholds.take(node)
+            goes_left = x < t if self.test == "<" else x <= t  # (no comparison is true of NaN)
+            if any_left:
+                goes_left |= np.isnan(x) & missing_left.take(node)
+            node = children.take(2 * node + goes_left)
+            going = features.take(node) >= 0
+            if not going.all():
+                out[place[~going]] = node[~going]
+                place, node, row = place[going], node[going], row[going]
+        return out.reshape(-1, n)

@@ -6,15 +6,16 @@ kind of model that offers this form has all targets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from crucial.data.encodings import Encodings
 from crucial.types import Floats, Numbers
 
-__all__ = ["FormTree", "ScoreForm", "StepFunction", "StraightPiece"]
+__all__ = ["FormTree", "ScoreForm", "StepFunction", "StraightPiece", "by_feature", "joined"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,26 +246,34 @@ class ScoreForm:
             total += _added(parts, X)
         return (total + self.intercept) / self.divisor + self.offset
 
-    @property
+    @cached_property
     def used(self) -> tuple[int, ...]:
         """The features that the score looks at, ascending."""
         found = {step.feature for step in self.steps} | {one.feature for one in self.pieces}
-        return tuple(sorted(found.union(*(tree.features.tolist() for tree in self.trees))))
+        return tuple(sorted(found.union(self._tests[0].tolist())))
+
+    @cached_property
+    def _tests(self) -> tuple[np.ndarray, Floats]:
+        """The features and thresholds of all nodes of all trees."""
+        features = [np.zeros(0, np.int64), *(tree.features for tree in self.trees)]
+        return np.concatenate(features), joined([tree.thresholds for tree in self.trees])
 
     def cuts(self) -> dict[int, Floats]:
         """Return all thresholds of every used feature, ascending; of pieces, their two ends."""
-        found: dict[int, set[float]] = {feature: set() for feature in self.used}
+        return dict(self._cuts)
+
+    @cached_property
+    def _cuts(self) -> dict[int, Floats]:
+        found: dict[int, list[Floats]] = {feature: [] for feature in self.used}
         for step in self.steps:
-            found[step.feature].update(step.thresholds.tolist())
-        for tree in self.trees:
-            for feature, threshold in zip(
-                tree.features.tolist(), tree.thresholds.tolist(), strict=True
-            ):
-                if threshold == threshold:
-                    found[feature].add(threshold)
+            found[step.feature].append(step.thresholds)
         for piece in self.pieces:
-            found[piece.feature].update((piece.low, piece.high))
-        return {feature: np.array(sorted(own)) for feature, own in found.items()}
+            found[piece.feature].append(np.array([piece.low, piece.high]))
+        features, thresholds = self._tests
+        for feature, some in by_feature(features):
+            found[feature].append(thresholds[some])
+        every = {feature: np.unique(joined(parts)) for feature, parts in found.items()}
+        return {feature: cuts[~np.isnan(cuts)] for feature, cuts in every.items()}
 
     def all_trees(self) -> tuple[FormTree, ...]:
         """Return steps and trees as trees, for targets that know nothing else."""
@@ -290,3 +299,17 @@ def _added(parts: Sequence[StepFunction | FormTree | StraightPiece], X: Numbers)
     for part in parts:
         out += part.scores(X)
     return out
+
+
+def joined(arrays: Sequence[Floats]) -> Floats:
+    """Return float64 arrays one after the other; there may be none."""
+    return np.concatenate([np.zeros(0), *arrays])
+
+
+def by_feature(features: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield every feature, ascending, and the places that have it."""
+    if not len(features):
+        return
+    order = np.argsort(features, kind="stable")
+    found, begins = np.unique(features[order], return_index=True)
+    yield from zip(found.tolist(), np.split(order, begins[1:]), strict=True)

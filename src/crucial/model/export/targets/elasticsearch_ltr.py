@@ -91,7 +91,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     if "model" in whole:
         whole = json.loads(whole["model"]["model"]["definition"])
     places = {name: at for at, name in enumerate(form.names)}
-    trees = [flattened(root, partial(_read, places=places)) for root in whole["splits"]]
+    trees = flattened(whole["splits"], partial(_read, places=places))
     scores = Forest(trees, "<", np.float32, np.float32).scores(X)
     return 1.0 / (1.0 + np.exp(-scores)) if whole["objective"] == "binary:logistic" else scores
 

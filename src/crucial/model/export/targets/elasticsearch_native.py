@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.forest import EngineTrees, Forest, spliced
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.json_text import indented
 from crucial.model.export.plain_trees import missing_goes_right, plain_trees, sums_differ
@@ -92,24 +92,24 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     """Score rows as Elasticsearch does: doubles, a missing value to the default side."""
     packed = base64.b64decode(json.loads(content)["compressed_definition"])
     ensemble = json.loads(gzip.decompress(packed))["trained_model"]["ensemble"]
-    trees = []
-    for one in ensemble["trained_models"]:
-        nodes = one["tree"]["tree_structure"]
+    trees = [one["tree"]["tree_structure"] for one in ensemble["trained_models"]]
+    sizes = [len(nodes) for nodes in trees]
+    roots = np.cumsum([0, *sizes[:-1]])
+    before = np.repeat(roots, sizes)
 
-        def column(name: str, nodes: list[dict[str, Any]] = nodes, other: float = 0) -> np.ndarray:
-            return np.array([node.get(name, other) for node in nodes])
+    def column(name: str, kind: type, other: float = 0) -> np.ndarray:
+        return spliced(([node.get(name, other) for node in nodes] for nodes in trees), kind)
 
-        trees.append(
-            EngineTree(
-                column("split_feature", other=-1).astype(np.int64),
-                column("threshold").astype(np.float64),
-                column("default_left").astype(bool),
-                column("left_child").astype(np.int64),
-                column("right_child").astype(np.int64),
-                column("leaf_value").astype(np.float64),
-            )
-        )
-    return Forest(trees, "<=", np.float64, np.float64).scores(X)
+    read = EngineTrees(
+        roots,
+        column("split_feature", np.int64, -1),
+        column("threshold", np.float64),
+        column("default_left", np.bool_),
+        column("left_child", np.int64) + before,
+        column("right_child", np.int64) + before,
+        column("leaf_value", np.float64),
+    )
+    return Forest(read, "<=", np.float64, np.float64).scores(X)
 
 
 TARGET = Target(

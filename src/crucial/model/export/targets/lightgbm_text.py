@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from crucial.model.export.engine_numbers import EngineCuts
-from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.forest import EngineTrees, Forest, spliced
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.plain_trees import plain_trees, scaled, sums_differ
 from crucial.model.export.settings import ExportSettings
@@ -114,33 +114,33 @@ def _fields(block: str) -> dict[str, str]:
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     """Score rows as LightGBM does: doubles, at most the threshold goes left."""
     text = content.decode()
-    trees = []
-    for block in text.split("\nend of trees")[0].split("\nTree=")[1:]:
-        own = _fields("Tree=" + block)
-        leaves = np.array(own["leaf_value"].split(), np.float64)
-        n = len(leaves) - 1
+    blocks = text.split("\nend of trees")[0].split("\nTree=")[1:]
+    own = [_fields("Tree=" + block) for block in blocks]
+    leaves = [one["leaf_value"].split() for one in own]
+    # (the nodes of all trees, then their leaves)
+    n_leaves = np.array([len(some) for some in leaves], np.int64)
+    first_node, first_leaf = (np.cumsum([0, *some[:-1]]) for some in (n_leaves - 1, n_leaves))
+    n, total = int((n_leaves - 1).sum()), int(n_leaves.sum())
 
-        def column(name: str, kind: type, own: dict[str, str] = own, n: int = n) -> np.ndarray:
-            filled: np.ndarray = np.zeros(2 * n + 1, kind)
-            filled[:n] = np.array(own.get(name, "").split(), kind)
-            return filled
+    def column(name: str, kind: type, leaf: float = 0) -> np.ndarray:
+        nodes = spliced((one.get(name, "").split() for one in own), kind)
+        return np.concatenate((nodes, np.full(total, leaf, kind)))
 
-        decision = column("decision_type", np.int64)
-        features = column("split_feature", np.int64)
-        features[n:] = -1
-        values = np.zeros(2 * n + 1)
-        values[n:] = leaves
-        left, right = column("left_child", np.int64), column("right_child", np.int64)
-        trees.append(
-            EngineTree(
-                features,
-                column("threshold", np.float64),
-                (decision & _DEFAULT_LEFT) > 0,
-                np.where(left < 0, n + ~left, left),
-                np.where(right < 0, n + ~right, right),
-                values,
-            )
-        )
+    def child(name: str) -> np.ndarray:
+        found = column(name, np.int64)
+        nodes, before = np.repeat(first_node, n_leaves - 1), np.repeat(first_leaf, n_leaves - 1)
+        found[:n] = np.where(found[:n] < 0, n + before + ~found[:n], nodes + found[:n])
+        return found
+
+    trees = EngineTrees(
+        np.where(n_leaves > 1, first_node, n + first_leaf),
+        column("split_feature", np.int64, -1),
+        column("threshold", np.float64),
+        (column("decision_type", np.int64) & _DEFAULT_LEFT) > 0,
+        child("left_child"),
+        child("right_child"),
+        np.concatenate((np.zeros(n), spliced(leaves, np.float64))),
+    )
     scores = Forest(trees, "<=", np.float64, np.float64).scores(_rounded(X))
     return 1.0 / (1.0 + np.exp(-scores)) if "\nobjective=binary" in text else scores
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from crucial.errors import MissingExtraError
-from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.forest import EngineTrees, Forest
 from crucial.model.export.form import FormTree, ScoreForm, StraightPiece
 from crucial.model.export.plain_trees import plain_trees
 from crucial.model.export.settings import ExportSettings
@@ -184,46 +183,25 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     return scores
 
 
-def _engine_trees(own: dict[str, Any], splits: Floats, weights: Floats) -> list[EngineTree]:
-    roots = [*own["tree_roots"], len(splits)]
-    trees = []
-    for begin, end in pairwise(roots):
-        n = end - begin
-        leaves: list[float] = []
+def _engine_trees(own: dict[str, Any], splits: Floats, weights: Floats) -> EngineTrees:
+    """Return the trees of the operator: its nodes, then its leaves."""
+    n, n_leaves = len(splits), len(weights)
 
-        def children(
-            name: str, begin: int = begin, end: int = end, leaves: list[float] = leaves, n: int = n
-        ) -> list[int]:
-            out = []
-            for at in range(begin, end):
-                child = own[f"nodes_{name}nodeids"][at]
-                if own[f"nodes_{name}leafs"][at]:
-                    leaves.append(float(weights[child]))
-                    out.append(n + len(leaves) - 1)
-                else:
-                    out.append(child - begin)
-            return out
+    def child(name: str) -> np.ndarray:
+        found = np.array(own[f"nodes_{name}nodeids"], np.int64)
+        found += n * np.array(own[f"nodes_{name}leafs"], np.int64)
+        return np.concatenate((found, np.zeros(n_leaves, np.int64)))
 
-        left, right = children("true"), children("false")
-        size = n + len(leaves)
-        features = np.full(size, -1)
-        features[:n] = own["nodes_featureids"][begin:end]
-        full = {name: np.zeros(size) for name in ("split", "left", "right", "value", "missing")}
-        full["split"][:n] = splits[begin:end]
-        full["left"][:n], full["right"][:n] = left, right
-        full["missing"][:n] = own["nodes_missing_value_tracks_true"][begin:end]
-        full["value"][n:] = leaves
-        trees.append(
-            EngineTree(
-                features,
-                full["split"],
-                full["missing"].astype(bool),
-                full["left"].astype(np.int64),
-                full["right"].astype(np.int64),
-                full["value"],
-            )
-        )
-    return trees
+    missing = np.array(own["nodes_missing_value_tracks_true"], np.bool_)
+    return EngineTrees(
+        np.array(own["tree_roots"], np.int64),
+        np.concatenate((np.array(own["nodes_featureids"], np.int64), np.full(n_leaves, -1))),
+        np.concatenate((splits, np.zeros(n_leaves))),
+        np.concatenate((missing, np.zeros(n_leaves, np.bool_))),
+        child("true"),
+        child("false"),
+        np.concatenate((np.zeros(n), weights)),
+    )
 
 
 def _engine(

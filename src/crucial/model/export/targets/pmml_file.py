@@ -134,7 +134,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     """Score rows as the standard says: an unknown comparison is false, doubles throughout."""
     read = partial(_read, places={name: at for at, name in enumerate(form.names)})
     tops = ElementTree.fromstring(content).iter(f"{{{_SPACE}}}TreeModel")
-    trees = [flattened(top.find(f"{{{_SPACE}}}Node"), read) for top in tops]
+    trees = flattened((top.find(f"{{{_SPACE}}}Node") for top in tops), read)
     return Forest(trees, "<=", np.float64, np.float64).scores(X)
 
 

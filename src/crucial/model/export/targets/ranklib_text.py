@@ -138,7 +138,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
         return _twin_of_stumps(text, X, columns)
     root = ElementTree.fromstring(text[text.index("<ensemble>") :])
     read = partial(_read, columns=columns)
-    trees = [flattened(tree.find("split"), read) for tree in root.iter("tree")]
+    trees = flattened((tree.find("split") for tree in root.iter("tree")), read)
     return Forest(trees, "<=", np.float32, np.float32).scores(X)
 
 

@@ -100,7 +100,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     """Score rows as Solr does: float32, thresholds with its slack, missing values to the right."""
     places = {name: at for at, name in enumerate(form.names)}
     read = partial(_read, places=places)
-    trees = [flattened(one["root"], read) for one in json.loads(content)["params"]["trees"]]
+    trees = flattened((one["root"] for one in json.loads(content)["params"]["trees"]), read)
     return Forest(trees, "<=", np.float32, np.float32).scores(X)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crucial.model.export.forest import EngineTree, Forest
+from crucial.model.export.forest import EngineTrees, Forest, spliced
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.plain_trees import float32_leaves, plain_trees, scaled
 from crucial.model.export.settings import ExportSettings
@@ -133,22 +133,17 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     """Score rows as xgboost does: float32, smaller values go left, the right child is next."""
     learner = json.loads(content)["learner"]
-    trees = []
-    for tree in learner["gradient_booster"]["model"]["trees"]:
-        left = np.array(tree["left_children"], np.int64)
-        inner = left >= 0
-        conditions = np.array(tree["split_conditions"])
-        trees.append(
-            EngineTree(
-                np.where(inner, np.array(tree["split_indices"], np.int64), -1),
-                conditions,
-                np.array(tree["default_left"], bool),
-                left,
-                left + 1,
-                conditions,
-            )
-        )
-    margins = Forest(trees, "<", np.float32, np.float32).scores(X)
+    trees = learner["gradient_booster"]["model"]["trees"]
+    sizes = [len(tree["left_children"]) for tree in trees]
+    roots = np.cumsum([0, *sizes[:-1]])
+    left = spliced((tree["left_children"] for tree in trees), np.int64)
+    features = spliced((tree["split_indices"] for tree in trees), np.int64)
+    conditions = spliced((tree["split_conditions"] for tree in trees), np.float64)
+    default_left = spliced((tree["default_left"] for tree in trees), np.bool_)
+    features = np.where(left >= 0, features, -1)
+    left = left + np.repeat(roots, sizes)
+    read = EngineTrees(roots, features, conditions, default_left, left, left + 1, conditions)
+    margins = Forest(read, "<", np.float32, np.float32).scores(X)
     if learner["objective"]["name"] == "binary:logistic":
         return 1.0 / (1.0 + np.exp(-margins))
     return margins
