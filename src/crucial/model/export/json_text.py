@@ -6,7 +6,7 @@ import json
 
 import msgspec
 
-__all__ = ["indented"]
+__all__ = ["indented", "indented_text"]
 
 
 def indented(value: object) -> bytes:
@@ -22,4 +22,9 @@ def indented(value: object) -> bytes:
      ]
     }
     """
-    return msgspec.json.format(json.dumps(value).encode(), indent=1)
+    return indented_text(json.dumps(value))
+
+
+def indented_text(text: str) -> bytes:
+    """Return JSON with line breaks."""
+    return msgspec.json.format(text.encode(), indent=1)

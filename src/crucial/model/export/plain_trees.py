@@ -16,7 +16,9 @@ def plain_trees(form: ScoreForm) -> list[FormTree]:
 
     What the sum is divided by is part of the leaves.
     """
-    trees = [replace(tree, values=tree.values / form.divisor) for tree in form.all_trees()]
+    trees = list(form.all_trees())
+    if form.divisor != 1.0:
+        trees = [replace(tree, values=tree.values / form.divisor) for tree in trees]
     constant = form.intercept / form.divisor + form.offset
     if constant or not trees:
         empty = np.zeros(0, np.int64)
@@ -27,7 +29,8 @@ def plain_trees(form: ScoreForm) -> list[FormTree]:
 
 def float32_leaves(tree: FormTree) -> list[float]:
     """Return the values of the leaves as float32 numbers."""
-    return [float(value) for value in tree.values.astype(np.float32)]
+    leaves: list[float] = tree.values.astype(np.float32).astype(np.float64).tolist()
+    return leaves
 
 
 def scaled(tree: FormTree, factor: float) -> FormTree:
@@ -57,46 +60,57 @@ def missing_goes_right(tree: FormTree) -> FormTree:
     >>> right.missing_right.tolist(), right.scores(np.array([[2.0], [3.0], [np.nan]])).tolist()
     ([True, True], [-0.5, 0.25, -0.5])
     """
-    if not len(tree.features):
-        return tree
-    rows: list[tuple[int, float, int, int]] = []
-    values: list[float] = []
-    features, thresholds = tree.features.tolist(), tree.thresholds.tolist()
-    lefts, rights = tree.left.tolist(), tree.right.tolist()
-    missing_right, leaves = tree.missing_right.tolist(), tree.values.tolist()
+    return _RewrittenTree(tree).made() if len(tree.features) else tree
 
-    def added(node: int, known: dict[int, bool]) -> int:
+
+class _RewrittenTree:
+    """A tree that is written again, node by node; see `missing_goes_right`.
+
+    (A class, since a function that calls itself inside another one is garbage that only the
+    collector finds, and it would hold every tree until then.)
+    """
+
+    def __init__(self, tree: FormTree) -> None:
+        self.features, self.thresholds = tree.features.tolist(), tree.thresholds.tolist()
+        self.left, self.right = tree.left.tolist(), tree.right.tolist()
+        self.missing_right, self.leaves = tree.missing_right.tolist(), tree.values.tolist()
+        self.rows: list[tuple[int, float, int, int]] = []
+        self.values: list[float] = []
+
+    def added(self, node: int, known: dict[int, bool]) -> int:
         """Add a node or leaf and what is below it; ``known`` tells which features have a value."""
-        while node >= 0 and known.get(features[node]) is False:
-            node = rights[node] if missing_right[node] else lefts[node]
+        while node >= 0 and known.get(self.features[node]) is False:
+            node = self.right[node] if self.missing_right[node] else self.left[node]
         if node < 0:
-            values.append(leaves[~node])
-            return ~(len(values) - 1)
-        feature, threshold = features[node], thresholds[node]
-        presence = threshold != threshold
-        if known.get(feature) and presence:
-            return added(lefts[node], known)
-        place = len(rows)
-        rows.append((feature, threshold, 0, 0))
-        if known.get(feature) or (missing_right[node] and not presence):
-            left = added(lefts[node], known)
-            right = added(rights[node], known)
+            self.values.append(self.leaves[~node])
+            return -len(self.values)
+        feature, threshold = self.features[node], self.thresholds[node]
+        presence, present = threshold != threshold, known.get(feature)
+        if present and presence:
+            return self.added(self.left[node], known)
+        place = len(self.rows)
+        self.rows.append((feature, threshold, 0, 0))
+        if present or (self.missing_right[node] and not presence):
+            left = self.added(self.left[node], known)
+            right = self.added(self.right[node], known)
         else:
             threshold = np.nan
-            left = added(node, {**known, feature: True})
-            right = added(node, {**known, feature: False})
-        rows[place] = (feature, threshold, left, right)
+            left = self.added(node, {**known, feature: True})
+            right = self.added(node, {**known, feature: False})
+        self.rows[place] = (feature, threshold, left, right)
         return place
 
-    root = added(0, {})
-    if root < 0:
-        empty = np.zeros(0, np.int64)
-        return FormTree(empty, np.zeros(0), np.zeros(0, bool), empty, empty, np.array(values))
-    return FormTree(
-        np.array([row[0] for row in rows], np.int64),
-        np.array([row[1] for row in rows]),
-        np.ones(len(rows), bool),
-        np.array([row[2] for row in rows], np.int64),
-        np.array([row[3] for row in rows], np.int64),
-        np.array(values),
-    )
+    def made(self) -> FormTree:
+        """Return the whole tree."""
+        self.added(0, {})
+        features, thresholds, left, right = (
+            zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
+        )
+        return FormTree(
+            np.array(features, np.int64),
+            np.array(thresholds, np.float64),
+            np.ones(len(features), bool),
+            np.array(left, np.int64),
+            np.array(right, np.int64),
+            np.array(self.values),
+        )

@@ -16,7 +16,7 @@ import numpy as np
 
 from crucial.model.export.forest import Forest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
-from crucial.model.export.json_text import indented
+from crucial.model.export.json_text import indented, indented_text
 from crucial.model.export.plain_trees import (
     float32_leaves,
     missing_goes_right,
@@ -32,33 +32,43 @@ __all__ = ["OPENSEARCH", "TARGET"]
 _ANY = float(np.finfo(np.float32).max)
 
 
-def _node(tree: FormTree, leaves: list[float], names: tuple[str, ...]) -> dict[str, Any]:
-    """Return a tree as nested objects, numbered from the root down."""
-    count = 0
+def _tree_text(tree: FormTree, names: list[str]) -> str:
+    """Return a tree as JSON, numbered from the root down; ``names`` are JSON too.
+
+    Every node comes before its children, so that no recursion is needed.
+    """
+    leaves = float32_leaves(tree)
+    n = len(tree.features)
+    if not n:
+        return f'{{"nodeid": 0, "leaf": {leaves[0]!r}}}'
     features, left, right = tree.features.tolist(), tree.left.tolist(), tree.right.tolist()
     # (the engine's test is "less than")
     above = np.nextafter(tree.thresholds.astype(np.float32), np.float32(np.inf))
     conditions = np.where(np.isnan(tree.thresholds), _ANY, above.astype(np.float64)).tolist()
+    sizes, numbers, depths, texts = [1] * n, [0] * n, [0] * n, [""] * n
+    for node in reversed(range(n)):
+        sizes[node] += _size(sizes, left[node]) + _size(sizes, right[node])
+    for node in range(n):
+        for child, number in ((left[node], 1), (right[node], 1 + _size(sizes, left[node]))):
+            if child >= 0:
+                numbers[child], depths[child] = numbers[node] + number, depths[node] + 1
+    for node in reversed(range(n)):
+        yes = numbers[node] + 1
+        no = yes + _size(sizes, left[node])
+        below = ", ".join(
+            texts[child] if child >= 0 else f'{{"nodeid": {number}, "leaf": {leaves[~child]!r}}}'
+            for child, number in ((left[node], yes), (right[node], no))
+        )
+        texts[node] = (
+            f'{{"nodeid": {numbers[node]}, "depth": {depths[node]}, '
+            f'"split": {names[features[node]]}, "split_condition": {conditions[node]!r}, '
+            f'"yes": {yes}, "no": {no}, "missing": {no}, "children": [{below}]}}'
+        )
+    return texts[0]
 
-    def made(node: int, depth: int) -> dict[str, Any]:
-        nonlocal count
-        number = count
-        count += 1
-        if node < 0:
-            return {"nodeid": number, "leaf": leaves[~node]}
-        yes, no = made(left[node], depth + 1), made(right[node], depth + 1)
-        return {
-            "nodeid": number,
-            "depth": depth,
-            "split": names[features[node]],
-            "split_condition": conditions[node],
-            "yes": yes["nodeid"],
-            "no": no["nodeid"],
-            "missing": no["nodeid"],
-            "children": [yes, no],
-        }
 
-    return made(0 if len(tree.features) else ~0, 0)
+def _size(sizes: list[int], child: int) -> int:
+    return sizes[child] if child >= 0 else 1
 
 
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
@@ -66,13 +76,13 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     if settings.probability:
         assert form.slope is not None
         trees = [scaled(tree, form.slope) for tree in trees]
-    definition = {
-        "objective": "binary:logistic" if settings.probability else "rank:pairwise",
-        "splits": [_node(tree, float32_leaves(tree), form.names) for tree in trees],
-    }
+    names = [json.dumps(name) for name in form.names]
+    objective = "binary:logistic" if settings.probability else "rank:pairwise"
+    splits = ", ".join(_tree_text(tree, names) for tree in trees)
+    definition = f'{{"objective": "{objective}", "splits": [{splits}]}}'
     if settings.name is None:
-        return indented(definition)
-    model = {"type": "model/xgboost+json", "definition": json.dumps(definition)}
+        return indented_text(definition)
+    model = {"type": "model/xgboost+json", "definition": definition}
     return indented({"model": {"name": settings.name, "model": model}})
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from functools import partial
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from crucial.types import Floats
 __all__ = ["TARGET"]
 
 _SPACE = "http://www.dmg.org/PMML-4_4"
+_EMPTY_SUM = '<Segmentation multipleModelMethod="sum" />'
 _Element = ElementTree.Element
 
 
@@ -35,37 +37,76 @@ def _added(parent: _Element, tag: str, **attributes: str) -> _Element:
     return ElementTree.SubElement(parent, tag, attributes)
 
 
-def _node(
-    parent: _Element, tree: FormTree, node: int, names: tuple[str, ...], number: list[int]
-) -> None:
-    """Add what is below a node: first the side that a comparison leads to, then the other.
+def _quoted(name: str) -> str:
+    return '"' + escape(name, {'"': "&quot;"}) + '"'
 
-    A comparison of a missing value is unknown, which counts as false: the row goes on to the
-    second side, the one that missing values take.
+
+def _sides(tree: FormTree, names: Sequence[str]) -> list[tuple[tuple[str, int], tuple[str, int]]]:
+    """Return the two ways out of every node: a predicate and where it leads.
+
+    First comes the side that a comparison leads to, then the other. A comparison of a missing value
+    is unknown, which counts as false: the row goes on to the second side, the one that missing
+    values take.
     """
-    threshold, feature = float(tree.thresholds[node]), names[int(tree.features[node])]
-    left, right = int(tree.left[node]), int(tree.right[node])
-    missing_right = bool(tree.missing_right[node])
-    if math.isnan(threshold):
-        # (a value goes left; what is missing may go left too, and then nothing goes right)
-        sides = [("isMissing", right if missing_right else left, ""), ("", left, "")]
-    elif missing_right:
-        sides = [("lessOrEqual", left, repr(threshold)), ("", right, "")]
-    else:
-        sides = [("greaterThan", right, repr(threshold)), ("", left, "")]
-    for operator, child, value in sides:
-        number[0] += 1
-        attributes = {"id": str(number[0])}
-        if child < 0:
-            attributes["score"] = repr(float(tree.values[~child]))
-        own = _added(parent, "Node", **attributes)
-        if operator:
-            test = {"field": feature, "operator": operator} | ({"value": value} if value else {})
-            _added(own, "SimplePredicate", **test)
+    out = []
+    for feature, threshold, missing_right, left, right in zip(
+        tree.features.tolist(),
+        tree.thresholds.tolist(),
+        tree.missing_right.tolist(),
+        tree.left.tolist(),
+        tree.right.tolist(),
+        strict=True,
+    ):
+        if threshold != threshold:
+            # (a value goes left; what is missing may go left too, and then nothing goes right)
+            test, first, second = 'operator="isMissing"', right if missing_right else left, left
+        elif missing_right:
+            test, first, second = f'operator="lessOrEqual" value="{threshold!r}"', left, right
         else:
-            _added(own, "True")
-        if child >= 0:
-            _node(own, tree, child, names, number)
+            test, first, second = f'operator="greaterThan" value="{threshold!r}"', right, left
+        predicate = f"<SimplePredicate field={names[feature]} {test} />"
+        out.append(((predicate, first), ("<True />", second)))
+    return out
+
+
+def _node_lines(tree: FormTree, names: Sequence[str]) -> list[str]:
+    """Return the nodes of a tree, numbered from the root down; ``names`` are quoted."""
+    sides, leaves = _sides(tree, names), tree.values.tolist()
+    lines: list[str] = []
+    number = 0
+    # (a text is the end of a node that was begun)
+    waiting: list[str | tuple[str, int, str]] = [("<True />", 0 if sides else ~0, " " * 10)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            lines.append(part)
+            continue
+        predicate, node, indent = part
+        number += 1
+        score = f' score="{leaves[~node]!r}"' if node < 0 else ""
+        lines += (f'{indent}<Node id="{number}"{score}>', f"{indent}  {predicate}")
+        waiting.append(f"{indent}</Node>")
+        if node >= 0:
+            first, second = sides[node]
+            waiting += [(*second, indent + "  "), (*first, indent + "  ")]
+    return lines
+
+
+def _segment(tree: FormTree, number: int, names: Sequence[str], used: list[str]) -> list[str]:
+    """Return one tree of the sum."""
+    own = sorted({names[feature] for feature in tree.features.tolist()}) or used[:1]
+    return [
+        f'      <Segment id="{number}">',
+        "        <True />",
+        '        <TreeModel functionName="regression" missingValueStrategy="none" '
+        'splitCharacteristic="binarySplit">',
+        "          <MiningSchema>",
+        *(f"            <MiningField name={name} />" for name in own),
+        "          </MiningSchema>",
+        *_node_lines(tree, names),
+        "        </TreeModel>",
+        "      </Segment>",
+    ]
 
 
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
@@ -86,23 +127,16 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
         output, "OutputField", name="score", feature="predictedValue", optype="continuous",
         dataType="double",
     )  # fmt: skip
-    parts = _added(model, "Segmentation", multipleModelMethod="sum")
-    for count, tree in enumerate(plain_trees(form), 1):
-        segment = _added(parts, "Segment", id=str(count))
-        _added(segment, "True")
-        own = _added(
-            segment, "TreeModel", functionName="regression", missingValueStrategy="none",
-            splitCharacteristic="binarySplit",
-        )  # fmt: skip
-        _schema(own, sorted({form.names[at] for at in tree.features.tolist()}) or used[:1])
-        score = {} if len(tree.features) else {"score": repr(float(tree.values[0]))}
-        top = _added(own, "Node", id="1", **score)
-        _added(top, "True")
-        if len(tree.features):
-            _node(top, tree, 0, form.names, [1])
+    _added(model, "Segmentation", multipleModelMethod="sum")
     ElementTree.indent(root)
-    content: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
-    return content
+    whole: str = ElementTree.tostring(root, "utf-8", xml_declaration=True).decode()
+    # (the trees are many: lines of text take a tenth of the time of elements)
+    before, after = whole.split(_EMPTY_SUM)
+    names = [_quoted(name) for name in form.names]
+    lines = [_EMPTY_SUM.replace(" />", ">")]
+    for number, tree in enumerate(plain_trees(form), 1):
+        lines += _segment(tree, number, names, [_quoted(used[0])])
+    return f"{before}{chr(10).join(lines)}\n    </Segmentation>{after}".encode()
 
 
 def _schema(model: _Element, names: list[str]) -> None:

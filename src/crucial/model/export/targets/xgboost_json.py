@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Any
 
 import msgspec
@@ -32,24 +30,20 @@ def _check_name(name: str) -> str:
     return "it contains a control character, which xgboost does not read back" if control else ""
 
 
-def _above(threshold: float) -> float:
-    """Return the float32 number above one: what is at most one is less than the other."""
-    return float(np.nextafter(np.float32(threshold), np.float32(np.inf)))
-
-
 def _places(tree: FormTree) -> tuple[list[int], list[int], list[int]]:
     """Return the node or ``~leaf`` in every place of a file, its left child, and its parent.
 
     The two children of a node have neighbouring places: xgboost finds the right one beside the
     left one, whatever the file says.
     """
-    order, left, parents = [0 if len(tree.features) else ~0], [-1], [_NO_PARENT]
+    lefts, rights = tree.left.tolist(), tree.right.tolist()
+    order, left, parents = [0 if lefts else ~0], [-1], [_NO_PARENT]
     for place, node in enumerate(order):  # (which grows)
         if node >= 0:
             left[place] = len(order)
-            order += [int(tree.left[node]), int(tree.right[node])]
-            left += [-1, -1]
-            parents += [place, place]
+            order += (lefts[node], rights[node])
+            left += (-1, -1)
+            parents += (place, place)
     return order, left, parents
 
 
@@ -57,7 +51,9 @@ def _tree_json(tree: FormTree, number: int, n_features: int) -> dict[str, Any]:
     """Return one tree, level by level."""
     leaves = float32_leaves(tree)
     features, missing_right = tree.features.tolist(), tree.missing_right.tolist()
-    tests = [_ANY if math.isnan(t) else _above(t) for t in tree.thresholds.tolist()]
+    # (the float32 number above a threshold: what is at most one is less than the other)
+    above = np.nextafter(tree.thresholds.astype(np.float32), np.float32(np.inf))
+    tests = np.where(np.isnan(above), _ANY, above.astype(np.float64)).tolist()
     order, left, parents = _places(tree)
     size = len(order)
     return {
@@ -132,7 +128,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
 
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     """Score rows as xgboost does: float32, smaller values go left, the right child is next."""
-    learner = json.loads(content)["learner"]
+    learner = msgspec.json.decode(content)["learner"]
     trees = learner["gradient_booster"]["model"]["trees"]
     sizes = [len(tree["left_children"]) for tree in trees]
     roots = np.cumsum([0, *sizes[:-1]])
