@@ -275,6 +275,12 @@ class ScoreForm:
         every = {feature: np.unique(joined(parts)) for feature, parts in found.items()}
         return {feature: cuts[~np.isnan(cuts)] for feature, cuts in every.items()}
 
+    def numbers(self) -> list[float]:
+        """Return the thresholds and values of all steps and trees; NaN is none of them."""
+        parts = [(step.thresholds, step.values, [step.missing]) for step in self.steps]
+        found = joined([*self.cuts().values(), *(tree.values for tree in self.trees)])
+        return np.unique(joined([found, *(one for part in parts for one in part)])).tolist()
+
     def all_trees(self) -> tuple[FormTree, ...]:
         """Return steps and trees as trees, for targets that know nothing else."""
         return (*(step.tree() for step in self.steps), *self.trees)

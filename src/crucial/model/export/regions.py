@@ -60,7 +60,10 @@ def region_tree(tree: FormTree) -> RegionTree | None:
     RegionTree(answers=[(0, (1, True, False), False)], left=[-1], right=[-2])
     """
     n = len(tree.features)
-    parts = np.arange(n) if tree.parts is None else tree.parts
+    if tree.parts is None:
+        tests: list[Answer] = [(node, True, False) for node in range(n)]
+        return RegionTree(tests, tree.left.tolist(), tree.right.tolist())
+    parts = tree.parts
     _, first = np.unique(parts, return_index=True)
     entries = sorted(first.tolist())
     region_of = {int(entry): at for at, entry in enumerate(entries)}

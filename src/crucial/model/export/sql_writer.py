@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class SqlWriter:
     dialect: Dialect
     encoded: bool = False
     numbers: bool = False
+    _made: dict[int, tuple[str, str]] = field(default_factory=dict, init=False, repr=False)
 
     def total(self) -> str:
         """Return the score."""
@@ -204,6 +205,13 @@ class SqlWriter:
             return test.removesuffix(" = 1")
         return f"CASE WHEN {test} THEN 1 ELSE 0 END"
 
+    def _read(self, feature: int) -> tuple[str, str]:
+        """Return the test whether a feature has no opinion, and its value; each is made once."""
+        found = self._made.get(feature)
+        if found is None:
+            found = self._made[feature] = self.missing(feature), self.value(feature)
+        return found
+
     def _goes_right(self, feature: int, threshold: float, missing_right: bool) -> str:
         """Return the test of a node; it is true or false, and never unknown."""
         known = self.categories(feature)
@@ -215,10 +223,10 @@ class SqlWriter:
             if missing_right:
                 return f"{name} IS NULL OR {name} NOT IN ({self.words(left)})" if left else "1 = 1"
             return f"{name} IN ({self.words(right)})" if right else "1 = 0"
-        missing = self.missing(feature)
+        missing, value = self._read(feature)
         if threshold != threshold:
             return missing if missing_right else "1 = 0"
-        above = f"{self.value(feature)} > {self.dialect.literal(threshold)}"
+        above = f"{value} > {self.dialect.literal(threshold)}"
         return f"{missing} OR {above}" if missing_right else f"NOT ({missing}) AND {above}"
 
     def piece(self, piece: StraightPiece) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
+from collections.abc import Callable, Iterable
 
-__all__ = ["exact_numbers"]
+__all__ = ["ExactLiterals", "exact_numbers"]
 
 # Quoted text and names, and numbers with an exponent, as the writer makes them.
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\d+(?:\.\d+)?e[+-]?\d+""")
@@ -30,6 +31,37 @@ def exact_numbers(text: str) -> str:
     if not wrong:
         return text
     return _TOKEN.sub(lambda one: _fraction(one[0]) if one[0] in wrong else one[0], text)
+
+
+class ExactLiterals:
+    """Writes literals as another function does, but as fractions where SQLite misreads them.
+
+    Parameters
+    ----------
+    literal : callable
+        Returns a literal with an exponent.
+    numbers : iterable of float
+        What will be written, as far as it is known: asking SQLite for all at once is quicker.
+
+    Examples
+    --------
+    >>> ExactLiterals("{!r}e0".format, [0.5])(-0.5)
+    '-0.5e0'
+    """
+
+    def __init__(self, literal: Callable[[float], str], numbers: Iterable[float]) -> None:
+        self.literal = literal
+        self._checked = {literal(number) for number in {*map(abs, numbers)}}
+        self._wrong = {one: _fraction(one) for one in _misread(sorted(self._checked))}
+
+    def __call__(self, number: float) -> str:
+        """Return a literal that SQLite reads as this number."""
+        text = self.literal(number)
+        sign, size = text[: text.startswith("-")], text.removeprefix("-")
+        if size not in self._checked:
+            self._checked.add(size)
+            self._wrong |= {one: _fraction(one) for one in _misread([size])}
+        return sign + self._wrong[size] if size in self._wrong else text
 
 
 def _misread(numbers: list[str]) -> set[str]:

@@ -127,6 +127,10 @@ class ProgramTables:
                 pieces += weight * default
         return (((steps + trees) + pieces) + intercept) / divisor + offset
 
+    def plain(self) -> dict[str, Any]:
+        """Return the tables by their names."""
+        return dict(vars(self))
+
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> ProgramTables:
         """Return tables read back from a program."""

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     if not _IDENTIFIER.fullmatch(name):
         raise refuse("export", "name", "a name of a C function", name)
     tables = ProgramTables.of(replace(form, steps=tuple(map(_padded, form.steps))))
-    plain = asdict(tables)
+    plain = tables.plain()
     lines = [_array("int", one, [str(item) for item in plain[one]]) for one in _INTEGERS]
     lines += [_array("double", one, [_number(item) for item in plain[one]]) for one in _DOUBLES]
     rows = ["{" + ", ".join(map(_number, piece)) + "}" for piece in tables.pieces]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import math
 from typing import Any
 
 import numpy as np
@@ -21,30 +20,32 @@ from crucial.types import Floats
 __all__ = ["TARGET"]
 
 _ANY = float(np.finfo(np.float64).max)
+_LEVEL = 6  # (the highest level takes nearly three times as long for 9% less)
 
 
-def _structure(tree: FormTree) -> list[dict[str, Any]]:
-    """Return the nodes of a tree, then its leaves."""
+def _tree_text(tree: FormTree, names: str) -> str:
+    """Return a tree as JSON: its nodes, then its leaves; ``names`` are those of all features."""
     n = len(tree.features)
-    nodes = []
-    for node in range(n):
-        threshold = float(tree.thresholds[node])
-        left, right = (int(side[node]) for side in (tree.left, tree.right))
-        nodes.append(
-            {
-                "node_index": node,
-                "decision_type": "lte",
-                "split_feature": int(tree.features[node]),
-                "threshold": _ANY if math.isnan(threshold) else threshold,
-                "default_left": False,
-                "left_child": left if left >= 0 else n + ~left,
-                "right_child": right if right >= 0 else n + ~right,
-            }
+    thresholds = np.where(np.isnan(tree.thresholds), _ANY, tree.thresholds).tolist()
+    left, right = (
+        np.where(side >= 0, side, n + ~side).tolist() for side in (tree.left, tree.right)
+    )
+    nodes = [
+        f'{{"node_index":{node},"decision_type":"lte","split_feature":{feature},'
+        f'"threshold":{threshold!r},"default_left":false,"left_child":{below},'
+        f'"right_child":{above}}}'
+        for node, (feature, threshold, below, above) in enumerate(
+            zip(tree.features.tolist(), thresholds, left, right, strict=True)
         )
-    return nodes + [
-        {"node_index": n + leaf, "leaf_value": value}
-        for leaf, value in enumerate(tree.values.tolist())
     ]
+    nodes += [
+        f'{{"node_index":{leaf},"leaf_value":{value!r}}}'
+        for leaf, value in enumerate(tree.values.tolist(), n)
+    ]
+    return (
+        f'{{"tree":{{"target_type":"regression","feature_names":{names},'
+        f'"tree_structure":[{",".join(nodes)}]}}}}'
+    )
 
 
 def _extractor(name: str) -> dict[str, Any]:
@@ -56,25 +57,14 @@ def _extractor(name: str) -> dict[str, Any]:
 
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     names = list(form.names)
-    trees = [
-        {
-            "tree": {
-                "target_type": "regression",
-                "feature_names": names,
-                "tree_structure": _structure(missing_goes_right(tree)),
-            }
-        }
-        for tree in plain_trees(form)
-    ]
-    ensemble = {
-        "target_type": "regression",
-        "feature_names": names,
-        "trained_models": trees,
-        "aggregate_output": {"weighted_sum": {}},
-    }
-    definition = json.dumps({"trained_model": {"ensemble": ensemble}}, separators=(",", ":"))
+    listed = json.dumps(names, separators=(",", ":"))
+    trees = ",".join(_tree_text(missing_goes_right(tree), listed) for tree in plain_trees(form))
+    definition = (
+        f'{{"trained_model":{{"ensemble":{{"target_type":"regression","feature_names":{listed},'
+        f'"trained_models":[{trees}],"aggregate_output":{{"weighted_sum":{{}}}}}}}}}}'
+    )
     # (no time stamp, so that the same model gives the same bytes)
-    packed = gzip.compress(definition.encode(), mtime=0)
+    packed = gzip.compress(definition.encode(), _LEVEL, mtime=0)
     extractors = [_extractor(form.names[feature]) for feature in form.used]
     body = {
         "model_type": "tree_ensemble",

@@ -7,7 +7,6 @@ import math
 import re
 import shutil
 import subprocess
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -95,7 +94,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     if not _IDENTIFIER.fullmatch(name):
         raise refuse("export", "name", "a name of a JavaScript function", name)
     categories = {} if settings.encoded else form.encodings.categories
-    tables = asdict(ProgramTables.of(form)) | {
+    tables = ProgramTables.of(form).plain() | {
         "features": list(form.names),
         "categories": {str(feature): dict(numbers) for feature, numbers in categories.items()},
         "end": [form.intercept, form.divisor, form.offset, form.slope],

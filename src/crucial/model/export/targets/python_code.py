@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import platform
 import pprint
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -75,6 +74,7 @@ def {name}(row):
     total = (((steps + trees) + pieces) + _INTERCEPT) / _DIVISOR + _OFFSET
     {result}
 '''
+_WIDTH = 92
 _SCORE = "return total"
 _PROBABILITY = """t = _SLOPE * total
     return 1.0 / (1.0 + exp(-t)) if t > 0.0 else exp(t) / (1.0 + exp(t))"""
@@ -86,7 +86,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
         raise refuse("export", "name", "a name of a Python function", name)
     categories = {} if settings.encoded else form.encodings.categories
     used = {feature: dict(numbers) for feature, numbers in categories.items()}
-    tables = asdict(ProgramTables.of(form))
+    tables = ProgramTables.of(form).plain()
     tables["pieces"] = [(int(feature), *rest) for feature, *rest in tables["pieces"]]
     end = (form.intercept, form.divisor, form.offset, form.slope)
     text = _CODE.format(
@@ -94,7 +94,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
         missing=f"\n{settings.missing_note}" if settings.missing_note else "",
         features=_plain(form.names),
         categories=_plain(used),
-        tables=_plain(tables),
+        tables=_tables_text(tables),
         end=repr(end),
         result=_PROBABILITY if settings.probability else _SCORE,
     )
@@ -103,6 +103,21 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
 
 def _plain(value: object) -> str:
     return pprint.pformat(value, width=98, compact=True, sort_dicts=False)
+
+
+def _tables_text(tables: dict[str, list[Any]]) -> str:
+    """Return lists by their names, as many items in a line as fit."""
+    parts = []
+    for name, items in tables.items():
+        lines, line = [], f"[{', '.join(map(repr, items[:1]))}"
+        for item in map(repr, items[1:]):
+            if len(line) + len(item) > _WIDTH:
+                lines.append(line + ",")
+                line = item
+            else:
+                line += f", {item}"
+        parts.append(f"    {name!r}: " + "\n    ".join([*lines, line + "]"]))
+    return "{\n" + ",\n".join(parts) + "\n}"
 
 
 def _run(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:

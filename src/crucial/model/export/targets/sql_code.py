@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from crucial.errors import Argument, Message, NotRankedError, ParameterError
 from crucial.model.export.form import ScoreForm
@@ -10,7 +11,7 @@ from crucial.model.export.settings import ExportSettings
 from crucial.model.export.sql_dialects import DIALECTS, Dialect
 from crucial.model.export.sql_trial import by_database, by_sqlite
 from crucial.model.export.sql_writer import PLAIN_SUM, SqlWriter
-from crucial.model.export.sqlite_numbers import exact_numbers
+from crucial.model.export.sqlite_numbers import ExactLiterals
 from crucial.model.export.target import Target
 from crucial.parameters import lookup
 
@@ -75,9 +76,9 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     dialect = lookup(DIALECTS, settings.dialect, "dialect")
     _check_names(form, dialect)
     _check_dates(form, dialect, settings)
-    expression = _expression(form, dialect, settings)
     if settings.dialect in ("ansi", "sqlite"):
-        expression = exact_numbers(expression)
+        dialect = replace(dialect, literal=ExactLiterals(dialect.literal, form.numbers()))
+    expression = _expression(form, dialect, settings)
     lines = [
         '-- The score of a ranker: the higher, the better. NULL and NaN are "no opinion".',
         f"-- Dialect: {settings.dialect}.",
