@@ -277,9 +277,11 @@ class ScoreForm:
 
     def numbers(self) -> list[float]:
         """Return the thresholds and values of all steps and trees; NaN is none of them."""
-        parts = [(step.thresholds, step.values, [step.missing]) for step in self.steps]
-        found = joined([*self.cuts().values(), *(tree.values for tree in self.trees)])
-        return np.unique(joined([found, *(one for part in parts for one in part)])).tolist()
+        parts = [*self.cuts().values(), *(tree.values for tree in self.trees)]
+        parts += [step.values for step in self.steps]
+        parts.append(np.array([step.missing for step in self.steps]))
+        out: list[float] = np.unique(joined(parts)).tolist()
+        return out
 
     def all_trees(self) -> tuple[FormTree, ...]:
         """Return steps and trees as trees, for targets that know nothing else."""
