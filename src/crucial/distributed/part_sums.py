@@ -35,7 +35,6 @@ from crucial.distributed.part_tree import (
     SplitSums,
 )
 from crucial.errors import DataError
-from crucial.estimators.boosted import scores_of_rows
 from crucial.feedback.class_sums import ClassLogs, class_peaks, log_sums_of
 from crucial.feedback.explicit_state import ExplicitState
 from crucial.feedback.label_state import LabelState, Peaks, Risks
@@ -46,6 +45,7 @@ from crucial.kernels.gradient_trees import summable
 from crucial.kernels.sizes import Counts, part_of
 from crucial.kernels.threads import run_all
 from crucial.model.additive import AdditiveRanker
+from crucial.model.coded_scores import scores_of_rows
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.logistic import LabelLogistic, ScoreReach
 from crucial.types import Bools, Floats, Ints

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.feature_pairs import best_pairs
@@ -13,8 +12,6 @@ from crucial.boosting.loop import Ensemble, boost
 from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
-from crucial.data.coded_table import CodedTable
-from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.base import RankingInput
@@ -29,6 +26,7 @@ from crucial.feedback.labels import QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
+from crucial.model.coded_scores import scores_of_rows
 from crucial.objectives.base import Objective
 from crucial.parameters import (
     at_least,
@@ -40,7 +38,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.types import Floats, TableLike, VectorLike
+from crucial.types import TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.trees import TreeLearner
 
@@ -414,12 +412,3 @@ class KnowsClassSums(Protocol):
     def two_classes(self) -> TwoClasses: ...
     def log_sums_of_model(self, model: AdditiveRanker, current: bool) -> tuple[float, float]:
         """Return the logarithms of F- and F+ of a model, or of the scores that are there."""
-
-
-def scores_of_rows(model: AdditiveRanker, instances: Instances) -> Floats:
-    """Return the scores of a model on the rows that it was made from."""
-    if not isinstance(instances.table, CodedTable):
-        return model.predict(instances, Groups.single(instances.n_rows))
-    # (stumps and trees, which need no queries)
-    blocks = (Instances(block, instances.names) for block in instances.table.blocks())
-    return np.concatenate([model.predict(block) for block in blocks])

@@ -229,6 +229,18 @@ class TestParquet:
         assert data.qid.tolist() == ["a", "b"]
         assert data.item.tolist() == ["u", ""]
 
+    @pytest.mark.parametrize("kind", ["int8", "uint64", "float32", "float64"])
+    def test_numbers_in_several_row_groups(self, tmp_path, kind):
+        import pyarrow.parquet as pq
+
+        pa = self.pa
+        column = pa.array([1, None, 3, 4, None, 6, 7], getattr(pa, kind)())
+        table = pa.table({"qid": pa.array(range(7), pa.int16()), "a": column, "b": range(7)})
+        pq.write_table(table.slice(1, 6), tmp_path / "x", row_group_size=2)
+        data = read_table(tmp_path / "x")
+        np.testing.assert_array_equal(data.X[:, 0], [nan, 3, 4, nan, 6, 7])
+        assert data.X[:, 1].tolist() == data.qid.tolist() == [1, 2, 3, 4, 5, 6]
+
     @pytest.mark.parametrize("qid", [[7, 8], [7.0, 8.0]])
     def test_whole_ids(self, tmp_path, qid):
         data = read_table(self.write(tmp_path / "x", qid=qid, a=[1, 2]))

@@ -97,7 +97,7 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
     elif not _is_number(kind):
         raise FileError(path, f"{what} {name!a} must contain numbers. Got the type {kind}.")
     short = isinstance(path, ParquetRows) and path.compact and kind == pa.float32()
-    values: Floats = (column if short else column.cast(pa.float64(), safe=False)).to_numpy()
+    values: Floats = _values(column if short else column.cast(pa.float64(), safe=False))
     bad = np.isinf(values) if what == "feature" else ~np.isfinite(values)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
@@ -106,6 +106,28 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
             path, f"{what} {name!a} must be finite. Got {values[row]} in row {place} (from 0)."
         )
     return values
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """Return a column of numbers as an array; null, which floats alone may have, is NaN.
+
+    Its own memory is used where it is one piece without null. (`to_numpy` and `fill_null` would
+    import pandas, which takes longer than to read most files.)
+    """
+    kind = np.dtype(column.type.to_pandas_dtype())
+    pieces = [_piece(piece, kind) for piece in column.chunks if len(piece)]
+    return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, kind), *pieces])
+
+
+def _piece(piece: Any, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return one piece of a column of numbers."""
+    begin, size = piece.offset, len(piece)
+    known, memory = piece.buffers()
+    values: NDArray[Any] = np.frombuffer(memory, kind, size, begin * kind.itemsize)
+    if not piece.null_count:
+        return values
+    bits = np.unpackbits(np.frombuffer(known, np.uint8), bitorder="little")
+    return np.where(bits[begin : begin + size], values, kind.type(np.nan))
 
 
 def _rows_before(path: PathLike) -> int:
@@ -144,10 +166,9 @@ def _ids(path: PathLike, name: str, column: Any) -> NDArray[Any]:
             path, f"the query id {name!a} is null in row {row} (from 0); every row must have one."
         )
     if pa.types.is_integer(column.type):
-        ids: NDArray[Any] = column.to_numpy()
-        return ids
+        return _values(column)
     if pa.types.is_floating(column.type):
-        values: Floats = column.to_numpy()
+        values: Floats = _values(column)
         if not ((np.abs(values) < 2**53) & (values == np.floor(values))).all():
             raise FileError(path, f"the query id {name!a} must be whole numbers or text.")
         return values.astype(np.int64)
