@@ -77,6 +77,8 @@ def _local_cluster() -> Iterator[Any]:
             remedy='In a script, call fit below `if __name__ == "__main__":`, since every worker '
             "process imports the script.",
         ) from error
+    # Dask gives up on a worker that dies while it starts: have it replaced all the same.
+    cluster.adapt(minimum=len(cluster.workers), maximum=len(cluster.workers))
     try:
         yield cluster
     finally:

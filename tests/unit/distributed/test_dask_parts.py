@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from sklearn.base import clone
@@ -57,8 +57,9 @@ def client():
 
 @pytest.fixture
 def doomed_client():
-    """A client for many kills, after which Dask may have given up on some worker."""
+    """A client for many kills: workers that Dask gives up on are started again."""
     with two_workers() as client:
+        client.cluster.adapt(minimum=2, maximum=2)
         yield client
 
 
@@ -68,11 +69,18 @@ def parts_on(client, n_parts=N_PARTS, pause=0.0, **settings):
 
 def kill(client, how=signal.SIGKILL):
     """Kill a worker; return its process."""
-    worker = random.choice(sorted(client.nthreads()))
-    process = client.run(os.getpid, workers=[worker])[worker]
-    time.sleep(0.2)  # (Dask gives up on a worker that dies while it starts)
-    os.kill(process, how)
-    return process
+    for _ in range(600):
+        workers = sorted(client.nthreads())
+        # (a worker may be gone before it is asked, or before it is killed: then another one)
+        with suppress(OSError):
+            if workers:
+                worker = random.choice(workers)
+                process = client.run(os.getpid, workers=[worker])[worker]
+                time.sleep(0.2)  # (Dask gives up on a worker that dies while it starts)
+                os.kill(process, how)
+                return process
+        time.sleep(0.1)
+    raise AssertionError("there was no worker to kill for a minute")
 
 
 def tasks_left(client):
