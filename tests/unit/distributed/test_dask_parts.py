@@ -234,9 +234,9 @@ def test_a_fit_that_loses_a_worker_has_the_same_bytes(client, ranker):
     ("ranker", "n_kills", "seed"),
     [
         *((RankBoost(300), 20, seed) for seed in range(7)),
-        *((GradientRanker(60, min_rows=5), 10, seed) for seed in range(4)),
+        *((GradientRanker(60, min_rows=5), 10, seed) for seed in range(6)),
     ],
-    ids=[*(f"stumps-{seed}" for seed in range(7)), *(f"trees-{seed}" for seed in range(4))],
+    ids=[*(f"stumps-{seed}" for seed in range(7)), *(f"trees-{seed}" for seed in range(6))],
 )
 def test_many_kills_within_a_fit(doomed_client, ranker, n_kills, seed):
     problem = Problem(4 + seed, n_queries=200)
@@ -253,6 +253,16 @@ def test_many_kills_within_a_fit(doomed_client, ranker, n_kills, seed):
     with DaskParts(doomed_client, problem.recipes(11)) as parts:
         assert_same(local, fit_parted(ranker, parts, problem.head, progress=kill_soon))
         assert parts.losses >= n_kills / 2  # (a worker may be killed twice, or before it has parts)
+
+
+@pytest.mark.slow
+def test_a_local_cluster_replaces_workers_that_dask_gives_up_on():
+    with connected() as client:
+        n_workers = len(client.nthreads())
+        nanny = next(iter(client.cluster.workers.values()))
+        client.sync(nanny.close)  # (as Dask does when a worker dies while it starts)
+        assert len(client.nthreads()) == n_workers - 1
+        client.wait_for_workers(n_workers, timeout=60)
 
 
 @pytest.mark.slow
