@@ -25,8 +25,8 @@ __all__ = ["PartedStumps"]
 
 # How much further than expected slopes may move before a feature is missed.
 _MARGIN = 1.1
-# How much of what slopes may move the best slope is expected to lose: with half of it an eighth more
-# is added up, with a tenth of it features are missed twice as often, in every fourth round.
+# How much of what slopes may move the best slope is expected to lose: with half of it an eighth
+# more is added up, with a tenth of it features are missed twice as often, in every fourth round.
 _LOSS = 0.2
 
 
