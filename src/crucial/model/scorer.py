@@ -6,7 +6,7 @@ import difflib
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, overload
 
@@ -22,6 +22,7 @@ from crucial.model.export.form import FormTree
 from crucial.model.export.forms import score_form
 from crucial.model.row_code import row_function
 from crucial.model.step_grid import StepGrid
+from crucial.model.tree_masks import TreeMasks
 from crucial.model.tree_walk import TreeWalk
 from crucial.types import Floats, TableLike
 
@@ -30,7 +31,7 @@ __all__ = ["Scorer"]
 _NUMBERS = "fiub"
 # Rows of trees up to which one Python call for each is quicker than NumPy over all, and those up to
 # which NumPy is quicker than the kernels.
-_ROWS_BY_ONE, _ROWS_WALKED = 12, 500
+_ROWS_BY_ONE, _ROWS_WALKED = 4, 500
 # Nodes of a tree whose nodes are shared, up to which it is walked as a plain tree.
 _MOST_NODES = 500
 
@@ -79,9 +80,9 @@ class Scorer:
         except NotRankedError:  # (the model is no sum of comparisons: `predict` scores it)
             used: tuple[int, ...] = tuple(range(model.n_features))
             self._score: Callable[[Sequence[float]], float] | None = None
-            self._walk: TreeWalk | None = None
+            self._trees: tuple[FormTree, ...] = ()
         else:
-            self._walk = _walk_of(form.trees) if form.trees else None
+            self._trees = form.trees
             self._divisor = form.divisor
             used, self._score = form.used, row_function(form)
             if self._score is None:
@@ -115,6 +116,11 @@ class Scorer:
                     (place, partial(time_number, unit=self.model.encodings.times[feature]))
                 )
         return found
+
+    @cached_property
+    def _walk(self) -> TreeMasks | TreeWalk | None:
+        """The trees for rows of one query; made when they are needed, since one row does not."""
+        return _walk_of(self._trees) if self._trees else None
 
     def _rows_function(self) -> Callable[[Floats], Floats]:
         """Return the quickest function of an array of rows."""
@@ -319,11 +325,11 @@ class Scorer:
         return same
 
 
-def _walk_of(trees: Sequence[FormTree]) -> TreeWalk | None:
-    """Return the walk through trees; None if they are large, or have many nodes in common."""
+def _walk_of(trees: Sequence[FormTree]) -> TreeMasks | TreeWalk | None:
+    """Return the quickest way through trees; None if they are large, or have many common nodes."""
     plain = [tree.spread(_MOST_NODES) for tree in trees]
     found = [tree for tree in plain if tree is not None]
-    return TreeWalk.of(found) if len(found) == len(plain) else None
+    return (TreeMasks.of(found) or TreeWalk.of(found)) if len(found) == len(plain) else None
 
 
 def _getter(keys: tuple[Any, ...]) -> Callable[[Any], tuple[Any, ...]]:

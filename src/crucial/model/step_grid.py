@@ -131,7 +131,8 @@ class StepGrid:
         begins = range(0, len(X), _BLOCK_ROWS)
         return np.concatenate([self._block(X[begin : begin + _BLOCK_ROWS]) for begin in begins])
 
-    def _block(self, X: Numbers) -> Floats:
+    def entries(self, X: Numbers) -> Floats:
+        """Return what every feature has for every row, of shape (n_used, n_rows)."""
         every = len(self.columns) == X.shape[1]
         x = (X.T if every else X.T[self.columns]).astype(np.float64, order="C", copy=False)
         if len(self.by_bits):
@@ -146,9 +147,13 @@ class StepGrid:
         at += self.shift
         bucket = at.astype(np.int64)
         bucket += x > self.thresholds.take(bucket)
-        added = self.values.take(bucket)
+        added: Floats = self.values.take(bucket)
         for place, thresholds, values in self.searched:
             added[place] = look_up(x[place], thresholds, values)
+        return added
+
+    def _block(self, X: Numbers) -> Floats:
+        added = self.entries(X)
         # (a single column would be added in pairs, and not from first to last)
         if len(X) == 1:
             return np.add.accumulate(added[:, 0])[-1:].copy()
