@@ -18,6 +18,7 @@ ALL = [
     "losses",
     "gradients",
     "tree_rounds",
+    "symmetric",
     "readers",
     "growth",
     "extremes",

@@ -58,18 +58,21 @@ class NaiveTree:
         self.least = 1e-12 * c.sum()
         self.used: set[int] = set()
         root = Node(list(range(len(g))), -math.inf, math.inf, 0)
-        while len(root.leaves()) < self.max_leaves:
-            offers = [(leaf, self.best_split(leaf)) for leaf in root.leaves()]
-            offers = [(leaf, split) for leaf, split in offers if split is not None]
-            if not offers:
-                break
-            top = max(split[0] for _, split in offers)
-            leaf, split = next(one for one in offers if one[1][0] >= top - TIE * top)
-            self.split(leaf, split)
+        self.grow_all(root)
         for leaf in root.leaves():
             ideal = g[leaf.rows].sum() / (c[leaf.rows].sum() + self.ridge)
             leaf.value = min(max(ideal, leaf.low), leaf.high)
         return root if root.children else None
+
+    def grow_all(self, root: Node) -> None:
+        while len(root.leaves()) < self.max_leaves:
+            offers = [(leaf, self.best_split(leaf)) for leaf in root.leaves()]
+            offers = [(leaf, split) for leaf, split in offers if split is not None]
+            if not offers:
+                return
+            top = max(split[0] for _, split in offers)
+            leaf, split = next(one for one in offers if one[1][0] >= top - TIE * top)
+            self.split(leaf, split)
 
     def sums(self, rows: list[int]) -> tuple[float, float, float]:
         return (
@@ -145,3 +148,70 @@ class NaiveTree:
         leaf.children = [
             Node(part, *bound, leaf.depth + 1) for part, bound in zip(parts, bounds, strict=True)
         ]
+
+
+class NaiveSymmetricTree(NaiveTree):
+    """Grows a tree whose leaves of a level have the same split, by enumeration."""
+
+    def grow_all(self, root: Node) -> None:
+        levels = int(math.log2(self.max_leaves))
+        if self.max_depth is not None:
+            levels = min(levels, self.max_depth)
+        for _ in range(levels):
+            if not self.split_level(root):
+                return
+
+    def split_level(self, root: Node) -> bool:
+        leaves = [leaf for leaf in root.leaves() if self.is_large(leaf)]
+        full = self.interactions is not None and len(self.used) >= self.interactions
+        features = sorted(self.used) if full else range(self.X.shape[1])
+        totals = {
+            (f, *one): sum(max(0.0, self.gain(leaf, f, *one) or 0.0) for leaf in leaves)
+            for f in features
+            for one in self.candidates(f)
+        }
+        base = sum(self.drop(leaf.rows, leaf) for leaf in leaves)
+        weighed = set()
+        while True:
+            best = max(totals.values(), default=0.0)
+            if not best > TIE * (best + base):
+                return False
+            split = next(key for key, one in totals.items() if one >= best - TIE * (best + base))
+            taken = [leaf for leaf in leaves if self.takes(leaf, split)]
+            for leaf in taken:
+                self.split(leaf, (self.gain(leaf, *split), *split))
+            if taken:
+                return True
+            own = [key for key in totals if key[0] == split[0]]
+            for key in own:
+                heavy = [leaf for leaf in leaves if self.is_heavy(leaf, key)]
+                gains = [max(0.0, self.gain(leaf, *key) or 0.0) for leaf in heavy]
+                totals[key] = 0.0 if split[0] in weighed else sum(gains)
+            weighed.add(split[0])
+
+    def is_large(self, leaf: Node) -> bool:
+        _, c, w = self.sums(leaf.rows)
+        return c >= 2 * self.least and w >= 2 * self.min_rows
+
+    def is_heavy(self, leaf: Node, split: Any) -> bool:
+        return all(self.sums(part)[2] >= self.min_rows for part in self.parts(leaf.rows, *split))
+
+    def gain(self, leaf: Node, feature: int, cut: float | None, side: int) -> float | None:
+        """Return what a split gains, whatever its weights; None if it is not on offer."""
+        left, right = self.parts(leaf.rows, feature, cut, side)
+        a, b = self.sums(left), self.sums(right)
+        if min(a[1], b[1]) < self.least:
+            return None
+        sign = 0 if self.signs is None else self.signs[feature]
+        free = b[0] * (a[1] + self.ridge) - a[0] * (b[1] + self.ridge)
+        if sign and cut is not None and sign * free < 0:
+            return None
+        worth = self.drop(left, leaf) + self.drop(right, leaf)
+        return worth - self.drop(leaf.rows, leaf)
+
+    def takes(self, leaf: Node, split: Any) -> bool:
+        gain = self.gain(leaf, *split)
+        if gain is None:
+            return False
+        worth = gain + self.drop(leaf.rows, leaf)
+        return gain > TIE * worth and self.is_heavy(leaf, split)

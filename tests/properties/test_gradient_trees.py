@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive.gradient_trees import NaiveTree, Node
+from tests.naive.gradient_trees import NaiveSymmetricTree, NaiveTree, Node
 
 from crucial import GradientRanker
 from crucial.data.bins import Bins
@@ -33,7 +33,7 @@ def problems(draw: Any) -> dict[str, Any]:
         "gradient": random.integers(-4, 5, n) / 8,
         "curvature": random.integers(1, 5, n) / 8,
         "weight": random.integers(1, 3, n).astype(float),
-        "max_leaves": draw(st.integers(2, 6)),
+        "max_leaves": draw(st.integers(2, 9)),
         "max_depth": draw(st.sampled_from([None, 1, 2])),
         "min_rows": draw(st.sampled_from([0.0, 2.0, 4.0])),
         "l2": draw(st.sampled_from([0.0, 1.0])),
@@ -42,7 +42,9 @@ def problems(draw: Any) -> dict[str, Any]:
     }
 
 
-def fast(problem: dict[str, Any], threads: int = 1) -> tuple[GrownTree | None, Bins]:
+def fast(
+    problem: dict[str, Any], threads: int = 1, symmetric: bool = False
+) -> tuple[GrownTree | None, Bins]:
     X, n = problem["X"], len(problem["X"])
     bins = Bins.build(Instances.from_input(X), np.arange(n), None, 255, 1)
     signs = problem["signs"][bins.features]
@@ -51,7 +53,7 @@ def fast(problem: dict[str, Any], threads: int = 1) -> tuple[GrownTree | None, B
     )
     limits = TreeLimits(
         problem["max_leaves"], problem["max_depth"], problem["min_rows"], problem["l2"],
-        problem["interactions"],
+        problem["interactions"], symmetric=symmetric,
     )  # fmt: skip
     rows, free = np.arange(n, dtype=np.int32), np.ones(len(bins.features), bool)
     if not len(bins.features):
@@ -92,14 +94,17 @@ def same(node: Node, tree: GrownTree, bins: Bins, at: int) -> None:
     same(node.children[1], tree, bins, tree.right[at])
 
 
+@pytest.mark.parametrize("twin", [NaiveTree, NaiveSymmetricTree], ids=["best first", "symmetric"])
 @pytest.mark.parametrize("plain_cells", [0, 10**9], ids=["compiled", "plain"])
 @settings(deadline=None, max_examples=60)
 @given(problem=problems())
-def test_the_tree_is_that_of_trying_every_split(plain_cells: int, problem: Any) -> None:
-    naive = NaiveTree(**problem).grow() if np.abs(problem["gradient"]).sum() else None
+def test_the_tree_is_that_of_trying_every_split(
+    plain_cells: int, twin: type[NaiveTree], problem: Any
+) -> None:
+    naive = twin(**problem).grow() if np.abs(problem["gradient"]).sum() else None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(door, "_PLAIN_CELLS", plain_cells)
-        tree, bins = fast(problem)
+        tree, bins = fast(problem, symmetric=twin is NaiveSymmetricTree)
     assert (tree is None) == (naive is None)
     if tree is not None and naive is not None:
         same(naive, tree, bins, 0)
@@ -107,8 +112,8 @@ def test_the_tree_is_that_of_trying_every_split(plain_cells: int, problem: Any) 
 
 
 @settings(deadline=None, max_examples=20)
-@given(problem=problems(), seed=st.integers(0, 99))
-def test_order_of_rows_and_threads_change_nothing(problem: Any, seed: int) -> None:
+@given(problem=problems(), seed=st.integers(0, 99), symmetric=st.booleans())
+def test_order_of_rows_and_threads_change_nothing(problem: Any, seed: int, symmetric: bool) -> None:
     order = np.random.default_rng(seed).permutation(len(problem["X"]))
     moved = dict(problem)
     for name in ("X", "gradient", "curvature", "weight"):
@@ -116,7 +121,7 @@ def test_order_of_rows_and_threads_change_nothing(problem: Any, seed: int) -> No
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(door, "_PLAIN_CELLS", 0)
         patch.setattr(door, "_SHARED_ROWS", 0)
-        (one, _), (two, _) = fast(problem), fast(moved, threads=3)
+        (one, _), (two, _) = fast(problem, 1, symmetric), fast(moved, 3, symmetric)
     assert (one is None) == (two is None)
     if one is not None and two is not None:
         assert (one.feature, one.place, one.gain) == (two.feature, two.place, two.gain)

@@ -17,7 +17,7 @@ from crucial.distributed.state import PartedState, RankerOutput, as_output
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output
 from crucial.kernels.exact_sums import exact_dot
-from crucial.kernels.gradient_trees import FeatureBlocks, LeafLimits, LeafPlan, Split, SplitSearch
+from crucial.kernels.gradient_trees import FeatureBlocks, LeafPlan, SplitSearch
 from crucial.kernels.sizes import Counts, part_of
 from crucial.model.tree import Tree
 from crucial.types import Bools, Floats, Ints
@@ -93,7 +93,7 @@ class PartedSearch(SplitSearch):
         sampled = self.draw is not None
         sums = self._remote.total("tree_root", units, allowed, sampled, changes=True)
         everything = (0, sums.count)
-        self.n_rows, self._hist = sums.count, sums.hist
+        self.n_rows, self._hists = sums.count, {everything: sums.hist}
         # Leaves are numbered here, as only here it is known where they begin.
         self._number = {everything: 0}
         self._total = {everything: sums.total}
@@ -109,21 +109,24 @@ class PartedSearch(SplitSearch):
         """Return the summed weight of a leaf."""
         return float(self._weights[begin, end])
 
-    def place(self, hist: NDArray[np.int64], limits: LeafLimits, split: Split) -> int:
-        """Return the place of a split: the first with its gain."""
-        self._parent = hist
-        return super().place(hist, limits, split)
-
     def partition(
-        self, begin: int, end: int, feature: int, place: int, allowed: Bools | None = None
+        self,
+        begin: int,
+        end: int,
+        feature: int,
+        place: int,
+        allowed: Bools | None = None,
+        hist: NDArray[np.int64] | None = None,
     ) -> int:
         """Split a leaf; return the number of rows that go left."""
         asked = _Asked(begin, end, feature, place)
         if asked not in self._known:
-            self._ask([(asked, self._order(asked, self._parent, allowed)), *self._ahead()])
+            assert hist is not None
+            self._ask([(asked, self._order(asked, hist, allowed)), *self._ahead(asked)])
         order, sums = self._known.pop(asked)
-        self._hist, self._small = sums.hist, order.adds_up
+        self._small = order.adds_up
         both = ((begin, begin + sums.count), (begin + sums.count, end))
+        self._hists[both[self._small]] = sums.hist
         totals = (sums.total, self._total[begin, end] - sums.total)
         self._number.update(zip(both, order.children, strict=True))
         self._total.update(zip(both, totals, strict=True))
@@ -140,12 +143,14 @@ class PartedSearch(SplitSearch):
         for (asked, order), sums in zip(splits, found.leaves, strict=True):
             self._known[asked] = order, sums
 
-    def _ahead(self) -> Iterator[tuple[_Asked, SplitOrder]]:
-        """Yield the splits that are likely to follow and not known yet."""
-        known = {(one.begin, one.end) for one in self._known}
+    def _ahead(self, first: _Asked) -> Iterator[tuple[_Asked, SplitOrder]]:
+        """Yield the splits that are likely to follow the first and not known yet."""
+        known = {(one.begin, one.end) for one in (first, *self._known)}
         for one in self._foreseen:
             if (one.begin, one.end) not in known:
-                place = super().place(one.hist, one.limits, one.split)
+                place = one.place
+                if place is None:
+                    place = self.place(one.hist, one.limits, one.split)
                 asked = _Asked(one.begin, one.end, one.split.feature, place)
                 yield asked, self._order(asked, one.hist, one.allowed)
 
@@ -169,10 +174,11 @@ class PartedSearch(SplitSearch):
         self, part: FeatureBlocks, begin: int, end: int, whole: bool, hist: NDArray[np.int64]
     ) -> None:
         """Write the histograms that the parts have added up."""
+        sums = self._hists[begin, end]
         for block in part.blocks.tolist():
             features = slice(8 * block, min(8 * block + 8, self._n_features))
             hist[8 * block : 8 * block + 8] = 0
-            hist[features, : self._hist.shape[1]] = self._hist[features]
+            hist[features, : sums.shape[1]] = sums[features]
 
     def counts(self, begin: int, end: int, feature: int) -> Floats:
         """Return the weight of the rows of a leaf per bin of a feature."""

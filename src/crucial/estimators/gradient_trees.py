@@ -10,6 +10,7 @@ from crucial.estimators.shared import Binned, Seeded
 from crucial.parameters import (
     at_least,
     between,
+    flag,
     int_between,
     none_or,
     one_of,
@@ -34,6 +35,12 @@ class Trees(Seeded):
     )
     max_depth: int | None = parameter(
         none_or(at_least(1)), "Depth of a tree; None for any.", default=None
+    )
+    symmetric: bool = parameter(
+        flag,
+        "Split all leaves of a level by the same test, as CatBoost does: log2(max_leaves) tests "
+        "per tree, each chosen by all rows. Such trees bear more leaves on little data.",
+        default=False,
     )
     min_rows: float = parameter(
         between(0, math.inf), "Least weight of the rows of a leaf.", default=20.0
@@ -79,6 +86,7 @@ class Trees(Seeded):
             self._leaf_l2(),
             self.interactions,
             self.max_pairs,
+            self.symmetric,
         )
 
     def _remedy(self, instances: Instances) -> str:

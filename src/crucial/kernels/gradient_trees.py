@@ -22,6 +22,7 @@ __all__ = [
     "FeatureBlocks",
     "LeafLimits",
     "LeafPlan",
+    "LevelLeaf",
     "Split",
     "SplitSearch",
     "summable",
@@ -56,6 +57,21 @@ class LeafPlan(NamedTuple):
     split: Split
     allowed: Bools | None
     """Features that may split its children; None if none may."""
+    place: int | None = None
+    """Where it is split; None for the first place with the gain of the split."""
+
+
+class LevelLeaf(NamedTuple):
+    """A leaf of a tree whose leaves are split alike."""
+
+    begin: int
+    end: int
+    hist: NDArray[np.int64]
+    limits: LeafLimits
+    is_new: bool
+    """Whether its histograms have to be added up."""
+    less: NDArray[np.int64] | None
+    """Histograms of its sibling, to be subtracted from its own, which are its parent's."""
 
 
 class SplitSearch(TreeRows):
@@ -183,6 +199,65 @@ class SplitSearch(TreeRows):
 
         run_all(self._threads, [partial(work, part) for part in self._parts(allowed, end - begin)])
         return hist, small, large
+
+    def level(self, leaves: Sequence[LevelLeaf], allowed: Bools) -> Floats:
+        """Return what splitting all leaves alike gains, for every split of every feature.
+
+        Parameters
+        ----------
+        leaves : sequence of LevelLeaf
+            In the order of the tree, which is the order of the sum.
+        allowed : bool array over the features
+
+        Returns
+        -------
+        float64 array of shape (n_features, 512)
+            Place ``2 k + side`` is at ``256 side + k``.
+        """
+        totals = np.zeros((self._n_features, 512))
+        count = sum(one.end - one.begin for one in leaves if one.is_new)
+
+        def work(part: FeatureBlocks) -> None:
+            for one in leaves:
+                if one.is_new:
+                    whole = self._whole and one.end - one.begin == self.n_rows
+                    self._add(part, one.begin, one.end, whole, one.hist)
+            for one in leaves:
+                self._level_gains(one, one.less, part.features, NO_COUNTS, part.room[0], totals)
+
+        run_all(self._threads, [partial(work, part) for part in self._parts(allowed, count)])
+        return totals
+
+    def weigh_level(self, leaves: Sequence[LevelLeaf], feature: int, totals: Floats) -> None:
+        """Write what the splits of a feature gain that leave enough weight on both sides."""
+        totals[feature] = 0.0
+        for one in leaves:
+            counts = self.counts(one.begin, one.end, feature)
+            alone, room = np.array([feature]), self._alone.room[0]
+            self._level_gains(one, None, alone, counts, room, totals)
+
+    def _level_gains(
+        self,
+        leaf: LevelLeaf,
+        less: NDArray[np.int64] | None,
+        features: Ints,
+        counts: Floats,
+        room: NDArray[np.int64],
+        totals: Floats,
+    ) -> None:
+        """Add the gains of a leaf, after subtracting other histograms from its own."""
+        limits = leaf.limits
+        if limits.too_small:
+            # (then nobody reads its histograms but its sibling, which is not below)
+            return
+        self._kernels.level_gains(
+            leaf.hist, leaf.hist if less is None else less, less is not None, features,
+            *self._facts, limits.numbers, counts, limits.gain, room, totals,
+        )  # fmt: skip
+
+    def histogram_room(self) -> NDArray[np.int64]:
+        """Return room for the histograms of one leaf, to be filled by `level`."""
+        return self._take()
 
     def _add(
         self, part: FeatureBlocks, begin: int, end: int, whole: bool, hist: NDArray[np.int64]

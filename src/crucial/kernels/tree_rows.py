@@ -112,7 +112,13 @@ class TreeRows:
         return np.bincount(self._codes[feature, rows], self._weight[rows], 256).astype(np.float64)
 
     def partition(
-        self, begin: int, end: int, feature: int, place: int, allowed: Bools | None = None
+        self,
+        begin: int,
+        end: int,
+        feature: int,
+        place: int,
+        allowed: Bools | None = None,
+        hist: NDArray[np.int64] | None = None,
     ) -> int:
         """Move the rows that go left before the others; return their number.
 
@@ -120,6 +126,8 @@ class TreeRows:
         ----------
         allowed : bool array over the features, optional
             Those that may split a child; None where no child is split.
+        hist : int64 array, optional
+            Histograms of the leaf, for rows in parts.
         """
         moved: int = self._kernels.partition(
             self._codes, feature, self._n_bins[feature], place, begin, end, self.rows,

@@ -1,17 +1,18 @@
-"""Growing one tree on gradients and curvatures, best leaf first."""
+"""Growing one tree on gradients and curvatures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.gradient_trees import LeafPlan, SplitSearch
-from crucial.kernels.leaf_limits import NO_SPLIT, TIE, LeafLimits, Split
+from crucial.kernels.gradient_trees import SplitSearch
+from crucial.kernels.leaf_limits import LeafLimits
 from crucial.types import Bools, Floats, Ints
+from crucial.weak.leaf_growth import Growth, Leaf, PairLimit, TreeLimits
+from crucial.weak.level_growth import grow_levels
 
 __all__ = ["GrownTree", "PairLimit", "TreeLimits", "grow_tree"]
 
@@ -19,65 +20,6 @@ __all__ = ["GrownTree", "PairLimit", "TreeLimits", "grow_tree"]
 _LARGEST_SUM = float(2**30)
 # A leaf has at least this share of the curvature of all rows.
 _LEAST_CURVATURE = 1e-12
-
-
-@dataclass(frozen=True)
-class TreeLimits:
-    """How far a tree grows.
-
-    Attributes
-    ----------
-    max_leaves : int
-    max_depth : int or None
-    min_rows : float
-        Least weight of the rows of a leaf.
-    l2 : float
-        Curvature that every leaf has beside that of its rows, in average rows of weight 1.
-    interactions : int or None
-        Most features of one tree.
-    max_pairs : int or None
-        Most pairs of features in all trees of two, which are chosen before the first round
-        (`crucial.boosting.feature_pairs`).
-    """
-
-    max_leaves: int = 31
-    max_depth: int | None = None
-    min_rows: float = 20.0
-    l2: float = 1.0
-    interactions: int | None = None
-    max_pairs: int | None = None
-
-
-class PairLimit:
-    """The pairs of features that trees may combine.
-
-    Parameters
-    ----------
-    pairs : set of (int, int), or None
-        Pairs in rising order; None allows all.
-    """
-
-    def __init__(self, pairs: set[tuple[int, int]] | None = None) -> None:
-        self._partners: dict[int, set[int]] | None = None
-        if pairs is not None:
-            self._partners = {}
-            for a, b in pairs:
-                self._partners.setdefault(a, {a}).add(b)
-                self._partners.setdefault(b, {b}).add(a)
-
-    def allowed(self, used: set[int], interactions: int | None, free: Bools) -> Bools:
-        """Return which features may split a tree that has used some already."""
-        if interactions is None or not used:
-            return free
-        if len(used) >= interactions:
-            out = np.zeros_like(free)
-            out[list(used)] = True
-            return out
-        if self._partners is None:
-            return free
-        out = np.zeros_like(free)
-        out[list(set.intersection(*(self._partners.get(f, {f}) for f in used)))] = True
-        return out & (free | np.isin(np.arange(len(free)), list(used)))
 
 
 @dataclass(frozen=True)
@@ -114,174 +56,6 @@ class GrownTree:
     gradients: Floats
 
 
-@dataclass(eq=False)
-class _Leaf:
-    """A leaf that may still be split."""
-
-    begin: int
-    end: int
-    limits: LeafLimits
-    depth: int
-    parent: int  # the node above, or -1
-    is_left: bool
-    hist: NDArray[np.int64] | None = None  # (None: it is not split)
-    peaks: Floats | None = None
-    split: Split = NO_SPLIT
-
-
-@dataclass
-class _Growth:
-    """The tree so far."""
-
-    search: SplitSearch
-    limits: TreeLimits
-    pairs: PairLimit
-    free: Bools
-    signs: Ints
-    leaves: list[_Leaf] = field(default_factory=list)
-    used: set[int] = field(default_factory=set)
-    feature: list[int] = field(default_factory=list)
-    place: list[int] = field(default_factory=list)
-    children: list[list[int]] = field(default_factory=list)
-    gain: list[float] = field(default_factory=list)
-    heavier: list[bool] = field(default_factory=list)
-
-    @property
-    def allowed(self) -> Bools:
-        return self.pairs.allowed(self.used, self.limits.interactions, self.free)
-
-    def add(self, leaf: _Leaf, counted: bool = False) -> None:
-        """Find the best split of a leaf and keep it among those that may be split."""
-        leaf.split = NO_SPLIT
-        if leaf.hist is not None and leaf.peaks is not None:
-            peaks, allowed = leaf.peaks, self.allowed
-            if counted or self.limits.interactions is not None:
-                peaks = np.where(allowed, peaks, 0.0)
-            leaf.split = self.search.choose(
-                leaf.hist, leaf.begin, leaf.end, leaf.limits, peaks, counted
-            )
-            if counted:
-                leaf.peaks = np.minimum(leaf.peaks, np.where(allowed, peaks, np.inf))
-        self.leaves.append(leaf)
-
-    def best(self) -> _Leaf | None:
-        """Return the leaf with the largest gain, the first of equals."""
-        top = max(leaf.split.gain for leaf in self.leaves)
-        if top <= 0.0:
-            return None
-        return next(leaf for leaf in self.leaves if leaf.split.gain >= top - TIE * top)
-
-    def split(self, leaf: _Leaf) -> None:
-        """Split a leaf, or find it another split if this one leaves too little on a side."""
-        search, feature = self.search, leaf.split.feature
-        at = self.leaves.index(leaf)
-        assert leaf.hist is not None
-        if not self.allowed[feature]:
-            self._renew(at, counted=False)
-            return
-        place = search.place(leaf.hist, leaf.limits, leaf.split)
-        last = len(self.feature) + 2 >= self.limits.max_leaves or self._deep(leaf.depth + 1)
-        allowed = None if last else self.allowed
-        if search.looks_ahead:
-            search.foresee(self._next_splits(leaf))
-        n_left = search.partition(leaf.begin, leaf.end, feature, place, allowed)
-        middle = leaf.begin + n_left
-        weights = search.weight(leaf.begin, middle), search.weight(middle, leaf.end)
-        if min(weights) < leaf.limits.least_weight:
-            search.sort(leaf.begin, leaf.end)
-            self._renew(at, counted=True)
-            return
-        self.leaves.pop(at)
-        node = len(self.feature)
-        if leaf.parent >= 0:
-            self.children[leaf.parent][0 if leaf.is_left else 1] = node
-        self.feature.append(feature)
-        self.place.append(place)
-        self.children.append([0, 0])
-        self.gain.append(leaf.split.gain)
-        self.heavier.append(weights[1] > weights[0])
-        self.used.add(feature)
-        total = search.left_total(leaf.hist, feature, place)
-        both = self._child_limits(leaf, feature, place, (total, leaf.limits.total - total), weights)
-        ranges = ((leaf.begin, middle), (middle, leaf.end))
-        found = self._searched(leaf, ranges, both)
-        # The children take the place of their parent, so that leaves stay in order.
-        tail, self.leaves = self.leaves[at:], self.leaves[:at]
-        for side in (0, 1):
-            self.add(
-                _Leaf(*ranges[side], both[side], leaf.depth + 1, node, side == 0, *found[side])
-            )
-        self.leaves += tail
-
-    def _next_splits(self, leaf: _Leaf) -> list[LeafPlan]:
-        """Return the leaves that may be split after this one, as far as there is room for them."""
-        if self.limits.interactions is not None:
-            return []  # (a split changes what others may use)
-        limits = self.limits
-        room = limits.max_leaves - len(self.leaves) - 1
-        if limits.max_depth is None or 2**limits.max_depth > limits.max_leaves:
-            room //= 2  # (the other half goes to children)
-        others = [one for one in self.leaves if one is not leaf and one.split.gain > 0.0]
-        others.sort(key=lambda one: -one.split.gain)
-        return [
-            LeafPlan(
-                one.begin, one.end, one.hist, one.limits, one.split,
-                None if self._deep(one.depth + 1) else self.allowed,
-            )
-            for one in others[:room] if one.hist is not None
-        ]  # fmt: skip
-
-    def _searched(
-        self,
-        leaf: _Leaf,
-        ranges: tuple[tuple[int, int], tuple[int, int]],
-        limits: tuple[LeafLimits, LeafLimits],
-    ) -> Sequence[tuple[NDArray[np.int64] | None, Floats | None]]:
-        """Return the histograms and peaks of both children, or none if no child can be split."""
-        assert leaf.hist is not None
-        full = len(self.feature) + 1 >= self.limits.max_leaves
-        if full or self._deep(leaf.depth + 1) or (limits[0].too_small and limits[1].too_small):
-            self.search.release(leaf.hist)
-            return [(None, None), (None, None)]
-        small = self.search.smaller(ranges)
-        order = (limits[small], limits[1 - small])
-        hist, peaks, more = self.search.children(leaf.hist, *ranges[small], order, self.allowed)
-        found = [(hist, peaks), (leaf.hist, more)]
-        return found if small == 0 else found[::-1]
-
-    def _deep(self, depth: int) -> bool:
-        """Whether a node of this depth must be a leaf."""
-        return self.limits.max_depth is not None and depth >= self.limits.max_depth
-
-    def _renew(self, at: int, counted: bool) -> None:
-        """Find the split of a leaf again."""
-        leaf = self.leaves.pop(at)
-        tail, self.leaves = self.leaves[at:], self.leaves[:at]
-        self.add(leaf, counted)
-        self.leaves += tail
-
-    def _child_limits(
-        self,
-        leaf: _Leaf,
-        feature: int,
-        place: int,
-        totals: tuple[int, int],
-        weights: tuple[float, float],
-    ) -> tuple[LeafLimits, LeafLimits]:
-        """Return the limits of both children; a monotone split bounds their values."""
-        left, right = (
-            LeafLimits(total, weight, *leaf.limits[2:])
-            for total, weight in zip(totals, weights, strict=True)
-        )
-        sign = int(self.signs[feature])
-        if sign == 0 or place // 2 >= self.search.n_bins(feature):
-            return left, right
-        middle = 0.5 * (left.value + right.value)
-        if sign > 0:
-            return left._replace(high=middle), right._replace(low=middle)
-        return left._replace(low=middle), right._replace(high=middle)
-
-
 def grow_tree(
     search: SplitSearch,
     gradient: Floats,
@@ -312,7 +86,7 @@ def grow_tree(
     sum_g, sum_c = search.start(gradient, curvature, None if every else rows)
     if not (sum_g > 0.0 and sum_c > 0.0):
         return None
-    growth = _Growth(search, limits, pairs, free, signs)
+    growth = Growth(search, limits, pairs, free, signs)
     unit_g, unit_c = sum_g / _LARGEST_SUM, sum_c / _LARGEST_SUM
     search.quantise((unit_g, unit_c), growth.allowed)
     end = search.n_rows
@@ -322,20 +96,19 @@ def grow_tree(
         search.total(0, end), weight, unit_g, unit_c, l2, -math.inf, math.inf,
         _LEAST_CURVATURE * sum_c, max(limits.min_rows, 0.0),
     )  # fmt: skip
-    hist, peaks = search.root(root, growth.allowed)
-    growth.add(_Leaf(0, end, root, 0, -1, False, hist, peaks))
-    while len(growth.leaves) < limits.max_leaves:
-        leaf = growth.best()
-        if leaf is None:
-            break
-        growth.split(leaf)
+    if limits.symmetric:
+        grow_levels(growth, Leaf(0, end, root, 0, -1, False))
+    else:
+        hist, peaks = search.root(root, growth.allowed)
+        growth.add(Leaf(0, end, root, 0, -1, False, hist, peaks))
+        growth.split_best_first()
     for leaf in growth.leaves:
         if leaf.hist is not None:
             search.release(leaf.hist)
     return _finished(growth, l2) if growth.feature else None
 
 
-def _finished(growth: _Growth, l2: float) -> GrownTree:
+def _finished(growth: Growth, l2: float) -> GrownTree:
     """Return the grown tree with the values of its leaves."""
     leaves = growth.leaves
     for number, leaf in enumerate(leaves):

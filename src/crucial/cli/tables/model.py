@@ -28,14 +28,15 @@ _LABELS = {
 _PARAMETERS = (
     "n_estimators", "n_intervals", "prec", "centre", "order", "cycles", "balance_control",
     "splitter", "splitter_depth", "max_depth", "min_rows", "max_features", "consensus", "pruning",
-    "levels", "learning_rate", "loss", "weak", "max_leaves", "l2", "interactions", "max_pairs",
-    "choice", "step", "positive_weights", "default_rank", "balance", "gain", "max_bins",
-    "subsample", "n_bags", "early_stopping_rounds", "validation_folds", "random_state",
+    "levels", "learning_rate", "loss", "weak", "max_leaves", "symmetric", "l2", "interactions",
+    "max_pairs", "choice", "step", "positive_weights", "default_rank", "balance", "gain",
+    "max_bins", "subsample", "n_bags", "early_stopping_rounds", "validation_folds", "random_state",
 )  # fmt: skip
 
 #: Those that apply to weak rankers that are trees.
 _OF_TREES = (
     "max_leaves",
+    "symmetric",
     "max_depth",
     "min_rows",
     "l2",

@@ -16,7 +16,16 @@ import numpy as np
 from crucial.kernels.jit import kernel
 from crucial.kernels.plain.gradient_trees import CHUNK, WIDE
 
-__all__ = ["add_rows", "leaf_sums", "pack", "partition", "quantise", "scan", "spread"]
+__all__ = [
+    "add_rows",
+    "leaf_sums",
+    "level_gains",
+    "pack",
+    "partition",
+    "quantise",
+    "scan",
+    "spread",
+]
 
 _HALF = 256  # gains of one side
 _DENSE = 5  # a leaf is dense if it has more than one row in so many
@@ -207,6 +216,68 @@ def scan(
         bits[0] = best
         peaks[f] = gains[0]
     return -1
+
+
+@kernel
+def level_gains(
+    hist, less, subtract, features, n_bins, has_missing, signs, limits, counts, base, room, totals
+):  # fmt: skip
+    """Add what every split of a leaf gains to the gains of the same splits of other leaves.
+
+    Parameters
+    ----------
+    less : int64 array like hist
+        If ``subtract``, is subtracted from ``hist`` before.
+    counts : float64 array
+        Weight of the rows per bin of the only feature, to respect the least weight of a leaf; or
+        empty.
+    base : float
+        What the leaf is worth unsplit.
+    room : int64 array of length 256
+        Is overwritten.
+    totals : float64 array of shape (n_features, 512)
+        Places as in `scan`, those of side 1 in the upper half. A split that loses, or that leaves
+        too little on a side, adds nothing: the leaf stays as it is.
+    """
+    total, total_w, unit_g, unit_c, l2, low, high, least_c, least_w = limits
+    total_g = unit_g * (total >> 32)
+    total_c = unit_c * (total & _LOW)
+    counted = len(counts) > 0
+    free = low == -np.inf and high == np.inf
+    for f in features:
+        n = n_bins[f]
+        sides = 2 if has_missing[f] else 1
+        sign = signs[f]
+        if subtract:
+            for k in range(n + 1):
+                hist[f, k] -= less[f, k]
+        passed = 0
+        for k in range(n):
+            room[k] = passed
+            passed += hist[f, k]
+        room[n] = passed
+        for side in range(sides):
+            lost = hist[f, n] if side + 1 < sides else 0
+            w = counts[n] if counted and side + 1 < sides else 0.0
+            at = np.uint64(_HALF * side)
+            last = n + 1 if side == 1 else n
+            for k in range(np.uint64(1), np.uint64(last)):
+                left = room[k] + lost
+                g = unit_g * (left >> 32)
+                c = unit_c * (left & _LOW)
+                other = total_g - g
+                d = total_c - c
+                if free and sign == 0:
+                    gain = g * g / (c + l2) + other * other / (d + l2) - base
+                else:
+                    gain = _gain(g, c, l2, low, high) + _gain(other, d, l2, low, high) - base
+                    if sign != 0 and k < n and sign * (other * (c + l2) - g * (d + l2)) < 0.0:
+                        gain = 0.0
+                if counted:
+                    w += counts[k - np.uint64(1)]
+                    if w < least_w or total_w - w < least_w:
+                        gain = 0.0
+                totals[f, at + k] += gain if (c >= least_c) & (d >= least_c) & (gain > 0.0) else 0.0
 
 
 @kernel

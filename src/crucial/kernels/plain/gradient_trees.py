@@ -14,6 +14,7 @@ __all__ = [
     "WIDE",
     "add_rows",
     "leaf_sums",
+    "level_gains",
     "pack",
     "partition",
     "quantise",
@@ -140,6 +141,34 @@ def scan(
             return int(np.argmax(every >= target))
         peaks[f] = every.max()
     return -1
+
+
+def level_gains(
+    hist: NDArray[np.int64],
+    less: NDArray[np.int64],
+    subtract: bool,
+    features: Ints,
+    n_bins: Ints,
+    has_missing: Bools,
+    signs: Ints,
+    limits: Limits,
+    counts: Floats,
+    base: float,
+    room: NDArray[np.int64],
+    totals: Floats,
+) -> None:
+    """Add what every split of a leaf gains to the gains of the same splits of other leaves."""
+    for f in features.tolist():
+        if subtract:
+            hist[f] -= less[f]
+        n = int(n_bins[f])
+        facts = (hist[f], n, bool(has_missing[f]), int(signs[f]), limits)
+        every = _gains(*facts, counts if len(counts) else None)
+        better = np.maximum(every - base, 0.0)
+        # (0 stands for what is not on offer, which under bounds may be worth more than the leaf)
+        better[every == 0.0] = 0.0
+        for side in (0, 1):
+            totals[f, 256 * side : 256 * side + n + 1] += better[side::2]
 
 
 def partition(
