@@ -2,6 +2,7 @@
 
 One query of distinct labels (20 billion pairs at 200,000 rows), queries of two rows, more features
 than rows, many rounds; a process each. The power is that of the last doubling: 1 is linear.
+``python -m benchmarks.extremes two features`` measures the shapes that have one of the words.
 """
 
 from __future__ import annotations
@@ -51,31 +52,29 @@ def measure(ranker: str, shape: str, size: int) -> None:
     """Print CPU seconds, and MB at the peak beyond the input."""
     import crucial
 
-    X, y, qid, rounds = made(shape, size)
     name, settings = RANKERS[ranker]
-    if name == "measures":
 
-        def work(rows: int) -> None:
-            asked = ("ndcg@10", "r1", "hard_loss")
-            crucial.evaluate(y[:rows], X[:rows, 0], qid[:rows], asked)
-    else:
-        if name != "RankingSVM":
-            settings = {"n_estimators": rounds, **settings}
+    def work(X: Any, y: Any, qid: Any, rounds: int) -> None:
+        if name == "measures":
+            crucial.evaluate(y, X[:, 0], qid, ("ndcg@10", "r1", "hard_loss"))
+            return
+        few = {} if name == "RankingSVM" else {"n_estimators": rounds}
+        getattr(crucial, name)(n_jobs=1, **few, **settings).fit(X, y, qid=qid)
 
-        def work(rows: int) -> None:
-            getattr(crucial, name)(n_jobs=1, **settings).fit(X[:rows], y[:rows], qid=qid[:rows])
-
-    if len(X) > 2_000:
-        work(len(X) // 8)  # (kernels are loaded)
+    X, y, qid, rounds = made(shape, size)
+    work(*made(shape, size // 8 if shape != "2,000 rows; rounds" else 20))  # (kernels are loaded)
     reset_peak()
     before, began = peak_mb(), time.process_time()
-    work(len(X))
+    work(X, y, qid, rounds)
     print(json.dumps([time.process_time() - began, peak_mb() - before, X.nbytes / 2**20]))
 
 
-def main() -> None:
+def main(words: tuple[str, ...] = ()) -> None:
+    """Measure the shapes whose names have one of the words, or all."""
     rows = []
     for shape, sizes in SHAPES.items():
+        if words and not any(word in shape for word in words):
+            continue
         for ranker in RANKERS:
             if shape == "2,000 rows; rounds" and RANKERS[ranker][0] in ("RankingSVM", "measures"):
                 continue
@@ -106,4 +105,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    measure(sys.argv[1], sys.argv[2], int(sys.argv[3])) if len(sys.argv) > 1 else main()
+    if len(sys.argv) == 4 and sys.argv[1] in RANKERS:
+        measure(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    else:
+        main(tuple(sys.argv[1:]))
