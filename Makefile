@@ -42,8 +42,16 @@ test: $(READY)  ## the default suite, then kernel tests with the JIT disabled, a
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "kernels and not slow" $(call marked,kernels)
 	HYPOTHESIS_PROFILE=few NUMBA_BOUNDSCHECK=1 $(PYTEST) -m "bounds and not slow" $(call marked,bounds)
 
-test-slow: $(READY)  ## the long sweeps
-	$(PYTEST) -m slow
+# The long sweeps in parts: make test-slow PART=kills. docs/promises.md tells what each takes.
+SLOW_forms := tests/properties/test_every_ranker_invariant.py
+SLOW_properties := tests/properties --ignore=tests/properties/test_every_ranker_invariant.py
+SLOW_kills := tests/end_to_end
+SLOW_cluster := tests/unit/distributed
+SLOW_readers := tests/fuzz tests/mutants
+SLOW_others := tests/agreement tests/unit --ignore=tests/unit/distributed
+
+test-slow: $(READY)  ## the long sweeps; PART=forms, properties, kills, cluster, readers or others
+	$(PYTEST) -m slow $(if $(PART),$(or $(SLOW_$(PART)),$(error PART=$(PART) is not forms, properties, kills, cluster, readers or others)))
 
 test-bounds: $(READY)  ## the default suite with every index of compiled code checked
 	NUMBA_BOUNDSCHECK=1 $(PYTEST)

@@ -58,6 +58,26 @@ def test_every_make_target_is_listed():
     assert sorted(re.findall(r"^make (\S+)", TEXT, re.M)) == sorted(targets)
 
 
+def test_every_slow_test_is_in_one_part():
+    """`make test-slow` in all its parts runs what it runs at once."""
+    makefile = (ROOT / "Makefile").read_text()
+    parts = dict(re.findall(r"^SLOW_(\w+) := (.*)$", makefile, re.M))
+    (named,) = re.findall(r"^test-slow:.*PART=(.*)$", makefile, re.M)
+    assert re.split(", | or ", named) == list(parts)
+    slow = re.compile(r"mark\.slow\b|^@holds_for\(", re.M)
+    found = [path for path in (ROOT / "tests").rglob("test_*.py") if slow.search(path.read_text())]
+    assert len(found) > 50
+    for path in found:
+        own = path.relative_to(ROOT)
+        holding = [
+            name
+            for name, words in parts.items()
+            if any(own.is_relative_to(word) for word in words.split() if word[0] != "-")
+            and not any(own.is_relative_to(gone) for gone in re.findall(r"--ignore=(\S+)", words))
+        ]
+        assert len(holding) == 1, (str(own), holding)
+
+
 def test_unit_tests_mirror_the_source():
     folders = {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"}
     mirrored = {p.name for p in (ROOT / "tests" / "unit").iterdir() if p.is_dir()}
