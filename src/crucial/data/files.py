@@ -55,7 +55,8 @@ _WORDS = {
 def os_reason(error: OSError | ValueError) -> str:
     """Return in plain words why the operating system refused (a ValueError: a NUL in the name)."""
     if isinstance(error, ValueError):
-        return str(error)
+        # (whose words differ between versions of Python)
+        return "its name has a null character" if "null" in str(error) else str(error)
     return _WORDS.get(error.errno or 0, error.strerror or str(error))
 
 
@@ -222,7 +223,7 @@ def _old_mode(path: str) -> int | None:
     except FileNotFoundError:
         return None
     except ValueError as error:  # (a NUL in the name)
-        raise OSError(errno.EINVAL, str(error), path) from error
+        raise OSError(errno.EINVAL, os_reason(error), path) from error
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "is a directory", path)
     if not os.access(path, os.W_OK):

@@ -208,5 +208,5 @@ def test_folders_and_missing_folders(tmp_path):
         Toy(tmp_path, PLAIN)
     with pytest.raises(FileError, match="cannot be opened: no such file"):
         Toy(tmp_path / "no" / "a", PLAIN)
-    with pytest.raises(FileError, match="cannot be opened: embedded null"):
+    with pytest.raises(FileError, match="cannot be opened: its name has a null character"):
         Toy("a\0b", PLAIN)

@@ -23,7 +23,9 @@ def test_reasons_in_words():
     assert os_reason(OSError(errno.EROFS, "words of the system")) == "the file system is read-only"
     assert os_reason(OSError(errno.EIO, "words of the system")) == "words of the system"
     assert os_reason(OSError("no number")) == "no number"
-    assert os_reason(ValueError("embedded null byte")) == "embedded null byte"
+    for text in ("embedded null byte", "open: embedded null character in path"):
+        assert os_reason(ValueError(text)) == "its name has a null character"
+    assert os_reason(ValueError("surrogates not allowed")) == "surrogates not allowed"
 
 
 def test_bytes_at_hand_read_like_a_file():
@@ -138,7 +140,7 @@ class TestOpenBytes:
             open_bytes(tmp_path / "nothing")
         with pytest.raises(FileError, match="this is a directory"):
             open_bytes(tmp_path)
-        with pytest.raises(FileError, match="null byte"):
+        with pytest.raises(FileError, match="its name has a null character"):
             open_bytes("a\0b")
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -295,7 +297,7 @@ class TestAtomicWrite:
             atomic_write(tmp_path / "no" / "x"),
         ):
             pass
-        with pytest.raises(FileError, match="null byte"), atomic_write("a\0b"):
+        with pytest.raises(FileError, match="its name has a null character"), atomic_write("a\0b"):
             pass
 
     def test_a_folder_is_one_whatever_its_rights(self, tmp_path, monkeypatch):
