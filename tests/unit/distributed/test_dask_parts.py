@@ -345,9 +345,8 @@ def command_line_cluster(tmp_path):
         **quiet,
     )
     try:
-        for _ in range(600):
-            if file.exists() and file.read_text().strip():
-                break
+        while not (file.exists() and file.read_text().strip()):
+            assert scheduler.poll() is None
             time.sleep(0.1)
         yield json.loads(file.read_text())["address"], scheduler, worker
     finally:
@@ -370,15 +369,13 @@ def test_a_worker_without_a_nanny_that_dies_and_none_is_left(command_line_cluste
 def test_a_killed_scheduler_ends_the_fit(command_line_cluster):
     address, scheduler, _ = command_line_cluster
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
         connected(address) as client,
         parts_on(client, pause=0.2) as parts,
+        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
     ):
         threading.Timer(0.3, scheduler.kill).start()
-        began = time.monotonic()
         with pytest.raises(ClusterError, match="scheduler does not answer any more"):
             chain(parts, 100)
-        assert time.monotonic() - began < 300
 
 
 SCRIPT = """
