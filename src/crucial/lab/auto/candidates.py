@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from crucial.data.groups import Groups
 from crucial.estimators.gradient import GradientRanker
@@ -26,8 +27,10 @@ _LARGEST_GRADE = 10.0
 _LIST_CELLS = 400_000
 #: Without queries, logistic pairs of more rows take too long: all are compared.
 _ROWS_FOR_LOGISTIC = 2_000
-#: Fewer rows do not fill trees of 31 leaves.
-_ROWS_FOR_LARGE_TREES = 20_000
+#: Times as many rounds, where a ranker still gains at its last one.
+_LONGER = 3
+#: Rankers of more rounds do not get them.
+_LONG = 400
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ class Candidate:
         What an average is made of; empty for a single ranker.
     shares : tuple of float
         Share of every member.
+    larger : tuple of Candidate
+        The same with larger trees, to try where this one gains by its size.
     """
 
     name: str
@@ -103,6 +108,16 @@ class Candidate:
     cost: float = 1.0
     members: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
+    larger: tuple[Candidate, ...] = ()
+
+    @property
+    def longer(self) -> Candidate | None:
+        """The same with more rounds; None for one that has many, or chooses them itself."""
+        if self.rounds is None or self.rounds > _LONG:
+            return None
+        rounds = _LONGER * self.rounds
+        estimator = clone(self.estimator).set_params(n_estimators=rounds)
+        return replace(self, name=f"{self.name}, {rounds} rounds", estimator=estimator, larger=())
 
     @property
     def rounds(self) -> int | None:
@@ -123,23 +138,41 @@ _LOSS_COST = {
     "yeti": 4.0,
     "lambda": 4.0,
 }
+#: Few tests, each by all rows, need no least weight of a leaf; samples of rows steady them.
+_SYMMETRIC: dict[str, Any] = {
+    "symmetric": True, "min_rows": 1.0, "l2": 3.0, "subsample_rows": 0.8,
+}  # fmt: skip
 _SHAPES: dict[str, tuple[str, str, int, dict[str, Any]]] = {
     "stumps": ("stumps", "stumps", 400, {"weak": "stump"}),
     "pairs": ("pairs, 4 leaves", "pairs", 300, {"max_leaves": 4, "interactions": 2}),
     "small": ("4 leaves", "trees", 300, {"max_leaves": 4}),
     "middle": ("8 leaves", "trees", 300, {"max_leaves": 8}),
     "large": ("31 leaves", "trees", 300, {"max_leaves": 31}),
+    "huge": ("127 leaves", "trees", 300, {"max_leaves": 127}),
+    "large pairs": ("pairs, 16 leaves", "pairs", 300, {"max_leaves": 16, "interactions": 2}),
+    "symmetric": ("16 leaves, symmetric", "trees", 300, {"max_leaves": 16, **_SYMMETRIC}),
+    "large symmetric": ("64 leaves, symmetric", "trees", 300, {"max_leaves": 64, **_SYMMETRIC}),
+    "huge symmetric": ("256 leaves, symmetric", "trees", 300, {"max_leaves": 256, **_SYMMETRIC}),
+}
+_LARGER: dict[str, tuple[str, ...]] = {
+    "pairs": ("large pairs",),
+    "small": ("middle",),
+    "middle": ("symmetric", "large"),
+    "large": ("huge",),
+    "symmetric": ("large symmetric",),
+    "large symmetric": ("huge symmetric",),
 }
 
 
-def _boosted(loss: str, shape: str, **more: Any) -> Candidate:
-    """Return gradient boosting under a loss with trees of a shape."""
+def _boosted(loss: str, shape: str, family: str = "", **more: Any) -> Candidate:
+    """Return gradient boosting under a loss with trees of a shape; its family is the loss."""
     text, kind, rounds, settings = _SHAPES[shape]
     name = ", ".join([loss, text, *(f"{key} {value}" for key, value in more.items())])
     if loss in ("lambda", "xendcg"):  # (their curvature is that of few rows: no more is added)
-        settings = {**settings, "l2": 0.0}
+        settings = {"l2": 0.0, **settings}
     estimator = GradientRanker(rounds, loss=loss, **settings, **more)
-    return Candidate(name, kind, loss, estimator, _LOSS_COST[loss])
+    larger = tuple(_boosted(loss, one, family, **more) for one in _LARGER.get(shape, ()))
+    return Candidate(name, kind, family or loss, estimator, _LOSS_COST[loss], larger=larger)
 
 
 def _bagged(loss: str, shape: str) -> Candidate:
@@ -162,45 +195,44 @@ def _with_queries(facts: Facts) -> list[Candidate]:
     """Return candidates for labels in queries: trees and stumps of every loss, then the rest.
 
     Those that win most often come first. An average gains more from another loss than from
-    another shape of trees under the same.
+    another shape of trees under the same; larger trees are tried where smaller ones gain by their
+    size (`crucial.lab.auto.climb`).
     """
     small = facts.n_rows * facts.n_features <= _LIST_CELLS
-    many = facts.n_rows >= _ROWS_FOR_LARGE_TREES
     gains, large = facts.has_gains, facts.has_large_gains
     gain: dict[str, Any] = {"gain": "exp"} if facts.has_grades else {}
     wanted = [
         (True, _boosted("query_rmse", "stumps")),
-        (True, _boosted("query_rmse", "small")),
-        (True, _boosted("logistic", "small", **gain)),
+        (True, _boosted("query_rmse", "symmetric", "symmetric")),
+        (True, _boosted("logistic", "symmetric", **gain)),
         (True, _boosted("query_rmse", "pairs")),
         (True, _linear(RankRLS())),
-        (True, _bagged("query_rmse", "middle")),
-        (gains, _boosted("yeti", "small")),
+        (gains, _boosted("yeti", "symmetric")),
         (True, _boosted("logistic", "stumps", **gain)),
+        (True, _bagged("query_rmse", "middle")),
+        (True, _boosted("query_rmse", "small")),
         (True, _bagged("query_rmse", "stumps")),
         (True, _noisy()),
-        (gains, _boosted("lambda", "small")),
+        (gains, _boosted("lambda", "symmetric")),
         (large, _boosted("xendcg", "small")),
         (small, _linear(ListMLE(), 30.0)),
-        (True, _boosted("exponential", "small", **gain)),
+        (True, _boosted("exponential", "symmetric", **gain)),
         (True, _boosted("query_rmse", "middle")),
+        (True, _boosted("logistic", "small", **gain)),
+        (large, _boosted("xendcg", "symmetric")),
         (large, _boosted("xendcg", "stumps")),
         (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
         (gains, _boosted("yeti", "stumps")),
         (gains, _boosted("lambda", "stumps")),
         (True, _boosted("exponential", "stumps", **gain)),
+        (gains, _boosted("yeti", "small")),
         (True, _boosted("logistic", "pairs", **gain)),
         (gains, _boosted("yeti", "pairs")),
-        (many, _boosted("exponential", "middle", **gain)),
-        (many, _boosted("logistic", "middle", **gain)),
-        (gains, _boosted("yeti", "middle")),
+        (gains, _boosted("lambda", "small")),
         (large, _boosted("xendcg", "pairs")),
-        (many, _boosted("query_rmse", "large")),
-        (many, _boosted("exponential", "large", **gain)),
+        (True, _boosted("exponential", "small", **gain)),
         (True, _boosted("exponential", "pairs", **gain)),
-        (large, _boosted("xendcg", "middle")),
         (gains, _boosted("softmax", "small")),
-        (gains, _boosted("lambda", "middle")),
         (gains, _boosted("lambda", "pairs")),
     ]
     return [one for suits, one in wanted if suits]
@@ -208,7 +240,6 @@ def _with_queries(facts: Facts) -> list[Candidate]:
 
 def _without_queries(facts: Facts) -> list[Candidate]:
     """Return candidates for rows that are all compared, those that win most often first."""
-    many = facts.n_rows >= _ROWS_FOR_LARGE_TREES
     few = facts.n_rows <= _ROWS_FOR_LOGISTIC
     wanted = [
         (few, _boosted("logistic", "stumps")),
@@ -218,13 +249,13 @@ def _without_queries(facts: Facts) -> list[Candidate]:
         (True, _linear(RankRLS())),
         (few, _bagged("logistic", "small")),
         (few, _boosted("logistic", "pairs")),
+        (few, _boosted("logistic", "symmetric")),
+        (True, _boosted("query_rmse", "symmetric", "symmetric")),
         (not few, _boosted("exponential", "pairs")),
         (not few, _boosted("exponential", "stumps")),
         (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
         (True, _boosted("query_rmse", "stumps")),
         (True, _boosted("query_rmse", "pairs")),
-        (many, _boosted("exponential", "large")),
-        (many, _boosted("query_rmse", "large")),
         (few, _boosted("exponential", "stumps")),
         (few, _boosted("exponential", "pairs")),
         (True, _boosted("exponential", "small")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from crucial.lab.auto.candidates import Facts
@@ -33,6 +33,9 @@ class Stage:
         How many of the folds are held out, one after the other, in each repeat.
     cells : int
         Most cells of X (rows times features) that take part; queries are drawn beyond.
+    work : int
+        Most cells of all folds together, where there are many queries: of larger data more rows
+        take part, in fewer folds. How large trees may be, few rows do not tell.
     per_kind : int
         How many of the best of every kind take part in any case, of different families: the last
         stage can then tell what interactions gain.
@@ -45,8 +48,27 @@ class Stage:
     repeats: int
     folds: int
     cells: int
+    work: int = 0
     per_kind: int = 1
     families: bool = False
+
+    def sized(self, n_cells: int) -> Stage:
+        """Return the stage for data of a size, with more rows and fewer folds of large data.
+
+        Examples
+        --------
+        >>> stage = Stage(4, repeats=1, folds=5, cells=100, work=2_000)
+        >>> [(one.cells, one.folds) for one in map(stage.sized, (90, 240, 1_000, 9_000))]
+        [(100, 5), (240, 2), (1000, 1), (2000, 1)]
+        """
+        least = self.cells * self.folds * self.repeats
+        if n_cells <= self.cells or self.work <= least:
+            return self
+        work = min(self.work, max(least, n_cells))
+        cells = min(n_cells, work)
+        fits = max(1, work // cells)
+        folds = min(self.folds, fits)
+        return replace(self, repeats=max(1, fits // self.folds), folds=folds, cells=cells)
 
 
 @dataclass(frozen=True)
@@ -73,10 +95,29 @@ class Plan:
 
 _MILLION = 1_000_000
 _PLANS = {
-    "quick": Plan(4, (Stage(8, 1, 2, _MILLION // 2), Stage(3, 1, 4, _MILLION, 2)), 5),
-    "normal": Plan(5, (Stage(20, 1, 2, _MILLION), Stage(4, 1, 5, 2 * _MILLION, 4, True)), 12),
+    "quick": Plan(
+        4,
+        (
+            Stage(8, 1, 2, _MILLION // 2, 2 * _MILLION),
+            Stage(3, 1, 4, _MILLION, 8 * _MILLION, 2),
+        ),
+        5,
+    ),
+    "normal": Plan(
+        5,
+        (
+            Stage(23, 1, 2, _MILLION, 8 * _MILLION),
+            Stage(4, 1, 5, 2 * _MILLION, 32 * _MILLION, 4, True),
+        ),
+        12,
+    ),
     "thorough": Plan(
-        5, (Stage(40, 1, 3, 4 * _MILLION), Stage(10, 2, 5, 16 * _MILLION, 6, True)), 12
+        5,
+        (
+            Stage(40, 1, 3, 4 * _MILLION, 24 * _MILLION),
+            Stage(10, 2, 5, 16 * _MILLION, 200 * _MILLION, 6, True),
+        ),
+        12,
     ),
 }
 #: Seconds up to which the plan of a name is taken.
@@ -107,4 +148,9 @@ def plan_for(budget: Budget, facts: Facts) -> Plan:
         if facts.n_queries is None
         else facts.n_queries < _FEWEST_QUERIES
     )
-    return Plan(plan.n_folds, () if few else plan.stages, 0 if few else plan.averaged, seconds)
+    if few:
+        return Plan(plan.n_folds, (), 0, seconds)
+    stages = plan.stages
+    if facts.n_queries is not None:  # (without queries, folds are what tells noise)
+        stages = tuple(one.sized(facts.n_rows * facts.n_features) for one in stages)
+    return Plan(plan.n_folds, stages, plan.averaged, seconds)

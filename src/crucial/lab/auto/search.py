@@ -16,6 +16,7 @@ from crucial.inspection.results import plain
 from crucial.lab.auto.blend import AverageRanker
 from crucial.lab.auto.candidates import KINDS, Candidate
 from crucial.lab.auto.cells import TASK, average_cell, compute_cell, compute_scores, fresh
+from crucial.lab.auto.climb import next_sizes
 from crucial.lab.auto.plan import Plan, Stage
 from crucial.lab.auto.rows import Rows, folds_of
 from crucial.lab.auto.trials import Trial
@@ -169,6 +170,7 @@ class Search:
             until = self._until(_CANDIDATES_END * (stage + 1) / count)
             tried = (self._try(one, parts[stage], folds[stage], stage, until) for one in alive)
             now = [one for one in tried if one is not None]
+            now += self._climb(now, parts[stage], folds[stage], stage, until)
             finished.update((one.name, one) for one in now)
             ready = [one for one in now if not one.failed]
             if not ready:
@@ -185,6 +187,30 @@ class Search:
         if all(one.failed for one in finished.values()):
             raise DataError(f"no ranker could be fitted: {next(iter(finished.values())).error}")
         return list(finished.values())
+
+    def _climb(
+        self,
+        trials: Sequence[Trial],
+        rows: Rows,
+        folds: Sequence[Fold],
+        stage: int,
+        until: float | None,
+    ) -> list[Trial]:
+        """Try larger trees and more rounds as long as they pay; return these trials."""
+        found: list[Trial] = []
+        tried = {one.name for one in trials}
+        while True:
+            ready = [one for one in (*trials, *found) if not one.failed]
+            last = stage + 1 == len(self.plan.stages)
+            # (a loss that is far behind with small trees may lead with larger ones)
+            leaders = _members(ready) if last else _leaders(ready)
+            more = next_sizes(leaders, ready, tried, len(folds[0].train), last)
+            tried.update(one.name for one in more)
+            steps = (self._try(self._seeded(one), rows, folds, stage, until) for one in more)
+            there = [one for one in steps if one is not None]
+            if not there:
+                return found
+            found += there
 
     def _until(self, share: float) -> float | None:
         """Return when a stage has to end, by the clock; None without one."""
@@ -321,11 +347,16 @@ def _average_of(members: Sequence[Trial]) -> Candidate:
 
 def _members(trials: Sequence[Trial]) -> list[Trial]:
     """Return the best of every family, best first, without those far behind the very best."""
+    ranked = _leaders(trials)
+    return [one for one in ranked if _part(one, ranked[0]) >= _LEAST]
+
+
+def _leaders(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the best of every family, best first."""
     best: dict[str, Trial] = {}
     for one in sorted(trials, key=lambda one: -one.value):
         best.setdefault(one.candidate.family, one)
-    ranked = list(best.values())
-    return [one for one in ranked if _part(one, ranked[0]) >= _LEAST]
+    return list(best.values())
 
 
 def _part(trial: Trial, best: Trial) -> float:

@@ -48,6 +48,8 @@ class Trial:
         Why it failed.
     enters : bool
         Whether it is one of those that the last choice is between.
+    rising : bool
+        Whether the last third of its rounds gained more than one standard error.
     """
 
     candidate: Candidate
@@ -60,6 +62,7 @@ class Trial:
     seconds: float
     error: str | None = None
     enters: bool = False
+    rising: bool = False
 
     @classmethod
     def of(
@@ -87,6 +90,8 @@ class Trial:
         curve = np.array([mean_of(row, weight) for row in units])
         best = _best_stage(curve)
         ratio = sum(one["rows"]["test"] / one["rows"]["train"] for one in cells) / len(cells)
+        overlap = 0.0 if has_queries else ratio
+        late = gap_of(units[best], units[_at_share(rounds, 2 / 3)], weight, overlap)
         return cls(
             candidate,
             stage,
@@ -94,8 +99,9 @@ class Trial:
             rounds[best] or None,
             units[best],
             weight,
-            0.0 if has_queries else ratio,
+            overlap,
             seconds,
+            rising=best >= len(rounds) - 2 and late.mean > late.error,
         )
 
     @property
@@ -142,6 +148,11 @@ def _units(
     counts = np.bincount(place)
     mean = np.array([np.bincount(place, row) for row in table]) / counts
     return mean, None if weight is None else np.bincount(place, weight) / counts
+
+
+def _at_share(rounds: Sequence[int], share: float) -> int:
+    """Return the first stage with this share of all rounds."""
+    return next(k for k, number in enumerate(rounds) if number >= share * rounds[-1])
 
 
 def _best_stage(curve: Floats) -> int:
