@@ -16,6 +16,7 @@ FOUND = {
     "qrels": [b'{"7": {"d1": 1, "d2": -1e300}}', b'{"7": {"d1": ' + b"9" * 400 + b"}}"],
     "items": [b'{"item": "a", "x": ' + b"9" * 5000 + b"}\n"],
     "svmlight-compiled": [b"1 qid:1 1:1 2147483646:1\n" + b"\n" * 200],
+    "preflib": [b"2\n1,tea\n2,milk\n1,1,1\n4\x1e,1,2\n"],
     "experiment": [
         b'{"format": 1}',
         b"[" * 19000,

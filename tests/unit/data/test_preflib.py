@@ -32,6 +32,7 @@ OLD = "3\n1,tea\n2,milk, warm\n3,tea\n5,5,2\n3,1,2,3\n2,2,{1,3}\n"
         ("soi", "7: 2\n2:3, 1\n", (((1,),), ((2,), (0,))), [7, 2]),
         ("toc", "9: {3,1},2,{4}\n", (((0, 2), (1,), (3,)),), [9]),
         ("toi", "1: {4, 2},1\n8: 1,2,{}\n", (((1, 3), (0,)), ((0,), (1,))), [1, 8]),
+        ("toi", "1 : { 0000000004,2, },1\n", (((1, 3), (0,)),), [1]),
     ],
 )  # fmt: skip
 def test_the_four_kinds(tmp_path, kind, body, orders, counts):
@@ -81,6 +82,9 @@ def test_the_old_format(tmp_path):
         ("soi", "4: 1,1\n", "line 10: item 1 occurs twice"),
         ("toi", "4: {1,2},2\n", "line 10: item 2 occurs twice"),
         ("soi", "x: 1\n", "line 10: expected 'COUNT: ITEM,ITEM,...'. Got 'x: 1'"),
+        ("soi", "4\x1e: 1\n", r"line 10: expected 'COUNT: ITEM,ITEM,...'. Got '4\\x1e: 1'"),
+        ("toi", "4: 00000000012\n", "line 10: expected numbers of items with commas"),
+        ("toi", "4: {00000000012}\n", "line 10: expected numbers of items with commas"),
         ("soi", "4: 1;2\n", "line 10: expected numbers of items with commas"),
         ("toi", "4: {1,{2}}\n", "line 10: expected numbers of items"),
         ("toi", "4: {}\n", "line 10: this order ranks nothing"),

@@ -14,7 +14,8 @@ from crucial.types import PathLike
 
 __all__ = ["read_preflib"]
 
-_ORDER = re.compile(r"(?:[0-9]+|\{[0-9, \t]*\})(?:\s*,\s*(?:[0-9]+|\{[0-9, \t]*\}))*\s*,?")
+_ITEMS = r"(?:[0-9]{1,10}|\{[, \t]*(?:[0-9]{1,10}(?:[, \t]+|(?=\})))*\})"
+_ORDER = re.compile(rf"{_ITEMS}(?:\s*,\s*{_ITEMS})*\s*,?")
 _KINDS = ("soc", "soi", "toc", "toi")
 _OTHER_KINDS = {
     "cat": "categorical data: every voter puts items into categories, which ranks no single items",
@@ -169,7 +170,7 @@ def _order(
     """Read a line ``count: order`` (``count,order`` without colon)."""
     sign = ":" if colon else ","
     count, found, rest = text.partition(sign)
-    if not found or not re.fullmatch(r"[0-9]{1,15}\s*", count):
+    if not found or not re.fullmatch(r"[0-9]{1,15}[ \t]*", count):
         raise FileError(path, f"expected 'COUNT{sign} ITEM,ITEM,...'. Got {shown(text)}.", number)
     if not _ORDER.fullmatch(rest.strip()):
         raise FileError(path, "expected numbers of items with commas between, ties in braces. "
@@ -177,7 +178,7 @@ def _order(
     groups: list[tuple[int, ...]] = []
     seen: set[int] = set()
     for tied, alone in _GROUP.findall(rest):
-        members = [int(word) for word in re.findall(r"[0-9]{1,10}", alone or tied)]
+        members = [int(word) for word in re.findall(r"[0-9]+", alone or tied)]
         for member in members:
             if not 1 <= member <= n_items:
                 raise FileError(path, f"items go from 1 to {n_items}. Got {member}.", number)
