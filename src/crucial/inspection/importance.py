@@ -264,11 +264,12 @@ def _permuted(
     predict = predictor(ranker, model, groups, qid, X)
     before = value(predict(instances))
     sign = 1.0 if measure.higher_is_better else -1.0
-    used = list(range(instances.n_features)) if own is None else _used_features(own)
+    every: range | set[int] = range(instances.n_features) if own is None else _used_features(own)
     if features is not None:
         for feature in features:
             check("importances", "features", feature, int_between(0, instances.n_features - 1))
-        used = [feature for feature in used if feature in set(features)]
+        every = {int(feature) for feature in features if feature in every}
+    used = sorted(every)
     out = np.zeros((repeats, instances.n_features))
     for feature in used:
         column = instances.column(feature)
@@ -286,14 +287,14 @@ def _permuted(
     return Importances("permutation", meaning, names, values, out, float(before))
 
 
-def _used_features(model: FrozenModel) -> list[int]:
+def _used_features(model: FrozenModel) -> range | set[int]:
     """Return the features that can make a difference; all if a weak ranker does not name its."""
     if not isinstance(model, RoundsModel):
-        return list(range(model.n_features))
+        return range(model.n_features)
     named = [_shares(weak) for weak in model.rankers]
     if not all(named):
-        return list(range(model.n_features))
-    return sorted({feature for one in named for feature in one})
+        return range(model.n_features)
+    return {feature for one in named for feature in one}
 
 
 def predictor(
@@ -340,8 +341,15 @@ def _with_column(instances: Instances, feature: int, column: NDArray[np.generic]
         table = np.array(instances.table, dtype=np.result_type(instances.table, column), copy=True)
         table[:, feature] = column
         return replace(instances, table=table)
-    from scipy.sparse import csc_array, hstack
+    from scipy.sparse import csc_array
 
-    table, new = instances.table, csc_array(column.reshape(-1, 1))
-    whole = hstack([table[:, :feature], new, table[:, feature + 1 :]], format="csc")
+    table, rows = instances.table, np.flatnonzero(column != 0)  # (a NaN is not)
+    first, last = int(table.indptr[feature]), int(table.indptr[feature + 1])
+    data = np.concatenate([table.data[:first], column[rows], table.data[last:]])
+    indices = np.concatenate([table.indices[:first], rows, table.indices[last:]])
+    ends = table.indptr
+    if first + len(rows) != last:  # (values that only change places leave it as it is)
+        ends = ends.copy()
+        ends[feature + 1 :] += first + len(rows) - last
+    whole = csc_array((data, indices.astype(table.indices.dtype), ends), shape=table.shape)
     return replace(instances, table=whole)

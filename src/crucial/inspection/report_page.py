@@ -117,10 +117,7 @@ def report(
     )
     found = numbers.measured(subject)
     rows = numbers.measure_table(subject, found)
-    heavy = list(range(subject.instances.n_features))
-    if subject.model is not None:
-        heavy = [feature for feature, _ in subject.heaviest]
-    single = numbers.single_features(subject, heavy)
+    single = numbers.single_features(subject)
     tied = numbers.ties(subject, found)
     data = {
         "version": version("crucial"),
@@ -138,7 +135,7 @@ def report(
         "curve": facts.curve_facts(subject, trace),
         "shapes": learned.shape_facts(subject),
         "trees": learned.tree_facts(subject),
-        "permutation": numbers.by_permutation(subject, heavy),
+        "permutation": numbers.by_permutation(subject),
         "lists": ranked_lists(subject, found),
         "ties": tied,
         "margins": facts.margin_facts(subject),

@@ -147,7 +147,9 @@ def describe(model: FrozenModel, top: int = 10) -> Description:
     """
     common = (model.size, tuple(model.explain(top)), model.importance_of)
     if not isinstance(model, RoundsModel):
-        shares = dict(enumerate(model.feature_importances().tolist()))
+        every = model.feature_importances()
+        used = np.flatnonzero(every)  # (of what may be millions)
+        shares = dict(zip(used.tolist(), every[used].tolist(), strict=True))
         n_used, features = _features(model, shares, top, {}, {}, {})
         training = dict(model.training)
         return Description(model.n_features, 0, {}, n_used, features, training, 0.0, *common)

@@ -62,10 +62,15 @@ MAX_BYTES = 64 * 1024 * 1024  # about half a million rounds
 # 64 MiB of weights are four million numbers; half a million rounds have one mapping in 47 bytes.
 _MAX_VALUES = 1 << 23
 _FEW_CONTAINERS, _BYTES_PER_CONTAINER = 1 << 16, 8
+# Those of the summary of the training become dicts and lists of Python, twice for a while.
+_SUMMARY_BYTES_PER_CONTAINER = 32
 
 
 class _Kind(msgspec.Struct):
+    """The fields that every kind has, the summary of the training as text."""
+
     kind: str
+    training: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class _Heading(msgspec.Struct):
@@ -109,23 +114,35 @@ def save_model(model: Model, path: PathLike) -> None:
         raise FileError(
             path, f"the model takes {len(data)} bytes, more than the {MAX_BYTES} a file may have."
         )
-    if _too_many(data):
-        raise FileError(path, f"the model has {_too_many(data)}.")
+    too_many = _too_many(data) or _crowded_summary(bytes(_decoded(data, _Envelope).model))
+    if too_many:
+        raise FileError(path, f"the model has {too_many}.")
     with atomic_write(path) as file:
         file.write(data)
 
 
 def _too_many(data: bytes) -> str:
     """Return what a file has too many of, if it does; brackets and commas in texts count too."""
-    most_containers = _FEW_CONTAINERS + len(data) // _BYTES_PER_CONTAINER
-    for what, signs, most in (
-        ("lists and mappings", (b"[", b"{"), most_containers),
-        ("values", (b",",), _MAX_VALUES),
-    ):
-        count = sum(map(data.count, signs))
-        if count > most:
-            return f"{count:,} {what}, more than the {most:,} a file of its size may have"
-    return ""
+    return _crowd(data, _BYTES_PER_CONTAINER, "a file of its size") or _crowd_of_values(data)
+
+
+def _crowd(text: bytes, bytes_each: int, where: str) -> str:
+    """Return how many lists and mappings there are, if there are too many."""
+    count, most = text.count(b"[") + text.count(b"{"), _FEW_CONTAINERS + len(text) // bytes_each
+    several = f"{count:,} lists and mappings, more than the {most:,} {where} may have"
+    return several if count > most else ""
+
+
+def _crowd_of_values(text: bytes) -> str:
+    count = text.count(b",")
+    several = f"{count:,} values, more than the {_MAX_VALUES:,} a file may have"
+    return several if count > _MAX_VALUES else ""
+
+
+def _crowded_summary(model: bytes) -> str:
+    """Return what the summary of the training has too many of, if it does."""
+    summary = bytes(_decoded(model, _Kind).training)
+    return _crowd(summary, _SUMMARY_BYTES_PER_CONTAINER, "a summary of the training of its size")
 
 
 def _written(payload: Payload) -> bytes:
@@ -217,8 +234,8 @@ def _parsed(data: bytes) -> Model:
     foreign = foreign_format(data)
     if foreign is not None:
         raise _Invalid(foreign)
-    if _too_many(data):
-        raise _Invalid(f"has {_too_many(data)}.")
+    if too_many := _too_many(data):
+        raise _Invalid(f"has {too_many}.")
     try:
         data.decode("utf-8")
         minified = msgspec.json.format(data, indent=-1)
@@ -238,6 +255,8 @@ def _parsed(data: bytes) -> Model:
             "is damaged or was edited: the checksum does not match. Copy it again, or train "
             "and save the model again."
         )
+    if too_many := _crowded_summary(model):
+        raise _Invalid(f"has {too_many}.")
     _check_keys(minified)
     payload = _payload(model)
     try:

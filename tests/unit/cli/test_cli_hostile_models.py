@@ -1,8 +1,14 @@
 """A model file of a few bytes that claims billions of features costs nothing in any verb."""
 
 import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+
+GOLDEN = Path(__file__).parents[2] / "golden"
 
 VERBS = [
     ["show", "m.json"],
@@ -19,8 +25,17 @@ MODEL = (
 )
 
 
-def write(folder, n_features):
-    model = MODEL.replace("N", str(n_features))
+MEMORY = """
+import sys
+from crucial.cli.app import app
+app(sys.argv[1:], standalone_mode=False)
+(peak,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(int(peak.split()[1]) // 1024)
+"""
+
+
+def write(folder, n_features, model=MODEL):
+    model = model.replace("N", str(n_features))
     checksum = hashlib.sha256(model.encode()).hexdigest()
     (folder / "m.json").write_text(
         f'{{"format":"crucial-model","version":1,"checksum":"{checksum}","model":{model}}}'
@@ -43,3 +58,19 @@ def test_an_export_names_no_million_of_features(tmp_path, monkeypatch, crucial):
     monkeypatch.chdir(tmp_path)
     write(tmp_path, 1 << 24)
     assert "at most 1,048,576 can be exported" in crucial(*VERBS[4]).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
+@pytest.mark.parametrize("verb", VERBS[:4], ids=lambda verb: verb[0])
+@pytest.mark.parametrize(
+    "kind", ["additive-1", "kernel-1", "net-1", "rank_addition-1", "ranking_trees-1-tree"]
+)
+def test_the_most_features_take_little_memory_in_any_verb(tmp_path, kind, verb):
+    """Rows of a model of 2^24 columns have an array of 64 MiB beside them, and few of it."""
+    model = json.loads((GOLDEN / f"{kind}.json").read_text())["model"]
+    wide = {**model, "n_features": 1 << 24, "feature_names": None}
+    write(tmp_path, 0, json.dumps(wide, separators=(",", ":")))
+    command = [sys.executable, "-c", MEMORY, *verb]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert 20 < int(done.stdout.split()[-1]) < 500  # megabytes at most

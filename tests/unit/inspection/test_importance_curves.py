@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from crucial import inspection
 from crucial.errors import DataError, NotRankedError, ParameterError
@@ -69,6 +69,26 @@ def test_any_ranker_can_be_permuted_and_nothing_else(rows, form) -> None:
     assert found["feature 1"] > found["feature 0"]
     with pytest.raises(NotRankedError, match=r"Black has none; kind='permutation' works"):
         inspection.importances(Black(), kind="weight")
+
+
+def test_sparse_rows_are_shuffled_like_dense_ones(rows) -> None:
+    """Zeros that change places move between stored and absent entries, and NaN is stored."""
+    X, y, qid = np.where(np.abs(rows[0]) < 0.5, 0.0, rows[0]), rows[1], rows[2]
+    common = {"qid": qid, "kind": "permutation", "repeats": 2, "shuffle": "over"}
+    dense = inspection.importances(Black(), X, y, **common)
+    sparse = inspection.importances(Black(), csc_array(X), y, **common)
+    assert dense.repeats[:, :2].all()
+    assert sparse.repeats.tolist() == dense.repeats.tolist()
+
+
+def test_some_features_are_shuffled_and_the_others_left_at_0(ranker, frame, rows) -> None:
+    common = {"qid": rows[2], "kind": "permutation", "repeats": 2}
+    every = inspection.importances(ranker, frame, rows[1], **common)
+    some = inspection.importances(ranker, frame, rows[1], features=np.array([3, 1, 1]), **common)
+    assert some.repeats[:, 1].tolist() == every.repeats[:, 1].tolist()
+    assert some.values[[0, 2, 3]].tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(ParameterError, match=r"'features' parameter of importances .* \[0, 3\]"):
+        inspection.importances(ranker, frame, rows[1], features=[4], **common)
 
 
 def test_shuffling_inside_a_query_leaves_what_is_common_to_it(rows) -> None:

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from crucial import inspection
 from crucial.errors import DataError, ParameterError
+from crucial.estimators.rank_net import RankNet
 from crucial.estimators.rankboost import RankBoost
 from crucial.inspection.reporting.html import as_json
 from crucial.inspection.reporting.png import data_uri
@@ -117,7 +118,28 @@ def test_data_notes(rows) -> None:
     assert dict(data["missing"])["a"] == np.isnan(X[:, 0]).mean()
     assert sum(count for _, count in data["labels"]) == len(y)
     sparse = inspection.report(model, csr_array(np.nan_to_num(X)), y, qid=qid).data["data"]
-    assert sparse["missing"] == []
+    assert (sparse["missing"], sparse["never_missing"]) == ([], 4)
+    holes = X.copy()
+    holes[:, [0, 2]] = 0.0
+    holes[:3, 2] = np.nan
+    dense = inspection.report(model, holes, y, qid=qid).data["data"]
+    assert dense["missing"] == [["b", np.isnan(X[:, 1]).mean()], ["c", 3 / len(X)]]
+    assert dense["never_missing"] == 2
+    sparse = inspection.report(model, csr_array(holes), y, qid=qid).data["data"]
+    assert (sparse["missing"], sparse["never_missing"]) == (dense["missing"], 2)
+
+
+def test_of_many_features_of_a_net_the_heaviest_are_shuffled(rows) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(len(rows[1]), 30))
+    X[:, 25] = rows[1] + 0.1 * X[:, 25]
+    ranker = RankNet(random_state=0).fit(X, rows[1], qid=rows[2])
+    order = np.argsort(-ranker.model_.feature_importances(), kind="stable")
+    made = inspection.report(ranker, X, rows[1], qid=rows[2])
+    shown = [one["name"] for one in made.data["permutation"]["features"]]
+    assert shown[0] == "feature 25"
+    assert sorted(shown) == sorted(f"feature {f}" for f in order[:20])
+    assert made.data["summary"]["sentences"]
 
 
 def test_the_page_lets_nothing_in(made) -> None:

@@ -325,6 +325,26 @@ def test_a_file_that_would_take_far_more_memory_than_its_size_is_refused(path, m
         small_model().save(path.with_name("other.json"))
 
 
+def test_a_summary_of_a_crowd_of_lists_is_refused(path, monkeypatch):
+    monkeypatch.setattr(model_file, "_FEW_CONTAINERS", 20)
+    summary = '{"a":[' + '[0,"some words and more of them"],' * 40 + "0]}"
+    count, most = 42, 20 + len(summary) // 32
+    loose = FINE.replace('"training":{}', f'"training":{summary}')
+    path.write_bytes(sealed(loose))
+    assert count <= most
+    assert len(load_model(path).training["a"]) == 41
+    crowd = FINE.replace('"training":{}', '"training":{"a":[' + "[12345]," * 40 + "0]}")
+    said = "has 42 lists and mappings, more than the 30 a summary of the training of its size"
+    assert said in refusal(path, sealed(crowd))
+    model = AdditiveRanker(1, [], [], training={"a": [[1]] * 40})
+    with pytest.raises(
+        FileError, match="the model has 42 lists and mappings, more than the 26 a s"
+    ):
+        model.save(path)
+    empty = '{"kind":"additive","n_features":1,"feature_names":null,"rounds":[]}'
+    assert "missing required field `training`" in refusal(path, sealed(empty))
+
+
 @pytest.mark.parametrize("n_features", [2147483646, (1 << 24) + 1])
 def test_more_features_than_rows_may_have_are_refused(path, n_features):
     wide = FINE.replace('"n_features":2', f'"n_features":{n_features}').replace('["a","b"]', "null")

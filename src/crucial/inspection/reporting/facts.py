@@ -100,7 +100,7 @@ def data_facts(subject: Subject, found: Evaluation, notes: Sequence[str]) -> Pag
     """Return rows, queries, labels, missing values, and what was left out."""
     sizes = subject.groups.sizes
     labels, counts = np.unique(subject.y, return_counts=True)
-    rates = _missing_rates(subject)
+    features, rates = _missing_rates(subject)
     worst = np.argsort(-rates, kind="stable")[:_MISSING].tolist()
     return {
         "rows": len(subject.y),
@@ -112,24 +112,26 @@ def data_facts(subject: Subject, found: Evaluation, notes: Sequence[str]) -> Pag
         "label_range": [float(labels[0]), float(labels[-1]), len(labels)],
         "one_label": int(subject.groups.one_valued(subject.y).sum()),
         "left_out": [[name, one.n_empty] for name, one in found.results.items() if one.n_empty],
-        "missing": [[subject.feature_title(f), float(rates[f])] for f in worst if rates[f] > 0],
-        "never_missing": int((rates == 0).sum()),
+        "missing": [[subject.feature_title(int(features[k])), float(rates[k])] for k in worst],
+        "never_missing": subject.instances.n_features - len(features),
         "notes": list(notes),
     }
 
 
-def _missing_rates(subject: Subject) -> Floats:
-    """Return the share of missing values of every feature."""
+def _missing_rates(subject: Subject) -> tuple[Ints, Floats]:
+    """Return the features with missing values, ascending, and the share of these values."""
     table = subject.instances.table
+    if table.dtype.kind != "f":
+        return np.zeros(0, np.int64), np.zeros(0)
     if subject.instances.is_sparse:
-        absent = np.isnan(table.data) if table.dtype.kind == "f" else np.zeros(table.nnz, bool)
-        column = np.repeat(np.arange(table.shape[1]), np.diff(table.indptr))
-        counts = np.bincount(column[absent], minlength=table.shape[1])
-    elif table.dtype.kind == "f":
-        counts = np.array([np.isnan(table[:, f]).sum() for f in range(table.shape[1])])
+        absent = np.flatnonzero(np.isnan(table.data)).astype(table.indptr.dtype)
+        places = np.searchsorted(table.indptr, absent, "right") - 1
+        features, counts = np.unique(places, return_counts=True)
     else:
-        counts = np.zeros(table.shape[1])
-    return np.asarray(counts / max(1, table.shape[0]), np.float64)
+        every = np.array([np.isnan(table[:, f]).sum() for f in range(table.shape[1])])
+        features = np.flatnonzero(every)
+        counts = every[features]
+    return features, counts / max(1, table.shape[0])
 
 
 def curve_facts(

@@ -221,11 +221,11 @@ def _untied(subject: Subject, first: Floats) -> Floats:
     return out
 
 
-def single_features(subject: Subject, features: list[int]) -> SingleFeature | None:
+def single_features(subject: Subject) -> SingleFeature | None:
     """Return the best of the heaviest features alone, by the first measure, up or down."""
     best: SingleFeature | None = None
     lead = subject.lead
-    for feature in features[:_SINGLES]:
+    for feature in subject.leading[:_SINGLES]:
         column = subject.instances.column(feature).astype(np.float64)
         absent = np.isnan(column)
         if absent.all():
@@ -244,16 +244,17 @@ def single_features(subject: Subject, features: list[int]) -> SingleFeature | No
     return best
 
 
-def by_permutation(subject: Subject, features: list[int]) -> PageData | None:
+def by_permutation(subject: Subject) -> PageData | None:
     """Return the loss of the first measure when a feature is shuffled, on a sample of queries."""
-    if subject.lead.aggregate == "sum" or not features:
+    keep = list(subject.leading[:_SHUFFLED])
+    if subject.lead.aggregate == "sum" or not keep:
         return None
     rows = _some_rows(subject)
     if len(rows) < 2:
         return None
-    keep = features[:_SHUFFLED]
     codes = subject.groups.codes[rows] if subject.has_queries else None
-    some = subject.instances.take_rows(rows)
+    whole = len(rows) == len(subject.y)
+    some = subject.instances if whole else subject.instances.take_rows(rows)
     found = importances(
         subject.ranker,
         some if subject.model is not None else in_form_of(subject.X, some),
@@ -265,18 +266,20 @@ def by_permutation(subject: Subject, features: list[int]) -> PageData | None:
         random_state=subject.seed,
         features=keep,
     )
-    spread = found.spread
+    assert found.repeats is not None
+    spread = found.repeats[:, keep].std(axis=0, ddof=1)
+    places = sorted(range(len(keep)), key=lambda place: -found.values[keep[place]])
     return {
         "measure": subject.lead.name,
         "baseline": found.baseline,
         "rows": len(rows),
         "features": [
             {
-                "name": subject.feature_title(f),
-                "loss": float(found.values[f]),
-                "spread": None if spread is None else float(spread[f]),
+                "name": subject.feature_title(keep[place]),
+                "loss": float(found.values[keep[place]]),
+                "spread": float(spread[place]),
             }
-            for f in sorted(keep, key=lambda f: -found.values[f])
+            for place in places
         ],
     }
 

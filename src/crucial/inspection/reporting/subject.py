@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -136,6 +136,17 @@ class Subject:
         total = sum(weights.values()) or 1.0
         found = [(feature, weight / total) for feature, weight in weights.items() if weight > 0.0]
         return sorted(found, key=lambda one: (-one[1], one[0]))
+
+    @cached_property
+    def leading(self) -> Sequence[int]:
+        """The features to look at one by one: used ones, heaviest first, if the model names any."""
+        if self.model is not None:
+            return [feature for feature, _ in self.heaviest]
+        whole = getattr(self.ranker, "model_", self.ranker)
+        shares = whole.feature_importances() if isinstance(whole, FrozenModel) else np.zeros(0)
+        used = np.flatnonzero(shares)
+        heaviest_first: list[int] = used[np.argsort(-shares[used], kind="stable")].tolist()
+        return heaviest_first or range(self.instances.n_features)
 
     @property
     def n_queries(self) -> int:
