@@ -6,8 +6,14 @@ _SVMLIGHT = ("data/test_svmlight_bad.py", "data/test_svmlight.py")
 _TABLES = ("data/test_odd_tables.py", "data/test_tables.py")
 _EXPORTS = ("agreement/test_export_targets.py", "agreement/test_export_numbers.py")
 
-#: Module below src/crucial -> tests below tests/unit, or in tests/agreement. Its own examples run
-#: too.
+
+def _golden(target: str) -> tuple[str, ...]:
+    """Return the test that an export has the bytes of its golden file, and scores as its engine."""
+    return (f"golden/test_exports.py::test_exports_stay_the_same[{target}]",)
+
+
+#: Module below src/crucial -> tests below tests/unit, or in tests/agreement or tests/golden. Its
+#: own examples run too.
 CONCERNED = {
     "data/arrays.py": ("data/test_arrays.py", "estimators/test_huge_numbers.py"),
     "data/files.py": ("data/test_files.py", "test_progress.py"),
@@ -19,6 +25,8 @@ CONCERNED = {
     "data/formats/tables.py": _TABLES,
     "data/formats/trec.py": ("data/test_trec.py",),
     "data/sparse_checks.py": ("data/test_sparse_checks.py",),
+    "distributed/checkpoint_file.py": ("distributed/test_checkpoint.py",),
+    "errors.py": ("test_errors.py",),
     "measures/families.py": ("measures/test_measure_names.py", "measures/test_measure_values.py"),
     "measures/judged.py": ("measures/test_measure_ranking.py", "measures/test_measure_evaluate.py"),
     "measures/names.py": ("measures/test_measure_names.py",),
@@ -26,17 +34,27 @@ CONCERNED = {
     "measures/ranking.py": ("measures/test_measure_values.py", "measures/test_measure_ranking.py"),
     "model/checks.py": ("model/test_checks.py", "model/test_model_file.py"),
     "model/export/checks.py": ("model/test_export_checks.py",),
-    "model/export/forest.py": _EXPORTS,
+    "model/export/forest.py": ("model/test_export_forest.py",),
     "model/export/form.py": ("model/test_export_checks.py", "agreement/test_export_targets.py"),
-    "model/export/targets/xgboost_json.py": _EXPORTS,
+    "model/export/targets/c_code.py": _golden("c"),
+    "model/export/targets/lightgbm_text.py": _golden("lightgbm"),
+    "model/export/targets/pmml_file.py": _golden("pmml"),
+    "model/export/targets/python_code.py": _golden("python"),
+    "model/export/targets/ranklib_text.py": _golden("ranklib"),
+    "model/export/targets/solr_json.py": _golden("solr"),
+    "model/export/targets/sql_code.py": _golden("sql"),
+    "model/export/targets/xgboost_json.py": (*_golden("xgboost"), *_EXPORTS),
     "model/export/verify.py": ("model/test_export_checks.py", *_EXPORTS),
     "model/file.py": ("model/test_model_file.py",),
+    "model/trees_payload.py": ("model/test_ranking_trees.py",),
+    "parameters/rules.py": ("parameters/test_rules.py",),
 }
 
 
 def paths_of(module: str) -> list[str]:
     """Return what pytest is to run for a module: its own examples, then its tests."""
     tests = (
-        name if name.startswith("agreement/") else f"unit/{name}" for name in CONCERNED[module]
+        name if name.startswith(("agreement/", "golden/")) else f"unit/{name}"
+        for name in CONCERNED[module]
     )
     return [f"src/crucial/{module}", *(f"tests/{name}" for name in tests)]
