@@ -338,7 +338,7 @@ def test_a_summary_of_a_crowd_of_lists_is_refused(path, monkeypatch):
     assert said in refusal(path, sealed(crowd))
     model = AdditiveRanker(1, [], [], training={"a": [[1]] * 40})
     with pytest.raises(
-        FileError, match="the model has 42 lists and mappings, more than the 26 a s"
+        FileError, match="the model has 42 lists and mappings, more than the 25 a s"
     ):
         model.save(path)
     empty = '{"kind":"additive","n_features":1,"feature_names":null,"rounds":[]}'
