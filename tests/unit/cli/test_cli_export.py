@@ -70,6 +70,13 @@ def test_names_are_read_from_a_file(crucial, model, tmp_path):
     ("arguments", "message"),
     [
         (["--to", "elasticserch-ltr", "-o", "x"], "did you mean 'elasticsearch-ltr'"),
+        (["--to", "vespa", "-o", "x"], "export to lightgbm, whose dump Vespa reads"),
+        (["--to", "duckdb", "-o", "x"], "unknown target 'duckdb': export to sql."),
+        (
+            ["--to", "lightgbm", "-o", "x", "--features", "odd.json"],
+            "another name there with --feat",
+        ),
+        (["--to", "c", "-o", "x", "--name", "int"], "such as 'int_score'"),
         (["--to", "xgboost", "-o", "."], "this is a directory"),
         (["--to", "xgboost", "-o", "no/such/folder"], "no/such/folder"),
         (["--to", "xgboost"], "crucial export MODEL --to TARGET -o FILE"),
@@ -87,11 +94,12 @@ def test_mistakes_are_answered_in_one_line(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.json").write_text('["f0"]')
+    (tmp_path / "odd.json").write_text('{"f0": "a b"}')
     done = crucial("export", model, *arguments)
     assert done.exit_code != 0
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-    assert {one.name for one in tmp_path.iterdir()} == {"bad.json"}
+    assert {one.name for one in tmp_path.iterdir()} == {"bad.json", "odd.json"}
 
 
 def test_fusions_are_functions_or_weights(crucial, model, tmp_path):

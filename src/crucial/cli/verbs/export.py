@@ -86,11 +86,12 @@ def export_command(options: ExportOptions) -> None:
         raise click.UsageError(
             "name the model, the target and the file: crucial export MODEL --to TARGET -o FILE"
         )
-    from crucial.model.export.targets import TARGETS
+    from crucial.model.export.targets import TARGETS, refuse_reader
     from crucial.model.file import load_model
     from crucial.model.payloads import row_model
     from crucial.parameters import lookup
 
+    refuse_reader(options.to)
     lookup(dict.fromkeys((*TARGETS, *_FUSIONS_ONLY)), options.to, "target")
     loaded = load_model(options.model)
     if options.to in _FUSIONS_ONLY or (options.to in _FUNCTIONS and _is_fusion(loaded)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from difflib import get_close_matches
 
 from crucial.errors import Argument, Message, NotRankedError, ParameterError
 from crucial.model.export.engine_numbers import FLOAT32_LIMIT
@@ -94,31 +95,42 @@ def engine_names(target: Target, form: ScoreForm, settings: ExportSettings) -> t
     """Return the names of the features in the engine."""
     unknown = sorted({*settings.features} - {*form.names})
     if unknown:
+        close = get_close_matches(unknown[0], form.names, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"Its first is {form.names[0]!r}."
         raise ParameterError(
-            f"features names {unknown[0]!r}, which is no feature of the model: it has "
-            f"{', '.join(form.names[:5])}{' ...' if len(form.names) > 5 else ''}.",
+            f"features names {unknown[0]!r}, which is no feature of the model. {hint}",
             parameter="features",
         )
     nameless = [form.names[at] for at in form.used if form.names[at] not in settings.features]
     if target.by_name and not form.named and nameless:
         raise ParameterError(
-            f"{target.name} finds features by their names, and this model has none: name them "
-            f"there, as in {{{nameless[0]!r}: 'title_match'}} (features; f0 is the first column).",
+            Message(
+                f"{target.name} finds features by their names, and this model has none: name them "
+                f'there, as in {{"{nameless[0]}": "title_match"}}, with ',
+                Argument("features"),
+                " (f0 is the first column).",
+            ),
             parameter="features",
         )
     names = tuple(settings.features.get(name, name) for name in form.names)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
+        own = [repr(a) for a, b in zip(form.names, names, strict=True) if b == twice[0]]
         raise ParameterError(
-            f"two features are called {twice[0]!r} in the engine: give each a name of its own.",
+            f"two features, {own[0]} and {own[1]}, are called {twice[0]!r} in the engine: give "
+            "each a name of its own.",
             parameter="features",
         )
     for feature in range(form.n_features) if target.writes_all_names else form.used:
         problem = target.check_name(names[feature]) if target.check_name is not None else ""
         if problem:
             raise ParameterError(
-                f"{target.name} cannot hold the feature name {names[feature]!r}: {problem}. Give "
-                "it another name there (features).",
+                Message(
+                    f"{target.name} cannot hold the feature name {names[feature]!r}: {problem}. "
+                    "Give it another name there with ",
+                    Argument("features"),
+                    ".",
+                ),
                 parameter="features",
             )
     return names

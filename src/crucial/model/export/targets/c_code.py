@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from crucial.errors import ParameterError
 from crucial.model.export.form import ScoreForm, StepFunction
+from crucial.model.export.program_names import function_name
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.tables import ProgramTables
 from crucial.model.export.target import Target
-from crucial.parameters import refuse
 from crucial.types import Floats
 
 __all__ = ["TARGET"]
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _INTEGERS = (
     "steps",
     "step_start",
@@ -152,9 +152,7 @@ def _padded(step: StepFunction) -> StepFunction:
 
 
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
-    name = settings.name or "score"
-    if not _IDENTIFIER.fullmatch(name):
-        raise refuse("export", "name", "a name of a C function", name)
+    name = function_name(settings, "C")
     tables = ProgramTables.of(replace(form, steps=tuple(map(_padded, form.steps))))
     plain = tables.plain()
     lines = [_array("int", one, [str(item) for item in plain[one]]) for one in _INTEGERS]
@@ -211,19 +209,32 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     return scores if slope is None else 1.0 / (1.0 + np.exp(-float(slope.group(1)) * scores))
 
 
+def _first_error(text: str) -> str:
+    found = next((line for line in text.splitlines() if "error:" in line), "no reason given")
+    return found.rpartition("error: ")[2]
+
+
 def _engine(
     content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings
 ) -> tuple[Floats, str]:
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         raise ImportError("there is no gcc")
-    name = settings.name or "score"
+    name = function_name(settings, "C")
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "score.c"), Path(folder, "score.so")
         source.write_bytes(content)
         # (-ffp-contract=off: no fused multiply-add, so that the bits are the same everywhere)
         command = [compiler, "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-o", str(library)]
-        subprocess.run([*command, str(source), "-lm"], check=True, capture_output=True)
+        # (a function with the name of another library's, such as free, would take its place)
+        command += ["-Werror=builtin-declaration-mismatch", str(source), "-lm"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise ParameterError(
+                f"{compiler} refuses the file with a function called {name!r}: "
+                f"{_first_error(done.stderr)}. Give the function another name.",
+                parameter="name",
+            )
         rows = ctypes.CDLL(str(library))[f"{name}_rows"]
         out, table = np.empty(len(X)), np.ascontiguousarray(X)
         rows(

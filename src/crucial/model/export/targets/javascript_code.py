@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shutil
 import subprocess
 from typing import Any
@@ -12,16 +11,15 @@ from typing import Any
 import numpy as np
 
 from crucial.model.export.form import ScoreForm
+from crucial.model.export.program_names import function_name
 from crucial.model.export.row_values import row_dicts
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.tables import ProgramTables
 from crucial.model.export.target import Target
-from crucial.parameters import refuse
 from crucial.types import Floats
 
 __all__ = ["TARGET"]
 
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _OPENING, _CLOSING = "const T = ", ";\n"
 _CODE = """// Scores of a ranker: the higher, the better.
 // {name}(row) scores one row: an object from names of features to values, or an array of values in
@@ -90,9 +88,7 @@ if (typeof module !== "undefined" && module.exports) module.exports = {{ {name}:
 
 
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
-    name = settings.name or "score"
-    if not _IDENTIFIER.fullmatch(name):
-        raise refuse("export", "name", "a name of a JavaScript function", name)
+    name = function_name(settings, "JavaScript")
     categories = {} if settings.encoded else form.encodings.categories
     tables = ProgramTables.of(form).plain() | {
         "features": list(form.names),
@@ -143,7 +139,7 @@ def _engine(
         {name: None if _is_nan(value) else value for name, value in row.items()}
         for row in row_dicts(X, form.names, categories)
     ]
-    given = {"code": content.decode(), "name": settings.name or "score", "rows": rows}
+    given = {"code": content.decode(), "name": function_name(settings, "JavaScript"), "rows": rows}
     run = subprocess.run(
         [node, "-e", _RUNNER], input=json.dumps(given), capture_output=True, text=True, check=True
     )

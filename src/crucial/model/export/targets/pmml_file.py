@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from crucial.errors import ParameterError
 from crucial.model.export.forest import Forest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.plain_trees import plain_trees, sums_differ
@@ -110,6 +111,11 @@ def _segment(tree: FormTree, number: int, names: Sequence[str], used: list[str])
 
 
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
+    if settings.name is not None and _check_name(settings.name):
+        raise ParameterError(
+            f"PMML cannot hold the name {settings.name!r}: {_check_name(settings.name)}.",
+            parameter="name",
+        )
     root = _Element("PMML", {"xmlns": _SPACE, "version": "4.4"})
     about = f"The score of a ranker: the higher, the better. {settings.missing_note}"
     header = _added(root, "Header", description=about.strip(". "))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import platform
 import pprint
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from crucial.model.export.form import ScoreForm
+from crucial.model.export.program_names import function_name
 from crucial.model.export.row_values import row_dicts
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.tables import ProgramTables
 from crucial.model.export.target import Target
-from crucial.parameters import refuse
 from crucial.types import Floats
 
 __all__ = ["TARGET"]
@@ -81,9 +80,7 @@ _PROBABILITY = """t = _SLOPE * total
 
 
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
-    name = settings.name or "score"
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise refuse("export", "name", "a name of a Python function", name)
+    name = function_name(settings, "Python")
     categories = {} if settings.encoded else form.encodings.categories
     used = {feature: dict(numbers) for feature, numbers in categories.items()}
     tables = ProgramTables.of(form).plain()
@@ -123,7 +120,7 @@ def _tables_text(tables: dict[str, list[Any]]) -> str:
 def _run(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     space: dict[str, Any] = {}
     exec(compile(content, "export", "exec"), space)  # (what was written here a moment ago)
-    score = space[settings.name or "score"]
+    score = space[function_name(settings, "Python")]
     categories = space["CATEGORIES"]
     return np.array([score(row) for row in row_dicts(X, form.names, categories)], np.float64)
 

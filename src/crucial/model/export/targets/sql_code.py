@@ -45,29 +45,48 @@ def _check_dates(form: ScoreForm, dialect: Dialect, settings: ExportSettings) ->
         )
 
 
+def _check_name(name: str, dialect: Dialect, what: str, parameter: str) -> None:
+    """Refuse a name of a column or table that a database cannot hold."""
+    if len(name.encode()) > dialect.longest or "\0" in name or not name:
+        raise ParameterError(
+            Message(
+                f"a {what} in this dialect has a name of 1 to {dialect.longest} bytes, none of "
+                f"them NUL. Got {name[:40]!r} ({len(name.encode())} bytes). Give it another name "
+                "there with ",
+                Argument(parameter),
+                ".",
+            ),
+            parameter=parameter,
+        )
+    # (a table is named with its data set, as in data.rows)
+    refused = dialect.refused.replace(".", "") if what == "table" else dialect.refused
+    bad = next((sign for sign in name if sign in refused), "")
+    if bad:
+        raise ParameterError(
+            Message(
+                f"a {what} in this dialect has no {bad!r} in its name. Got {name[:40]!r}. Give it "
+                "another name there with ",
+                Argument(parameter),
+                ".",
+            ),
+            parameter=parameter,
+        )
+
+
 def _check_names(form: ScoreForm, dialect: Dialect) -> None:
     """Refuse names that a database cannot hold or cannot tell apart."""
     names = [form.names[feature] for feature in form.used]
     for name in names:
-        if len(name.encode()) > dialect.longest or "\0" in name or not name:
-            raise ParameterError(
-                f"a column in this dialect has a name of 1 to {dialect.longest} bytes, none of "
-                f"them NUL. Got {name[:40]!r} ({len(name.encode())} bytes). Give it another name "
-                "there (features).",
-                parameter="features",
-            )
-        bad = next((sign for sign in name if sign in dialect.refused), "")
-        if bad:
-            raise ParameterError(
-                f"a column in this dialect has no {bad!r} in its name. Got {name[:40]!r}. Give it "
-                "another name there (features).",
-                parameter="features",
-            )
+        _check_name(name, dialect, "column", "features")
     twice = [name for name, count in Counter(map(str.casefold, names)).items() if count > 1]
     if twice:
         raise ParameterError(
-            f"databases do not tell upper from lower case in names of columns, and two features "
-            f"are called {twice[0]!r}: give one of them another name there (features).",
+            Message(
+                "databases do not tell upper from lower case in names of columns, and two features "
+                f"are called {twice[0]!r}: give one of them another name there with ",
+                Argument("features"),
+                ".",
+            ),
             parameter="features",
         )
 
@@ -75,6 +94,8 @@ def _check_names(form: ScoreForm, dialect: Dialect) -> None:
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     dialect = lookup(DIALECTS, settings.dialect, "dialect")
     _check_names(form, dialect)
+    if settings.name is not None:
+        _check_name(settings.name, dialect, "table", "name")
     _check_dates(form, dialect, settings)
     if settings.dialect in ("ansi", "sqlite"):
         dialect = replace(dialect, literal=ExactLiterals(dialect.literal, form.numbers()))
