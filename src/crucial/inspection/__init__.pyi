@@ -3,7 +3,7 @@ from crucial.inspection.bounds import finite_class_bound as finite_class_bound
 from crucial.inspection.bounds import margin_bound as margin_bound
 from crucial.inspection.bounds import training_bound as training_bound
 from crucial.inspection.bounds import vc_bound as vc_bound
-from crucial.inspection.class_margins import class_margins as class_margins
+from crucial.inspection.classifier_margins import class_margins as class_margins
 from crucial.inspection.covering import log_covering_of_means as log_covering_of_means
 from crucial.inspection.curves import learning_curve as learning_curve
 from crucial.inspection.explanations import contributions as contributions
@@ -26,4 +26,4 @@ from crucial.inspection.report_page import report as report
 from crucial.inspection.scorecards.making import scorecard as scorecard
 from crucial.inspection.shape_functions import shapes as shapes
 from crucial.inspection.surface import roc_surface as roc_surface
-from crucial.inspection.tree_roc import tree_roc as tree_roc
+from crucial.inspection.tree_curves import tree_roc as tree_roc

@@ -1,6 +1,6 @@
 from crucial.apps.preferences.board import Leaderboard as Leaderboard
-from crucial.apps.preferences.board_page import BoardPage as BoardPage
-from crucial.apps.preferences.board_page import board_page as board_page
+from crucial.apps.preferences.board_report import BoardPage as BoardPage
+from crucial.apps.preferences.board_report import board_page as board_page
 from crucial.apps.preferences.greedy import greedy_order as greedy_order
 from crucial.apps.preferences.judges import JudgeAgreement as JudgeAgreement
 from crucial.apps.preferences.judges import JudgeRanking as JudgeRanking

@@ -166,7 +166,7 @@ def pairs_command(options: PairsOptions) -> None:
     if options.model is not None and learned is not None:
         learned.save(options.model)
     if options.report is not None:
-        from crucial.apps.preferences.board_page import board_page
+        from crucial.apps.preferences.board_report import board_page
 
         name = os.path.basename(options.comparisons)
         page = board_page(board, data, boards, title=options.title or f"Leaderboard of {name}")
