@@ -42,13 +42,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--ours", metavar="NAME", nargs="+", help="of this library's rankers, only these"
     )
+    parser.add_argument(
+        "--others", metavar="NAME", nargs="+", help="of the others, only these (QueryRMSE ...)"
+    )
     options = parser.parse_args(arguments)
     folders = [Path(one) for one in options.data]
     cells = Cells(Path(options.cells))
     for queries, cases in zip((True, False), cases_of(folders)):
         cases = [case for case in cases if options.sets is None or case.name in options.sets]
         mine = [one for one in ours(queries) if options.ours is None or one.name in options.ours]
-        peers = others(queries)
+        peers = [
+            one for one in others(queries) if options.others is None or one.name in options.others
+        ]
         for case in cases:
             fill(cells, case, [*peers, *mine], options.folds)
         tables = [lines_of(cells, case, mine, peers, options.folds) for case in cases]

@@ -77,9 +77,21 @@ def refitted(candidate: Candidate, n_jobs: int | None, rounds: int | None, growt
 
 
 def compute_cell(
-    key: Key, candidate: Candidate, rows: Rows, fold: Fold, measure: Measure, n_jobs: int | None
+    key: Key,
+    candidate: Candidate,
+    rows: Rows,
+    fold: Fold,
+    measure: Measure,
+    n_jobs: int | None,
+    fitted_rankers: dict[Key, Any],
 ) -> Cell:
-    """Fit a candidate to the training part of a fold and measure it on the other part."""
+    """Fit a candidate to the training part of a fold and measure it on the other part.
+
+    Parameters
+    ----------
+    fitted_rankers : dict
+        Gets the ranker, if it has rounds.
+    """
 
     def work() -> dict[str, object]:
         train, test = rows.take(fold.train), rows.take(fold.test)
@@ -92,6 +104,8 @@ def compute_cell(
         found = measured(stages, rounds, test, fold, measure)
         if candidate.rounds is None:  # (an average can take these, and need not fit again)
             found |= _scored(estimator, train, stages[0])
+        else:
+            fitted_rankers[key] = estimator
         return {
             **found,
             "candidates": 1,
@@ -135,13 +149,26 @@ def measured(
     }
 
 
-def compute_scores(key: Key, estimator: Any, rows: Rows, fold: Fold, n_jobs: int | None) -> Cell:
-    """Fit an estimator to the training part of a fold; keep its scores of the other part."""
+def compute_scores(
+    key: Key, estimator: Any, rows: Rows, fold: Fold, n_jobs: int | None, fitted: Any | None
+) -> Cell:
+    """Fit an estimator to the training part of a fold; keep its scores of the other part.
+
+    Parameters
+    ----------
+    fitted : estimator or None
+        The same with more rounds, fitted to that part: its first rounds are those of the
+        estimator, which need not be fitted then.
+    """
 
     def work() -> dict[str, object]:
         train, test = rows.take(fold.train), rows.take(fold.test)
-        own = clone(estimator).set_params(n_jobs=n_jobs)
-        own.fit(train.instances, train.y, qid=train.qid, sample_weight=train.weight)
+        if fitted is None:
+            own = clone(estimator).set_params(n_jobs=n_jobs)
+            own.fit(train.instances, train.y, qid=train.qid, sample_weight=train.weight)
+        else:
+            own, rounds = fitted, min(estimator.n_estimators, fitted.ensemble_.n_rounds)
+            own._set_ensemble(own.ensemble_, rounds, train.qid is not None)
         return {
             "status": "ok",
             **_scored(own, train, own.predict(test.instances, test.qid)),

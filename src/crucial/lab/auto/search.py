@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sklearn.base import clone
 
@@ -37,9 +38,8 @@ __all__ = ["Search"]
 #: rest is for the last fit.
 _CANDIDATES_END, _AVERAGES_END = 0.55, 0.8
 
-#: Time of an average, relative to that of trying its members: they are fitted again, with fewer
-#: rounds.
-_AVERAGE_WORK = 0.4
+#: Time of an average, relative to that of trying its members, whose scores are computed again.
+_AVERAGE_WORK = 0.1
 
 #: A ranker that is z standard errors behind the best has exp(-(z / _FADING)^2 / 2) times its part
 #: of an average, and none below _LEAST. The best of many owes part of its lead to chance: on few
@@ -80,6 +80,7 @@ class Search:
     n_jobs: int | None
     average: bool = True
     _cells: dict[Key, Cell] = field(default_factory=dict)
+    _fitted: dict[Key, Any] = field(default_factory=dict)
     _keep: Callable[[Cell], None] = field(default=lambda cell: None)
     _show: Show | None = None
     _total: float = 1.0
@@ -168,6 +169,7 @@ class Search:
         count = len(self.plan.stages)
         for stage in range(count):
             until = self._until(_CANDIDATES_END * (stage + 1) / count)
+            self._fitted.clear()  # (only those of the last stage are averaged)
             tried = (self._try(one, parts[stage], folds[stage], stage, until) for one in alive)
             now = [one for one in tried if one is not None]
             now += self._climb(now, parts[stage], folds[stage], stage, until)
@@ -234,7 +236,8 @@ class Search:
                 first = stage == 0 and candidate is self.candidates[0]
                 if _is_over(until) and not first:
                     return None
-                self._add(compute_cell(key, candidate, rows, fold, self.measure, self.n_jobs))
+                how = (self.measure, self.n_jobs, self._fitted)
+                self._add(compute_cell(key, candidate, rows, fold, *how))
             cells.append(self._cells[key])
             self._advance(_work([candidate], rows, 1), candidate.name)
             if cells[-1]["status"] != "ok":
@@ -317,7 +320,8 @@ class Search:
             if _is_over(until):
                 return None
             estimator = fresh(trial.candidate, self.n_jobs, trial.rounds)
-            self._add(compute_scores(key, estimator, rows, fold, self.n_jobs))
+            fitted = self._fitted.get((TASK, str(fold.name), trial.name))
+            self._add(compute_scores(key, estimator, rows, fold, self.n_jobs, fitted))
         self._advance(_AVERAGE_WORK * _work([trial.candidate], rows, 1), f"average: {trial.name}")
         return self._cells[key]
 
