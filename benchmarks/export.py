@@ -3,7 +3,7 @@
 Scoring: 300 stumps over 40 features, float64 rows with 5% missing, one thread each, CPU time, the
 minimum of several runs that take turns. The C function is compiled for any machine, and for this
 one, as the kernels of predict are. Peers that are not installed are left out. Exports: 5,000 trees
-of 8 leaves, verification included, CPU seconds with those of gcc and node.
+of 8 leaves, verification included, CPU seconds with those of gcc and node, the least of three.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ import numpy as np
 
 from benchmarks.serving import N_FEATURES, stump_model, tree_model
 from benchmarks.timing import table
-from crucial.errors import CrucialError
 from crucial.model.additive import AdditiveRanker
 
 N_ROWS, N_TREES = 100_000, 5_000
-TARGETS = (
-    "xgboost", "lightgbm", "onnx", "elasticsearch-ltr", "elasticsearch", "solr", "pmml", "c",
-    "python", "javascript", "sql",
-)  # fmt: skip
+TARGETS: dict[str, dict[str, Any]] = {
+    "xgboost": {}, "lightgbm": {}, "onnx": {}, "elasticsearch-ltr": {}, "elasticsearch": {},
+    # (its numbers do not separate all thresholds of the random trees)
+    "solr": {"allow_ties": True},
+    "ranklib": {"missing": "zero"}, "pmml": {}, "c": {}, "python": {}, "javascript": {}, "sql": {},
+    "sql, duckdb": {"dialect": "duckdb"}, "sql, postgres": {"dialect": "postgres"},
+}  # fmt: skip
 
 
 def _c(
@@ -130,17 +132,17 @@ def exports() -> dict[str, float]:
     """Print and return the CPU seconds of the export of many trees."""
     model, rows, found = tree_model(N_TREES, n_leaves=8), [], {}
     with tempfile.TemporaryDirectory() as folder:
-        for target in TARGETS:
-            path = os.path.join(folder, target)
-            try:
-                # (what engines need for their first import is not counted)
-                tree_model(2).export(path, target)
+        for title, settings in TARGETS.items():
+            path, target = os.path.join(folder, "model"), title.partition(",")[0]
+            # (what engines need for their first import is not counted)
+            tree_model(2).export(path, target, **settings)
+            best = np.inf
+            for _ in range(3):
                 began = _spent()
-                export = model.export(path, target)
-                found[target] = _spent() - began
-                rows.append([target, found[target], export.n_bytes])
-            except CrucialError as refused:
-                rows.append([target, "refused", str(refused)[:60]])
+                export = model.export(path, target, **settings)
+                best = min(best, _spent() - began)
+            found[title] = best
+            rows.append([title, best, export.n_bytes])
     header = ["", "CPU seconds (wanted below 2)", "bytes"]
     table(f"Export of {N_TREES:,} trees of 8 leaves, verified", header, rows)
     return found
