@@ -121,6 +121,19 @@ def _fetch(by_row, blocks, rows, first_row, m, near):
 
 
 @kernel
+def _sum_below(hist, less, subtract, f, n, room):
+    """Write the sums of the bins below each, after subtracting other histograms if wanted."""
+    if subtract:
+        for k in range(n + 1):
+            hist[f, k] -= less[f, k]
+    passed = 0
+    for k in range(n):
+        room[k] = passed
+        passed += hist[f, k]
+    room[n] = passed
+
+
+@kernel
 def _gain(g, c, l2, low, high):
     """Return twice the drop of the quadratic loss at the best value within bounds."""
     value = g / (c + l2)
@@ -166,14 +179,7 @@ def scan(
         n = n_bins[f]
         sides = 2 if has_missing[f] else 1
         sign = signs[f]
-        if subtract:
-            for k in range(n + 1):
-                hist[f, k] -= less[f, k]
-        passed = 0
-        for k in range(n):
-            room[k] = passed
-            passed += hist[f, k]
-        room[n] = passed
+        _sum_below(hist, less, subtract, f, n, room)
         for side in range(sides):
             lost = hist[f, n] if side + 1 < sides else 0
             at = np.uint64(_HALF * side)
@@ -248,14 +254,7 @@ def level_gains(
         n = n_bins[f]
         sides = 2 if has_missing[f] else 1
         sign = signs[f]
-        if subtract:
-            for k in range(n + 1):
-                hist[f, k] -= less[f, k]
-        passed = 0
-        for k in range(n):
-            room[k] = passed
-            passed += hist[f, k]
-        room[n] = passed
+        _sum_below(hist, less, subtract, f, n, room)
         for side in range(sides):
             lost = hist[f, n] if side + 1 < sides else 0
             w = counts[n] if counted and side + 1 < sides else 0.0
