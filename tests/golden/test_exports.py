@@ -18,26 +18,32 @@ from crucial.model.export.export import export_model  # noqa: E402
 from crucial.model.export.targets import TARGETS, target_named  # noqa: E402
 from naive.random_models import random_model  # noqa: E402
 
-NAMES = ("price", "length", "clicks", "age")
 # ONNX files name the version of the package that wrote them; its operators are compared by scores.
 COMPARED = [name for name in TARGETS if name != "onnx"]
 
 
-def write(name, folder):
-    """Write the export of a fixed model: stumps and trees of few thresholds."""
-    both = [random_model(kind, 7, n_rounds=6, names=NAMES, float32=True) for kind in KINDS]
+#: Weak rankers, names of features, and settings of the models that are written.
+MODELS = {
+    "": (("stumps", "trees"), ("price", "length", "clicks", "age"), {}),
+    "-stumps": (("stumps", "constant"), ("3", "12", "7", "1"), {"shift": True}),
+}
+
+
+def write(name, folder, variant=""):
+    """Write the export of a fixed model of few thresholds."""
+    kinds, names, settings = MODELS[variant]
+    both = [random_model(kind, 7, n_rounds=6, names=names, float32=True) for kind in kinds]
     rankers = [ranker for model in both for ranker in model.rankers]
     weights = [weight for model in both for weight in model.weights]
-    model = type(both[0])(4, rankers, weights, NAMES)
-    settings = {} if target_named(name).knows_missing else {"missing": "zero"}
+    model = type(both[0])(4, rankers, weights, names)
+    if not target_named(name).knows_missing:
+        settings = {**settings, "missing": "zero"}
     if name == "solr":
-        settings["data"] = [[-1.0, 0.0, 0.5, 1.0], [1.0, 0.5, 0.0, -1.0], [2.0, 2.0, 2.0, 2.0]]
-    path = folder / f"{name}.txt"
+        rows = [[-1.0, 0.0, 0.5, 1.0], [1.0, 0.5, 0.0, -1.0], [2.0, 2.0, 2.0, 2.0]]
+        settings = {**settings, "data": rows}
+    path = folder / f"{name}{variant}.txt"
     export_model(model, path, name, verify=True, **settings)
     return path
-
-
-KINDS = ("stumps", "trees")
 
 
 def unpacked(content):
@@ -49,13 +55,15 @@ def unpacked(content):
     return json.dumps(body).encode() + gzip.decompress(packed)
 
 
+@pytest.mark.parametrize("variant", MODELS, ids=["trees", "stumps"])
 @pytest.mark.parametrize("name", COMPARED)
-def test_exports_stay_the_same(name, tmp_path, monkeypatch):
+def test_exports_stay_the_same(name, variant, tmp_path, monkeypatch):
     monkeypatch.setattr("crucial.model.export.export._ROWS", 200)
-    found = write(name, tmp_path).read_bytes()
-    assert unpacked(found) == unpacked((FOLDER / f"{name}.txt").read_bytes())
+    found = write(name, tmp_path, variant).read_bytes()
+    assert unpacked(found) == unpacked((FOLDER / f"{name}{variant}.txt").read_bytes())
 
 
 if __name__ == "__main__":
     for one in COMPARED:
-        print(write(one, FOLDER))  # noqa: T201
+        for model in MODELS:
+            print(write(one, FOLDER, model))  # noqa: T201

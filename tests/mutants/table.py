@@ -8,8 +8,9 @@ _EXPORTS = ("agreement/test_export_targets.py", "agreement/test_export_numbers.p
 
 
 def _golden(target: str) -> tuple[str, ...]:
-    """Return the test that an export has the bytes of its golden file, and scores as its engine."""
-    return (f"golden/test_exports.py::test_exports_stay_the_same[{target}]",)
+    """Return the tests that exports have the bytes of golden files, and score as their engine."""
+    test = "golden/test_exports.py::test_exports_stay_the_same"
+    return (f"{test}[{target}-trees]", f"{test}[{target}-stumps]")
 
 
 #: Module below src/crucial -> tests below tests/unit, or in tests/agreement or tests/golden. Its

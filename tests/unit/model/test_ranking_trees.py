@@ -11,10 +11,10 @@ import pytest
 import scipy.sparse
 
 from crucial import RankingForest, RankingTrees, load_model
-from crucial.errors import ModelFileError, ParameterError
+from crucial.errors import ModelFileError, NotRankedError, ParameterError
 from crucial.kernels import sizes
 from crucial.model.describe import describe
-from crucial.model.tree_table import TreeTable
+from crucial.model.tree_table import OUTSIDE, TreeTable
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -168,3 +168,18 @@ def test_the_text_of_a_tree() -> None:
     deep = forest_model()[0]
     assert deep.explain(1)[-1].endswith("nodes are not shown")
     assert describe(deep).n_used == 4
+
+
+def test_a_tree_that_asks_a_classifier_is_not_written(tmp_path) -> None:
+    class Asked:
+        def goes_left(self, instances, rows):
+            return np.zeros(len(rows), bool)
+
+    class Other(Asked):
+        pass
+
+    tree = stump(feature=(OUTSIDE,), threshold=(1.0,))
+    model = RankingTrees(2, [tree], routers=[Asked(), Other()])
+    with pytest.raises(NotRankedError, match="ask objects of class Asked, which a model file"):
+        model.save(tmp_path / "m.json")
+    assert not (tmp_path / "m.json").exists()

@@ -20,6 +20,7 @@ from crucial.parameters import (
     flag,
     function,
     int_between,
+    lookup,
     none_or,
     nonzero,
     one_of,
@@ -104,3 +105,22 @@ def test_numpy_scalars_stand_for_pythons() -> None:
     assert [type(plain(value)) for value in values[:4]] == [str, int, float, bool]
     array = np.array("a")  # (an array is none, also of no dimensions)
     assert plain(array) is array
+
+
+def test_the_names_close_to_an_unknown_one() -> None:
+    known = dict.fromkeys(["ndcg1", "ndcg2", "ndcg3", "ndcg4", "map"], 0)
+    with pytest.raises(ParameterError) as caught:
+        lookup(known, "ndcg", "measure")
+    assert str(caught.value) == (
+        "unknown measure 'ndcg'; did you mean 'ndcg4' or 'ndcg3' or 'ndcg2'? "
+        "known: map, ndcg1, ndcg2, ndcg3, ndcg4"
+    )
+    with pytest.raises(ParameterError, match=r"^unknown measure 'amp'; did you mean 'map'\? known"):
+        lookup(known, "amp", "measure")
+    with pytest.raises(ParameterError, match=r"^unknown measure 'zzzzz'; known: map"):
+        lookup(known, "zzzzz", "measure")
+
+
+def test_one_choice_is_not_one_of() -> None:
+    assert one_of("a").wording == "'a'"
+    assert one_of("a", "b").wording == "one of 'a', 'b'"
