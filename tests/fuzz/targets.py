@@ -6,11 +6,13 @@ import hashlib
 import io
 import json
 import random
+import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -173,6 +175,37 @@ def _export_names(path: Path) -> Any:
     return export_model(model, path.parent / "out", "sql", features=names, missing="zero")
 
 
+def _exports(path: Path) -> Any:
+    """Write a model with the names of a file for one of the engines, and read it back."""
+    from crucial import AdditiveRanker
+    from crucial.cli.verbs.export import read_names
+    from crucial.errors import NotRankedError
+    from crucial.model.export import export
+    from crucial.model.export.targets import TARGETS as ENGINES
+    from crucial.model.export.targets import target_named
+    from crucial.model.weak import Constant, Stump
+
+    names = read_names(path)
+    engines = sorted({*ENGINES} - {"onnx"})  # (its names are fixed)
+    chosen = engines[zlib.crc32(path.read_bytes()) % len(engines)]
+    model = AdditiveRanker(2, [Stump(0, 0.5, 0), Stump(1, -1, 1), Constant()], [1, 2, 3], "ab")
+    settings: dict[str, Any] = {"data": [[0.0, 1.0], [1.0, -2.0]]} if chosen == "solr" else {}
+    # The twin of each engine reads what was written; the engines themselves take seconds.
+    alone = patch.object(
+        export, "target_named", lambda one: replace(target_named(one), engine=None)
+    )
+    few = patch.object(export, "_ROWS", 20)
+    try:
+        with alone, few:
+            return export.export_model(
+                model, path.parent / "out", chosen, features=names, missing="zero", **settings
+            )
+    except NotRankedError as error:
+        if "error of the export" in str(error):  # (which is no refusal of the input)
+            raise AssertionError(chosen) from error
+        raise
+
+
 def _trace(path: Path) -> Any:
     from crucial.boosting.trace_file import read_trace
 
@@ -227,6 +260,31 @@ def sealed(seeds: list[bytes], rng: random.Random) -> bytes:
     outer["checksum"] = hashlib.sha256(text).hexdigest()
     head = json.dumps({key: value for key, value in outer.items() if key != inner})
     return head[:-1].encode() + f', "{inner}": '.encode() + text + b"}"
+
+
+def named(seeds: list[bytes], rng: random.Random) -> bytes:
+    """Return two names of features with signs of all languages; or mutate a seed."""
+    if rng.random() < 0.1:
+        return mutated(seeds, rng)
+    signs = "aZ_09 .,;:'\"`\\/<>&[]{}()=#%$*+-|~!?@^\t\n\r\0\x1b\x7f\x85\xa0é\u2028\ufeff\U0001f600"
+    words = (
+        "]]>",
+        "-->",
+        "*/",
+        "//",
+        "${x}",
+        "{{",
+        "__proto__",
+        "constructor",
+        "class",
+        "e",
+        "NaN",
+    )
+    names = []
+    for _ in range(2):
+        parts = [rng.choice(words) if rng.random() < 0.1 else rng.choice(signs) for _ in "1234"]
+        names.append("".join(parts[: rng.randrange(1, 5)]))
+    return json.dumps(dict(zip("ab", names, strict=True))).encode()
 
 
 def _models() -> list[bytes]:
@@ -368,6 +426,7 @@ TARGETS: dict[str, Target] = {
     "experiment": Target(_experiment, lambda: _EXPERIMENT),
     "cells": Target(_cells, lambda: _CELLS),
     "group-sizes": Target(_group_sizes, lambda: [b"2\n3\n", b"1\r\n\n4"]),
+    "exports": Target(_exports, lambda: [b'{"a": "title", "b": "7"}', b'{"b": "q/x"}'], make=named),
     "export-names": Target(_export_names, lambda: [b'{"a": "title", "b": "7"}', b'{"a": "3"}']),
     "checkpoint": Target(_checkpoint, _checkpoints, make=sealed),
     "model": Target(_model, _models, make=sealed),

@@ -195,8 +195,9 @@ class TreeRows:
         """Cut the features of some rows into bins."""
         if weight is not None and weight.sum() > _MOST_ROWS:
             raise DataError(
-                f"sample_weight adds up to {weight.sum():g} rows, and trees count them, up to "
-                f"{_MOST_ROWS:g}. Divide all weights by the same number.",
+                # (no sum: huge weights were scaled before)
+                f"sample_weight adds up to more than {_MOST_ROWS:g} rows, and trees count them. "
+                "Divide all weights by the same number.",
                 parameter="sample_weight",
             )
         bins = Bins.build(instances, rows, weight, max_bins, threads)

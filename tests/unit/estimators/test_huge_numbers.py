@@ -128,6 +128,10 @@ def test_weights_that_count_rows_are_named_as_they_came():
     with pytest.raises(DataError, match=r"sample_weight adds up to 4e\+301 rows"):
         ranker_class("svm-map")().fit(X, Y, qid=QID, sample_weight=np.full(N, 1e300))
     assert check_weights(np.full(3, 1e300), 3)[0] == 1e300
+    with pytest.raises(
+        DataError, match=r"^sample_weight adds up to more than 9.0072e\+15 rows, and"
+    ):
+        ranker_class("treerank")().fit(X, Y > 0, sample_weight=np.full(N, 1e300))
 
 
 @pytest.mark.parametrize("name", ["rankboost", "smooth-margin"])
