@@ -72,6 +72,18 @@ def test_the_old_format(tmp_path):
     assert read.above().tolist() == [[0, 3, 3], [2, 0, 5], [0, 0, 0]]
 
 
+def test_the_old_format_is_of_the_kind_that_its_file_is_named_after(tmp_path):
+    (tmp_path / "x.soc").write_text(OLD)
+    with pytest.raises(FileError, match=r"line 7: there is a tie, and a \.soc file has none"):
+        read_preflib(tmp_path / "x.soc")
+
+
+def test_lines_of_a_heading_that_say_something_else(tmp_path):
+    more = "# ALTERNATIVE NAME: any\n# ALTERNATIVE NAME 1 AGAIN: any\n# CATEGORY NAME 1: any\n"
+    (tmp_path / "x.soi").write_text(more + HEAD.format(kind="soi") + "1: 2,1\n")
+    assert read_preflib(tmp_path / "x.soi").items[:2] == ("tea", "milk: warm")
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "said"),
     [
