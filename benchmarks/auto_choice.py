@@ -154,6 +154,10 @@ class Replayed(search.Search):
         trials = self._halve(nothing, nothing)
         return self.seen[summarise_trials(trials, self.measure, "", NOISE).kept.name]
 
+    def _climb(self, *arguments: Any) -> list[Trial]:
+        """Try nothing: larger sizes were not fitted."""
+        return []
+
     def _try(self, candidate: Candidate, rows: Any, folds: Any, stage: int, until: Any) -> Trial:
         own = self.tried[candidate.name]
         chosen = self.stages[stage]
@@ -204,6 +208,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "families": False,
         "averaged": 7,
     },
+    "no symmetric trees": {"without": "symmetric"},
     "no average": {"average": False},
 }
 
@@ -238,7 +243,11 @@ def results(tried: list[HeldOut], part: Part, n_deals: int) -> dict[str, Floats]
         )
         player = Replayed(
             rows,
-            [one.candidate for one in tried],
+            [
+                one.candidate
+                for one in tried
+                if changes.get("without", "?") not in one.candidate.name
+            ],
             own,
             measure,
             SEED,
