@@ -71,7 +71,10 @@ def test_what_no_target_can_do_is_refused_in_one_line(tmp_path):
     model = random_model("stumps", 0, names=NAMES)
     for settings, match in (
         ({"features": {"prise": "x"}}, "features names 'prise', which is no feature"),
-        ({"features": {"price": "length"}}, "two features are called 'length'"),
+        (
+            {"features": {"price": "length"}},
+            "two features, 'price' and 'length', are called 'length'",
+        ),
         ({"missing": "none"}, "missing"),
         ({"shft": True}, "unknown setting of an export 'shft'; did you mean 'shift'"),
         ({"data": [[0.0, 1.0]]}, "2 features"),

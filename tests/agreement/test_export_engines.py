@@ -1,0 +1,198 @@
+"""Engines score real data as the models do, read from the files by themselves.
+
+The rows are those of scikit-learn's data sets with some values missing: rows that the models have
+learned from, others, and rows that hit thresholds exactly. What an export verifies by itself is
+switched off.
+"""
+
+import sqlite3
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+import crucial
+from crucial.errors import CrucialError, NotRankedError
+from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.model.export.forms import score_form
+from crucial.model.export.targets import TARGETS, target_named
+
+
+def real_rows(name):
+    """Return rows and two labels; some values are missing, more often where the label is higher."""
+    data = {"cancer": load_breast_cancer, "diabetes": load_diabetes}[name]()
+    X, y = data.data.copy(), (data.target > np.median(data.target)).astype(int)
+    random = np.random.default_rng(0)
+    X[random.random(X.shape) < np.where(y, 0.15, 0.05)[:, None]] = np.nan
+    return X, y if name == "diabetes" else data.target
+
+
+MODELS = {
+    "stumps": lambda: crucial.RankBoost(150),
+    "trees": lambda: crucial.GradientRanker(30, max_leaves=12, min_rows=5),
+    "symmetric": lambda: crucial.GradientRanker(12, symmetric=True, max_leaves=8),
+    "ranking forest": lambda: crucial.RankingForest(4, random_state=0),
+    "lines": lambda: crucial.RankingSVM(),
+}
+
+
+@pytest.fixture(scope="module", params=["cancer", "diabetes"])
+def data(request):
+    return real_rows(request.param)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def held(request, data):
+    """Return a model, the rows it has learned from, and more: also at every threshold."""
+    X, y = data
+    model = MODELS[request.param]().fit(X[::2], y[::2]).model_
+    rows = [X]
+    for feature, cuts in score_form(model).cuts().items():
+        hit = np.repeat(X[:3], len(cuts), axis=0)
+        hit[:, feature] = np.tile(cuts, 3)
+        rows.append(hit)
+    return model, X, np.concatenate(rows)
+
+
+def named(model):
+    return {f"f{at}": f"column {at}" for at in range(model.n_features)}
+
+
+def exported(model, target, path, **settings):
+    """Write a file; None, after a look at the refusal, where the target holds trees alone."""
+    if score_form(model).pieces and "pieces" not in target_named(target).holds:
+        with pytest.raises(NotRankedError, match="straight pieces"):
+            model.export(path, target, **settings)
+        return None
+    model.export(path, target, verify=False, **settings)
+    return path
+
+
+def same_order(found, expected, reach):
+    """Scores agree to rounding, and rows whose scores differ by more have the same order."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=reach)
+    order = np.argsort(expected, kind="stable")
+    apart = np.diff(expected[order]) > 2 * reach
+    assert (np.diff(found[order])[apart] > 0).all()
+
+
+def float32_rows(model, rows):
+    """Return the rows that float32 leaves on their sides of the thresholds, as all others are."""
+    rounded = rows.astype(np.float32).astype(float)
+    keep = np.ones(len(rows), bool)
+    for feature, cuts in score_form(model).cuts().items():
+        keep &= np.searchsorted(cuts, rows[:, feature]) == np.searchsorted(
+            cuts, rounded[:, feature]
+        )
+    return keep
+
+
+@pytest.mark.parametrize("reader", ["xgboost", "treelite"])
+def test_readers_of_xgboost_files(reader, held, tmp_path):
+    engine = pytest.importorskip(reader)
+    model, X, rows = held
+    path = exported(model, "xgboost", tmp_path / "x.json", data=X)
+    if path is None:
+        return
+    # (all of the data are on their sides; of the rows at thresholds those that float32 keeps)
+    keep = float32_rows(model, rows) | (np.arange(len(rows)) < len(X))
+    rows = rows[keep]
+    if reader == "xgboost":
+        booster = engine.Booster(model_file=path)
+        found = booster.predict(engine.DMatrix(rows, feature_names=booster.feature_names))
+    else:
+        forest = engine.frontend.load_xgboost_model(path)
+        found = engine.gtil.predict(forest, rows.astype(np.float32)).ravel()
+    same_order(found.astype(float), model.predict(rows), 1e-5 * score_form(model).largest())
+
+
+@pytest.mark.parametrize("reader", ["lightgbm", "treelite"])
+def test_readers_of_lightgbm_files(reader, held, tmp_path):
+    engine = pytest.importorskip(reader)
+    model, X, rows = held
+    path = exported(model, "lightgbm", tmp_path / "x.txt", data=X)
+    if path is None:
+        return
+    if reader == "lightgbm":
+        found = engine.Booster(model_file=path).predict(rows)
+    else:
+        forest = engine.frontend.load_lightgbm_model(path)
+        found = engine.gtil.predict(forest, rows).ravel()
+    if reader == "lightgbm" and score_form(model).divisor == 1.0:
+        assert found.tolist() == model.predict(rows).tolist()
+    same_order(found, model.predict(rows), 1e-14 * score_form(model).largest())
+
+
+def test_onnxruntime(held, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model, _, rows = held
+    path = exported(model, "onnx", tmp_path / "x.onnx")
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    found = session.run(["score"], {"X": rows})[0].ravel()
+    same_order(found, model.predict(rows), 1e-14 * score_form(model).largest())
+
+
+@pytest.mark.parametrize("database", ["sqlite", "duckdb"])
+def test_databases_give_the_same_bits(database, held, tmp_path):
+    model, _, rows = held
+    path = exported(model, "sql", tmp_path / "x.sql", dialect=database, features=named(model))
+    columns = ", ".join(f'"{name}" DOUBLE' for name in named(model).values())
+    if database == "sqlite":
+        connection = sqlite3.connect(":memory:")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 10**9)
+    else:
+        connection = pytest.importorskip("duckdb").connect()
+    connection.execute(f"CREATE TABLE given ({columns})")
+    marks = ", ".join("?" * model.n_features)
+    values = [[None if x != x else x for x in row] for row in rows.tolist()]
+    connection.executemany(f"INSERT INTO given VALUES ({marks})", values)
+    found = connection.execute(f"SELECT ({path.read_text()}) FROM given").fetchall()
+    connection.close()
+    assert [score for (score,) in found] == model.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("name", ["xgboost", "elasticsearch-ltr", "solr", "ranklib"])
+def test_values_that_collide_in_float32_are_named_or_counted(name, tmp_path):
+    X, y = real_rows("cancer")
+    X = X[:, :3].copy()
+    column = 1.0 + 1e-9 * y  # (two numbers, one in float32)
+    X = np.column_stack((X, np.where(np.arange(len(y)) % 5 == 0, np.nan, column)))
+    model = crucial.RankBoost(20).fit(X, y).model_
+    if not target_named(name).knows_missing:
+        X = np.nan_to_num(X)
+    more = {"features": named(model), "data": X}
+    more |= {} if target_named(name).knows_missing else {"missing": "zero"}
+    with pytest.raises(NotRankedError, match=r"'f3'|'column 3'"):
+        model.export(tmp_path / "x", name, **more)
+    assert list(tmp_path.iterdir()) == []
+    done = model.export(tmp_path / "x", name, allow_ties=True, **more)
+    # (either number may be the one whose side is kept)
+    sides = [int(((X[:, 3] == 1.0 + 1e-9 * label) & (y == label)).sum()) for label in (0, 1)]
+    assert done.n_tied in sides
+    assert f"{done.n_tied} of 569 rows" in str(done)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.filterwarnings("ignore")
+def test_every_ranker_exports_or_says_why_not(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("crucial.model.export.export._ROWS", 100)
+    X, y = real_rows("diabetes")
+    X, y = np.nan_to_num(X[:120, :5]), y[:120]
+    few = {"n_estimators": 3} if "n_estimators" in ranker_class(name)().get_params() else {}
+    model = ranker_class(name)(**few).fit(X, y)
+    remedies = ("export to", "score with crucial rank", "train ")
+    messages = []
+    for target in TARGETS:
+        settings = {"missing": "zero"} if not target_named(target).knows_missing else {}
+        settings["features"] = {f"f{at}": f"x{at}" for at in range(5)}
+        try:
+            model.export(tmp_path / target, target, data=X, **settings)
+        except CrucialError as refused:
+            messages.append(str(refused))
+    for message in messages:
+        assert "\n" not in message
+        assert any(remedy in message for remedy in remedies)
+    done = len(list(tmp_path.iterdir()))
+    assert done == len(TARGETS) - len(messages)
+    queries = {"bl-featurerank", "diffrank", "featurerank", "ranknet"}
+    assert done == 0 if name in queries else done >= 5
