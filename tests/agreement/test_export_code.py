@@ -39,7 +39,8 @@ def with_text(kind="mixed"):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_scores_as_the_model(dialect, tmp_path):
     names = {name: f"c{at}" for at, name in enumerate(ATTACKS)} if dialect == "bigquery" else {}
-    for name in (None, 'a "table`'):
+    # (no table of BigQuery has quotes in its name)
+    for name in (None, "data.rows" if dialect == "bigquery" else 'a "table`'):
         done = with_text().export(
             tmp_path / "x.sql", "sql", dialect=dialect, name=name, features=names
         )
