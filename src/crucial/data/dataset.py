@@ -55,6 +55,12 @@ class Dataset:
     complete: bool = True
     occurs: Bools | None = None
 
+    def __post_init__(self) -> None:
+        if hasattr(self.X, "indptr"):
+            from crucial.data.sparse_checks import check_structure
+
+            check_structure(self.X)
+
     def __repr__(self) -> str:
         parts = [counted(self.n_rows, "row"), counted(self.n_features, "feature")]
         if self.qid is not None:

@@ -10,7 +10,7 @@ from crucial.data.arrays import NUMBERS, complex_error
 from crucial.data.memory import MAX_FEATURES, check_room
 from crucial.errors import DataError, DataTypeError
 
-__all__ = ["checked_columns"]
+__all__ = ["check_structure", "checked_columns"]
 
 # Memory of a feature of sparse input without any entry.
 _BYTES_PER_FEATURE = 64
@@ -49,13 +49,10 @@ def checked_columns(X: Any) -> Any:
         f"Sparse input of {X.shape[1]:,} features, even if they were empty,",
         remedy,
     )
-    if X.format in ("csr", "csc", "bsr"):
-        _check_compressed(X)
-    elif X.format == "coo":
-        _check_coordinates(X)
+    check_structure(X)
     table = csc_array(_narrow(X))
     if X.format not in ("csr", "csc", "bsr", "coo"):
-        _check_compressed(table)
+        check_structure(table)
     if table.dtype.kind == "f" and table.dtype.itemsize not in (4, 8):
         table = table.astype(np.float64)
     if not table.has_canonical_format:
@@ -63,6 +60,27 @@ def checked_columns(X: Any) -> Any:
             table = table.copy()  # (it shares its arrays with the user's)
         table.sum_duplicates()
     return table
+
+
+def check_structure(X: Any) -> None:
+    """Refuse a scipy matrix whose indices lead out of it, before anybody walks through them.
+
+    Matrices of lists, diagonals and dicts pass: they are to be checked when they are compressed.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> wrong = csr_array([[0.0, 2.0], [1.0, 0.0]])
+    >>> wrong.indices[0] = 7
+    >>> check_structure(wrong)
+    Traceback (most recent call last):
+    ...
+    crucial.errors.DataError: Input X: the sparse matrix is malformed: column index 7 in row 0 ...
+    """
+    if X.format in ("csr", "csc", "bsr"):
+        _check_compressed(X)
+    elif X.format == "coo":
+        _check_coordinates(X)
 
 
 def _narrow(X: Any) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.data.sparse_checks import check_structure
 from crucial.errors import DataError, ParameterError, about
 from crucial.feedback.labels import check_labels
 from crucial.types import Floats, Ints, PathLike, TableLike
@@ -30,7 +31,10 @@ def as_table(X: TableLike) -> Table:
     if isinstance(X, Instances):
         return X
     if hasattr(X, "tocsr"):
-        return X.tocsr()
+        check_structure(X)  # (rows are taken by scipy, which trusts it)
+        table = X.tocsr()
+        check_structure(table)
+        return table
     return X if hasattr(X, "shape") else np.asarray(X)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from crucial import Instances, RankBoost
+from crucial import Dataset, Instances, RankBoost, cross_validate
 from crucial.data.sparse_checks import checked_columns
 from crucial.errors import DataError, DataTypeError
 
@@ -48,6 +48,10 @@ def test_a_malformed_matrix_is_refused(matrix, words):
     fitted = RankBoost(2).fit(np.eye(N), np.arange(N))
     with pytest.raises(DataError, match="malformed"):
         fitted.predict(matrix())
+    with pytest.raises(DataError, match="malformed"):
+        Dataset(matrix(), np.arange(N))
+    with pytest.raises(DataError, match="malformed"):  # (which takes rows before it fits)
+        cross_validate(RankBoost(2), matrix(), np.arange(N))
 
 
 def test_malformed_coordinates_are_refused():
