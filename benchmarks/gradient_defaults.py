@@ -34,6 +34,10 @@ SAMPLED = {
     "max_leaves": 31, "max_depth": 6, "l2": 3.0, "min_rows": 1.0,
     "subsample_rows": 0.8, "max_features": 0.3,
 }  # fmt: skip
+#: Trees whose leaves of a level share their split.
+SYMMETRIC = {
+    "max_leaves": 16, "symmetric": True, "min_rows": 1.0, "l2": 3.0, "subsample_rows": 0.8,
+}  # fmt: skip
 
 
 def variants() -> list[Setting]:
@@ -49,6 +53,9 @@ def variants() -> list[Setting]:
         {"loss": loss, "gain": "exp", "max_leaves": 4, "l2": 1.0} for loss in ("query_rmse", "yeti")
     ]
     found += [{"loss": loss, **SAMPLED} for loss in ("query_rmse", "yeti")]
+    for loss in ("query_rmse", "yeti", "logistic", "exponential", "lambda", "xendcg"):
+        gain = {"gain": "exp"} if loss in ("logistic", "exponential") else {}
+        found.append({"loss": loss, **gain, **SYMMETRIC})
     return found
 
 
