@@ -42,7 +42,7 @@ test: $(READY)  ## the default suite, then kernel tests with the JIT disabled, a
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "kernels and not slow" $(call marked,kernels)
 	HYPOTHESIS_PROFILE=few NUMBA_BOUNDSCHECK=1 $(PYTEST) -m "bounds and not slow" $(call marked,bounds)
 
-# The long sweeps in parts: make test-slow PART=kills. docs/promises.md tells what each takes.
+# The long sweeps in parts: make test-slow PART=kills. docs/promises.md tells what is in each.
 SLOW_forms := tests/properties/test_every_ranker_invariant.py
 SLOW_properties := tests/properties --ignore=tests/properties/test_every_ranker_invariant.py
 SLOW_kills := tests/end_to_end
