@@ -19,6 +19,7 @@ from crucial.data.coded_table import CodedTable
 from crucial.data.frame_columns import frame_column, number_text
 from crucial.data.memory import check_room
 from crucial.data.sparse_checks import checked_columns
+from crucial.data.words import one_line
 from crucial.errors import DataError, DataTypeError
 from crucial.types import Floats, Ints, Numbers, Reals, TableLike
 
@@ -327,7 +328,7 @@ def _as_frame(X: Any) -> Any:
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError as error:
-        raise DataError(f"Input X: column names must differ. {error}") from None
+        raise DataError(f"Input X: column names must differ. {one_line(error)}") from None
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

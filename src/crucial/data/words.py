@@ -19,6 +19,7 @@ __all__ = [
     "finite_number",
     "nul_error",
     "number_rule",
+    "one_line",
     "place_of",
     "shown",
     "shown_name",
@@ -91,6 +92,18 @@ def shown_name(name: str, width: int = 40) -> str:
     ("'région'", "'a\\\\x1b'")
     """
     return repr(name) if len(name) <= width else f"{name[:width]!r}..."
+
+
+def one_line(error: BaseException) -> str:
+    """Return what another library says of an error as one line, without control characters.
+
+    Examples
+    --------
+    >>> one_line(ValueError("names must differ:\\n- a\\x1b"))
+    'names must differ: - a?'
+    """
+    text = " ".join(str(error).split())
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def as_objects(texts: Sequence[str]) -> Objects:

@@ -89,6 +89,7 @@ def _local_cluster() -> Iterator[Any]:
 def _client_of(scheduler: Any) -> Any:
     """Return a client of a cluster object or an address."""
     from distributed import Client
+    from distributed.comm import resolve_address
 
     if not isinstance(scheduler, str) and not hasattr(scheduler, "scheduler_address"):
         raise refuse(
@@ -98,6 +99,9 @@ def _client_of(scheduler: Any) -> Any:
             scheduler,
         )
     try:
+        if isinstance(scheduler, str):
+            # (a client that was given no address at all does not end for a minute)
+            resolve_address(scheduler)
         return Client(scheduler, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(

@@ -10,7 +10,7 @@ import numpy as np
 from crucial.data.dataset import Dataset
 from crucial.data.frame_columns import frame_column
 from crucial.data.instances import Instances
-from crucial.data.words import shown
+from crucial.data.words import one_line, shown
 from crucial.errors import Argument, DataError, DataTypeError, Message
 from crucial.types import Floats
 
@@ -74,13 +74,9 @@ class Columns:
         else:
             data, factor = self._of_frame(table)
         if self.labelled and data.y is None:
-            remedy = Message("Name their column with ", Argument("label"), ".")
-            raise DataError("its rows have no labels.", remedy=remedy)
+            raise DataError("its rows have no labels.", remedy=_name_it(table, "label"))
         if self.qid is not None and data.qid is None:
-            raise DataError(
-                "its rows have no query ids.",
-                remedy=Message("Name their column with ", Argument("qid"), "."),
-            )
+            raise DataError("its rows have no query ids.", remedy=_name_it(table, "qid"))
         return RankingPart(data, factor)
 
     def _of_dataset(self, data: Dataset) -> tuple[Dataset, Floats | None]:
@@ -107,6 +103,8 @@ class Columns:
             raise DataTypeError(
                 f"must be a frame, a Dataset, or a tuple (X, y, qid). Got {type(table).__name__}."
             ) from None
+        except nw.exceptions.DuplicateError as error:
+            raise DataError(f"column names must differ. {one_line(error)}") from None
         there = set(frame.columns)
         wanted = (("label", self.label), ("weight", self.weight))
         pairs = (*wanted, ("query_weight", self.query_weight))
@@ -135,6 +133,13 @@ class Columns:
 
 
 _EMPTY = np.zeros((0, 1))
+
+
+def _name_it(table: object, role: str) -> Message:
+    """Return how to say where the labels or ids of a part are."""
+    if isinstance(table, tuple):
+        return Message("Pass them with ", Argument(role), ", as an array beside the rows.")
+    return Message("Name their column with ", Argument(role), ".")
 
 
 def _of_tuple(parts: tuple[Any, ...]) -> tuple[Dataset, Floats | None]:

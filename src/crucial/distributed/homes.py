@@ -58,11 +58,13 @@ def find_homes(survey: Survey, n_parts: int, shuffle: bool) -> Homes:
     Raises
     ------
     DataError
-        Naming the query and two of its parts.
+        A query that must not be in several parts, or has another weight in each; both parts are
+        named.
     """
     n_queries = len(survey.ids)
     if not shuffle:
         _check_whole(survey)
+    _check_factors(survey)
     group = _groups([part.n_rows for part in survey.parts], n_parts)
     lowest = np.full(n_queries, len(group), np.int64)
     highest = np.full(n_queries, -1, np.int64)
@@ -100,6 +102,27 @@ def _check_whole(survey: Survey) -> None:
                 parameter="shuffle",
             )
         seen[numbers] = number
+
+
+def _check_factors(survey: Survey) -> None:
+    """Refuse a query whose weights in two parts of the input differ."""
+    known = np.full(len(survey.ids), np.nan)
+    seen = np.full(len(survey.ids), -1, np.int64)
+    for number, (part, numbers) in enumerate(zip(survey.parts, survey.numbers)):
+        if part.factors is None:
+            continue
+        before = known[numbers]
+        differs = np.flatnonzero(~np.isnan(before) & (before != part.factors))
+        if len(differs):
+            own, query = differs[0], int(numbers[differs[0]])
+            one, other = survey.sources[seen[query]].name, survey.sources[number].name
+            raise DataError(
+                "query_weight must be constant inside a query. It is not in "
+                f"{survey.ids[query].item()!r}: {before[own]:g} in {one}, {part.factors[own]:g} in "
+                f"{other}.",
+                parameter="query_weight",
+            )
+        known[numbers], seen[numbers] = part.factors, number
 
 
 def _groups(sizes: list[int], n_parts: int) -> Ints:

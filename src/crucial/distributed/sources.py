@@ -10,6 +10,7 @@ from typing import Any
 from crucial.data.formats.parquet_rows import ParquetRows
 from crucial.data.formats.reading import find_format
 from crucial.data.part_files import list_parts, read_part, split_parts
+from crucial.data.words import one_line
 from crucial.distributed.columns import Columns, RankingPart
 from crucial.errors import CrucialError, DataError, DataTypeError
 
@@ -130,7 +131,9 @@ def _width(source: Source) -> tuple[int, int] | None:
 
 def failed(name: str, error: BaseException) -> DataError:
     """Return the error for a part that something else than its content kept from being read."""
-    return DataError(f"{name} cannot be read: {type(error).__name__}: {error}".rstrip(": "))
+    return DataError(
+        f"{name} cannot be read: {type(error).__name__}: {one_line(error)}".rstrip(": ")
+    )
 
 
 def result_of(name: str, future: Any) -> Any:

@@ -18,8 +18,9 @@ from crucial.data.sketches import QuantileSketch
 from crucial.distributed.columns import RankingPart
 from crucial.distributed.sources import Source, result_of
 from crucial.errors import DataError
+from crucial.feedback.labels import query_factors
 from crucial.progress import progress_bar
-from crucial.types import Bools, Ids, Ints
+from crucial.types import Bools, Floats, Ids, Ints
 
 __all__ = ["Survey", "SurveyedPart", "checked_rows", "gathered", "survey"]
 
@@ -46,6 +47,8 @@ class SurveyedPart:
         The largest weight of a row, 1 without weights.
     notes : tuple of str
         Assumptions made in reading.
+    factors : array, optional
+        Weight of each of its queries.
     """
 
     ids: Ids
@@ -55,6 +58,7 @@ class SurveyedPart:
     highest: float
     weight: float
     notes: tuple[str, ...]
+    factors: Floats | None = None
 
     @property
     def n_rows(self) -> int:
@@ -143,15 +147,20 @@ def _look(
     found = checked_rows(source, value, first)
     if found is None:
         return None, []
-    part, data = found[0], found[0].data
+    (part, read), data = found, found[0].data
     weight = part.weights()
     sketches = [QuantileSketch() for _ in range(part.instances.n_features)] if sketched else []
     missing = look_at(part, sketches, others=not alone)
     groups = Groups.from_qid(data.qid, part.instances.n_rows)
     low, high = (np.nan, np.nan) if data.y is None else (data.y.min(), data.y.max())
     largest = 1.0 if weight is None else float(weight.max())
+    try:
+        factors = query_factors(read.query_weight, groups)
+    except DataError as error:
+        raise part.failed(error) from None
+    labels = float(low), float(high)
     found_part = SurveyedPart(
-        groups.ids, groups.sizes, missing, float(low), float(high), largest, tuple(data.notes)
+        groups.ids, groups.sizes, missing, *labels, largest, tuple(data.notes), factors
     )
     return found_part, sketches
 

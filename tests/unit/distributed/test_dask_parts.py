@@ -173,6 +173,26 @@ def test_no_scheduler_at_the_address():
         pass
 
 
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("http://host:1", "unknown address scheme 'http'"),
+        ("tcp://localhost", "missing port number"),
+        ("tcp://host.invalid:1", "not known"),
+    ],
+)
+def test_what_is_no_address_gets_no_client(monkeypatch, address, reason):
+    # (Dask would keep the process alive for a minute, and print a traceback)
+    made = []
+    monkeypatch.setattr(distributed.Client, "__init__", lambda *given, **named: made.append(given))
+    with (
+        pytest.raises(ClusterError, match=f"answers at {address}: .*{reason}"),
+        connected(address),
+    ):
+        pass
+    assert made == []
+
+
 def test_a_cluster_without_workers_and_one_that_closes():
     with distributed.LocalCluster(
         n_workers=0, processes=False, dashboard_address=":0", silence_logs=50

@@ -225,6 +225,10 @@ def unreadable():
         (lambda f: f.assign(f0=np.inf), r"part 1 \(from 0\): Input X contains infinity .* row 0"),
         (lambda f: f.assign(qid="a"), r"qid: part 0 \(from 0\) has numbers, and part 1 .* text"),
         (lambda f: f["f0"], r"part 1 \(from 0\): must be a frame, a Dataset, or a tuple"),
+        (
+            lambda f: f.set_axis(["f0", "f0", *f.columns[2:]], axis=1),
+            r"part 1 \(from 0\): column names must differ. [^\n]*'f0' 2 times$",
+        ),
         (lambda f: unreadable(), r"part 1 \(from 0\) cannot be read: OSError: the disk is on fi"),
     ],
 )
@@ -241,6 +245,21 @@ def test_a_bad_weight_is_named(client):
         coded(client, [dask.delayed(frame)], columns=Columns(weight="w", ignore=("c",)))
     with pytest.raises(DataError, match=r"part 0 .*: query weights must be .* Row 0 is nan"):
         coded(client, [dask.delayed(frame)], columns=Columns(query_weight="c", ignore=("w",)))
+
+
+def test_query_weights_that_differ_inside_a_query_are_refused(client):
+    frame = rows(queries=2).assign(c=lambda f: f["qid"] + 1.0)
+    frame["qid"] = np.array(["ant", "bee"])[frame["qid"]]
+    columns = Columns(query_weight="c")
+    cuts = cut(frame, [300, 100])
+    within = frame.assign(c=np.arange(400.0))
+    match = r"part 0 \(from 0\): query_weight must be constant inside a query. It is not in 'ant'"
+    with pytest.raises(DataError, match=match):
+        coded(client, [dask.delayed(within)], columns=columns)
+    match = r"It is not in 'ant': 1 in part 0 \(from 0\), 1.5 in part 1 \(from 0\)"
+    other = cuts[1].assign(c=cuts[1]["c"].replace(1.0, 1.5))
+    with pytest.raises(DataError, match=match):
+        coded(client, [dask.delayed(cuts[0]), dask.delayed(other)], columns=columns)
 
 
 def test_a_bad_file_is_named(client, tmp_path):
@@ -284,6 +303,12 @@ def test_bad_arrays(client):
         coded(client, table, roles={"label": table})
     with pytest.raises(DataError, match=r"an array of two dimensions. Got Array"):
         coded(client, da.ones(40), roles={"label": da.ones(40)})
+    for role in ("label", "qid"):
+        roles = {one: da.ones(40, chunks=10) for one in ("label", "qid") if one != role}
+        with pytest.raises(
+            DataError, match=f"have no .* Pass them with {role}, as an array beside"
+        ):
+            coded(client, table, roles=roles)
     with pytest.raises(DataError, match="the parts are no files: sep cannot apply to them"):
         coded(client, table, sep=",")
 
