@@ -178,7 +178,6 @@ def test_no_scheduler_at_the_address():
     [
         ("http://host:1", "unknown address scheme 'http'"),
         ("tcp://localhost", "missing port number"),
-        ("tcp://host.invalid:1", "not known"),
     ],
 )
 def test_what_is_no_address_gets_no_client(monkeypatch, address, reason):
