@@ -104,7 +104,7 @@ class Checkpoint:
     def kept(self) -> Iterator[None]:
         """Write the rounds so far if anything ends the block early, Ctrl-C included.
 
-        A `ClusterError` then names the file.
+        A `ClusterError` then names the file, as does a note to any other error.
         """
         try:
             yield
@@ -115,13 +115,19 @@ class Checkpoint:
                 self._try(last=True)
             if isinstance(error, ClusterError) and self._n_written:
                 raise self._with_remedy(error) from error
+            if self._n_written:
+                error.add_note(f"{self._where}, from which `resume` goes on.")
             raise
+
+    @property
+    def _where(self) -> str:
+        return f"The rounds so far ({self._n_written}) are in {self.path}"
 
     def _with_remedy(self, error: ClusterError) -> ClusterError:
         kept = Message(
             error.remedy,
             " " if error.remedy else "",
-            f"The rounds so far ({self._n_written}) are in {self.path}: go on with ",
+            f"{self._where}: go on with ",
             Argument("resume", str(self.path)),
             ".",
         )

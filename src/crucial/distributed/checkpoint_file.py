@@ -20,7 +20,7 @@ what an uninterrupted fit would have done; that the data are the same is checked
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -106,7 +106,7 @@ def read_checkpoint(path: PathLike, estimator: Any) -> list[Round]:
     return read_runs(path, estimator)[0]
 
 
-def read_runs(path: PathLike, estimator: Any) -> list[list[Round]]:
+def read_runs(path: PathLike, estimator: Any, unknown: Collection[str] = ()) -> list[list[Round]]:
     """Read the rounds of every run of a checkpoint, for an estimator to go on from.
 
     Parameters
@@ -115,6 +115,8 @@ def read_runs(path: PathLike, estimator: Any) -> list[list[Round]]:
     estimator : estimator to fit
         Of the same class, and with the same parameters except for ``n_estimators`` and those that
         do not shape the model.
+    unknown : collection of str
+        Parameters that are not set yet, and are not compared.
 
     Raises
     ------
@@ -131,7 +133,8 @@ def read_runs(path: PathLike, estimator: Any) -> list[list[Round]]:
             parameter="resume",
             value=str(path),
         )
-    _check_parameters(path, content.parameters, shaping_parameters(estimator))
+    both = (content.parameters, shaping_parameters(estimator))
+    _check_parameters(path, *({k: own[k] for k in own if k not in unknown} for own in both))
     runs = [content.rounds, *content.others]
     longest = max(map(len, runs))
     if longest > estimator.n_estimators:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import nullcontext
 
 from crucial.data.files import check_writable
@@ -27,6 +28,7 @@ def check_ranker(
     has_eval_set: bool = False,
     with_qid: bool = True,
     with_pairs: bool = False,
+    unknown: Collection[str] = (),
 ) -> int:
     """Refuse, before anything is read, what cannot be fitted; return the bins per feature.
 
@@ -39,6 +41,8 @@ def check_ranker(
         A checkpoint to write, in a folder that is there.
     has_eval_set, with_qid, with_pairs : bool
         What comes with the rows.
+    unknown : collection of str
+        Parameters of the ranker that are not set yet.
     """
     if not isinstance(ranker, BoostedRanker):
         raise ParameterError(
@@ -56,7 +60,7 @@ def check_ranker(
     if checkpoint is not None:
         check_writable(checkpoint)
     if resume is not None:
-        read_runs(resume, ranker)
+        read_runs(resume, ranker, unknown)
     most: int | None = getattr(ranker, "max_bins", 255)
     if most is None or most > 255:
         raise ParameterError(

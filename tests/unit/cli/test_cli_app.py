@@ -93,6 +93,11 @@ def raises(error: BaseException):
     return action
 
 
+def noted(error: BaseException) -> BaseException:
+    error.add_note("Here it goes on.")
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
@@ -103,6 +108,11 @@ def raises(error: BaseException):
         (ZeroDivisionError("division by zero"), FAILED, "a bug in crucial: ZeroDivisionError"),
         (KeyboardInterrupt(), INTERRUPTED, "interrupted"),
         (click.Abort(), INTERRUPTED, "interrupted"),
+        (
+            noted(KeyboardInterrupt()),
+            INTERRUPTED,
+            "interrupted; existing files are unchanged. Here",
+        ),
         (DataError("\x1b[31mred"), REFUSED, r"\x1b[31mred"),
     ],
 )

@@ -102,7 +102,7 @@ def test_what_cannot_be_trained(folder: Path, crucial, error_line, address) -> N
         ((train, on, "--ranker", "ranking-svm"), "RankingSVM does not run on a cluster. Use a"),
         ((train, on, "--ranker", "adaboost"), "AdaBoostRanker learns from rows without: train it"),
         ((train, on, "--max-bins", "300"), "max_bins=300 of RankBoost is more than codes of one"),
-        ((train, on, "--resume", folder / "no.json", "-m", "map"), "no.json: "),
+        ((train, on, "--resume", folder / "no.json"), "no.json: "),
         ((folder / "*.zip", on), "*.zip: no file has such a name"),
         ((folder / "train.csv", on), "train.csv: a column cannot be a feature: "),
         (

@@ -37,12 +37,13 @@ def train_on_cluster(
         )
     if "eval_metric" in ranker.get_params():
         ranker.set_params(eval_metric=metrics or None)
-    # (a checkpoint has the measures, whose default is known once the labels are)
     max_bins = check_ranker(
         ranker,
-        options.resume if metrics else None,
+        options.resume,
         checkpoint=options.checkpoint,
         has_eval_set=options.valid is not None,
+        # (a checkpoint has the measures, whose default is known once the labels are)
+        unknown=() if metrics else ("eval_metric",),
     )
     files = part_files(options.files)
     how = RowFormat.of_options(files[0], options)

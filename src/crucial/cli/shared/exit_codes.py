@@ -77,8 +77,10 @@ def guarded(action: Callable[[], object]) -> int:
         return code if isinstance(code, int) else DONE
     except SystemExit as error:  # (click exits like this when nobody reads the output any more)
         return error.code if isinstance(error.code, int) else FAILED
-    except (click.Abort, KeyboardInterrupt):
-        fail("interrupted; existing files are unchanged")
+    except (click.Abort, KeyboardInterrupt) as error:
+        # (click raises its own error from that of Ctrl-C, which may say where to go on)
+        notes = getattr(error.__cause__ or error, "__notes__", [])
+        fail(". ".join(["interrupted; existing files are unchanged", *notes]))
         return INTERRUPTED
     except BrokenPipeError:
         # Nobody reads the output. Python would complain again when it closes the stream.
