@@ -159,14 +159,14 @@ def check_workers(estimate: MemoryEstimate, survey: Survey) -> None:
     limit = estimate.limit
     if limit is None:
         return
-    each = estimate.row_bytes
     sizes = survey.query_sizes()
     largest = int(np.argmax(sizes))
-    if sizes[largest] * each > limit:
+    needed = WORKER_BYTES + int(sizes[largest]) * estimate.row_bytes
+    if WORKER_BYTES < limit < needed:  # (more workers would not help)
         raise DataError(
             f"query {survey.ids[largest].item()!r} has {counted(int(sizes[largest]), 'row')}, "
-            f"which take {_in_words(int(sizes[largest]) * each)}, and a worker has "
-            f"{_in_words(limit)}. A query must fit into one worker.",
+            f"for which a worker needs {_in_words(needed)}, and it has {_in_words(limit)}. A query "
+            "must fit into one worker.",
             remedy="Use workers with more memory, or divide the query.",
         )
     if estimate.per_worker > limit:
