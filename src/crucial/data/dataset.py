@@ -56,7 +56,7 @@ class Dataset:
     occurs: Bools | None = None
 
     def __post_init__(self) -> None:
-        if hasattr(self.X, "indptr"):
+        if hasattr(self.X, "tocsr"):
             from crucial.data.sparse_checks import check_structure
 
             check_structure(self.X)

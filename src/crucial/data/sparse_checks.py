@@ -51,8 +51,6 @@ def checked_columns(X: Any) -> Any:
     )
     check_structure(X)
     table = csc_array(_narrow(X))
-    if X.format not in ("csr", "csc", "bsr", "coo"):
-        check_structure(table)
     if table.dtype.kind == "f" and table.dtype.itemsize not in (4, 8):
         table = table.astype(np.float64)
     if not table.has_canonical_format:
@@ -65,7 +63,7 @@ def checked_columns(X: Any) -> Any:
 def check_structure(X: Any) -> None:
     """Refuse a scipy matrix whose indices lead out of it, before anybody walks through them.
 
-    Matrices of lists, diagonals and dicts pass: they are to be checked when they are compressed.
+    A matrix of diagonals passes: those outside of it are empty.
 
     Examples
     --------
@@ -81,6 +79,12 @@ def check_structure(X: Any) -> None:
         _check_compressed(X)
     elif X.format == "coo":
         _check_coordinates(X)
+    elif X.format == "lil":
+        _check_lists(X)
+    elif X.format == "dok":
+        for row, column in X.keys():  # noqa: SIM118 (a matrix yields its rows)
+            _check_place(row, X.shape[0], "row")
+            _check_place(column, X.shape[1], "column")
 
 
 def _narrow(X: Any) -> Any:
@@ -137,4 +141,21 @@ def _check_coordinates(X: Any) -> None:
     for name, numbers, size in (("row", X.row, X.shape[0]), ("column", X.col, X.shape[1])):
         if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= size):
             wrong = numbers[(numbers < 0) | (numbers >= size)][0]
-            _refuse(f"{name} index {int(wrong):,} is outside its {int(size):,} {name}s")
+            _check_place(int(wrong), int(size), name)
+
+
+def _check_lists(X: Any) -> None:
+    """Refuse lists of columns that are not as long as those of values, or outside the matrix."""
+    if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
+        lists = f"{len(X.rows):,} lists of columns and {len(X.data):,} of values"
+        _refuse(f"there are {lists} for {X.shape[0]:,} rows")
+    for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
+        if len(columns) != len(values):
+            _refuse(f"row {row:,} has {len(columns):,} columns and {len(values):,} values")
+        for column in (min(columns), max(columns)) if columns else ():
+            _check_place(column, X.shape[1], "column")
+
+
+def _check_place(index: int, size: int, name: str) -> None:
+    if not 0 <= index < size:
+        _refuse(f"{name} index {index:,} is outside its {size:,} {name}s")

@@ -32,9 +32,7 @@ def as_table(X: TableLike) -> Table:
         return X
     if hasattr(X, "tocsr"):
         check_structure(X)  # (rows are taken by scipy, which trusts it)
-        table = X.tocsr()
-        check_structure(table)
-        return table
+        return X.tocsr()
     return X if hasattr(X, "shape") else np.asarray(X)
 
 

@@ -21,7 +21,32 @@ def with_arrays(matrix, **arrays):
     return matrix
 
 
+def lists(**arrays):
+    matrix = sp.lil_array(np.eye(N))
+    for name, values in arrays.items():
+        getattr(matrix, name)[1] = values
+    return matrix
+
+
+def shorter_lists():
+    matrix = sp.lil_array(np.eye(N))
+    matrix.rows = matrix.rows[:2]
+    return matrix
+
+
+def entry(place):
+    matrix = sp.dok_array(np.eye(N))
+    matrix._dict[place] = 1.0
+    return matrix
+
+
 MALFORMED = [
+    ("list beyond the width", lambda: lists(rows=[10**8]), "column index 100,000,000 is outside"),
+    ("negative column in a list", lambda: lists(rows=[-(10**8)]), "column index -100,000,000"),
+    ("list without a value", lambda: lists(data=[]), "row 1 has 1 columns and 0 values"),
+    ("too few lists", shorter_lists, "there are 2 lists of columns and 6 of values for 6 rows"),
+    ("key below the matrix", lambda: entry((6, 0)), "row index 6 is outside its 6 rows"),
+    ("key beside the matrix", lambda: entry((0, -1)), "column index -1 is outside its 6 columns"),
     ("column beyond the width", lambda: with_arrays(sound(), indices=[0, 1, 2, 3, 4, 99]),
      "column index 99 in row 5 is outside its 6 columns"),
     ("negative column", lambda: with_arrays(sound(), indices=[0, -7, 2, 3, 4, 5]),
