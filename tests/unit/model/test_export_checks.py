@@ -13,6 +13,7 @@ from crucial.model.export.forms import score_form
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.targets import target_named
 from crucial.model.export.verify import Verification, verified
+from crucial.model.tree import Tree
 from crucial.model.weak import ScaledFeature, Stump
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -217,3 +218,24 @@ def test_an_export_that_scores_differently_is_not_written(off):
         NotRankedError, match=r"the export was not written: .* differ on 2 of 2 rows"
     ):
         verify(**off)
+
+
+@pytest.mark.parametrize("name", ["elasticsearch", "elasticsearch-ltr", "solr", "ranklib"])
+def test_trees_of_very_many_levels_are_refused(name, tmp_path):
+    n = 1500
+    chain = Tree(
+        (0,) * n,
+        tuple(map(float, range(n))),
+        (0,) * n,
+        tuple(~leaf for leaf in range(n)),
+        (*range(1, n), ~n),
+        (1.0,) * n,
+        tuple(map(float, range(n + 1))),
+    )
+    model = AdditiveRanker(1, [chain], [1.0], ["a"])
+    settings = {"missing": "zero"} if name == "ranklib" else {"data": [[1.0], [2.0]]}
+    with pytest.raises(NotRankedError, match=f"too many levels for {name}.*or export to xgboost"):
+        model.export(tmp_path / "x", name, **settings)
+    assert list(tmp_path.iterdir()) == []
+    for other in ("xgboost", "lightgbm", "python"):
+        model.export(tmp_path / other, other)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crucial.data.files import atomic_write
 from crucial.data.instances import Instances
-from crucial.errors import DataError
+from crucial.errors import DataError, NotRankedError
 from crucial.model.base import FrozenModel
 from crucial.model.export.checks import check_export, engine_names
 from crucial.model.export.engine_numbers import EngineForm, engine_form
@@ -156,9 +156,18 @@ def export_form(
     tied = None
     if written.n_lost and settings.data is not None:
         tied = tied_rows(named, written.cuts, settings.data, own)
-    with _no_collection():
-        content = own.write(written.form, settings)
-        found = _verified(own, content, named, written, settings, score, tied) if verify else None
+    try:
+        with _no_collection():
+            content = own.write(written.form, settings)
+            found = (
+                _verified(own, content, named, written, settings, score, tied) if verify else None
+            )
+    except RecursionError as error:
+        raise NotRankedError(
+            f"a tree of this model has too many levels for {own.name}, where every node is inside "
+            "the one above it: train trees of fewer leaves, or export to xgboost, lightgbm, onnx, "
+            "python, javascript or c."
+        ) from error
     with atomic_write(path) as file:
         file.write(content)
     notes = _notes(own, form, settings)
