@@ -240,11 +240,11 @@ class _Finished:
     """The end of a task, whose result is not fetched."""
 
     def __init__(self, future: Any) -> None:
-        self._future = future
+        self._future, self.client, self.done = future, future.client, future.done
 
-    def result(self) -> None:
+    def result(self, timeout: float | None = None) -> None:
         """Wait for the task, and raise what it raised."""
-        error = self._future.exception()
+        error = self._future.exception(timeout)
         if error is not None:
             raise error
 

@@ -10,11 +10,11 @@ from typing import Any
 from crucial.data.formats.parquet_rows import ParquetRows
 from crucial.data.formats.reading import find_format
 from crucial.data.part_files import list_parts, read_part, split_parts
-from crucial.data.words import one_line
 from crucial.distributed.columns import Columns, RankingPart
+from crucial.distributed.results import failed, result_of
 from crucial.errors import CrucialError, DataError, DataTypeError
 
-__all__ = ["Source", "is_dask", "list_sources", "result_of", "with_one_width"]
+__all__ = ["Source", "is_dask", "list_sources", "with_one_width"]
 
 _ROLES = ("label", "qid", "weight", "query_weight")
 
@@ -129,23 +129,6 @@ def _width(source: Source) -> tuple[int, int] | None:
     return base, base + part.data.n_features - 1
 
 
-def failed(name: str, error: BaseException) -> DataError:
-    """Return the error for a part that something else than its content kept from being read."""
-    return DataError(
-        f"{name} cannot be read: {type(error).__name__}: {one_line(error)}".rstrip(": ")
-    )
-
-
-def result_of(name: str, future: Any) -> Any:
-    """Return a result; what Dask could not compute is an error of the part."""
-    try:
-        return future.result()
-    except CrucialError:
-        raise
-    except Exception as error:
-        raise failed(name, error) from error
-
-
 def is_dask(value: object) -> bool:
     """Return whether a value is a Dask collection: a frame, a series, an array or a delayed."""
     return hasattr(value, "__dask_graph__") and hasattr(value, "dask")
@@ -225,7 +208,7 @@ def _files(path: str, columns: Columns, options: Mapping[str, Any], client: Any)
     if client is None:
         found = _listed(path)
     else:
-        found = client.submit(_listed, path, pure=False).result()
+        found = result_of(path, client.submit(_listed, path, pure=False))
     return [Source(_name(one), one, columns, options) for one in found]
 
 
@@ -240,7 +223,7 @@ def _split(values: Sequence[Any], client: Any) -> list[Any]:
         return full
     if client is None:
         return list(split_parts(full))
-    found: list[Any] = client.submit(_split, full, None, pure=False).result()
+    found: list[Any] = result_of("the files", client.submit(_split, full, None, pure=False))
     return found
 
 

@@ -16,7 +16,8 @@ from crucial.data.part_values import look_at
 from crucial.data.parts import cut_sketches
 from crucial.data.sketches import QuantileSketch
 from crucial.distributed.columns import RankingPart
-from crucial.distributed.sources import Source, result_of
+from crucial.distributed.results import result_of
+from crucial.distributed.sources import Source
 from crucial.errors import DataError
 from crucial.feedback.labels import query_factors
 from crucial.progress import progress_bar
