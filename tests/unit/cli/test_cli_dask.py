@@ -98,6 +98,7 @@ def test_what_cannot_be_trained(folder: Path, crucial, error_line, address) -> N
     for words, message in (
         ((train, "--resume", "x"), "--resume is for training on a cluster (--dask)"),
         ((train, train), "one file is learned from, and 2 were given; --dask takes several"),
+        (("parts/*.parquet",), "parts/*.parquet is a pattern of files, which --dask takes"),
         ((train, on, "--auto"), "--auto does not run on a cluster"),
         ((train, on, "--ranker", "ranking-svm"), "RankingSVM does not run on a cluster. Use a"),
         ((train, on, "--ranker", "adaboost"), "AdaBoostRanker learns from rows without: train it"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -145,6 +147,12 @@ def _cluster(options: TrainOptions) -> AbstractContextManager[Any]:
                 f"one file is learned from, and {len(options.files)} were given; --dask takes "
                 "several."
             )
+        for path in options.files:
+            if glob.has_magic(path) and not os.path.exists(path):
+                raise click.UsageError(
+                    f"{path} is a pattern of files, which --dask takes; without it one file is "
+                    "learned from, or in Python Dataset.from_parts."
+                )
         return nullcontext()
     for name, remedy in _NOT_ON_A_CLUSTER.items():
         if getattr(options, name):
