@@ -129,7 +129,8 @@ class NaiveTree:
                 gain = self.drop(left, leaf) + self.drop(right, leaf)
                 found.append((gain, feature, cut, side))
         best = max((one[0] for one in found), default=0.0)
-        if not best - base > TIE * best:
+        # (under monotone bounds a leaf may be worth less than the 0 of no split)
+        if not best > 0.0 or not best - base > TIE * best:
             return None
         worst = best - TIE * best
         _, feature, cut, side = next(one for one in found if one[0] >= worst)

@@ -61,7 +61,15 @@ def grown(kernels: ModuleType, seed: int) -> dict[str, Any]:
     kernels.scan(hist, hist, False, features, *facts, limits, none, 0.0, *room, peaks)
     kernels.scan(rest, hist, True, features, *facts, large_limits, none, 0.0, *room, large_peaks)
     kernels.scan(hist, hist, False, features[:1], *facts, limits, counts, 0.0, *room, verified)
+    both, level = root.copy(), np.zeros((p, 512))
+    kernels.level_gains(hist, hist, False, features, *facts, limits, none, 0.3, room[0], level)
+    kernels.level_gains(both, hist, True, features, *facts, large_limits, none, 0.1, room[0], level)
+    weighed = np.zeros((p, 512))
+    kernels.level_gains(
+        hist, hist, False, features[:1], *facts, limits, counts, 0.3, room[0], weighed
+    )
     found = {
+        "level": level, "weighed": weighed, "both": both,
         "by block": by_block, "by row": by_row, "words": words, "root": root, "hist": hist,
         "few": few, "rest": rest, "peaks": peaks, "large peaks": large_peaks, "verified": verified,
     }  # fmt: skip

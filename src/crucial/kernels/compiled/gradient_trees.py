@@ -74,6 +74,10 @@ def add_rows(by_block, by_row, blocks, rows, sums, begin, end, whole, near, out)
     out : int64 array of shape (n_blocks, 8 * WIDE)
         Is overwritten where blocks say so.
     """
+    if begin >= end:
+        for b in blocks:
+            for c in range(8 * WIDE):
+                out[b, c] = 0
     byte = np.uint64(255)
     dense = not whole and _DENSE * (end - begin) > by_block.shape[1]
     direct = whole or dense
