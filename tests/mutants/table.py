@@ -4,13 +4,22 @@ from __future__ import annotations
 
 _SVMLIGHT = ("data/test_svmlight_bad.py", "data/test_svmlight.py")
 _TABLES = ("data/test_odd_tables.py", "data/test_tables.py")
-_EXPORTS = ("agreement/test_export_targets.py", "agreement/test_export_numbers.py")
+_NAMES = "model/test_export_names.py"
+_TARGETS = "agreement/test_export_targets.py"
+_NUMBERS = "agreement/test_export_numbers.py"
+_CODE = "agreement/test_export_code.py"
+_EXPORTS = (_TARGETS, _NUMBERS)
 
 
-def _golden(target: str) -> tuple[str, ...]:
-    """Return the tests that exports have the bytes of golden files, and score as their engine."""
-    test = "golden/test_exports.py::test_exports_stay_the_same"
-    return (f"{test}[{target}-trees]", f"{test}[{target}-stumps]")
+def _scores(target: str) -> tuple[str, ...]:
+    """Return the tests that exports have the bytes of golden files, and score as the model."""
+    golden = "golden/test_exports.py::test_exports_stay_the_same"
+    scores = f"{_TARGETS}::test_a_target_scores_as_the_model_or_refuses"
+    return (
+        f"{golden}[{target}-trees]",
+        f"{golden}[{target}-stumps]",
+        *(f"{scores}[{target}-{kind}]" for kind in ("votes", "empty", "constant", "mixed")),
+    )
 
 
 #: Module below src/crucial -> tests below tests/unit, or in tests/agreement or tests/golden. Its
@@ -37,14 +46,18 @@ CONCERNED = {
     "model/export/checks.py": ("model/test_export_checks.py",),
     "model/export/forest.py": ("model/test_export_forest.py",),
     "model/export/form.py": ("model/test_export_checks.py", "agreement/test_export_targets.py"),
-    "model/export/targets/c_code.py": (*_golden("c"), "model/test_export_names.py"),
-    "model/export/targets/lightgbm_text.py": _golden("lightgbm"),
-    "model/export/targets/pmml_file.py": _golden("pmml"),
-    "model/export/targets/python_code.py": (*_golden("python"), "model/test_export_names.py"),
-    "model/export/targets/ranklib_text.py": _golden("ranklib"),
-    "model/export/targets/solr_json.py": _golden("solr"),
-    "model/export/targets/sql_code.py": _golden("sql"),
-    "model/export/targets/xgboost_json.py": (*_golden("xgboost"), "model/test_export_checks.py"),
+    "model/export/targets/c_code.py": (*_scores("c"), _NAMES, f"{_CODE}::test_c_takes_numbers"),
+    "model/export/targets/elasticsearch_ltr.py": (*_scores("elasticsearch-ltr"), _NUMBERS),
+    "model/export/targets/elasticsearch_native.py": (*_scores("elasticsearch"), _NUMBERS),
+    "model/export/targets/javascript_code.py": (*_scores("javascript"), _NAMES, _CODE),
+    "model/export/targets/lightgbm_text.py": (*_scores("lightgbm"), _NUMBERS),
+    "model/export/targets/onnx_file.py": (*_scores("onnx")[2:], _NUMBERS, _NAMES),
+    "model/export/targets/pmml_file.py": (*_scores("pmml"), _NAMES),
+    "model/export/targets/python_code.py": (*_scores("python"), _NAMES, _CODE),
+    "model/export/targets/ranklib_text.py": (*_scores("ranklib"), _NUMBERS),
+    "model/export/targets/solr_json.py": (*_scores("solr"), _NUMBERS),
+    "model/export/targets/sql_code.py": (*_scores("sql"), _NAMES, _CODE),
+    "model/export/targets/xgboost_json.py": (*_scores("xgboost"), _TARGETS, _NUMBERS),
     "model/export/verify.py": ("model/test_export_checks.py", *_EXPORTS),
     "model/file.py": ("model/test_model_file.py",),
     "model/trees_payload.py": ("model/test_ranking_trees.py",),

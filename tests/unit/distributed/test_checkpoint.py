@@ -211,6 +211,9 @@ def test_hostile_files_with_a_right_checksum(tmp_path):
     path.write_text(resealed(text, (-0.1).hex(), "0x1p+99999"))
     with pytest.raises(FileError, match="damaged: hexadecimal value too large"):
         read_checkpoint(path, RankBoost())
+    path.write_text(resealed(text, '"RankBoost"', "1"))
+    with pytest.raises(FileError, match="this checkpoint is damaged: Expected `str`, got `int`"):
+        read_checkpoint(path, RankBoost())
     path.write_text(resealed(text, '"learning_rate"', '"learning\\u001brate"'))
     with pytest.raises(ParameterError, match=r"written with learning\\x1brate=") as caught:
         read_checkpoint(path, RankBoost())
