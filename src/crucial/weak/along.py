@@ -24,6 +24,8 @@ _FAR = -0.5 * math.log(SNAP)
 _FLAT = 1e-15
 # Steps of alpha that change Z by less than rounding.
 _CLOSE = 1e-8
+# A function that has all but vanished, and whose tangent still leads further, has no zero.
+_NEAR = 1e-3
 
 #: ``ln Z(alpha)`` with its first and second derivative, as a function.
 Derivatives: TypeAlias = Callable[[float], tuple[float, float, float]]
@@ -91,11 +93,18 @@ def newton_root(
     --------
     >>> round(newton_root(lambda x: (math.exp(x) - 2.0, math.exp(x))), 10)
     0.6931471806
+
+    A function that comes ever closer to 0 has none:
+
+    >>> newton_root(lambda x: (-math.exp(-4.0 * x), 4.0 * math.exp(-4.0 * x)))
     """
     low, high = -math.inf, math.inf
-    alpha = 0.0
+    alpha = vanished = 0.0
     for _ in range(200):
         slope, curvature = slope_at(alpha)
+        vanished = vanished or SNAP * abs(slope)
+        if abs(slope) <= vanished and abs(slope) > _NEAR * curvature:
+            return None
         if abs(slope) <= _FLAT:
             return alpha
         if slope > 0:
