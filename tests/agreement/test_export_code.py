@@ -203,7 +203,7 @@ def test_dates_are_read_by_the_database(dialect, unit, tmp_path):
 
 def test_dates_say_what_the_engine_must_get(tmp_path):
     model = with_dates()
-    with pytest.raises(NotRankedError, match=r"the dialects postgres, sqlite, duckdb can: pass"):
+    with pytest.raises(NotRankedError, match=r"postgres, sqlite, duckdb can: pass dialect='postgres'"):
         model.export(tmp_path / "x", "sql")
     with pytest.raises(NotRankedError, match=r"is a column of dates: .* days since 1970-01-01"):
         model.export(tmp_path / "x", "c")
@@ -277,6 +277,15 @@ def test_numbers_that_sqlite_misreads_become_fractions(number):
     text = repr(number) if "e" in repr(number) else f"{number!r}e0"
     written = exact_numbers(text)
     assert sqlite3.connect(":memory:").execute(f"SELECT {written}").fetchone()[0] == number
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_databases_like_sqlite_get_fractions_of_what_it_misreads(dialect, tmp_path, monkeypatch):
+    monkeypatch.setattr("crucial.model.export.sqlite_numbers._misread", set)
+    model = random_model("stumps", 1, names=("a", "b", "c", "d"))
+    assert model.export(tmp_path / "x.sql", "sql", dialect=dialect).verification.same_scores
+    fractions = "/ CAST(" in (tmp_path / "x.sql").read_text()
+    assert fractions == (dialect in ("ansi", "sqlite"))
 
 
 def test_fractions_are_exact():

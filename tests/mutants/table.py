@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 _SVMLIGHT = ("data/test_svmlight_bad.py", "data/test_svmlight.py")
+_MEASURES = ("measures/test_measure_values.py", "properties/test_measures_properties.py")
 _TABLES = ("data/test_odd_tables.py", "data/test_tables.py")
+_FOLDERS = ("agreement/", "golden/", "properties/")
 _NAMES = "model/test_export_names.py"
 _TARGETS = "agreement/test_export_targets.py"
 _NUMBERS = "agreement/test_export_numbers.py"
@@ -22,11 +24,18 @@ def _scores(target: str) -> tuple[str, ...]:
     )
 
 
-#: Module below src/crucial -> tests below tests/unit, or in tests/agreement or tests/golden. Its
+#: Module below src/crucial -> tests below tests/unit, or in another of the folders of tests. Its
 #: own examples run too.
 CONCERNED = {
+    "apps/preferences/journal.py": ("apps/preferences/test_preference_session.py",),
+    "apps/preferences/server.py": ("apps/preferences/test_preference_server.py",),
+    "data/append_log.py": ("data/test_append_log.py",),
     "data/arrays.py": ("data/test_arrays.py", "estimators/test_huge_numbers.py"),
     "data/files.py": ("data/test_files.py", "test_progress.py"),
+    "data/formats/comparisons.py": ("data/test_comparisons.py", "data/test_arena_files.py"),
+    "data/formats/excel.py": _TABLES,
+    "data/formats/other_runs.py": ("data/test_trec.py", "data/test_run_inputs.py"),
+    "data/formats/pairs.py": ("data/test_pair_files.py",),
     "data/formats/parquet.py": _TABLES,
     "data/formats/preflib.py": ("data/test_preflib.py",),
     "data/formats/ratings.py": ("data/test_ratings.py",),
@@ -37,15 +46,26 @@ CONCERNED = {
     "data/sparse_checks.py": ("data/test_sparse_checks.py",),
     "distributed/checkpoint_file.py": ("distributed/test_checkpoint.py",),
     "errors.py": ("test_errors.py",),
+    "measures/cascade.py": _MEASURES,
+    "measures/delong.py": ("measures/test_row_intervals.py",),
     "measures/families.py": ("measures/test_measure_names.py", "measures/test_measure_values.py"),
     "measures/judged.py": ("measures/test_measure_ranking.py", "measures/test_measure_evaluate.py"),
+    "measures/linear.py": _MEASURES,
     "measures/names.py": ("measures/test_measure_names.py",),
     "measures/paired.py": ("measures/test_paired.py",),
+    "measures/pairs.py": _MEASURES,
+    "measures/precision.py": _MEASURES,
+    "measures/problems.py": ("measures/test_problems.py",),
     "measures/ranking.py": ("measures/test_measure_values.py", "measures/test_measure_ranking.py"),
+    "measures/runs.py": ("measures/test_measure_runs.py",),
+    "measures/top_losses.py": _MEASURES,
     "model/checks.py": ("model/test_checks.py", "model/test_model_file.py"),
     "model/export/checks.py": ("model/test_export_checks.py",),
+    "model/export/engine_numbers.py": ("properties/test_export_forms.py", _NUMBERS),
     "model/export/forest.py": ("model/test_export_forest.py",),
     "model/export/form.py": ("model/test_export_checks.py", "agreement/test_export_targets.py"),
+    "model/export/plain_trees.py": ("properties/test_export_forms.py", _TARGETS),
+    "model/export/sql_writer.py": (_CODE,),
     "model/export/targets/c_code.py": (*_scores("c"), _NAMES, f"{_CODE}::test_c_takes_numbers"),
     "model/export/targets/elasticsearch_ltr.py": (*_scores("elasticsearch-ltr"), _NUMBERS),
     "model/export/targets/elasticsearch_native.py": (*_scores("elasticsearch"), _NUMBERS),
@@ -60,6 +80,8 @@ CONCERNED = {
     "model/export/targets/xgboost_json.py": (*_scores("xgboost"), _TARGETS, _NUMBERS),
     "model/export/verify.py": ("model/test_export_checks.py", *_EXPORTS),
     "model/file.py": ("model/test_model_file.py",),
+    "model/kernel_payload.py": ("model/test_kernel.py",),
+    "model/payloads.py": ("model/test_model_file.py", "model/test_loaded_rankers.py"),
     "model/trees_payload.py": ("model/test_ranking_trees.py",),
     "parameters/rules.py": ("parameters/test_rules.py",),
 }
@@ -67,8 +89,5 @@ CONCERNED = {
 
 def paths_of(module: str) -> list[str]:
     """Return what pytest is to run for a module: its own examples, then its tests."""
-    tests = (
-        name if name.startswith(("agreement/", "golden/")) else f"unit/{name}"
-        for name in CONCERNED[module]
-    )
+    tests = (name if name.startswith(_FOLDERS) else f"unit/{name}" for name in CONCERNED[module])
     return [f"src/crucial/{module}", *(f"tests/{name}" for name in tests)]

@@ -86,8 +86,8 @@ def test_pmml_holds_no_control_characters(name, tmp_path):
     [
         ("", "sqlite", "a table in this dialect has a name of 1 to 255 bytes"),
         ("t\0", "ansi", "none of them NUL"),
-        ("t" * 64, "postgres", "1 to 63 bytes"),
-        ("a`b", "bigquery", "has no '`' in its name"),
+        ("t" * 64, "postgres", "1 to 63 bytes.* Got 't{40}' .64 bytes."),
+        ("a`b" + "t" * 64, "bigquery", "has no '`' in its name. Got 'a`bt{37}'"),
     ],
 )
 def test_tables_have_names_that_a_database_can_hold(name, dialect, message, tmp_path):
