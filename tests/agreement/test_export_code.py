@@ -13,6 +13,7 @@ from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.export.forms import score_form
 from crucial.model.export.regions import region_tree
+from crucial.model.export.settings import ExportSettings
 from crucial.model.export.sql_dialects import DIALECTS
 from crucial.model.export.sqlite_numbers import exact_numbers
 from crucial.model.export.targets import TARGETS, target_named
@@ -53,6 +54,19 @@ def test_text_and_probabilities(target, tmp_path):
     done = with_text().export(tmp_path / "x", target, probability=True)
     assert done.verification.difference < 1e-12
     assert done.verification.lowest >= 0.0
+
+
+@pytest.mark.parametrize("target", ["python", "javascript"])
+def test_numbers_of_categories_are_on_trial(target, tmp_path):
+    model, X = with_text(), np.tile([[0.6], [-0.2], [0.3], [np.nan]], 4)
+    form, settings = score_form(model), ExportSettings()
+    model.export(tmp_path / "x", target)
+    content, twin = (tmp_path / "x").read_bytes(), target_named(target).twin
+    expected = form.scores(X).tolist()
+    assert twin(content, X, form, settings).tolist() == expected
+    assert content.count(b"it's\": -0.2") == 1
+    other = content.replace(b"it's\": -0.2", b"it's\": 1.5")
+    assert twin(other, X, form, settings).tolist() != expected
 
 
 def test_text_ends_nowhere_in_databases_with_escapes(tmp_path):
@@ -203,7 +217,9 @@ def test_dates_are_read_by_the_database(dialect, unit, tmp_path):
 
 def test_dates_say_what_the_engine_must_get(tmp_path):
     model = with_dates()
-    with pytest.raises(NotRankedError, match=r"postgres, sqlite, duckdb can: pass dialect='postgres'"):
+    with pytest.raises(
+        NotRankedError, match=r"postgres, sqlite, duckdb can: pass dialect='postgres'"
+    ):
         model.export(tmp_path / "x", "sql")
     with pytest.raises(NotRankedError, match=r"is a column of dates: .* days since 1970-01-01"):
         model.export(tmp_path / "x", "c")

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from crucial.data.frame_columns import DAYS, SECONDS
+from crucial.model.export.form import ScoreForm
+from crucial.model.export.settings import ExportSettings
 from crucial.types import Floats, Objects
 
-__all__ = ["UNSEEN", "row_dicts", "text_of", "time_texts", "time_ticks", "whole_ticks"]
+__all__ = [
+    "UNSEEN",
+    "as_written",
+    "row_dicts",
+    "text_of",
+    "time_texts",
+    "time_ticks",
+    "whole_ticks",
+]
 
 #: A category that no model has seen: the feature abstains.
 UNSEEN = "a category that was not seen"
@@ -62,20 +72,48 @@ def text_of(numbers: Mapping[str, float]) -> dict[float, str]:
     return {number: category for category, number in numbers.items()}
 
 
-def row_dicts(
-    X: Floats, names: Sequence[str], categories: Mapping[int, Mapping[str, float]]
-) -> Iterator[dict[str, object]]:
+def row_dicts(X: Floats, form: ScoreForm, settings: ExportSettings) -> Iterator[dict[str, object]]:
     """Yield rows by the names of features; columns of text with a category of each number.
+
+    The categories are those of the model, not what an export says they are: it is on trial.
 
     Parameters
     ----------
     X : float64 array of shape (n_rows, n_features)
-    names : sequence of str
-    categories : mapping from feature to mapping from category to number
+    form : ScoreForm
+    settings : ExportSettings
     """
-    texts = {feature: text_of(numbers) for feature, numbers in categories.items()}
+    texts = _texts(form, settings)
     for row in X.tolist():
-        values = dict(zip(names, row, strict=True))
+        values = dict(zip(form.names, row, strict=True))
         for feature, text in texts.items():
-            values[names[feature]] = text.get(row[feature], UNSEEN)
+            values[form.names[feature]] = text.get(row[feature], UNSEEN)
         yield values
+
+
+def as_written(
+    X: Floats,
+    form: ScoreForm,
+    settings: ExportSettings,
+    written: Mapping[int, Mapping[str, float]],
+) -> Floats:
+    """Return rows with the numbers that an export has for the text of each category.
+
+    Parameters
+    ----------
+    X, form, settings : as in `row_dicts`
+    written : mapping from feature to mapping from category to number
+        What the export says.
+    """
+    out = X.copy()
+    for feature, text in _texts(form, settings).items():
+        numbers = written[feature]
+        seen = [numbers.get(text.get(value, UNSEEN), np.nan) for value in X[:, feature].tolist()]
+        out[:, feature] = seen
+    return out
+
+
+def _texts(form: ScoreForm, settings: ExportSettings) -> dict[int, dict[float, str]]:
+    """Return a category of every number of each column that the engine gets as text."""
+    known = {} if settings.encoded else form.encodings.categories
+    return {feature: text_of(numbers) for feature, numbers in known.items()}

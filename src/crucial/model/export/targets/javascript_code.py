@@ -12,7 +12,7 @@ import numpy as np
 
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.program_names import function_name
-from crucial.model.export.row_values import row_dicts
+from crucial.model.export.row_values import as_written, row_dicts
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.tables import ProgramTables
 from crucial.model.export.target import Target
@@ -116,7 +116,9 @@ def _tables(content: bytes) -> dict[str, Any]:
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     plain = _tables(content)
     intercept, divisor, offset, slope = plain["end"]
-    scores = ProgramTables.from_plain(plain).scores(X, (intercept, divisor, offset))
+    written = {int(at): one for at, one in plain["categories"].items()}
+    rows = as_written(X, form, settings, written)
+    scores = ProgramTables.from_plain(plain).scores(rows, (intercept, divisor, offset))
     return 1.0 / (1.0 + np.exp(-slope * scores)) if plain["probability"] else scores
 
 
@@ -134,10 +136,9 @@ def _engine(
     node = shutil.which("node")
     if node is None:
         raise ImportError("there is no node")
-    categories = {int(at): one for at, one in _tables(content)["categories"].items()}
     rows = [
         {name: None if _is_nan(value) else value for name, value in row.items()}
-        for row in row_dicts(X, form.names, categories)
+        for row in row_dicts(X, form, settings)
     ]
     given = {"code": content.decode(), "name": function_name(settings, "JavaScript"), "rows": rows}
     run = subprocess.run(

@@ -84,7 +84,6 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     categories = {} if settings.encoded else form.encodings.categories
     used = {feature: dict(numbers) for feature, numbers in categories.items()}
     tables = ProgramTables.of(form).plain()
-    tables["pieces"] = [(int(feature), *rest) for feature, *rest in tables["pieces"]]
     end = (form.intercept, form.divisor, form.offset, form.slope)
     text = _CODE.format(
         name=name,
@@ -121,8 +120,7 @@ def _run(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -
     space: dict[str, Any] = {}
     exec(compile(content, "export", "exec"), space)  # (what was written here a moment ago)
     score = space[function_name(settings, "Python")]
-    categories = space["CATEGORIES"]
-    return np.array([score(row) for row in row_dicts(X, form.names, categories)], np.float64)
+    return np.array([score(row) for row in row_dicts(X, form, settings)], np.float64)
 
 
 def _engine(
