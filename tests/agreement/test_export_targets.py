@@ -9,6 +9,7 @@ import pytest
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.export.forms import score_form
+from crucial.model.export.settings import ExportSettings
 from crucial.model.export.targets import TARGETS, target_named
 from crucial.model.tree import Tree
 from naive.random_models import KINDS, random_model, random_rows
@@ -65,6 +66,35 @@ def test_shifted_scores_are_not_negative(name, tmp_path):
     settings = settings_of(target_named(name))
     done = model.export(tmp_path / "x", name, shift=True, **settings)
     assert done.verification.lowest >= 0.0
+
+
+@pytest.mark.parametrize("name", [n for n in TARGETS if "probability" in target_named(n).takes])
+def test_probabilities_are_those_of_the_model(name, tmp_path):
+    drawn = random_model("trees", 3, names=NAMES, float32=True)
+    training = {"estimator": "LogitBoost"}
+    model = AdditiveRanker(4, drawn.rankers, drawn.weights, NAMES, training)
+    X = np.nan_to_num(random_rows(model, 0)).astype(np.float32).astype(np.float64)
+    model.export(tmp_path / "x", name, probability=True, **settings_of(target_named(name)))
+    form, settings = score_form(model), ExportSettings(probability=True)
+    found = target_named(name).twin((tmp_path / "x").read_bytes(), X, form, settings)
+    np.testing.assert_allclose(found, 1.0 / (1.0 + np.exp(-2.0 * form.scores(X))), rtol=1e-5)
+
+
+def test_nodes_of_elasticsearch_are_numbered_and_found_by_their_numbers(tmp_path):
+    model = random_model("trees", 3, names=NAMES, float32=True)
+    settings = settings_of(target_named("elasticsearch-ltr"))
+    model.export(tmp_path / "x", "elasticsearch-ltr", **settings)
+
+    def numbers(node):
+        if "children" not in node:
+            return [node["nodeid"]]
+        left, right = node["children"]
+        assert (left["nodeid"], right["nodeid"]) == (node["yes"], node["no"])
+        return [node["nodeid"], *numbers(left), *numbers(right)]
+
+    for tree in json.loads((tmp_path / "x").read_text())["splits"]:
+        found = numbers(tree)
+        assert found == list(range(len(found)))
 
 
 def test_what_no_target_can_do_is_refused_in_one_line(tmp_path):

@@ -11,16 +11,19 @@ _TARGETS = "agreement/test_export_targets.py"
 _NUMBERS = "agreement/test_export_numbers.py"
 _CODE = "agreement/test_export_code.py"
 _EXPORTS = (_TARGETS, _NUMBERS)
+_WITHOUT_CHANCES = ("elasticsearch", "pmml", "ranklib", "solr")
 
 
 def _scores(target: str) -> tuple[str, ...]:
     """Return the tests that exports have the bytes of golden files, and score as the model."""
     golden = "golden/test_exports.py::test_exports_stay_the_same"
     scores = f"{_TARGETS}::test_a_target_scores_as_the_model_or_refuses"
+    chances = f"{_TARGETS}::test_probabilities_are_those_of_the_model[{target}]"
     return (
         f"{golden}[{target}-trees]",
         f"{golden}[{target}-stumps]",
         *(f"{scores}[{target}-{kind}]" for kind in ("votes", "empty", "constant", "mixed")),
+        *([] if target in _WITHOUT_CHANCES else [chances]),
     )
 
 
@@ -67,7 +70,11 @@ CONCERNED = {
     "model/export/plain_trees.py": ("properties/test_export_forms.py", _TARGETS),
     "model/export/sql_writer.py": (_CODE,),
     "model/export/targets/c_code.py": (*_scores("c"), _NAMES, f"{_CODE}::test_c_takes_numbers"),
-    "model/export/targets/elasticsearch_ltr.py": (*_scores("elasticsearch-ltr"), _NUMBERS),
+    "model/export/targets/elasticsearch_ltr.py": (
+        *_scores("elasticsearch-ltr"),
+        f"{_TARGETS}::test_nodes_of_elasticsearch_are_numbered_and_found_by_their_numbers",
+        _NUMBERS,
+    ),
     "model/export/targets/elasticsearch_native.py": (*_scores("elasticsearch"), _NUMBERS),
     "model/export/targets/javascript_code.py": (*_scores("javascript"), _NAMES, _CODE),
     "model/export/targets/lightgbm_text.py": (*_scores("lightgbm"), _NUMBERS),
