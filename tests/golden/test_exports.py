@@ -52,6 +52,7 @@ def unpacked(content):
         return content
     body = json.loads(content)
     packed = base64.b64decode(body.pop("compressed_definition"))
+    assert packed[4:8] == bytes(4)  # (no time stamp)
     return json.dumps(body).encode() + gzip.decompress(packed)
 
 
