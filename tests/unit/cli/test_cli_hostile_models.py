@@ -32,6 +32,15 @@ app(sys.argv[1:], standalone_mode=False)
 (peak,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(int(peak.split()[1]) // 1024)
 """
+REFUSED = MEMORY.replace(
+    "app(sys.argv[1:], standalone_mode=False)",
+    """
+try:
+    app(sys.argv[1:], standalone_mode=False)
+except Exception as error:
+    print(type(error).__name__)
+""",
+)
 
 
 def write(folder, n_features, model=MODEL):
@@ -74,3 +83,18 @@ def test_the_most_features_take_little_memory_in_any_verb(tmp_path, kind, verb):
     command = [sys.executable, "-c", MEMORY, *verb]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert 20 < int(done.stdout.split()[-1]) < 500  # megabytes at most
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
+@pytest.mark.parametrize("verb", VERBS[:4], ids=lambda verb: verb[0])
+@pytest.mark.parametrize("item", ["[]", "[1.5e3]"])
+def test_a_crowd_of_lists_is_refused_in_little_memory(tmp_path, item, verb):
+    many = ((64 << 20) - 1000) // (len(item) + 1)
+    lists = ",".join([item] * many)
+    write(tmp_path, 4, MODEL.replace('"training":{}', f'"training":{{"x":[{lists}]}}'))
+    command = [sys.executable, "-c", REFUSED, *verb]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    error, peak = done.stdout.split()
+    assert error == "ModelFileError"
+    assert 20 < int(peak) < 500  # megabytes at most
