@@ -30,6 +30,7 @@ FEW: dict[str, dict[str, Any]] = {
     "tournament-forest": {"n_estimators": 3},
     "ranking-forest": {"n_estimators": 3},
     "crank-forest": {"n_estimators": 3},
+    "svm-map": {"tol": 1e-12},  # (rounding decides between planes that are as good)
 }
 TREES = {"weak": "tree", "max_leaves": 4, "min_rows": 3}
 # Other settings than a ranker has by default, by a name that begins with the ranker's own.
