@@ -67,6 +67,9 @@ class Argument:
         return self.name if self.value is None else f"{self.name}={self.value!r}"
 
 
+_LONGEST = 200  # characters of a value that an error shows
+
+
 class Message(str):
     """Text made of plain parts and `Argument` ones, which can be spelled in another way.
 
@@ -170,8 +173,10 @@ class ParameterError(CrucialError, ValueError):
         >>> str(ParameterError.refused("RankBoost", "max_bins", "an int in [2, 65535]", 1))
         "The 'max_bins' parameter of RankBoost must be an int in [2, 65535]. Got 1 instead."
         """
+        got = " ".join(repr(value).split())  # (a table has many lines)
+        got = got if len(got) <= _LONGEST else f"{got[: _LONGEST - 4]} ..."
         error = cls(
-            f"The '{parameter}' parameter of {owner} must be {rule}. Got {value!r} instead.",
+            f"The '{parameter}' parameter of {owner} must be {rule}. Got {got} instead.",
             remedy=remedy,
             parameter=parameter,
             value=value,

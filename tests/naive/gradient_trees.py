@@ -171,7 +171,7 @@ class NaiveSymmetricTree(NaiveTree):
             for f in features
             for one in self.candidates(f)
         }
-        base = sum(self.drop(leaf.rows, leaf) for leaf in leaves)
+        base = sum(max(self.drop(leaf.rows, leaf), 0.0) for leaf in leaves)
         weighed = set()
         while True:
             best = max(totals.values(), default=0.0)
@@ -214,5 +214,5 @@ class NaiveSymmetricTree(NaiveTree):
         gain = self.gain(leaf, *split)
         if gain is None:
             return False
-        worth = gain + self.drop(leaf.rows, leaf)
+        worth = max(gain + self.drop(leaf.rows, leaf), 0.0)
         return gain > TIE * worth and self.is_heavy(leaf, split)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from crucial.data.groups import Groups
@@ -67,7 +69,7 @@ def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:
     Rows are sorted by label and dealt out in that order, one to each fold per round, with a new
     order of the folds in each round. This works for two labels and for real numbers alike.
     """
-    rounds = -(-len(y) // n_folds)
+    rounds = math.ceil(len(y) / int(n_folds))
     dealt = np.concatenate([random.permutation(n_folds) for _ in range(rounds)])
     # The first round is the short one: the lowest labels are rarely the rare ones.
     dealt = dealt[len(dealt) - len(y) :]

@@ -18,14 +18,20 @@ __all__ = ["count_threads", "cut_evenly", "cut_lists", "over_ranges", "run_all"]
 
 T = TypeVar("T")
 
+_MOST = 64  # threads, if there are not more cores
+
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return the number of threads for ``n_jobs``: all cores for None or -1, all but one for -2."""
+    """Return the number of threads for ``n_jobs``: all cores for None or -1, all but one for -2.
+
+    Far more than there are cores are not started: they would only wait.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cores = cores or 1
     if n_jobs is None:
         return cores
-    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+    wanted = cores + 1 + n_jobs if n_jobs < 0 else n_jobs
+    return max(1, min(wanted, max(cores, _MOST)))
 
 
 @lru_cache(maxsize=4)

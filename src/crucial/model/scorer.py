@@ -12,6 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from crucial.data.arrays import too_large_error
 from crucial.data.frame_columns import number_text, time_number
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
@@ -345,6 +346,8 @@ def _number(value: Any, name: object, encode: Callable[[Any], float]) -> float:
         return math.nan
     try:
         return float(encode(value))
+    except OverflowError:
+        raise too_large_error(f"the value of {name!r}") from None
     except (TypeError, ValueError):
         raise DataTypeError(
             f"the value of {name!r} is {value!r} of type {type(value).__name__}, which the model "

@@ -213,7 +213,7 @@ def lookup(registry: Mapping[str, T], name: str, what: str) -> T:
     ...
     crucial.errors.ParameterError: unknown ranker 'rankbost'; did you mean 'rankboost'? ...
     """
-    if name in registry:
+    if isinstance(name, str) and name in registry:
         return registry[name]
     known = sorted(registry)
     close = [one for one in known if sorted(one) == sorted(str(name))]  # (letters changed places)

@@ -76,7 +76,8 @@ def _best_split(totals: Floats, leaves: list[LevelLeaf], allowed: Bools) -> tupl
     """Return feature and place of the largest gain by the tie rule; None if nothing gains."""
     peaks = np.where(allowed, totals.max(axis=1), 0.0)
     best = float(peaks.max(initial=0.0))
-    worth = best + sum(one.limits.gain for one in leaves if not one.limits.too_small)
+    # (under monotone bounds a leaf may be worth less than nothing)
+    worth = best + sum(max(one.limits.gain, 0.0) for one in leaves if not one.limits.too_small)
     if not best > TIE * worth:
         return None
     # (of equals the first in the order of features, thresholds and sides)
@@ -149,7 +150,7 @@ def _gain(growth: Growth, leaf: Leaf, feature: int, place: int) -> float | None:
     if has_threshold and int(growth.signs[feature]) * rise < 0.0:
         return None
     gain = left.gain + right.gain - limits.gain
-    return gain if gain > TIE * (left.gain + right.gain) else None
+    return gain if gain > TIE * max(left.gain + right.gain, 0.0) else None
 
 
 def _children(

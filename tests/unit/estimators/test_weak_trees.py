@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from crucial import (
     AdaBoostRanker,
+    GradientRanker,
     Groups,
     LabelFeedback,
     LogisticRanker,
@@ -110,6 +111,20 @@ def test_monotone_constraints_and_interactions(kind: Any, interactions: int) -> 
         rows[:, :, feature] = np.linspace(-3, 3, 25)[:, None]
         scores = ranker.predict(rows.reshape(-1, 4)).reshape(25, 20)
         assert (sign * np.diff(scores, axis=0) >= 0.0).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_symmetric_trees_end_under_monotone_bounds(seed: int) -> None:
+    """Leaves may be worth less than nothing there: no split may be tried for ever."""
+    random = np.random.default_rng(seed)
+    rows, labels = random.integers(0, 4, (16, 2)).astype(float), random.integers(0, 3, 16)
+    ranker = GradientRanker(
+        4, symmetric=True, max_leaves=32, min_rows=2, l2=0.0, monotone_constraints=[1, -1]
+    )
+    scores = ranker.fit(rows, labels).predict(np.indices((4, 4)).reshape(2, -1).T.astype(float))
+    table = scores.reshape(4, 4)
+    assert (np.diff(table, axis=0) >= 0.0).all()
+    assert (np.diff(table, axis=1) <= 0.0).all()
 
 
 @pytest.mark.parametrize(
@@ -269,8 +284,6 @@ def test_leaves_that_no_data_can_fill_make_no_round() -> None:
 
 
 def test_values_too_small_for_the_grid_end_the_rounds() -> None:
-    from crucial import GradientRanker
-
     x, y = np.arange(40.0)[:, None], np.arange(40) % 3
     ranker = GradientRanker(60, 0.5, max_leaves=40, min_rows=0, l2=0).fit(x, y)
     assert ranker.trace_.stopped == "no weak ranker helps"

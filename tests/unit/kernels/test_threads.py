@@ -68,3 +68,4 @@ def test_numbers_of_threads():
     assert count_threads(-1) == cores
     assert count_threads(3) == 3
     assert count_threads(-1000) == 1
+    assert count_threads(10**30) == max(cores, 64)

@@ -198,6 +198,10 @@ def test_the_first_call_of_each_kind_is_checked():
         model.scorer()(pd.DataFrame(np.zeros((2, 4)), columns=[*"abcx"]))
     with pytest.raises(DataTypeError, match="value of 'a' is 'much' of type str"):
         model.scorer()({"a": "much"})
+    with pytest.raises(
+        DataError, match="value of 'a' is a whole number beyond the range of floats"
+    ):
+        model.scorer()({"a": 10**400})
     nameless = AdditiveRanker(2, [Stump(1, 0.5, 0)], [1.0])
     assert nameless.scorer()({1: 1.0}) == 1.0
     with pytest.raises(DataError, match="no names of features: use their numbers, 0 to 1"):

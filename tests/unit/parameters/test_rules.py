@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -99,6 +100,16 @@ def test_an_error_names_owner_parameter_rule_value_and_remedy() -> None:
     assert caught.value.remedy == "Use InfinitePush."
 
 
+def test_a_value_of_many_lines_is_shown_in_one() -> None:
+    with pytest.raises(ParameterError) as caught:
+        check("PNormPush", "p", np.arange(6.0).reshape(3, 2), between(1, 100))
+    assert "Got array([[0., 1.], [2., 3.], [4., 5.]]) instead." in str(caught.value)
+    with pytest.raises(ParameterError) as caught:
+        check("PNormPush", "p", list(range(1000)), between(1, 100))
+    assert re.search(r"Got \[0, 1, .* \.\.\. instead", str(caught.value))
+    assert len(str(caught.value)) < 300
+
+
 def test_numpy_scalars_stand_for_pythons() -> None:
     values = (np.str_("a"), np.int64(3), np.float32(0.5), np.bool_(True), "a", None)
     assert [plain(value) for value in values] == ["a", 3, 0.5, True, "a", None]
@@ -119,6 +130,8 @@ def test_the_names_close_to_an_unknown_one() -> None:
         lookup(known, "amp", "measure")
     with pytest.raises(ParameterError, match=r"^unknown measure 'zzzzz'; known: map"):
         lookup(known, "zzzzz", "measure")
+    with pytest.raises(ParameterError, match=r"^unknown measure \['map'\]; did you mean 'map'"):
+        lookup(known, ["map"], "measure")  # type: ignore[arg-type]
 
 
 def test_one_choice_is_not_one_of() -> None:

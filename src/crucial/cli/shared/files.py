@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_tag",
     "check_target",
+    "check_targets",
     "in_training_files",
     "refuse_overwriting",
     "write_run_to",
@@ -60,6 +61,25 @@ def check_target(path: str, *sources: str | None) -> None:
             raise _Unchanged
     except _Unchanged:
         pass
+
+
+def check_targets(targets: Iterable[str | None], *sources: str | None) -> None:
+    """Check several files that a verb writes; see `check_target`.
+
+    Raises
+    ------
+    FileError
+        Two of them are the same file, or as in `check_target`.
+    """
+    seen = set[str]()
+    for target in targets:
+        if target is None:
+            continue
+        check_target(target, *sources)
+        place = os.path.realpath(target)
+        if place in seen and target != "-":
+            raise FileError(target, "would be written twice; name another file for one of them.")
+        seen.add(place)
 
 
 def refuse_overwriting(path: str, *sources: str | None) -> None:

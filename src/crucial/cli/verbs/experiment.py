@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from crucial.cli.shared.files import check_target
+from crucial.cli.shared.files import check_targets
 from crucial.cli.shared.measures import measure_names
 from crucial.cli.shared.options import File, RowOptions, argument, measures_option, option, verb
 from crucial.cli.shared.row_files import RowFormat
@@ -88,9 +88,7 @@ def experiment_command(options: ExperimentOptions) -> None:
     from crucial.lab.experiment import Experiment
     from crucial.lab.rankers import as_contenders
 
-    for target in (options.save, options.report):
-        if target is not None:
-            check_target(target)
+    check_targets((options.save, options.report), *options.data, options.group_sizes)
     if options.save and not options.save.lower().removesuffix(".gz").endswith(_ENDINGS):
         endings = ", ".join(_ENDINGS)
         raise click.UsageError(f"--save {options.save}: the name must end in {endings}.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from crucial.cli.shared.files import check_target
 from crucial.cli.shared.options import File, RowOptions, argument, option, verb
 from crucial.cli.shared.terminal import console, label_column, table
 from crucial.errors import ParameterError
@@ -86,6 +87,8 @@ def export_command(options: ExportOptions) -> None:
         raise click.UsageError(
             "name the model, the target and the file: crucial export MODEL --to TARGET -o FILE"
         )
+    sources = (options.model, options.data, options.features, options.qrels, *options.runs)
+    check_target(options.output, *sources)
     from crucial.model.export.targets import TARGETS, refuse_reader
     from crucial.model.file import load_model
     from crucial.model.payloads import row_model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from crucial.cli.shared.files import check_target, write_text
+from crucial.cli.shared.files import check_targets, write_text
 from crucial.cli.shared.options import File, JobsOptions, argument, option, verb
 from crucial.cli.shared.row_files import RowFormat
 from crucial.cli.shared.terminal import console, note
@@ -137,8 +137,7 @@ def pairs_command(options: PairsOptions) -> None:
     if options.report == "-":
         raise click.UsageError("a page is written to a file; name it with --report.")
     targets = [one for one in (options.output, options.model, options.report) if one is not None]
-    for target in targets:
-        check_target(target, options.comparisons, options.features)
+    check_targets(targets, options.comparisons, options.features)
     data = _read(options)
     for text in getattr(data, "notes", ()):
         note(text)

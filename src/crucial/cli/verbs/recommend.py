@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from crucial.cli.shared.files import check_target, write_text
+from crucial.cli.shared.files import check_target, check_targets, write_text
 from crucial.cli.shared.options import File, JobsOptions, argument, option, verb
 from crucial.cli.shared.terminal import counted, note
 from crucial.progress import progress_bar
@@ -112,9 +112,8 @@ def recommend_command(options: RecommendOptions) -> None:
       popularity, mean                  the same list for everybody
     """
     _check(options)
-    for target in (options.output, options.model):
-        if target is not None:
-            check_target(target, options.ratings, options.titles, options.mine, options.reuse)
+    sources = (options.ratings, options.titles, options.mine, options.reuse)
+    check_targets((options.output, options.model), *sources)
     if options.rate and options.mine is not None:
         check_target(options.mine, options.ratings, options.titles)
     ratings, titles, own = _read(options)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import click
 
-from crucial.cli.shared.files import check_target, write_text
+from crucial.cli.shared.files import check_targets, write_text
 from crucial.cli.shared.options import File, RowOptions, argument, option, verb
 from crucial.cli.shared.row_files import read_for_model
 from crucial.cli.shared.terminal import note
@@ -124,11 +124,8 @@ def scorecard_command(options: ScorecardOptions) -> None:
 def _check_targets(options: ScorecardOptions) -> None:
     """Check the files to write before anything is read."""
     sources = options.model, options.data, options.group_sizes
-    if options.output is not None:
-        if not options.output.lower().endswith(_ENDINGS):
-            raise FileError(options.output, f"the name must end in one of {', '.join(_ENDINGS)}.")
-        check_target(options.output, *sources)
-    if options.scores is not None:
-        if options.scores == "-":
-            raise FileError(options.scores, "points are written to a file; name it.")
-        check_target(options.scores, *sources, options.output)
+    if options.output is not None and not options.output.lower().endswith(_ENDINGS):
+        raise FileError(options.output, f"the name must end in one of {', '.join(_ENDINGS)}.")
+    if options.scores == "-":
+        raise FileError(options.scores, "points are written to a file; name it.")
+    check_targets((options.output, options.scores), *sources)

@@ -14,7 +14,7 @@ import click
 from crucial.cli.shared.cluster_rows import named
 from crucial.cli.shared.cluster_training import evaluate_on_cluster, train_on_cluster
 from crucial.cli.shared.estimator import EstimatorOptions, has_method, make_ranker
-from crucial.cli.shared.files import check_target, in_training_files
+from crucial.cli.shared.files import check_targets, in_training_files, refuse_overwriting
 from crucial.cli.shared.measures import DEFAULT_MEASURE, measure_names
 from crucial.cli.shared.options import (
     ClusterOptions,
@@ -109,10 +109,13 @@ def train_command(options: TrainOptions) -> None:
     began = time.perf_counter()
     if options.output == "-":
         raise FileError(options.output, "a model is written to a file; name it with -o.")
-    for target in (options.output, options.trace, options.checkpoint):
+    sources = [*options.files, options.valid, options.pairs, options.group_sizes]
+    if options.valid is not None and options.group_sizes is not None:
+        sources.append(f"{options.valid}.query")
+    check_targets((options.output, options.trace, options.checkpoint), *sources)
+    for target in (options.output, options.trace):  # (a checkpoint goes on in its own file)
         if target is not None:
-            sources = (options.valid, options.pairs, options.group_sizes)
-            check_target(target, *options.files, *sources)
+            refuse_overwriting(target, options.resume)
     with _cluster(options) as client:
         result = _train(options, client)
         if options.trace is not None:  # before the model, which must not change if this fails
