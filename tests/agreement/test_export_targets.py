@@ -84,6 +84,10 @@ def test_nodes_of_elasticsearch_are_numbered_and_found_by_their_numbers(tmp_path
     model = random_model("trees", 3, names=NAMES, float32=True)
     settings = settings_of(target_named("elasticsearch-ltr"))
     model.export(tmp_path / "x", "elasticsearch-ltr", **settings)
+    model.export(tmp_path / "named", "elasticsearch-ltr", name="mine", **settings)
+    named = json.loads((tmp_path / "named").read_text())["model"]
+    assert named["name"] == "mine"
+    assert json.loads(named["model"]["definition"]) == json.loads((tmp_path / "x").read_text())
 
     def numbers(node):
         if "children" not in node:
