@@ -2,7 +2,8 @@
 
 One query of distinct labels (20 billion pairs at 200,000 rows), queries of two rows, more features
 than rows, many rounds; a process each. The power is that of the last doubling: 1 is linear.
-``python -m benchmarks.extremes two features`` measures the shapes that have one of the words.
+``python -m benchmarks.extremes two features`` measures the shapes that have one of the words,
+``... rounds Plus`` what has one of them in that shape.
 """
 
 from __future__ import annotations
@@ -70,12 +71,13 @@ def measure(ranker: str, shape: str, size: int) -> None:
 
 
 def main(words: tuple[str, ...] = ()) -> None:
-    """Measure the shapes whose names have one of the words, or all."""
+    """Measure the shapes and rankers whose names have one of the words, or all."""
     rows = []
-    for shape, sizes in SHAPES.items():
-        if words and not any(word in shape for word in words):
-            continue
-        for ranker in RANKERS:
+    shapes = [one for one in SHAPES if any(word in one for word in words)] or list(SHAPES)
+    rankers = [one for one in RANKERS if any(word in one for word in words)] or list(RANKERS)
+    for shape in shapes:
+        sizes = SHAPES[shape]
+        for ranker in rankers:
             if shape == "2,000 rows; rounds" and RANKERS[ranker][0] in ("RankingSVM", "measures"):
                 continue
             found = [

@@ -13,6 +13,7 @@ from crucial.boosting.watch import Watch
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.shared import RandomState, Stumps
 from crucial.feedback.base import Feedback
+from crucial.linear.blas import one_blas_thread
 from crucial.parameters import at_least, fixed, none_or, one_of, parameter, with_parameters
 from crucial.weak.base import TrainingRows
 
@@ -136,16 +137,17 @@ class RankBoostPlus(Stumps, BoostedRanker):
             self.on_perfect == "stop",
             self._drawn_by(),
         )
-        ensemble = boost_plus(
-            training,
-            feedback,
-            rules,
-            rounds=rounds,
-            seed=seed,
-            watch=watch,
-            record_risks=self.record_risks,
-            progress=progress,
-        )
+        with one_blas_thread():  # (products with one vector at a time)
+            ensemble = boost_plus(
+                training,
+                feedback,
+                rules,
+                rounds=rounds,
+                seed=seed,
+                watch=watch,
+                record_risks=self.record_risks,
+                progress=progress,
+            )
         self.basis_, self.eta_ = tuple(ensemble.basis), ensemble.eta
         self.static_round_, self.n_pairs_ = ensemble.static_round, ensemble.n_pairs
         return ensemble
