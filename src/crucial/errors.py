@@ -47,6 +47,7 @@ __all__ = [
     "ParameterError",
     "about",
     "in_file",
+    "in_short",
 ]
 
 
@@ -68,6 +69,18 @@ class Argument:
 
 
 _LONGEST = 200  # characters of a value that an error shows
+
+
+def in_short(text: str) -> str:
+    """Return a text in one line, cut if it is long.
+
+    Examples
+    --------
+    >>> in_short("a table\\n  of many lines")
+    'a table of many lines'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 4]} ..."
 
 
 class Message(str):
@@ -173,8 +186,7 @@ class ParameterError(CrucialError, ValueError):
         >>> str(ParameterError.refused("RankBoost", "max_bins", "an int in [2, 65535]", 1))
         "The 'max_bins' parameter of RankBoost must be an int in [2, 65535]. Got 1 instead."
         """
-        got = " ".join(repr(value).split())  # (a table has many lines)
-        got = got if len(got) <= _LONGEST else f"{got[: _LONGEST - 4]} ..."
+        got = in_short(repr(value))
         error = cls(
             f"The '{parameter}' parameter of {owner} must be {rule}. Got {got} instead.",
             remedy=remedy,

@@ -146,6 +146,15 @@ def test_reader_that_leaves_early(trained: Path) -> None:
     assert all(line.startswith("crucial: note: big.txt") for line in lines), done.stderr
 
 
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_standard_output_that_is_closed(trained: Path, closed: str) -> None:
+    """As programs without a terminal start others: nothing can be said, all else is done."""
+    words = f"{sys.executable} -m crucial rank m.json train.txt -o scores.txt {closed}"
+    done = subprocess.run(["sh", "-c", words], cwd=trained, timeout=600, check=False)
+    assert done.returncode == 0
+    assert (trained / "scores.txt").read_text()
+
+
 def test_full_standard_output(trained: Path) -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("there is no device that is always full")

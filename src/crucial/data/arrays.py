@@ -46,7 +46,9 @@ def as_array(values: TableLike, name: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         return unmasked(values)
     if hasattr(values, "to_numpy"):
-        return np.asarray(values.to_numpy())
+        arrow = type(values).__module__.partition(".")[0] == "pyarrow"
+        copied = {"zero_copy_only": False} if arrow else {}  # (as text and bits must be)
+        return np.asarray(values.to_numpy(**copied))
     try:
         return np.asarray(values)
     except ValueError:  # (NumPy's message is about arrays)
@@ -97,7 +99,7 @@ def as_reals(values: TableLike, name: str) -> Floats:
             return array.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
             pass
-        for row, cells in enumerate(array):
+        for row, cells in enumerate(np.atleast_1d(array)):
             for value in np.ravel(np.asarray(cells, object)).tolist():
                 try:
                     float(value)

@@ -26,8 +26,10 @@ __all__ = [
     "TextSource",
     "atomic_write",
     "check_writable",
+    "first_bytes",
     "open_bytes",
     "os_reason",
+    "refuse_pipe",
     "sync_folder",
 ]
 
@@ -182,6 +184,24 @@ def open_bytes(path: PathLike) -> ByteSource:
         packed by something else, or its gzip data are damaged or cut short.
     """
     return ByteSource(path)
+
+
+def refuse_pipe(path: PathLike) -> None:
+    """Refuse what can be read only once, where a reader has to look at a file first."""
+    try:
+        kind = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return  # (opening it says what is wrong)
+    if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
+        problem = "this is a pipe, which can be read only once, and its format has to be found."
+        raise FileError(path, f"{problem} Write it to a file first.")
+
+
+def first_bytes(path: PathLike, size: int) -> bytes:
+    """Return the first bytes of a file that will be read again; see `refuse_pipe`."""
+    refuse_pipe(path)
+    with open_bytes(path) as source:
+        return source.read(size)
 
 
 def _create_beside(target: str) -> tuple[int, str]:

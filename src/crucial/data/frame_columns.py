@@ -89,14 +89,22 @@ def frame_column(series: Any) -> NumberColumn | None:
         # (as an array, pandas' True, False and NA are not numbers)
         return NumberColumn(np.asarray(series.cast(nw.Float64()).to_numpy()))
     if kind.is_numeric():
+        if str(kind) in ("Int128", "UInt128"):  # (which NumPy does not have)
+            import narwhals as nw
+
+            series = series.cast(nw.Float64())
         return NumberColumn(np.asarray(series.to_numpy()))
     if kind.is_temporal():
         return _time_column(series)
     declared = str(kind).startswith(("Categorical", "Enum"))
     if not declared:
         values = series.to_numpy()
+        if values.ndim != 1:  # (columns within columns)
+            return None
         if values.dtype.kind == "c":
             raise complex_error(f"the values of {series.name!r}")
+        if values.dtype.kind == "O":
+            values = np.array([None if _is_missing(one) else one for one in values], object)
         try:
             return NumberColumn(np.asarray(values.astype(np.float64)))
         except OverflowError:
@@ -104,6 +112,11 @@ def frame_column(series: Any) -> NumberColumn | None:
         except (TypeError, ValueError):
             pass
     return _text_column(series, declared)
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or pandas' NA, which equals nothing."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _too_large(values: NDArray[Any], name: str) -> DataError:
@@ -117,7 +130,7 @@ def _text_column(series: Any, declared: bool) -> NumberColumn | None:
     """Return a column of text; numbers among the categories are texts too."""
     texts: list[str | None] = []
     for value in series.to_list():
-        if value is None or value != value:
+        if _is_missing(value):
             texts.append(None)
         elif isinstance(value, str):
             texts.append(value)
@@ -171,7 +184,7 @@ def time_number(value: Any, unit: str) -> float:
     if isinstance(value, np.datetime64 | np.timedelta64):
         kind = "M8[us]" if isinstance(value, np.datetime64) else "m8[us]"
         value = value.astype(kind).item()
-    if value is None or value != value:
+    if _is_missing(value):
         return np.nan
     if isinstance(value, time) and unit == SECONDS:
         whole = value.hour * 3600 + value.minute * 60 + value.second

@@ -22,7 +22,7 @@ def _refused(name: str, problem: str) -> DataError:
 
 def _as_ids(qid: VectorLike, n_rows: int, name: str) -> Ids:
     """Return query ids as a flat array of one sortable type."""
-    ids = as_array(qid, name)
+    ids = as_array(_unmixed(qid), name)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
     if ids.ndim != 1:
@@ -51,6 +51,23 @@ def _as_ids(qid: VectorLike, n_rows: int, name: str) -> Ids:
     if ids.dtype.kind == "c" or (ids.dtype.kind == "O" and complex in map(type, ids[:1])):
         raise _refused(name, "must not be complex numbers.")
     return ids
+
+
+def _unmixed(qid: VectorLike) -> VectorLike:
+    """Return ids as they are; a list of several types as an array of its objects.
+
+    NumPy would make them one type: of NaN the text "nan", of 1 the text "1", and of whole numbers
+    beside fractions floats, which are the same beyond 2^53.
+    """
+    if not isinstance(qid, list | tuple) or len(kinds := {type(one) for one in qid}) < 2:
+        return qid
+    whole = [int(one) for one in qid if isinstance(one, int | np.integer)]
+    numbers = all(issubclass(kind, int | float | np.number) for kind in kinds)
+    if numbers and (len(whole) == len(qid) or max(map(abs, whole), default=0) <= 2**53):
+        return qid
+    objects = np.empty(len(qid), object)
+    objects[:] = qid
+    return objects
 
 
 def _first_missing(ids: NDArray[Any]) -> int | None:

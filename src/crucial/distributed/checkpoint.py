@@ -24,7 +24,7 @@ from crucial.estimators.warn import warn_caller
 from crucial.types import PathLike
 from crucial.wording import counted
 
-__all__ = ["Checkpoint"]
+__all__ = ["Checkpoint", "checking"]
 
 
 class Checkpoint:
@@ -85,11 +85,8 @@ class Checkpoint:
 
         def after_round(done: int, trace: Trace) -> bool:
             stop = progress is not None and progress(done, trace)
-            run, number = (0, done) if rounds is None else divmod(done - 1, rounds)
-            number = number if rounds is None else number + 1
-            before = earlier[run] if run < len(earlier) else ()
-            if number <= len(before):
-                _check_loss(number, trace[-1].log_loss, before[number - 1].log_loss)
+            run, replayed = _replayed(done, trace, earlier, rounds)
+            if replayed:
                 return stop
             self._runs += [()] * (run + 1 - len(self._runs))
             if len(trace) >= len(self._runs[run]):  # (a run that goes on is replayed first)
@@ -159,6 +156,40 @@ class Checkpoint:
         runs = [first, *others]
         write_runs(self.path, self._estimator, self._parameters, runs)
         self._n_written = sum(map(len, runs))
+
+
+def checking(
+    progress: Progress | None, earlier: Sequence[Sequence[Round]], rounds: int | None = None
+) -> Progress:
+    """Check rounds that are replayed, where no checkpoint is written.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called as well.
+    earlier, rounds
+        As in `Checkpoint.watching_runs`.
+    """
+
+    def after_round(done: int, trace: Trace) -> bool:
+        stop = progress is not None and progress(done, trace)
+        _replayed(done, trace, earlier, rounds)
+        return stop
+
+    return after_round
+
+
+def _replayed(
+    done: int, trace: Trace, earlier: Sequence[Sequence[Round]], rounds: int | None
+) -> tuple[int, bool]:
+    """Return the run of a round, and whether it is one of the checkpoint, with the same loss."""
+    run, number = (0, done) if rounds is None else divmod(done - 1, rounds)
+    number = number if rounds is None else number + 1
+    before = earlier[run] if run < len(earlier) else ()
+    if number > len(before):
+        return run, False
+    _check_loss(number, trace[-1].log_loss, before[number - 1].log_loss)
+    return run, True
 
 
 def _check_loss(number: int, now: float, before: float) -> None:

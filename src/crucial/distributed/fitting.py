@@ -6,7 +6,7 @@ from collections.abc import Collection
 from contextlib import nullcontext
 
 from crucial.data.files import check_writable
-from crucial.distributed.checkpoint import Checkpoint
+from crucial.distributed.checkpoint import Checkpoint, checking
 from crucial.distributed.checkpoint_file import read_runs
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.loading import LoadedParts
@@ -91,7 +91,9 @@ def fit_loaded(
         show_parted_rounds(loaded.parts, ranker._planned_rounds(), verbose) as progress,
         nullcontext() if keeper is None else keeper.kept(),
     ):
+        rounds = None if runs_of(ranker) is None else ranker.n_estimators
         if keeper is not None:
-            rounds = None if runs_of(ranker) is None else ranker.n_estimators
             progress = keeper.watching_runs(progress, earlier, rounds)
+        elif earlier:
+            progress = checking(progress, earlier, rounds)
         fit_parted(ranker, loaded.parts, loaded.head, progress=progress, earlier=earlier)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from crucial.errors import DataError
+from crucial.errors import DataError, in_short
 from crucial.feedback.base import Feedback
 
 __all__ = ["check_one_list_of_two", "not_two", "read_targets"]
@@ -46,7 +46,7 @@ def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
     except TypeError:
         raise DataError("y mixes classes of different types, or has missing ones.") from None
     except ValueError as error:
-        raise DataError(str(error)) from None
+        raise DataError(in_short(str(error))) from None
 
 
 def check_one_list_of_two(owner: str, feedback: Feedback) -> None:

@@ -17,7 +17,7 @@ from crucial.lab.blocks import UNITS, Blocks
 from crucial.lab.comparison_result import Comparison, Difference, Mover
 from crucial.measures.evaluation import Evaluation, interval_notes
 from crucial.measures.intervals import Interval
-from crucial.measures.names import Measures
+from crucial.measures.names import Measures, get_measures
 from crucial.measures.paired import SAME, PairedTest, holm, paired_test, win_tie_loss
 from crucial.measures.runs import evaluate_run
 from crucial.parameters import at_least, between, check, lookup
@@ -207,6 +207,7 @@ def compare_runs(
     """
     named = _named_runs(runs)
     judged = as_qrels(qrels)
+    get_measures(measures, required=True)
     if len(named) < 2:
         raise ParameterError(f"runs: a comparison needs two or more. Got {len(named)}.")
     if baseline is not None:

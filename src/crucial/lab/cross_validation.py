@@ -18,9 +18,10 @@ from crucial.lab.adapter import Adapter, Estimator
 from crucial.lab.cross_validation_result import CrossValidation, FoldReport, summarise_folds
 from crucial.lab.folds import Fold, make_folds
 from crucial.lab.tasks import Table, as_table, take_rows
+from crucial.measures.intervals import generator
 from crucial.measures.judged import as_numbers
 from crucial.measures.names import Measures, get_measures
-from crucial.parameters import check, flag, none_or, nonzero, refuse
+from crucial.parameters import check, flag, none_or, nonzero
 from crucial.types import Floats, Ints, TableLike, VectorLike
 from crucial.wording import counted
 
@@ -99,7 +100,7 @@ def cross_validate(
     adapter = Adapter.of(estimator, qid is not None, weights is not None)
     for measure in chosen:
         measure.prepare(labels, groups)  # labels it cannot read are refused before any fit
-    random = _generator(random_state)
+    random = generator("cross_validate", random_state)
     folds = make_folds(cv, labels, groups, qid is not None, random)
     rows = _Rows(table, _targets(y, labels), groups.ids[groups.codes], weights)
     work = delayed(_one_fold)
@@ -175,11 +176,3 @@ def _targets(y: VectorLike, labels: Floats) -> NDArray[np.generic]:
     """Return labels as they came if they are integers, which classifiers need."""
     raw = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     return raw.reshape(len(labels)) if raw.dtype.kind in "iub" else labels
-
-
-def _generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        rule = "an int of at least 0, a numpy Generator or None"
-        raise refuse("cross_validate", "random_state", rule, random_state) from None

@@ -115,7 +115,7 @@ def compare_rankings(
     base = next(iter(scores)) if baseline is None else baseline
     sampling = RowSampling(level, resamples, random_state, ties, empty)
     by_rows = RowComparison(judged, scores, base, sampling)
-    return by_rows.compare(get_measures(measures))
+    return by_rows.compare(get_measures(measures, required=True))
 
 
 def compare_models(

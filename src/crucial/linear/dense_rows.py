@@ -174,7 +174,7 @@ def folded(ufunc: np.ufunc, block: Floats) -> Floats:
     """Return ``ufunc.reduce(block)``: several rows side by side make longer, faster loops."""
     n, width = block.shape
     whole = n - n % _FOLD
-    if not whole:
+    if not whole or not width:
         return np.asarray(ufunc.reduce(block, axis=0))
     wide = ufunc.reduce(block[:whole].reshape(-1, _FOLD * width), axis=0).reshape(_FOLD, width)
     return np.asarray(ufunc.reduce(np.vstack([wide, block[whole:]]), axis=0))

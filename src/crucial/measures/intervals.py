@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from crucial.measures.base import Aggregate
+from crucial.parameters import refuse
 from crucial.types import Floats
 from crucial.wording import interval_text
 
@@ -18,6 +19,7 @@ __all__ = [
     "RandomState",
     "bootstrap_interval",
     "drawn_interval",
+    "generator",
     "percentile_interval",
 ]
 
@@ -130,6 +132,23 @@ def _error(values: Floats, level: float) -> float:
     return worst
 
 
+def generator(owner: str, random_state: RandomState) -> np.random.Generator:
+    """Return NumPy's generator for a seed, a generator or None.
+
+    Examples
+    --------
+    >>> generator("evaluate", -1)
+    Traceback (most recent call last):
+    ...
+    crucial.errors.ParameterError: The 'random_state' parameter of evaluate must be an int of at ...
+    """
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        rule = "an int of at least 0, a numpy Generator or None"
+        raise refuse(owner, "random_state", rule, random_state) from None
+
+
 def bootstrap_interval(
     values: Floats,
     weights: Floats | None = None,
@@ -177,13 +196,13 @@ def bootstrap_interval(
     mass = there.astype(float) if how != "pool" or weights is None else there * weights
     amounts = np.where(there, values, 0.0) * mass
     alike = bool((mass == mass[0]).all())
-    generator = np.random.default_rng(random_state)
+    drawing = generator("evaluate", random_state)
     rows = max(1, _AT_ONCE // n)
 
     def draw(count: int) -> Floats:
         drawn = []
         for begin in range(0, count, rows):
-            picks = generator.integers(0, n, (min(rows, count - begin), n), np.int32)
+            picks = drawing.integers(0, n, (min(rows, count - begin), n), np.int32)
             top = amounts[picks].sum(axis=1)
             if how == "sum":
                 drawn.append(top)

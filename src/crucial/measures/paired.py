@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.measures.base import Aggregate, summarise
-from crucial.measures.intervals import Interval, bootstrap_interval
+from crucial.measures.intervals import Interval, bootstrap_interval, generator
 from crucial.parameters import at_least, check, one_of
 from crucial.types import Floats, VectorLike
 
@@ -153,7 +153,7 @@ def _flip_signs(amounts: Floats, resamples: int, seed: int) -> tuple[float, bool
         bits = np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving)) & 1
         sums = (1.0 - 2.0 * bits) @ moving
         return float(np.mean(np.abs(sums) >= bar)), True
-    random = np.random.default_rng(seed)
+    random = generator("compare", seed)
     hits, left, rows = 0, resamples, max(1, _AT_ONCE // len(moving))
     while left:
         count = min(rows, left)

@@ -25,7 +25,7 @@ from crucial.measures.delong import (
     t_test,
     variance,
 )
-from crucial.measures.intervals import Interval, RandomState, drawn_interval
+from crucial.measures.intervals import Interval, RandomState, drawn_interval, generator
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.pairs import PairMeasure
 from crucial.types import Floats, Ints
@@ -254,7 +254,7 @@ def _drawer(
     sizes = np.bincount(strata)
     begin = (np.cumsum(sizes) - sizes)[strata[order]]
     length = sizes[strata[order]].astype(np.float64)
-    generator = np.random.default_rng(sampling.random_state)
+    drawing = generator("evaluate", sampling.random_state)
     lists = judged.groups.starts
 
     def measured(picks: Ints) -> Floats:
@@ -286,7 +286,7 @@ def _drawer(
         parts = []
         for start in range(0, count, at_once):
             times = min(at_once, count - start)
-            inside = (generator.random((times, len(order))) * length).astype(np.int64)
+            inside = (drawing.random((times, len(order))) * length).astype(np.int64)
             parts.append(measured(order[begin + inside].ravel()))
         return np.concatenate(parts, axis=1)
 

@@ -247,6 +247,8 @@ class TreeRows:
 
     def goes_left(self, cells: Cells, found: CellSplits) -> Bools:
         """Return which rows of the cells are on the left side; none of a cell without a split."""
+        if not len(self.bins.codes):  # (no feature has two values)
+            return np.zeros(len(cells.rows), bool)
         sizes = np.diff(cells.starts)
         slot = np.repeat(found.slot, sizes)
         code = self.bins.codes[slot, cells.rows].astype(np.int64)

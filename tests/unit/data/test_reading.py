@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import os
 
 import pytest
 
+import crucial
 from crucial.data.dataset import Dataset
+from crucial.data.formats.comparisons import read_comparisons
 from crucial.data.formats.reading import find_format, read_data
 from crucial.data.formats.tables import write_table
 from crucial.errors import FileError, ParameterError
@@ -71,3 +74,19 @@ def test_options_of_the_other_kind_are_refused(tmp_path):
         read_data(path, absent="missing")
     with pytest.raises(ParameterError, match="'format' parameter of read_data"):
         read_data(path, "csv")
+
+
+@pytest.mark.parametrize("reader", ["read_data", "read_table", "read_run", "read_qrels"])
+def test_a_pipe_whose_format_must_be_found_is_refused(reader, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileError, match=r"a pipe, which can be read only once.* to a file first"):
+        getattr(crucial, reader)(tmp_path / "pipe")
+    with pytest.raises(FileError, match="a pipe, which can be read only once"):
+        read_comparisons(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("text", ['{"label": 1, "label": 0, "a": 2}\n', '[{"a": 1, "a": 2}]'])
+def test_a_key_twice_is_refused(text, tmp_path):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(FileError, match=r"it has the key '.*' twice"):
+        crucial.read_table(tmp_path / "x.json")

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
 from crucial.boosting.trace import Round, Trace
-from crucial.distributed.checkpoint import Checkpoint
+from crucial.distributed.checkpoint import Checkpoint, checking
 from crucial.distributed.checkpoint_file import read_checkpoint
 from crucial.distributed.fitting import check_ranker
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
@@ -119,6 +119,16 @@ def test_before_the_first_round_there_is_nothing_to_write(tmp_path):
     with pytest.raises(ClusterError, match=r"^All is lost\.$"), checkpoint.kept():
         raise ClusterError("All is lost.")
     assert not (tmp_path / "fit.json").exists()
+
+
+def test_other_data_are_noticed_where_nothing_is_written():
+    shown = []
+    watching = checking(lambda *a: bool(shown.append(a)) or True, [list(trace_of(-0.1, -0.25))])
+    assert watching(1, trace_of(-0.1)) is True
+    with pytest.raises(DataError, match="Round 2 of the checkpoint has another loss on these data"):
+        watching(2, trace_of(-0.1, -0.2))
+    assert watching(3, trace_of(-0.1, -0.25, -0.3)) is True
+    assert len(shown) == 3
 
 
 def test_other_data_are_noticed():

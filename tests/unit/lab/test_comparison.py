@@ -72,6 +72,8 @@ def test_biggest_movers_come_first(judged):
 
 def test_baseline_by_name_and_runs_by_tag(judged):
     qrels, runs = judged
+    with pytest.raises(ParameterError, match="measure"):
+        compare_runs(qrels, runs, [])
     found = compare_runs(qrels, list(runs.values()), "map", baseline="like")
     assert found.baseline == "like"
     assert [one.system for one in found.differences] == ["like", "base", "good"]

@@ -14,6 +14,7 @@ from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.methods import DEPTH
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.pool import Pool
+from crucial.data.arrays import as_reals
 from crucial.data.overlap import QuerySketch
 from crucial.data.runs import Run
 from crucial.errors import DataError, ModelFileError, ParameterError
@@ -21,7 +22,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
 from crucial.model.text import printable
-from crucial.parameters import at_least, check, lookup, none_or
+from crucial.parameters import at_least, check, lookup, none_or, refuse
 from crucial.types import Floats, Objects, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
@@ -248,7 +249,10 @@ class FusionRanker:
             Counted from 1.
         """
         column = lookup({name: at for at, name in enumerate(self.plan.runs)}, run, "run")
-        table = self.plan.position_table(column, np.append(np.asarray(positions, float), np.nan))
+        places = as_reals(positions, "positions")
+        if not (places >= 1.0).all():
+            raise refuse("contribution", "positions", "positions, counted from 1", positions)
+        table = self.plan.position_table(column, np.append(places, np.nan))
         scores = self.model.predict(table)
         return np.asarray(scores[:-1] - scores[-1])
 

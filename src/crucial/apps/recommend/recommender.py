@@ -225,6 +225,7 @@ class Recommender:
 
     def to_rate(self, number: int) -> list[Id]:
         """Return items to ask a new user about: many know them and ratings differ."""
+        check("to_rate", "number", number, at_least(1))
         count, spread = self._by_item.count, self._by_item.spread
         order = np.argsort(-(count * spread), kind="stable")
         return list(self.ratings.items[order[:number]].tolist())

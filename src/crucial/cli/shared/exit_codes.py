@@ -66,6 +66,9 @@ def _usage(error: click.UsageError) -> str:
 
 def guarded(action: Callable[[], object]) -> int:
     """Run a command and return its exit code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # (it was closed before the command began)
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (until the process ends)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character shows another instead of ending the command.
         with contextlib.suppress(AttributeError, ValueError):

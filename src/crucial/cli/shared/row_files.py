@@ -148,10 +148,9 @@ def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_model_file(path: str) -> bool:
     """Return whether a file begins as a model does; rows and runs may be JSON too."""
-    from crucial.data.files import open_bytes
+    from crucial.data.files import first_bytes
 
-    with open_bytes(path) as source:
-        start = source.read(512).lstrip()
+    start = first_bytes(path, 512).lstrip()
     return bool(start.startswith(b"{") and b'"format"' in start)
 
 

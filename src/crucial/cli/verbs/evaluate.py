@@ -154,11 +154,10 @@ def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evalu
 def _load(options: EvaluateOptions) -> Model:
     """Read a model of rows."""
     from crucial.apps.fusion.ranker import FusionRanker
-    from crucial.data.files import open_bytes
+    from crucial.data.files import first_bytes
     from crucial.model.file import load_model
 
-    with open_bytes(options.model) as source:
-        fields = source.peek(4096).split(b"\n", 1)[0].split()
+    fields = first_bytes(options.model, 4096).split(b"\n", 1)[0].split()
     if len(fields) == 6 and not fields[0].startswith(b"{"):
         raise click.UsageError(
             f"{options.model} is a run and no model; name its judgements: "
@@ -205,11 +204,10 @@ def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     """Read the run that MODEL is, or fuse the runs of DATA with it."""
     from crucial.apps.fusion.pool import Pool
     from crucial.apps.fusion.ranker import FusionRanker
-    from crucial.data.files import open_bytes
+    from crucial.data.files import first_bytes
     from crucial.data.formats.trec import read_run
 
-    with open_bytes(options.model) as source:
-        start = source.read(512).lstrip()
+    start = first_bytes(options.model, 512).lstrip()
     # (JSON is a model, or a run {query: {doc: score}}; every model names its format)
     if start.startswith(b"{") and b'"format"' in start:
         fusion = FusionRanker.load(options.model)

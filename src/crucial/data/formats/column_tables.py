@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from crucial.data.files import open_bytes
+from crucial.data.files import open_bytes, refuse_pipe
 from crucial.data.formats.cells import separator_of
 from crucial.data.formats.text_encoding import as_utf8
 from crucial.data.formats.text_tables import TextTable, read_text_table
@@ -68,6 +68,7 @@ def read_column_table(path: PathLike, *, sep: str | None = None) -> ColumnTable:
     >>> table.names, table.columns
     (['a', 'b', 'turn'], [['tea', 'wine'], ['milk', ''], ['', '2']])
     """
+    refuse_pipe(path)
     with open_bytes(path) as source:
         start = source.peek(4096).removeprefix(BOM).lstrip()
         named = source.path.lower().removesuffix(".gz").endswith(_JSON_NAMES)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from crucial.data.comparisons import MAX_WEIGHT, Comparisons
-from crucial.data.files import atomic_write, open_bytes
+from crucial.data.files import atomic_write, first_bytes
 from crucial.data.formats.cells import cell_line
 from crucial.data.formats.column_tables import ColumnTable, read_column_table
 from crucial.data.formats.pairs import read_pairs
@@ -94,9 +94,8 @@ def read_comparisons(
 
 def _may_be_pairs(table: ColumnTable, sep: str | None) -> bool:
     """Return whether an unnamed table may be lines ``winner TAB loser [TAB weight]``."""
-    with open_bytes(table.path) as source:
-        if b"\t" not in source.peek(4096):
-            return False
+    if b"\t" not in first_bytes(table.path, 4096):
+        return False
     if not table.n_rows:
         return True
     named = [name for name in _NEEDED if table.place(name) is not None]

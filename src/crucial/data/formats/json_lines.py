@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import open_bytes
+from crucial.data.files import first_bytes, open_bytes
 from crucial.data.formats.cell_format import CellFormat
 from crucial.data.formats.cells import filled_lines
 from crucial.data.formats.columns import RoleNames
@@ -22,14 +23,13 @@ __all__ = ["read_json_lines"]
 
 def _objects(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield the number and the object of every line that is not blank, or of a list of objects."""
-    with open_bytes(path) as source:
-        is_list = source.peek(64).removeprefix(BOM).lstrip().startswith(b"[")
+    is_list = first_bytes(path, 64).removeprefix(BOM).lstrip().startswith(b"[")
     if is_list:
         yield from _listed(path)
         return
     for number, raw in filled_lines(path):
         try:
-            found = json.loads(raw)
+            found = json.loads(raw, object_pairs_hook=_once)
         except (ValueError, RecursionError) as error:
             reason = str(error).split(":", maxsplit=1)[0]
             problem = f"every line must be one JSON object ({reason}). Got {shown(raw.strip())}."
@@ -45,7 +45,7 @@ def _listed(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
     with open_bytes(path) as source:
         raw = source.read().removeprefix(BOM)
     try:
-        found = json.loads(raw)
+        found = json.loads(raw, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         problem = f"this is not one list of JSON objects: {error}."
         raise FileError(path, problem) from error
@@ -54,6 +54,15 @@ def _listed(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
             problem = f"entry {number} must be a JSON object. Got {shown(json.dumps(one))}."
             raise FileError(path, problem)
         yield number, one
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object whose keys are all different; the last of equal ones would win."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"it has the key {shown(twice)} twice")
+    return found
 
 
 def _cell(value: object) -> str:

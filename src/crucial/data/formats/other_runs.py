@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from crucial.data.files import open_bytes
+from crucial.data.files import first_bytes, open_bytes
 from crucial.data.formats.cells import text_lines
 from crucial.data.formats.result_lists import judged_list, result_list
 from crucial.data.runs import Qrels, Run
@@ -40,8 +40,7 @@ def file_stem(path: PathLike) -> str:
 
 def form_of(path: PathLike) -> Literal["trec", "json", "beir"]:
     """Return the form of a file of runs or judgements, as its first line shows."""
-    with open_bytes(path) as source:
-        start = source.peek(4096).removeprefix(BOM).lstrip()
+    start = first_bytes(path, 4096).removeprefix(BOM).lstrip()
     if start.startswith(b"{"):
         return "json"
     names = start.split(b"\n", 1)[0].lower().split()

@@ -8,7 +8,7 @@ import re
 from typing import Any, Literal
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import open_bytes
+from crucial.data.files import first_bytes
 from crucial.data.formats.svmlight import read_svmlight
 from crucial.data.formats.tables import EXCEL, JSON, read_table
 from crucial.data.words import BOM
@@ -44,8 +44,7 @@ def find_format(path: PathLike) -> Literal["svmlight", "table"]:
         return "table"
     if name.endswith(_SVMLIGHT):
         return "svmlight"
-    with open_bytes(path) as source:
-        start = source.read(_LOOK).removeprefix(BOM)
+    start = first_bytes(path, _LOOK).removeprefix(BOM)
     if start.startswith((b"PAR1", b"\xff\xfe", b"\xfe\xff")) or start.lstrip().startswith(b"{"):
         return "table"
     lines = (

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import ByteSource, TextSource, atomic_write, open_bytes
+from crucial.data.files import ByteSource, TextSource, atomic_write, first_bytes, open_bytes
 from crucial.data.formats.cell_format import LATIN, CellFormat
 from crucial.data.formats.cells import EncodingError, cell_line, separator_of
 from crucial.data.formats.columns import RoleNames
@@ -211,8 +211,7 @@ def _kind(path: PathLike) -> Literal["parquet", "excel", "json", "text"]:
     name = os.fspath(path).lower()
     if name.endswith(EXCEL):
         return "excel"
-    with open_bytes(path) as source:
-        start = source.peek(64).removeprefix(BOM).lstrip()
+    start = first_bytes(path, 64).removeprefix(BOM).lstrip()
     if start.startswith(b"PAR1"):
         return "parquet"
     if name.endswith(_PARQUET):

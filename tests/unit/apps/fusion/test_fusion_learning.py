@@ -292,6 +292,8 @@ class TestNewQueries:
     def test_contributions_of_a_run_nobody_knows(self, learned):
         with pytest.raises(ParameterError, match="unknown run 'tpo'; did you mean 'top'"):
             learned.contribution("tpo", [1])
+        with pytest.raises(ParameterError, match="must be positions, counted from 1"):
+            learned.contribution("top", [0])
 
 
 class TestComparison:

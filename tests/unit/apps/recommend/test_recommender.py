@@ -149,6 +149,8 @@ def test_what_to_rate_is_known_and_divides():
     users = [1, 2, 3, 1, 2, 3, 1]
     ratings = Ratings.from_columns(users, list("aaabbbc"), [1, 5, 3, 4, 4, 4, 2])
     assert Recommender(ratings).to_rate(1) == ["a"]
+    with pytest.raises(ParameterError, match="'number' parameter of to_rate must be an int of at"):
+        Recommender(ratings).to_rate(-1)
 
 
 def test_users_who_say_nothing():

@@ -1,0 +1,101 @@
+"""Inputs of other libraries, and data in which there is nothing to learn."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from crucial import LabelRanker, RankBoost, evaluate
+from crucial.data.groups import Groups
+from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
+from crucial.estimators.registry import RANKERS, ranker_class
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(60, 2))
+Y = (X[:, 0] + RANDOM.normal(size=60) > 0).astype(float)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.array(["a", None] * 30, dtype="string"),
+        pd.array(["a", None] * 30, dtype=pd.ArrowDtype(pa.string())),
+        pd.Series(["a", None] * 30, dtype="string").astype("category"),
+        pd.Series(["a", pd.NA] * 30, dtype=object),
+        pd.Series([1, pd.NA] * 30, dtype=object),
+    ],
+    ids=["string", "arrow", "category", "object", "numbers"],
+)
+def test_na_of_pandas_abstains(cells):
+    frame = pd.DataFrame({"a": X[:, 0], "z": cells})
+    plain = pd.DataFrame({"a": X[:, 0], "z": [None if one is pd.NA else one for one in cells]})
+    first, second = (RankBoost(5).fit(one, Y).predict(one).tolist() for one in (frame, plain))
+    assert first == second
+
+
+@pytest.mark.parametrize("name", sorted(RANKERS))
+@pytest.mark.filterwarnings("ignore")
+def test_features_of_one_value_each_give_equal_scores(name):
+    ranker = ranker_class(name)()
+    ranker.set_params(**({"n_estimators": 3} if "n_estimators" in ranker.get_params() else {}))
+    try:
+        scores = ranker.fit(np.ones((20, 2)), [0, 1] * 10).predict(np.ones((20, 2)))
+    except CrucialError:
+        return
+    assert len(set(scores)) == 1
+
+
+def test_columns_of_arrow():
+    ranker = RankBoost(3).fit(X, pa.array(Y.astype(bool)), sample_weight=pa.array(np.ones(60)))
+    assert ranker.model_ == RankBoost(3).fit(X, Y, sample_weight=np.ones(60)).model_
+    for ids in (pa.array(["a", "b"] * 30), pa.chunked_array([["a", "b"] * 30])):
+        assert ranker.rank(X, qid=ids).tolist() == ranker.rank(X, qid=["a", "b"] * 30).tolist()
+    with pytest.raises(DataError, match="sample_weight"):
+        ranker.fit(X, Y, sample_weight=pa.array([1.0, None] * 30))
+
+
+def test_columns_of_polars_that_are_no_numbers_or_wide_ones():
+    nested = pl.DataFrame({"a": X[:, 0], "z": [{"u": 1, "v": 2}] * 60})
+    with pytest.raises(DataTypeError, match="the values of 'z' cannot be read"):
+        RankBoost(2).fit(nested, Y)
+    wide = pl.DataFrame({"a": X[:, 0], "z": pl.Series([1, None, 3] * 20, dtype=pl.Int128)})
+    plain = wide.with_columns(pl.col("z").cast(pl.Float64))
+    assert RankBoost(3).fit(wide, Y).model_ == RankBoost(3).fit(plain, Y).model_
+
+
+@pytest.mark.parametrize(
+    ("qid", "problem"),
+    [
+        (["a", float("nan"), float("nan"), "b"], "missing in row 1"),
+        ([1, "1", 1, "1"], "mixes int and str"),
+        ([2**53, 2**53 + 1, 0.5, 0.5], "mixes float and int"),
+    ],
+)
+def test_ids_of_several_types_are_not_made_one(qid, problem):
+    for ids in (qid, tuple(qid)):
+        with pytest.raises(DataError, match=problem):
+            Groups.from_qid(ids, 4)
+
+
+@pytest.mark.parametrize("qid", [[1, 2.0, 1, 2], [True, 2, 1, 2], [np.int8(1), 2, 1, 2]])
+def test_numbers_of_several_types_are_ids(qid):
+    assert Groups.from_qid(qid, 4).ids.tolist() == [1, 2]
+
+
+def test_weights_that_are_one_text():
+    with pytest.raises(DataTypeError, match=r"sample_weight must be numbers\. Row 0 is 'a'"):
+        RankBoost(2).fit(X, Y, sample_weight="a")
+
+
+def test_classes_are_refused_in_one_short_line():
+    with pytest.raises(DataError) as caught:
+        LabelRanker(2).fit(X, [None, *["a", "b"] * 29, "a"])
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("seed", [-1, "a"])
+def test_seeds_of_intervals_are_checked(seed):
+    with pytest.raises(ParameterError, match="'random_state' parameter of evaluate must be an int"):
+        evaluate(Y, X[:, 0], np.arange(60) // 6, intervals=True, random_state=seed)
