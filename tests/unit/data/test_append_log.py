@@ -210,3 +210,45 @@ def test_folders_and_missing_folders(tmp_path):
         Toy(tmp_path / "no" / "a", PLAIN)
     with pytest.raises(FileError, match="cannot be opened: its name has a null character"):
         Toy("a\0b", PLAIN)
+
+
+@pytest.mark.parametrize(("private", "mode"), [(True, 0o600), (False, 0o644)])
+def test_a_private_log_is_for_its_owner(tmp_path, private, mode):
+    before = os.umask(0o022)
+    try:
+        Toy(tmp_path / "a", LogKind("is busy.", PLAIN.damaged, private=private)).log.close()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").stat().st_mode & 0o777 == mode
+
+
+@KINDS
+def test_half_a_line_is_cut_off_behind_those_of_the_same_session(tmp_path, kind, monkeypatch):
+    toy = Toy(tmp_path / "a", kind)
+    toy.add("one")
+    toy.add("two")
+    whole = (tmp_path / "a").read_bytes()
+    real = os.write
+
+    def write(file, data):
+        if len(data) < 8:
+            raise OSError(errno.ENOSPC, "full")
+        return real(file, data[:8])
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "write", write)
+        with pytest.raises(FileError, match="cannot be written"):
+            toy.add("three")
+    assert (tmp_path / "a").read_bytes() == whole
+    toy.add("three")
+    toy.log.close()
+    assert len(Toy(tmp_path / "a", kind).seen) == 3
+
+
+def test_a_heading_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    def full(file):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("crucial.data.append_log.sync_folder", full)
+    with pytest.raises(FileError, match="a: cannot be written: "):
+        Toy(tmp_path / "a", HEADED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import warnings
 
@@ -154,3 +155,14 @@ class TestQrels:
         assert back.relevance.tolist() == [1, -1, 0]
         with pytest.raises(DataError, match=r"relevance must be whole numbers. Got the type float"):
             write_qrels(path, Qrels(["1"], ["a"], np.array([0.5])))
+
+
+@pytest.mark.parametrize(
+    ("grade", "whole"), [(2, True), (-1, True), (0.5, False), (2**53, False), (2**53 - 1, True)]
+)
+def test_grades_of_json_are_whole_numbers_where_floats_are_exact(tmp_path, grade, whole):
+    path = tmp_path / "qrels.json"
+    path.write_text(json.dumps({"q": {"a": 1, "b": grade}}))
+    found = read_qrels(path).relevance
+    assert found.tolist() == [1, grade]
+    assert (found.dtype.kind == "i") == whole
