@@ -398,6 +398,22 @@ def test_pictures_are_inert_and_stay_the_same_file(server, tmp_path):
     assert body != b"secret"
 
 
+def test_pictures_of_a_folder_that_became_a_link_are_refused(server, tmp_path):
+    moved, other = (tmp_path.with_name(f"{tmp_path.name}-{one}") for one in ("moved", "other"))
+    other.mkdir()
+    (other / "b.svg").write_text("secret")
+    tmp_path.rename(moved)
+    tmp_path.symlink_to(other)
+    try:
+        status, _, body = ask(server, "GET", own(server, "image/1"))
+    finally:
+        tmp_path.unlink()
+        moved.rename(tmp_path)
+    assert status == 404
+    assert b"secret" not in body
+    assert ask(server, "GET", own(server, "image/1"))[0] == 200
+
+
 def test_a_way_through(server):
     _, _, body = ask(server, "GET", own(server, "state"))
     state = json.loads(body)
