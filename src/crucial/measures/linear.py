@@ -58,8 +58,8 @@ def discounts(length: int, base: float | None) -> Floats:
 
     Examples
     --------
-    >>> discounts(4, 2.0).tolist()
-    [1.0, 1.0, 0.6309297535714575, 0.5]
+    >>> discounts(3, None).tolist(), discounts(4, 2.0).tolist()
+    ([1.0, 0.6309297535714575, 0.5], [1.0, 1.0, 0.6309297535714575, 0.5])
     """
     position = np.arange(1, length + 1, dtype=float)
     if base is None:
