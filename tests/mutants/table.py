@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 _SVMLIGHT = ("data/test_svmlight_bad.py", "data/test_svmlight.py")
-_MEASURES = ("measures/test_measure_values.py", "properties/test_measures_properties.py")
+_MEASURES = (
+    "measures/test_measure_names.py",
+    "measures/test_measure_values.py",
+    "properties/test_measures_properties.py",
+)
 _TABLES = ("data/test_odd_tables.py", "data/test_tables.py")
 _FOLDERS = ("agreement/", "golden/", "properties/")
 _NAMES = "model/test_export_names.py"

@@ -228,3 +228,16 @@ def test_numbers_at_the_end_of_their_range() -> None:
     assert get_measure("err(max=1000)").highest == 1000.0
     for cost in (-1e300, 1e300):
         assert get_measure(f"profit@3(cost={cost:g})").cost == cost
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("p@5", "share of relevant items (y > 0) in the first 5"),
+        ("recall@4", "share of all relevant items (y > 0) found in the first 4"),
+        ("ndcg", "NDCG, linear gain y, discount 1/log2(i + 1)"),
+        ("ndcg_exp@3(b=2)", "NDCG at 3, gain 2^y - 1, discount 1/log_2(i), 1 before position 2"),
+    ],
+)
+def test_measures_say_what_they_are(name, meaning):
+    assert get_measure(name).meaning == meaning
