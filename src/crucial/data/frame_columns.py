@@ -104,7 +104,8 @@ def frame_column(series: Any) -> NumberColumn | None:
         if values.dtype.kind == "c":
             raise complex_error(f"the values of {series.name!r}")
         if values.dtype.kind == "O":
-            values = np.array([None if _is_missing(one) else one for one in values], object)
+            values = values.copy()
+            values[[type(one).__name__ == "NAType" for one in values]] = None
         try:
             return NumberColumn(np.asarray(values.astype(np.float64)))
         except OverflowError:

@@ -62,7 +62,7 @@ def _unmixed(qid: VectorLike) -> VectorLike:
     if not isinstance(qid, list | tuple) or len(kinds := {type(one) for one in qid}) < 2:
         return qid
     whole = [int(one) for one in qid if isinstance(one, int | np.integer)]
-    numbers = all(issubclass(kind, int | float | np.number) for kind in kinds)
+    numbers = all(issubclass(kind, int | float | complex | np.number) for kind in kinds)
     if numbers and (len(whole) == len(qid) or max(map(abs, whole), default=0) <= 2**53):
         return qid
     objects = np.empty(len(qid), object)
