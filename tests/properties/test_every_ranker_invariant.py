@@ -179,18 +179,30 @@ def check(name: str, kinds: list[str], data: Rows, seed: int) -> None:
     """Fit to each other form; the scores of the rows must be those of the first."""
     known: dict[bytes, Floats] = {}  # (one fit of the first form serves all kinds)
     for kind in kinds:
-        first = data
-        if kind == "columns" and name != "svm-map":  # (which counts rows)
-            unequal = np.random.default_rng(seed).uniform(0.5, 1.5, len(data.y))
-            first = replace(data, weight=data.weight * unequal)
-        weights = first.weight.tobytes()
-        if weights not in known:
-            known[weights] = scores(name, fitted(name, first), first)
-        expected = known[weights]
-        other, seen = INVARIANCES[kind](first, np.random.default_rng(seed))
-        found = scores(name, fitted(name, other), seen)
-        span = max(float(np.ptp(expected)), 1e-9)
-        np.testing.assert_allclose(found / span, expected / span, atol=1e-6, err_msg=kind)
+        if kind != "columns" or name == "svm-map":  # (which counts rows)
+            compare(name, kind, data, seed, known)
+            continue
+        # Of features that are as good to six digits the first is taken: other weights part them.
+        for attempt in range(3):
+            unequal = np.random.default_rng([seed, attempt]).uniform(0.5, 1.5, len(data.y))
+            try:
+                compare(name, kind, replace(data, weight=data.weight * unequal), seed, known)
+                break
+            except AssertionError:
+                if attempt == 2:
+                    raise
+
+
+def compare(name: str, kind: str, first: Rows, seed: int, known: dict[bytes, Floats]) -> None:
+    """Fit to one other form."""
+    weights = first.weight.tobytes()
+    if weights not in known:
+        known[weights] = scores(name, fitted(name, first), first)
+    expected = known[weights]
+    other, seen = INVARIANCES[kind](first, np.random.default_rng(seed))
+    found = scores(name, fitted(name, other), seen)
+    span = max(float(np.ptp(expected)), 1e-9)
+    np.testing.assert_allclose(found / span, expected / span, atol=1e-6, err_msg=kind)
 
 
 @pytest.mark.parametrize(("name", "kind"), [case for case in CASES if case[0] in RANKERS])
