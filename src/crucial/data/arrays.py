@@ -21,6 +21,7 @@ __all__ = [
     "check_sum",
     "check_values",
     "complex_error",
+    "is_missing",
     "moderate",
     "too_large_error",
     "unmasked",
@@ -66,6 +67,20 @@ def unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
     objects = np.array(values.data, object)
     objects[np.ma.getmaskarray(values)] = None
     return objects
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or pandas' NA, which equals nothing.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("nan"), is_missing(np.zeros(2))
+    (True, True, False, False)
+    """
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    unequal = value != value
+    return isinstance(unequal, bool | np.bool_) and bool(unequal)
 
 
 def as_reals(values: TableLike, name: str) -> Floats:

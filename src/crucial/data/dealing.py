@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from crucial.data.groups import Groups
@@ -69,7 +67,7 @@ def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:
     Rows are sorted by label and dealt out in that order, one to each fold per round, with a new
     order of the folds in each round. This works for two labels and for real numbers alike.
     """
-    rounds = math.ceil(len(y) / int(n_folds))
+    rounds = -(-len(y) // int(n_folds))  # (a whole number of NumPy may have no sign)
     dealt = np.concatenate([random.permutation(n_folds) for _ in range(rounds)])
     # The first round is the short one: the lowest labels are rarely the rare ones.
     dealt = dealt[len(dealt) - len(y) :]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.arrays import complex_error, too_large_error
+from crucial.data.arrays import complex_error, is_missing, too_large_error
 from crucial.errors import DataError
 from crucial.types import Floats
 
@@ -105,7 +105,7 @@ def frame_column(series: Any) -> NumberColumn | None:
             raise complex_error(f"the values of {series.name!r}")
         if values.dtype.kind == "O":
             values = values.copy()
-            values[[type(one).__name__ == "NAType" for one in values]] = None
+            values[[is_missing(one) for one in values]] = None
         try:
             return NumberColumn(np.asarray(values.astype(np.float64)))
         except OverflowError:
@@ -113,11 +113,6 @@ def frame_column(series: Any) -> NumberColumn | None:
         except (TypeError, ValueError):
             pass
     return _text_column(series, declared)
-
-
-def _is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, NaT or pandas' NA, which equals nothing."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _too_large(values: NDArray[Any], name: str) -> DataError:
@@ -131,7 +126,7 @@ def _text_column(series: Any, declared: bool) -> NumberColumn | None:
     """Return a column of text; numbers among the categories are texts too."""
     texts: list[str | None] = []
     for value in series.to_list():
-        if _is_missing(value):
+        if is_missing(value):
             texts.append(None)
         elif isinstance(value, str):
             texts.append(value)
@@ -185,7 +180,7 @@ def time_number(value: Any, unit: str) -> float:
     if isinstance(value, np.datetime64 | np.timedelta64):
         kind = "M8[us]" if isinstance(value, np.datetime64) else "m8[us]"
         value = value.astype(kind).item()
-    if _is_missing(value):
+    if is_missing(value):
         return np.nan
     if isinstance(value, time) and unit == SECONDS:
         whole = value.hour * 3600 + value.minute * 60 + value.second

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.arrays import as_array
+from crucial.data.arrays import as_array, is_missing
 from crucial.errors import DataError
 from crucial.types import Bools, Floats, Ids, Ints, VectorLike
 
@@ -77,11 +77,7 @@ def _first_missing(ids: NDArray[Any]) -> int | None:
         return int(rows[0]) if len(rows) else None
     if ids.dtype.kind not in "OT":  # (T is NumPy's StringDType)
         return None
-    for row, one in enumerate(ids):
-        # (pandas' NA cannot be compared with itself)
-        if one is None or type(one).__name__ == "NAType" or one != one:
-            return row
-    return None
+    return next((row for row, one in enumerate(ids) if is_missing(one)), None)
 
 
 @dataclass(frozen=True)
