@@ -48,6 +48,17 @@ def test_rows_that_tie_in_float32_are_refused_or_counted(name, tmp_path):
     assert "pass the training data to count the rows" in str(blind)
 
 
+def test_the_refusal_asks_for_the_data_only_without_them(tmp_path):
+    model = stumps(1.0 + 5e-10, 1.0 + 1.5e-9)
+    with pytest.raises(NotRankedError) as blind:
+        model.export(tmp_path / "x", "xgboost")
+    assert "(1 such place in this feature). Pass the training data, if" in str(blind.value)
+    assert "Otherwise scale or shift" in str(blind.value)
+    with pytest.raises(NotRankedError) as known:
+        model.export(tmp_path / "x", "xgboost", data=NEAR)
+    assert "(3 such places in this feature). Scale or shift" in str(known.value)
+
+
 def test_tiny_values_that_lightgbm_takes_for_0_are_counted(tmp_path):
     data = np.array([[0.0, 0.0], [1e-36, 0.0], [1.0, 0.0]])
     model = stumps(5e-37)

@@ -24,8 +24,8 @@ _NO_TESTS = 5  # (pytest's exit code)
 def copy_tree(root: Path, folder: Path) -> Path:
     """Copy what the tests need, and return where it is."""
     target = folder / "tree"
-    leave = shutil.ignore_patterns("__pycache__")
-    for name in ("src", "tests"):
+    leave = shutil.ignore_patterns("__pycache__", "_build", "gallery", "generated")
+    for name in ("src", "tests", "docs"):
         shutil.copytree(root / name, target / name, ignore=leave)
     shutil.copy(root / "pyproject.toml", target)
     return target

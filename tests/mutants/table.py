@@ -8,6 +8,7 @@ _MEASURES = (
     "measures/test_measure_values.py",
     "properties/test_measures_properties.py",
 )
+_REVIEW = ("golden/test_papers_review.py", "properties/test_review_losses.py")
 _TABLES = ("data/test_odd_tables.py", "data/test_tables.py")
 _FOLDERS = ("agreement/", "golden/", "properties/")
 _NAMES = "model/test_export_names.py"
@@ -60,15 +61,19 @@ CONCERNED = {
     "measures/linear.py": _MEASURES,
     "measures/names.py": ("measures/test_measure_names.py",),
     "measures/paired.py": ("measures/test_paired.py",),
-    "measures/pairs.py": _MEASURES,
+    "measures/pairs.py": (*_MEASURES, *_REVIEW),
     "measures/precision.py": _MEASURES,
     "measures/problems.py": ("measures/test_problems.py",),
     "measures/ranking.py": ("measures/test_measure_values.py", "measures/test_measure_ranking.py"),
     "measures/runs.py": ("measures/test_measure_runs.py",),
-    "measures/top_losses.py": _MEASURES,
+    "measures/top_losses.py": _REVIEW,
     "model/checks.py": ("model/test_checks.py", "model/test_model_file.py"),
     "model/export/checks.py": ("model/test_export_checks.py",),
-    "model/export/engine_numbers.py": ("properties/test_export_forms.py", _NUMBERS),
+    "model/export/engine_numbers.py": (
+        "properties/test_export_forms.py",
+        _NUMBERS,
+        *_scores("xgboost"),
+    ),
     "model/export/forest.py": ("model/test_export_forest.py",),
     "model/export/form.py": ("model/test_export_checks.py", "agreement/test_export_targets.py"),
     "model/export/plain_trees.py": ("properties/test_export_forms.py", _TARGETS),

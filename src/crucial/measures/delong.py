@@ -79,13 +79,15 @@ class PairShare:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval, which lies inside 0 and 1."""
+        from scipy.special import expit
+
         if self.is_degenerate:
             return _score_interval(self.value, *self.sides, level)
         spread, freedom = variance(self.moves, self.strata)
         middle = math.log(self.value / (1.0 - self.value))
         reach = t_quantile(level, freedom) * math.sqrt(spread)
         reach /= self.value * (1.0 - self.value)
-        return _logistic(middle - reach), _logistic(middle + reach)
+        return float(expit(middle - reach)), float(expit(middle + reach))
 
 
 def delong_applies(measure: object) -> bool:
@@ -165,8 +167,8 @@ def variance(moves: Floats, strata: Ints) -> tuple[float, float]:
     moves, strata = moves[inside], strata[inside]
     counts = np.bincount(strata)
     several = counts > 1
-    mean = np.bincount(strata, moves) / np.maximum(counts, 1)
-    apart = moves - np.where(several, mean, 0.0)[strata]
+    mean = np.divide(np.bincount(strata, moves), counts, out=np.zeros(len(counts)), where=several)
+    apart = moves - mean[strata]
     factor = np.divide(counts, counts - 1.0, out=np.ones(len(counts)), where=several)
     parts = np.bincount(strata, factor[strata] * apart**2)
     total = float(parts.sum())
@@ -237,17 +239,9 @@ def _right_weights(
 
 def _sides(level: Ints) -> tuple[int, int]:
     """Return the rows above and below the label that divides the rows most evenly."""
-    counts = np.bincount(level)
-    below = np.cumsum(counts)[:-1]
-    below = below[(below > 0) & (below < len(level))]
-    if not len(below):
-        return (0, 0)
+    below = np.cumsum(np.bincount(level))
     most = int(below[np.argmax(np.minimum(below, len(level) - below))])
     return len(level) - most, most
-
-
-def _logistic(x: float) -> float:
-    return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
 def _score_interval(value: float, m: int, n: int, level: float) -> tuple[float, float]:

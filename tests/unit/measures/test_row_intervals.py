@@ -55,6 +55,25 @@ def test_shares_of_pairs_agree_with_all_pairs(rows, name):
     assert own == pytest.approx(as_measured, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["auc", "auc(pool)", "r1", "r1(pool)"])
+def test_lists_of_rows_dealt_at_random(name):
+    """Folds of different sizes: the mean of the lists, or all pairs together."""
+    rng = np.random.default_rng(3)
+    y, scores, weight = rng.integers(0, 4, 60), rng.integers(0, 9, 60), rng.integers(1, 4, 60)
+    fold = np.repeat(np.arange(4), [8, 12, 15, 25])
+    judged = Judged.from_labels(y, fold, sample_weight=weight)
+    found = pair_share(get_measure(name), judged, scores.astype(float))
+    tied = 0.0 if name.startswith("r1") else 0.5
+    value, moves = naive_moves(y, scores, weight, tied, fold, "pool" in name)
+    assert found.value == pytest.approx(value, abs=1e-12)
+    np.testing.assert_allclose(found.moves, moves, atol=1e-12)
+
+
+def test_a_row_alone_in_its_stratum_adds_the_square_of_its_move():
+    moves, strata = np.array([0.5, 1.0, 3.0, 9.0]), np.array([0, 1, 1, -1])
+    assert variance(moves, strata)[0] == 0.5**2 + 2 * (1.0 + 1.0)
+
+
 def test_the_variance_is_that_of_brunner_and_munzel():
     """SciPy's test of stochastic equality divides AUC - 1/2 by DeLong's standard error."""
     y, scores, _ = two_labels(40, 90)
