@@ -95,6 +95,14 @@ class Recommender:
         titles: Mapping[str, str] | None = None,
         model: AdditiveRanker | None = None,
     ) -> None:
+        if not isinstance(ratings, Ratings):
+            raise ParameterError.refused(
+                "Recommender",
+                "ratings",
+                "Ratings",
+                ratings,
+                "Use crucial.read_ratings, or crucial.Ratings.from_columns(users, items, values).",
+            )
         check("Recommender", "method", method, one_of(*METHODS))
         check("Recommender", "rounds", rounds, none_or(at_least(1)))
         check("Recommender", "max_viewers", max_viewers, none_or(at_least(1)))

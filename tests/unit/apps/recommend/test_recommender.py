@@ -153,6 +153,11 @@ def test_what_to_rate_is_known_and_divides():
         Recommender(ratings).to_rate(-1)
 
 
+def test_ratings_that_are_none():
+    with pytest.raises(ParameterError, match=r"'ratings' parameter .*Ratings\.from_columns"):
+        Recommender([("ann", "x", 3)])
+
+
 def test_users_who_say_nothing():
     ratings = Ratings.from_columns(
         ["ann", "ann", "bob", "cyd", "cyd"], ["x", "y", "x", "p", "q"], [3, 3, 4, 1, 2]
