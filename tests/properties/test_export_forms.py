@@ -1,5 +1,7 @@
 """The form of a model scores as the model does, to the bit; float32 cuts keep values apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from crucial.model.export.engine_numbers import float32_cuts
 from crucial.model.export.forms import score_form
-from crucial.model.export.plain_trees import missing_goes_right
+from crucial.model.export.plain_trees import missing_goes_right, plain_trees, sums_differ
 from crucial.model.export.verify import verified
 from naive.random_models import KINDS, random_model, random_rows
 
@@ -80,6 +82,29 @@ def test_given_values_stay_on_their_side_or_are_named(values, data):
             assert (rounded[~below] > cut).all()
     one = np.flatnonzero(found.cuts[1:] <= found.cuts[:-1])
     assert lost == [(thresholds[at], thresholds[at + 1]) for at in one]
+
+
+@pytest.mark.parametrize(
+    ("parts", "differ"),
+    [
+        ({}, False),
+        ({"intercept": 0.5}, False),
+        ({"offset": 0.5}, False),
+        ({"intercept": 0.5, "offset": 0.5}, True),
+        ({"divisor": 3.0}, True),
+        ({"divisor": 2.0}, True),
+    ],
+)
+def test_which_sums_may_round_differently(parts, differ):
+    alone = {"divisor": 1.0, "intercept": 0.0, "offset": 0.0}
+    steps, trees = (score_form(random_model(kind, 1)) for kind in ("stumps", "trees"))
+    for form in (steps, trees):
+        form = replace(form, **(alone | parts))
+        assert sums_differ(form) is differ
+        X = random_rows(random_model("stumps", 1), 1)
+        total = sum(tree.scores(X) for tree in plain_trees(form))
+        np.testing.assert_allclose(total, form.scores(X), rtol=1e-12, atol=1e-12)
+    assert sums_differ(replace(steps, trees=trees.trees, **alone))
 
 
 def test_an_export_that_scores_differently_is_refused():
