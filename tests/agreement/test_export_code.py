@@ -1,13 +1,19 @@
 """Exports that are programs: SQL dialects, names that attack, text, probabilities."""
 
+import json
+import math
+import runpy
+import shutil
+import subprocess
 from datetime import datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial import RankingForest
+from crucial import RankBoost, RankingForest
 from crucial.data.frame_columns import DAYS, time_number
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
@@ -64,9 +70,45 @@ def test_numbers_of_categories_are_on_trial(target, tmp_path):
     content, twin = (tmp_path / "x").read_bytes(), target_named(target).twin
     expected = form.scores(X).tolist()
     assert twin(content, X, form, settings).tolist() == expected
-    assert content.count(b"it's\": -0.2") == 1
-    other = content.replace(b"it's\": -0.2", b"it's\": 1.5")
+    between = b", " if target == "javascript" else b": "
+    assert content.count(b"it's\"" + between + b"-0.2") == 1
+    other = content.replace(b"it's\"" + between + b"-0.2", b"it's\"" + between + b"1.5")
     assert twin(other, X, form, settings).tolist() != expected
+
+
+ODD_CATEGORIES = {
+    "whole": [1, 4, 7, 10],
+    "yes and no": [True, False],
+    "fractions": [0.5, 1e-7, 1e22, -0.0],
+    "beyond floats": [2**53, 2**53 + 1, 2**53 + 2],
+    "words for nothing": ["null", "undefined", "NaN", "None", "__proto__", ""],
+}
+
+
+@pytest.mark.parametrize("kind", ODD_CATEGORIES)
+def test_categories_that_are_numbers_or_names_of_nothing(kind, tmp_path):
+    values = ODD_CATEGORIES[kind]
+    which = np.arange(120) % len(values)
+    column = pd.Categorical([values[at] for at in which])
+    model = RankBoost(30).fit(pd.DataFrame({"shop": column}), which)
+    assert len(np.unique(model.predict(pd.DataFrame({"shop": column})))) == len(values)
+    asked = [*values, None, math.nan]
+    expected = model.predict(pd.DataFrame({"shop": pd.Categorical(asked, column.categories)}))
+    model.export(tmp_path / "x.py", "python")
+    score = runpy.run_path(str(tmp_path / "x.py"))["score"]
+    assert [score({"shop": one}) for one in asked] == expected.tolist()
+    scorer = model.scorer()
+    assert [scorer({"shop": one}) for one in asked] == expected.tolist()
+    if shutil.which("node") is None:
+        return
+    model.export(tmp_path / "x.js", "javascript")
+    words = [f"{one}n" if kind == "beyond floats" else json.dumps(one) for one in values]
+    code = f"const {{ score }} = require('./x.js'); const rows = [{', '.join(words)}, null, NaN]; \
+        console.log(JSON.stringify([rows.map((one) => score({{ shop: one }})), score({{}})]))"
+    run = subprocess.run(["node", "-e", code], cwd=tmp_path, capture_output=True, check=True)
+    found, nothing = json.loads(run.stdout)
+    assert found == expected.tolist()
+    assert nothing == expected[-1]
 
 
 def test_text_ends_nowhere_in_databases_with_escapes(tmp_path):

@@ -53,14 +53,16 @@ class NumberColumn:
     declared: bool = False
 
 
-def number_text(number: float) -> str:
+def number_text(number: float | np.integer | np.floating) -> str:
     """Return a number as the text of a category, whole numbers without a point.
 
     Examples
     --------
-    >>> number_text(7.0), number_text(0.5)
-    ('7', '0.5')
+    >>> number_text(7.0), number_text(0.5), number_text(2**53 + 1)
+    ('7', '0.5', '9007199254740993')
     """
+    if isinstance(number, int | np.integer):  # (which may be none of the floats)
+        return str(int(number))
     return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
@@ -131,7 +133,7 @@ def _text_column(series: Any, declared: bool) -> NumberColumn | None:
         elif isinstance(value, str):
             texts.append(value)
         elif declared and isinstance(value, int | float | np.integer | np.floating):
-            texts.append(number_text(float(value)))
+            texts.append(number_text(value))
         else:
             return None
     return text_column(texts, declared)

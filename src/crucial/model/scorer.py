@@ -44,7 +44,7 @@ class _Categories(dict[Any, float]):
         if key is None or isinstance(key, str) or key != key:
             return math.nan
         if isinstance(key, int | float | np.integer | np.floating):
-            return self.get(number_text(float(key)), math.nan)
+            return self.get(number_text(key), math.nan)
         raise TypeError(f"{key!r} is no category")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from crucial.data.frame_columns import DAYS, SECONDS
+from crucial.data.frame_columns import DAYS, SECONDS, number_text
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.settings import ExportSettings
 from crucial.types import Floats, Objects
@@ -14,6 +14,7 @@ from crucial.types import Floats, Objects
 __all__ = [
     "UNSEEN",
     "as_written",
+    "numbers_named",
     "row_dicts",
     "text_of",
     "time_texts",
@@ -72,10 +73,42 @@ def text_of(numbers: Mapping[str, float]) -> dict[float, str]:
     return {number: category for category, number in numbers.items()}
 
 
+def numbers_named(
+    categories: Mapping[str, float], floats: bool = False
+) -> dict[int | float, float]:
+    """Return the numbers that categories are the names of, where they are, and what each has.
+
+    Parameters
+    ----------
+    categories : mapping from name to number
+    floats : bool
+        Leave out whole numbers that are no floats.
+
+    Examples
+    --------
+    >>> numbers_named({"red": 0.1, "7": 0.2, "0.5": 0.3, "07": 0.4})
+    {7: 0.2, 0.5: 0.3}
+    """
+    found: dict[int | float, float] = {}
+    for name, own in categories.items():
+        for kind in (int, float):
+            try:
+                number = kind(name)
+            except ValueError:
+                continue
+            if number - number == 0 and number_text(number) == name:
+                if not floats or (abs(number) < 2**1023 and float(number) == number):
+                    found.setdefault(number, own)
+                break
+    return found
+
+
 def row_dicts(X: Floats, form: ScoreForm, settings: ExportSettings) -> Iterator[dict[str, object]]:
     """Yield rows by the names of features; columns of text with a category of each number.
 
-    The categories are those of the model, not what an export says they are: it is on trial.
+    The categories are those of the model, not what an export says they are: it is on trial. In
+    every other row a category that is the name of a number is that number, and one that is missing
+    is None and not one that was never seen.
 
     Parameters
     ----------
@@ -84,10 +117,18 @@ def row_dicts(X: Floats, form: ScoreForm, settings: ExportSettings) -> Iterator[
     settings : ExportSettings
     """
     texts = _texts(form, settings)
-    for row in X.tolist():
-        values = dict(zip(form.names, row, strict=True))
+    numbers = {
+        feature: {own: number for number, own in numbers_named(known, floats=True).items()}
+        for feature, known in form.encodings.categories.items()
+    }
+    for at, row in enumerate(X.tolist()):
+        values: dict[str, object] = dict(zip(form.names, row, strict=True))
         for feature, text in texts.items():
-            values[form.names[feature]] = text.get(row[feature], UNSEEN)
+            own, plain = row[feature], text.get(row[feature])
+            if at % 2:
+                values[form.names[feature]] = numbers[feature].get(own, plain)
+            else:
+                values[form.names[feature]] = UNSEEN if plain is None else plain
         yield values
 
 

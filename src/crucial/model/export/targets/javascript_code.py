@@ -12,7 +12,7 @@ import numpy as np
 
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.program_names import function_name
-from crucial.model.export.row_values import as_written, row_dicts
+from crucial.model.export.row_values import as_written, numbers_named, row_dicts
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.tables import ProgramTables
 from crucial.model.export.target import Target
@@ -27,6 +27,9 @@ _CODE = """// Scores of a ranker: the higher, the better.
 var {name} = (function () {{
   "use strict";
   {opening}{tables}{closing}
+  const categories = T.categories.map(([place, texts, named]) => [
+    place, new Map(texts), new Map(named),
+  ]);
   function numbers(row) {{
     const has = (object, key) => Object.prototype.hasOwnProperty.call(object, key);
     const x = Array.isArray(row)
@@ -35,8 +38,11 @@ var {name} = (function () {{
     if (x.length !== T.features.length) {{
       throw new Error("a row has " + T.features.length + " values. Got " + x.length + ".");
     }}
-    for (const [place, known] of Object.entries(T.categories)) {{
-      x[place] = has(known, x[place]) ? known[x[place]] : null;
+    for (const [place, texts, named] of categories) {{
+      const value = x[place];
+      const kind = typeof value;
+      if (kind === "number" || kind === "boolean") x[place] = named.get(Number(value));
+      else x[place] = texts.get(kind === "bigint" ? String(value) : value);
     }}
     return x.map((value) => (value === null || value === undefined ? NaN : Number(value)));
   }}
@@ -92,7 +98,10 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     categories = {} if settings.encoded else form.encodings.categories
     tables = ProgramTables.of(form).plain() | {
         "features": list(form.names),
-        "categories": {str(feature): dict(numbers) for feature, numbers in categories.items()},
+        "categories": [
+            [feature, list(numbers.items()), list(numbers_named(numbers, floats=True).items())]
+            for feature, numbers in categories.items()
+        ],
         "end": [form.intercept, form.divisor, form.offset, form.slope],
         "probability": settings.probability,
     }
@@ -116,7 +125,7 @@ def _tables(content: bytes) -> dict[str, Any]:
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
     plain = _tables(content)
     intercept, divisor, offset, slope = plain["end"]
-    written = {int(at): one for at, one in plain["categories"].items()}
+    written = {place: dict(texts) for place, texts, _ in plain["categories"]}
     rows = as_written(X, form, settings, written)
     scores = ProgramTables.from_plain(plain).scores(rows, (intercept, divisor, offset))
     return 1.0 / (1.0 + np.exp(-slope * scores)) if plain["probability"] else scores

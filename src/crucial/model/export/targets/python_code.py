@@ -10,7 +10,7 @@ import numpy as np
 
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.program_names import function_name
-from crucial.model.export.row_values import row_dicts
+from crucial.model.export.row_values import numbers_named, row_dicts
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.tables import ProgramTables
 from crucial.model.export.target import Target
@@ -82,7 +82,9 @@ _PROBABILITY = """t = _SLOPE * total
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     name = function_name(settings, "Python")
     categories = {} if settings.encoded else form.encodings.categories
-    used = {feature: dict(numbers) for feature, numbers in categories.items()}
+    used = {
+        feature: {**numbers, **numbers_named(numbers)} for feature, numbers in categories.items()
+    }
     tables = ProgramTables.of(form).plain()
     end = (form.intercept, form.divisor, form.offset, form.slope)
     text = _CODE.format(
