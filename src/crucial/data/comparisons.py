@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crucial.data.arrays import as_reals
+from crucial.data.arrays import as_reals, is_missing
 from crucial.data.frames import frame_columns
 from crucial.data.words import number_rule, shown
-from crucial.errors import DataError
+from crucial.errors import DataError, DataTypeError, in_short
 from crucial.types import Bools, Floats, FrameLike, Ints
 from crucial.wording import counted
 
@@ -99,12 +99,13 @@ class Comparisons:
         Parameters
         ----------
         winner, loser : sequences of names
-            Anything; compared as text.
+            Anything that is not missing; compared as text.
         tie : sequence of bool, optional
         weight : sequence of float, optional
             Finite, at least 0; 1 by default.
         judge, context, category : sequences of names, optional
-            Who compared, in which context (a prompt, a day), and of what kind it is.
+            Who compared, in which context (a prompt, a day), and of what kind it is; those
+            without a name count as one.
         first : sequence of bool, optional
             Whether the item in ``winner`` was shown first.
         covariates : mapping from name to sequence of float, optional
@@ -119,6 +120,12 @@ class Comparisons:
         >>> Comparisons.from_columns(["tea", "tea"], ["milk", "wine"], tie=[False, True])
         Comparisons(2 of 3 items, 1 ties)
         """
+        for name, names in {"winner": winner, "loser": loser}.items():
+            if isinstance(names, str) or not hasattr(names, "__len__"):
+                raise DataTypeError(
+                    f"{name} must be a sequence of names. Got {type(names).__name__}.",
+                    parameter=name,
+                )
         n = len(winner)
         others = {"loser": loser, "tie": tie, "weight": weight, "judge": judge, "context": context}
         others |= {"category": category, "first": first, **(covariates or {})}
@@ -128,9 +135,9 @@ class Comparisons:
                 raise DataError(f"{rule} Got {len(column)}.", parameter=name)
         if n == 0:
             raise DataError("there is no comparison.")
-        names, (high, low, _) = places_of(winner, loser, items)
+        known, (high, low, _) = places_of(winner, loser, items)
         return cls.from_places(
-            names, high, low, tie=tie, weight=weight, judge=judge, context=context,
+            known, high, low, tie=tie, weight=weight, judge=judge, context=context,
             category=category, first=first, covariates=covariates, notes=notes,
         )  # fmt: skip
 
@@ -162,7 +169,7 @@ class Comparisons:
             items,
             winner,
             loser,
-            np.zeros(n, bool) if tie is None else np.array(tie, bool),
+            np.zeros(n, bool) if tie is None else _flags(tie, "tie"),
             weights,
             judge_codes,
             judges,
@@ -170,7 +177,7 @@ class Comparisons:
             contexts,
             category_codes,
             categories,
-            None if first is None else np.array(first, bool),
+            None if first is None else _flags(first, "first"),
             _covariates(covariates),
             tuple(covariates or ()),
             tuple(notes),
@@ -276,6 +283,22 @@ def _check_items(names: tuple[str, ...], high: Ints, low: Ints) -> None:
     raise DataError(f"comparison {row} (from 0) lacks the name of an item.")
 
 
+def _flags(values: Sequence[object] | Bools, name: str) -> Bools:
+    """Return a column of yes and no; anything but booleans, 0 and 1 is refused."""
+    if isinstance(values, np.ndarray) and values.dtype == bool:
+        return values.copy()
+    cells = list(values)
+    for row, one in enumerate(cells):
+        # (as a number: the text "no" is true, and so is NaN)
+        if is_missing(one) or isinstance(one, str) or not np.isscalar(one) or one not in (0, 1):
+            raise DataError(
+                f"{name} must be True or False. Got {in_short(repr(one))} in comparison {row} "
+                "(from 0).",
+                parameter=name,
+            )
+    return np.array(cells, bool)
+
+
 def _covariates(covariates: Mapping[str, Sequence[float] | Floats] | None) -> Floats | None:
     """Return the covariates as columns; all must be finite, and small enough to be squared."""
     if not covariates:
@@ -319,6 +342,9 @@ def places_of(*columns: Sequence[object]) -> tuple[tuple[str, ...], list[Ints]]:
 
 
 def _texts(column: Sequence[object]) -> list[str]:
+    """Return names as text; what is missing has an empty one."""
     if isinstance(column, list) and set(map(type, column)) <= {str}:
         return column
-    return [str(one) for one in column]
+    if (shape := getattr(column, "shape", None)) is not None and len(shape) != 1:
+        raise DataError(f"names must be a list. Got a table of shape {shape}.")
+    return ["" if is_missing(one) else str(one) for one in column]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from crucial.data.arrays import as_reals
-from crucial.data.words import shown
-from crucial.errors import DataError
+from crucial.data.arrays import as_reals, is_missing
+from crucial.data.comparisons import MAX_WEIGHT
+from crucial.data.words import number_rule, shown
+from crucial.errors import DataError, DataTypeError
 from crucial.types import Floats, Ints
 from crucial.wording import counted
 
@@ -65,14 +66,11 @@ class Rankings:
         >>> Rankings.from_orders([["tea", "milk"], [{"milk", "wine"}, "tea"]])
         Rankings(2 of 3 items, 2 different)
         """
+        if isinstance(orders, str) or not isinstance(orders, Iterable):
+            raise DataTypeError(f"orders must be a list of rankings. Got {type(orders).__name__}.")
         groups = [
-            [
-                [str(name) for name in one]
-                if isinstance(one, set | frozenset | list | tuple)
-                else [str(one)]
-                for one in order
-            ]
-            for order in orders
+            [_names(one, number) for one in _groups(order, number)]
+            for number, order in enumerate(orders)
         ]
         names = sorted({name for order in groups for group in order for name in group})
         place = {name: k for k, name in enumerate(names)}
@@ -89,15 +87,18 @@ class Rankings:
         """Return rankings of places in ``items``, checked."""
         if not orders:
             raise DataError("there is no ranking.")
-        counts = np.ones(len(orders)) if count is None else as_reals(count, "count")
+        counts = np.ones(len(orders)) if count is None else np.atleast_1d(as_reals(count, "count"))
         if len(counts) != len(orders):
             raise DataError(f"count must have a number for each of the {len(orders)} rankings. "
                             f"Got {len(counts)}.")  # fmt: skip
-        if not (np.isfinite(counts).all() and (counts >= 0).all() and counts.any()):
-            raise DataError("counts must be finite, at least 0, and not all 0.")
-        with np.errstate(over="ignore"):
-            if not np.isfinite(counts.sum()):
-                raise DataError("counts add up to infinity; divide all of them by the largest.")
+        bad = np.flatnonzero(~((counts >= 0) & (counts <= MAX_WEIGHT)))
+        if len(bad):
+            raise DataError(
+                f"counts must be {number_rule(0.0, MAX_WEIGHT)}. Got {counts[bad[0]]} for ranking "
+                f"{bad[0]} (from 0)."
+            )
+        if not counts.any():
+            raise DataError("the counts of the rankings must add up to a number above 0.")
         for number, order in enumerate(orders):
             flat = [k for group in order for k in group]
             if not flat or any(not group for group in order):
@@ -159,3 +160,20 @@ class Rankings:
             place = np.full(len(matrix), np.nan)
             place[order] = level
             matrix += weight * (place[:, None] < place[None, :])
+
+
+def _groups(order: Iterable[object], number: int) -> Iterable[object]:
+    """Return the names and ties of a ranking."""
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise DataTypeError(
+            f"ranking {number} (from 0) must be a list of names. Got {type(order).__name__}."
+        )
+    return order
+
+
+def _names(one: object, number: int) -> list[str]:
+    """Return a name, or those of a tie."""
+    tied = list(one) if isinstance(one, set | frozenset | list | tuple) else [one]
+    if any(is_missing(name) for name in tied):
+        raise DataError(f"ranking {number} (from 0) lacks the name of an item.")
+    return [str(name) for name in tied]

@@ -344,6 +344,11 @@ def _evaluation(
 
 
 def _model(model: Any) -> Model:
+    """Return the model of a ranker, or a model itself."""
+    if hasattr(model, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model, "model_")
     found: Model = getattr(model, "model_", model)
     return found
 

@@ -128,7 +128,10 @@ class RankOver(PooledRanker):
         """Return the levels that ``levels`` names, checked."""
         if isinstance(self.levels, int | np.integer):
             return np.arange(1, int(self.levels) + 1) / int(self.levels)
-        levels = np.asarray(self.levels, np.float64).ravel()
+        try:
+            levels = np.asarray(self.levels, np.float64).ravel()
+        except (TypeError, ValueError, OverflowError):
+            levels = np.zeros(0)
         inside = len(levels) and np.all(np.diff(levels) > 0) and levels[0] >= 0 and levels[-1] <= 1
         if not inside:
             raise refuse("RankOver", "levels", "numbers in [0, 1], ascending", self.levels)

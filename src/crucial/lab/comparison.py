@@ -257,8 +257,12 @@ def _named_runs(runs: Mapping[str, object] | Iterable[object]) -> dict[str, Run]
     """Return runs by name; in a list, by tag or number."""
     if isinstance(runs, Mapping):
         return {str(name): as_run(run, str(name)) for name, run in runs.items()}
-    if isinstance(runs, str | os.PathLike) or hasattr(runs, "columns"):
-        raise ParameterError("runs: expected a list of runs, or a mapping from names to them.")
+    single = isinstance(runs, str | os.PathLike) or hasattr(runs, "columns")
+    if single or not isinstance(runs, Iterable):
+        raise ParameterError(
+            "runs: expected a list of runs, or a mapping from names to them. "
+            f"Got {type(runs).__name__}."
+        )
     named: dict[str, Run] = {}
     for number, one in enumerate(runs, start=1):
         run = as_run(one, f"run {number}")

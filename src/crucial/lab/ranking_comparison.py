@@ -19,7 +19,7 @@ from crucial.measures.names import Measures, get_measures
 from crucial.measures.paired import TESTS
 from crucial.measures.row_intervals import RowSampling
 from crucial.model.payloads import Model
-from crucial.parameters import at_least, between, check, lookup, none_or, one_of
+from crucial.parameters import at_least, between, check, lookup, mapping, none_or, one_of
 from crucial.types import Floats, VectorLike
 
 __all__ = ["compare_models", "compare_rankings"]
@@ -85,6 +85,7 @@ def compare_rankings(
     >>> found.unit, round(one.difference, 4), round(one.p, 4)
     ('row', 0.5556, 0.1518)
     """
+    check("compare_rankings", "rankings", rankings, mapping)
     named = {str(name): scores for name, scores in rankings.items()}
     if len(named) < 2:
         raise ParameterError(f"rankings: a comparison needs two or more. Got {len(named)}.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from crucial.errors import ParameterError, in_short
 from crucial.measures.base import BoundMeasure, Measure
 from crucial.measures.judged import Judged, Ranking
 from crucial.types import Floats
@@ -62,6 +63,15 @@ class CustomMeasure(Measure):
         """The given direction."""
         return self.direction
 
+    def _number(self, value: object) -> float:
+        """Return what the function returned as a number."""
+        try:
+            return float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(
+                f"the measure {self.name} must return a number. Got {in_short(repr(value))}."
+            ) from None
+
     def bind(self, judged: Judged) -> BoundMeasure:
         """Return a measure that calls the function query by query."""
         groups, with_id = judged.groups, _wants_qid(self.function)
@@ -75,7 +85,7 @@ class CustomMeasure(Measure):
                 rows = groups.order[a:b]
                 more = {"qid": groups.ids[g]} if with_id else {}
                 value = self.function(judged.y[rows], scores[rows], **more)
-                out[g] = np.nan if value is None else float(value)
+                out[g] = np.nan if value is None else self._number(value)
             return out
 
         return BoundMeasure(values)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.arrays import is_missing
 from crucial.data.formats.run_inputs import as_qrels, as_run
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataWarning
@@ -61,8 +62,13 @@ def _as_run(table: Any) -> RunLike:
     return table if _is_columns(table) else as_run(table)
 
 
-def _words(values: VectorLike) -> list[str]:
-    return [str(one) for one in np.asarray(values).tolist()]
+def _words(values: VectorLike, what: str) -> list[str]:
+    """Return ids as text."""
+    words = np.asarray(values, object).tolist()
+    for row, one in enumerate(words):
+        if not isinstance(one, str) and is_missing(one):
+            raise DataError(f"{what} is missing in row {row}.")
+    return [str(one) for one in words]
 
 
 def _columns(
@@ -76,7 +82,7 @@ def _columns(
                 f"Got {type(table).__name__} without {column}."
             )
     numbers = as_numbers(getattr(table, value), f"{what}.{value}")
-    qid, doc = _words(table.qid), _words(table.doc)
+    qid, doc = (_words(getattr(table, name), f"{what}.{name}") for name in ("qid", "doc"))
     if not len(qid) == len(doc) == len(numbers):
         raise DataError(
             f"the columns of {what} must have the same length. "

@@ -22,8 +22,10 @@ __all__ = [
     "either",
     "flag",
     "function",
+    "instance_of",
     "int_between",
     "lookup",
+    "mapping",
     "none_or",
     "nonzero",
     "one_of",
@@ -173,6 +175,19 @@ def anything(kind: str) -> Rule:
     return Rule((kind,), (kind,), lambda value: True)
 
 
+def instance_of(*classes: type, remedy: str = "") -> Rule:
+    """Allow the instances of some classes.
+
+    Examples
+    --------
+    >>> instance_of(int, str).wording
+    'int or str'
+    """
+    names = tuple(one.__name__ for one in classes)
+    return Rule(names, names, lambda value: isinstance(value, classes), remedy=remedy)
+
+
+mapping = Rule(("a mapping",), ("mapping",), lambda value: isinstance(value, Mapping))
 flag = Rule(("True", "False"), ("bool",), lambda value: isinstance(plain(value), bool))
 nonzero = Rule(("a nonzero int",), ("int",), lambda value: _is_int(value) and value != 0)
 function = Rule(("a function",), ("callable",), callable)

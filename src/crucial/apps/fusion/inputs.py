@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -56,8 +56,12 @@ def coded_runs(runs: Runs) -> CodedRuns:
     The keys of a mapping are the names. In a list, runs go by their tags; where tags are missing
     or not distinct, files go by their file names and other tables by their numbers.
     """
-    if isinstance(runs, str | os.PathLike) or hasattr(runs, "qid") or hasattr(runs, "columns"):
-        raise DataTypeError("runs must be a list of runs, or a mapping from names to them.")
+    is_table = hasattr(runs, "qid") or hasattr(runs, "columns")
+    if is_table or isinstance(runs, str | os.PathLike) or not isinstance(runs, Iterable):
+        raise DataTypeError(
+            "runs must be a list of runs, or a mapping from names to them. "
+            f"Got {type(runs).__name__}."
+        )
     keys = [str(key) for key in runs] if isinstance(runs, Mapping) else None
     sources = list(runs.values() if isinstance(runs, Mapping) else runs)
     if not sources:

@@ -22,7 +22,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
 from crucial.model.text import printable
-from crucial.parameters import at_least, check, lookup, none_or, refuse
+from crucial.parameters import at_least, check, lookup, mapping, none_or, refuse
 from crucial.types import Floats, Objects, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
@@ -194,6 +194,7 @@ class FusionRanker:
         """
         if depth is not None:
             check("FusionRanker", "depth", depth, at_least(1))
+        check("FusionRanker.rank", "lists", lists, mapping)
         unknown = [name for name in lists if name not in self.plan.runs]
         if unknown:
             raise DataError(

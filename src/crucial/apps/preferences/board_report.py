@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
 from crucial.apps.preferences.board import SCALES, Leaderboard
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 from crucial.inspection.reporting.html import page_asset, page_html
 from crucial.inspection.reporting.page import Page
+from crucial.parameters import check, instance_of
 from crucial.wording import counted
 
 __all__ = ["BoardPage", "board_page"]
@@ -74,6 +76,8 @@ def board_page(
     >>> [one["name"] for one in page.data["boards"]], page.to_html()[:15]
     (['All'], '<!doctype html>')
     """
+    check("board_page", "board", board, instance_of(Leaderboard))
+    check("board_page", "data", data, COMPARISONS_OR_RANKINGS)
     boards = [_board_data("All", board, data)]
     for name, one in (by_category or {}).items():
         assert isinstance(data, Comparisons)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from crucial.apps.preferences.accepted import COMPARISONS
 from crucial.apps.preferences.graph import parts_of
 from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedCells, PairedLikelihood, cells_of, distinct, sums
@@ -15,6 +16,7 @@ from crucial.apps.preferences.strengths import centred
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.notebook import HtmlResult, HtmlTable
+from crucial.parameters import check
 from crucial.types import Floats, Ints
 from crucial.wording import counted
 
@@ -137,6 +139,7 @@ def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgr
     prior : float
         As in `leaderboard`.
     """
+    check("judge_agreement", "comparisons", comparisons, COMPARISONS)
     judge = _judges_of(comparisons)
     n_judges = len(comparisons.judges)
     left_out = n_judges <= _LEFT_OUT
@@ -326,10 +329,12 @@ def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> Judge
     """
     from crucial.estimators.rankboost import RankBoost
 
+    check("judge_ranking", "comparisons", comparisons, COMPARISONS)
     judge = _judges_of(comparisons)
     n = len(comparisons.items)
-    counts = np.bincount(judge, minlength=len(comparisons.judges))
+    counts = np.bincount(judge[comparisons.weight > 0], minlength=len(comparisons.judges))
     active = np.sort(np.argsort(-counts, kind="stable")[:_MAX_JUDGE_FEATURES])
+    active = active[counts[active] > 0]
     X = np.full((n, len(active)), np.nan)
     cells = cells_of(comparisons)
     width = 3 * len(cells.first)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from crucial.apps.preferences.accepted import COMPARISONS
 from crucial.data.dealing import deal_at_random
 from crucial.data.instances import Instances
 from crucial.data.words import shown
@@ -140,6 +141,7 @@ def learn_preferences(
     """
     from crucial.estimators.rankboost import RankBoost
 
+    check("learn_preferences", "comparisons", comparisons, COMPARISONS)
     check("learn_preferences", "n_estimators", n_estimators, at_least(1))
     check("learn_preferences", "folds", folds, at_least(2))
     table = Instances.from_input(X, texts=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
 from crucial.apps.preferences.greedy import greedy_order
 from crucial.apps.preferences.nested import rankings_of_one_form
 from crucial.data.comparisons import Comparisons
@@ -143,6 +144,7 @@ def consensus(data: Rankings | Comparisons, method: str = "kemeny") -> Consensus
     >>> found.items, found.distance, found.exact
     (('b', 'c', 'a'), 2.0, True)
     """
+    check("consensus", "data", data, COMPARISONS_OR_RANKINGS)
     check("consensus", "method", method, one_of(*METHODS))
     if len(data.items) > _MOST_ITEMS:
         raise DataError(f"a consensus of at most {_MOST_ITEMS} items can be found. "

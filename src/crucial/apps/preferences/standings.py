@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from crucial.apps.preferences.accepted import COMPARISONS, COMPARISONS_OR_RANKINGS
 from crucial.apps.preferences.board import SCALES, Effect, Leaderboard, Standing
 from crucial.apps.preferences.board_notes import board_notes
 from crucial.apps.preferences.graph import always_winning, circles, parts_of
@@ -48,6 +50,7 @@ _PROFILED_RANKINGS = 1000  # (the same for rankings, whose likelihood takes long
 _INVERTED = 4000  # items up to which the curvature is inverted
 _FEW = 5.0  # comparisons below which an item is provisional
 _MOST_CATEGORIES = 100
+_ONE_GROUP = "which says nothing about how others would compare"
 
 
 def leaderboard(
@@ -109,6 +112,7 @@ def leaderboard(
     >>> [(one.rank, one.item, round(one.strength, 1)) for one in board.standings]
     [(1, 'tea', 1.5), (2, 'milk', 0.2), (3, 'wine', -1.7)]
     """
+    check("leaderboard", "data", data, COMPARISONS_OR_RANKINGS)
     check("leaderboard", "prior", prior, between(0.0, MAX_WEIGHT))
     check("leaderboard", "intervals", intervals, one_of(*INTERVALS))
     if n_bootstrap is not None:
@@ -124,7 +128,7 @@ def leaderboard(
             "resampling needs a prior above 0: a resampled item may never lose. Give a prior, "
             "or other intervals."
         )
-    groups = _groups(data, resample_by)
+    groups = _groups(data, resample_by, method)
     model = _likelihood(data, prior, ties == "split", covariates)
     p = maximise(model)
     best = centred(p[: model.n], model.part)
@@ -171,6 +175,7 @@ def leaderboards(data: Comparisons, **options: Any) -> dict[str, Leaderboard]:
     **options
         Those of `leaderboard`.
     """
+    check("leaderboards", "data", data, COMPARISONS)
     if data.category is None:
         raise DataError("the comparisons have no categories; name a column of them.")
     counts = np.bincount(data.category, minlength=len(data.categories))
@@ -184,8 +189,20 @@ def leaderboards(data: Comparisons, **options: Any) -> dict[str, Leaderboard]:
         rows = data.take(data.category == number)
         if not rows.weight.any():
             continue
-        boards[data.categories[number]] = leaderboard(rows.compact(), **options)
+        boards[data.categories[number]] = _of_category(rows.compact(), options)
     return boards
+
+
+def _of_category(rows: Comparisons, options: dict[str, Any]) -> Leaderboard:
+    """Return the leaderboard of a category, without intervals where one judge gave all of it."""
+    by = options.get("resample_by", "observation")
+    groups = getattr(rows, str(by), None)
+    if groups is None or len(np.unique(groups[rows.weight > 0])) > 1:
+        return leaderboard(rows, **options)
+    plain = {**options, "intervals": "none", "n_bootstrap": None}
+    board = leaderboard(rows, **plain)
+    note = f"No intervals: all comparisons are of one {by}, {_ONE_GROUP}."
+    return replace(board, notes=(*board.notes, note))
 
 
 def _method(intervals: str, n_bootstrap: int | None, by: str, data: Comparisons | Rankings) -> str:
@@ -210,14 +227,23 @@ def _position(data: Comparisons | Rankings, best: Floats, level: float) -> Posit
     return position_bias(data, best, level) if known and isinstance(data, Comparisons) else None
 
 
-def _groups(data: Comparisons | Rankings, by: str) -> Ints | None:
-    """Return the number of each observation's judge or context."""
+def _groups(data: Comparisons | Rankings, by: str, method: str) -> Ints | None:
+    """Return the number of each observation's judge or context; intervals need two of them."""
     if by == "observation":
         return None
     found = getattr(data, by, None)
     if found is None:
         raise DataError(f"the data have no column of {by}s to resample by.")
-    return np.asarray(found)
+    weight = data.weight if isinstance(data, Comparisons) else data.count
+    counted_ones = np.asarray(found)[weight > 0]
+    if method != "none" and len(np.unique(counted_ones)) < 2:
+        raise DataError(
+            f"all comparisons are of one {by}, {_ONE_GROUP}: resample by observation, or ask for "
+            "no intervals.",
+            parameter="resample_by",
+        )
+    # (whoever weighs nothing is not one more of the group)
+    return np.asarray(np.where(weight > 0, found, counted_ones[0]))
 
 
 def _likelihood(

@@ -14,7 +14,7 @@ from crucial.apps.recommend.taste import BoostedTaste, FoundTaste, Target, Taste
 from crucial.errors import DataError, NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.notebook import HtmlResult, HtmlTable
-from crucial.parameters import at_least, check
+from crucial.parameters import at_least, check, instance_of
 from crucial.types import Id, Ids
 
 __all__ = ["Learned", "Pick", "Recommendations"]
@@ -108,6 +108,7 @@ class Recommendations(HtmlResult):
         return tuple(self.items[self.taste.related(self._row(pick))].tolist())
 
     def _row(self, pick: Pick) -> int:
+        check("Recommendations", "pick", pick, instance_of(Pick, remedy="Take one of its picks."))
         if pick not in self.picks:
             raise DataError(f"item {str(pick.item)!r} is not one of the recommended items.")
         return int(np.flatnonzero(self.items == pick.item)[0])

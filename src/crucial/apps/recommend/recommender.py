@@ -18,7 +18,7 @@ from crucial.data.ratings import Ratings
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.additive import AdditiveRanker
-from crucial.parameters import at_least, check, none_or, one_of
+from crucial.parameters import at_least, check, instance_of, mapping, none_or, one_of
 from crucial.progress import Show
 from crucial.types import Floats, Id, Ints
 from crucial.wording import counted
@@ -40,6 +40,9 @@ METHODS: dict[str, str] = {
 
 #: The methods that find items by who rated what; the others order items by the viewers' ratings.
 FINDERS = ("auto", "ease", "items")
+
+
+_RATINGS = instance_of(Ratings, remedy="Use crucial.read_ratings, or crucial.Ratings.from_columns.")
 
 
 class Recommender:
@@ -95,14 +98,7 @@ class Recommender:
         titles: Mapping[str, str] | None = None,
         model: AdditiveRanker | None = None,
     ) -> None:
-        if not isinstance(ratings, Ratings):
-            raise ParameterError.refused(
-                "Recommender",
-                "ratings",
-                "Ratings",
-                ratings,
-                "Use crucial.read_ratings, or crucial.Ratings.from_columns(users, items, values).",
-            )
+        check("Recommender", "ratings", ratings, _RATINGS)
         check("Recommender", "method", method, one_of(*METHODS))
         check("Recommender", "rounds", rounds, none_or(at_least(1)))
         check("Recommender", "max_viewers", max_viewers, none_or(at_least(1)))
@@ -199,6 +195,7 @@ class Recommender:
             At least two different ratings.
         top : int
         """
+        check("recommend_new", "rated", rated, mapping)
         check("recommend_new", "top", top, at_least(1))
         films = np.array([self._row(item) for item in rated], np.int64)
         if len(np.unique(films)) < len(films):

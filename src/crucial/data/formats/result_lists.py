@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from crucial.data.arrays import is_missing
 from crucial.data.words import shown
 from crucial.errors import DataError, DataTypeError
 
@@ -143,6 +144,8 @@ def _finite(scores: Sequence[Any], ids: Sequence[Any], what: str) -> list[float]
 
 
 def _name(one: object, what: str) -> str:
-    if one is None:
-        raise DataError(f"{what}: a document has no id.")
+    if is_missing(one):
+        raise DataError(f"{what}: a document has no id. Got {one!r}.")
+    if isinstance(one, list | tuple | dict | set):
+        raise DataTypeError(f"{what} must be {_FORMS}; its entries are not alike.")
     return str(one)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crucial.data.arrays import as_reals
+from crucial.data.arrays import as_reals, is_missing
 from crucial.data.formats.result_lists import judged_list, result_list
 from crucial.data.formats.trec import read_qrels, read_run
 from crucial.data.runs import Qrels, Run
@@ -70,7 +70,8 @@ def as_run(table: object, name: str = "run") -> Run:
     tag = getattr(table, "tag", None)
     if tag is None:
         tag = getattr(table, "name", None) if hasattr(table, "to_dict") else None
-    run = Run(_ids(qid), _ids(doc), _scores(score, what), name if tag is None else tag)
+    numbers = _scores(score, what)
+    run = Run(_ids(qid, what, "qid"), _ids(doc, what, "doc"), numbers, name if tag is None else tag)
     _check_lengths(what, qid=run.qid, doc=run.doc, score=run.score)
     return run
 
@@ -103,7 +104,11 @@ def as_qrels(table: object) -> Qrels:
     qid, doc, relevance = found
     grades = _scores(relevance, "the qrels", "relevance")
     whole = (grades == np.round(grades)).all()
-    judged = Qrels(_ids(qid), _ids(doc), grades.astype(np.int64) if whole else grades)
+    judged = Qrels(
+        _ids(qid, "the qrels", "qid"),
+        _ids(doc, "the qrels", "doc"),
+        grades.astype(np.int64) if whole else grades,
+    )
     _check_lengths("the qrels", qid=judged.qid, doc=judged.doc, relevance=judged.relevance)
     return judged
 
@@ -141,6 +146,8 @@ def _listed(
                 f"{what} must be {{query: {{doc: number}}}}. Got the number {found!r} for "
                 f"{query!r}: is this the list of one query? Write it as {{query: list}}."
             )
+        if is_missing(query):
+            raise DataError(f"{what}: a query has no id. Got {query!r}.")
         ids, numbers = read_list(found, f"{what}, query {str(query)!r}")
         qids += [str(query)] * len(ids)
         docs += ids
@@ -171,10 +178,15 @@ def _column(frame: nw.DataFrame[Any], names: Sequence[str], what: str) -> ArrayL
     )
 
 
-def _ids(values: ArrayLike) -> Objects:
+def _ids(values: ArrayLike, what: str, column: str) -> Objects:
     """Return ids as text: the number 7 and the text 7 are the same query."""
     ids = np.asarray(values, object).tolist()
-    return as_objects(ids if all(type(one) is str for one in ids) else list(map(str, ids)))
+    if all(type(one) is str for one in ids):
+        return as_objects(ids)
+    for row, one in enumerate(ids):
+        if is_missing(one):
+            raise DataError(f"{what}: {column} is missing in row {row}.")
+    return as_objects(list(map(str, ids)))
 
 
 def _scores(values: ArrayLike, what: str, column: str = "score") -> Floats:
