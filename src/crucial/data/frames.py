@@ -6,10 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crucial.data.words import shown
-from crucial.errors import DataError
+from crucial.errors import DataError, DataTypeError
 from crucial.types import FrameLike
 
-__all__ = ["frame_columns"]
+__all__ = ["frame_columns", "whole_table"]
+
+
+def whole_table(frame: Any) -> Any:
+    """Return a batch of pyarrow as a table, and any other frame as it is."""
+    if type(frame).__name__ == "RecordBatch" and type(frame).__module__.startswith("pyarrow"):
+        import pyarrow as pa
+
+        return pa.Table.from_batches([frame])
+    return frame
 
 
 def frame_columns(
@@ -34,7 +43,12 @@ def frame_columns(
     else:
         import narwhals as nw
 
-        data: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True, pass_through=False)
+        try:
+            data: nw.DataFrame[Any] = nw.from_native(whole_table(frame), eager_only=True)
+        except TypeError as error:
+            raise DataTypeError(
+                f"a frame or a mapping of columns is needed. Got {type(frame).__name__}."
+            ) from error
         names = data.columns
         wanted = names if needed is None else (*needed, *extra)
         columns = {name: data[name].to_list() for name in wanted if name in names}

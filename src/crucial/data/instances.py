@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from crucial.data.arrays import NUMBERS, as_array, complex_error, too_large_error
 from crucial.data.coded_table import CodedTable
 from crucial.data.frame_columns import frame_column, number_text
+from crucial.data.frames import whole_table
 from crucial.data.memory import check_room
 from crucial.data.sparse_checks import checked_columns
 from crucial.data.words import one_line
@@ -326,7 +327,7 @@ def _as_frame(X: Any) -> Any:
     import narwhals as nw
 
     try:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        frame = nw.from_native(whole_table(X), eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError as error:
         raise DataError(f"Input X: column names must differ. {one_line(error)}") from None
     return frame if isinstance(frame, nw.DataFrame) else None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crucial.data.instances import Instances
+from crucial.errors import DataError
 from crucial.inspection.explanation_results import Contributions, PairExplanation
 from crucial.inspection.pair_shapes import pair_shapes
 from crucial.inspection.parts import FeatureParts, additive_model, feature_parts, step_of
@@ -57,7 +58,12 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
     inner = inner_ranker(ranker)
     model = additive_model(inner.ranker, "contributions", features=2, names=inner.names)
     instances = checked_rows(model, inner.rows(x))
-    check("contributions", "number of rows in x", instances.n_rows, int_between(1, 1))
+    if instances.n_rows != 1:
+        raise DataError(
+            f"contributions explains one row. Got {instances.n_rows}: pass one of them, as X[[7]], "
+            "or see shapes for what features add over all rows.",
+            parameter="x",
+        )
     pairs, moved = pair_shapes(model, None if X is None else checked_rows(model, inner.rows(X)))
     parts = _with_moved(feature_parts(model, instances), moved, instances)
     order, features, names = _largest_first(model, parts, parts.added[0])

@@ -42,6 +42,8 @@ class CalibrationCurve(HtmlResult):
         Mean squared difference of probability and label (Brier 1950).
     error : float
         Mean absolute difference of expected and observed, over rows.
+    given : bool
+        Whether the scores are the probabilities.
     """
 
     _html_bars: ClassVar[Mapping[str, float | None]] = {"expected": 1.0, "observed": 1.0}
@@ -54,6 +56,7 @@ class CalibrationCurve(HtmlResult):
     calibration: Calibration | None
     brier: float
     error: float
+    given: bool = True
 
     def __repr__(self) -> str:
         return f"CalibrationCurve({counted(len(self.rows), 'bin')}, Brier {self.brier:.4f})"
@@ -62,7 +65,11 @@ class CalibrationCurve(HtmlResult):
     def source(self) -> str:
         """Where the probabilities come from."""
         if self.calibration is None:
-            return "the scores are the probabilities"
+            return (
+                "the scores are the probabilities"
+                if self.given
+                else "all scores are equal: the probability is the share of high rows"
+            )
         return f"probabilities by a logistic fit on the same rows, {self.calibration}"
 
     def __str__(self) -> str:
@@ -162,6 +169,7 @@ def calibration_curve(
         fit,
         float(np.average((chance - good) ** 2, weights=rows.weight)),
         float(np.average(np.abs(expected - observed), weights=mass)),
+        probabilities,
     )
 
 

@@ -241,7 +241,7 @@ def measure_ranking(
     level = None
     if intervals is not False:
         level = 0.95 if intervals is True else intervals
-        check("evaluate", "intervals", level, between(0, 1, low_open=True))
+        check("evaluate", "intervals", level, between(0, 1, low_open=True, high_open=True))
         if isinstance(random_state, np.random.Generator):
             random_state = int(random_state.integers(2**62))
     chosen = get_measures(measures)

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.errors import DataError
 from crucial.measures.base import BoundMeasure, Measure
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.linear import weighted_sum
 from crucial.types import Floats
 
 __all__ = ["Profit"]
+
+_LARGEST = 1e290  # (sums of 10^18 such labels are finite)
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ class Profit(Measure):
     def bind(self, judged: Judged) -> BoundMeasure:
         """Keep the amounts and the cost of each list."""
         n = judged.n_queries
+        large = np.flatnonzero(np.abs(judged.y) > _LARGEST)
+        if len(large):
+            raise DataError(
+                f"{self.name} needs labels of at most {_LARGEST:g}, since it adds them up. "
+                f"Got {judged.y[large[0]]:g} in row {large[0]}."
+            )
         weights = np.ones(min(self.cutoff, judged.longest))
 
         def values(ranking: Ranking) -> Floats:

@@ -105,7 +105,7 @@ class FrozenModel:
     def predict(
         self,
         X: TableLike,
-        groups: Groups | None = None,
+        groups: Groups | VectorLike | None = None,
         *,
         qid: VectorLike | None = None,
         n_jobs: int | None = None,
@@ -118,7 +118,7 @@ class FrozenModel:
             NaN where a feature abstains. In sparse input an absent entry is 0. The names of a
             frame's columns must be the model's. Of a kernel ranker with a precomputed kernel, the
             kernel of every row with every row that was learned from.
-        groups : Groups, optional
+        groups : Groups or array of shape (n_rows,), optional
             The queries; needed only by models that rank whole queries.
         qid : array of shape (n_rows,), optional
             The same as ids of any type, in any order.
@@ -129,9 +129,11 @@ class FrozenModel:
         -------
         float64 array of shape (n_rows,)
         """
+        if groups is not None and qid is not None:
+            raise ParameterError("predict takes the queries as groups or as qid, not both.")
+        if groups is not None and not isinstance(groups, Groups):
+            groups, qid = None, groups
         if qid is not None or (self.needs_query and self.training.get("with_qid") is False):
-            if groups is not None and qid is not None:
-                raise ParameterError("predict takes the queries as groups or as qid, not both.")
             X = Instances.from_input(X, texts=True)
             groups = Groups.from_qid(qid, X.n_rows) if groups is None else groups
         return self._predict(X, groups, n_jobs)

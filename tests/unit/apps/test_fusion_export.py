@@ -1,8 +1,10 @@
 """Learned fusions as functions, which score the same, and as weights, whose loss is measured."""
 
 import json
+import runpy
 import shutil
 import sqlite3
+import subprocess
 
 import numpy as np
 import pytest
@@ -87,6 +89,32 @@ def test_a_query_over_lists_scores_as_the_fusion(dialect, columns, tmp_path):
         by = "duckdb" if dialect == "duckdb" else "sqlite"
         assert f"made-up queries, {by}" in str(done)
         assert "identical order, scores equal" in str(done)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-139, 1e149, 1e200])
+def test_very_small_and_large_scores_are_scaled_alike(size, tmp_path):
+    fusion = fusion_of(scores="z-score")
+    lists = {
+        "bm25": {"a": 3 * size, "b": 2.5 * size, "c": -size},
+        RUNS[1]: {"b": 0.0, "c": 2 * size, "d": size},
+    }
+    expected = fusion.rank(lists)
+    fusion.export(tmp_path / "x.py", "python")
+    assert runpy.run_path(str(tmp_path / "x.py"))["fuse"](lists) == expected
+    fusion.export(tmp_path / "x.sql", "sql", dialect="sqlite")
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE results (run TEXT, query TEXT, doc TEXT, score REAL)")
+    rows = [(run, "q", doc, score) for run in lists for doc, score in lists[run].items()]
+    database.executemany("INSERT INTO results VALUES (?, ?, ?, ?)", rows)
+    found = database.execute((tmp_path / "x.sql").read_text()).fetchall()
+    assert [(doc, score) for _, doc, score in found] == expected
+    if shutil.which("node") is None:
+        return
+    fusion.export(tmp_path / "x.js", "javascript")
+    listed = json.dumps({run: list(found.items()) for run, found in lists.items()})
+    code = f"console.log(JSON.stringify(require('./x.js').fuse({listed})))"
+    run = subprocess.run(["node", "-e", code], cwd=tmp_path, capture_output=True, check=True)
+    assert [tuple(one) for one in json.loads(run.stdout)] == expected
 
 
 def test_a_query_leaves_out_runs_that_the_fusion_does_not_know(tmp_path):

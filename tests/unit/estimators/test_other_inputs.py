@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from crucial import LabelRanker, RankBoost, evaluate
+from crucial import FeatureRank, LabelRanker, RankBoost, evaluate, load_model
 from crucial.data.groups import Groups
 from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
 from crucial.estimators.registry import RANKERS, ranker_class
@@ -105,3 +105,37 @@ def test_classes_are_refused_in_one_short_line():
 def test_seeds_of_intervals_are_checked(seed):
     with pytest.raises(ParameterError, match="'random_state' parameter of evaluate must be an int"):
         evaluate(Y, X[:, 0], np.arange(60) // 6, intervals=True, random_state=seed)
+
+
+def test_batches_of_arrow_are_tables_with_names():
+    columns = {"a": X[:, 0], "b": X[:, 1]}
+    ranker = RankBoost(3).fit(pa.table(columns), Y)
+    same = RankBoost(3).fit(pa.record_batch(columns), Y)
+    assert same.feature_names_in_.tolist() == ["a", "b"]
+    expected = ranker.predict(pa.table(columns)).tolist()
+    assert same.predict(pa.record_batch(columns)).tolist() == expected
+    with pytest.raises(DataError, match="Column 0 is 'b', expected 'a'"):
+        ranker.predict(pa.record_batch({"b": X[:, 1], "a": X[:, 0]}))
+    mixed = {
+        "text": ["x", "y"] * 30,
+        "day": pa.array(pd.to_datetime(["2020-01-02", "2020-02-01", "2021-03-01"] * 20)),
+    }
+    RankBoost(3).fit(pa.record_batch(columns | mixed), Y)
+    from crucial.data.comparisons import Comparisons
+
+    assert len(Comparisons.from_frame(pa.record_batch({"winner": ["a"], "loser": ["b"]}))) == 1
+    with pytest.raises(DataError, match=r"a frame or a mapping of columns is needed. Got int"):
+        Comparisons.from_frame(3)
+
+
+@pytest.mark.parametrize("kind", [RankBoost, FeatureRank], ids=["rows", "queries"])
+def test_a_saved_model_takes_queries_as_its_ranker_does(kind, tmp_path):
+    qid = np.arange(60) % 6
+    ranker = kind().fit(X, Y, qid=qid)
+    ranker.save(tmp_path / "model.json")
+    model = load_model(tmp_path / "model.json")
+    expected = ranker.predict(X, qid=qid).tolist()
+    assert model.predict(X, qid).tolist() == expected
+    assert model.predict(X, qid=qid).tolist() == expected
+    with pytest.raises(ParameterError, match="as groups or as qid, not both"):
+        model.predict(X, qid, qid=qid)

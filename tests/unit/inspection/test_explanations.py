@@ -75,7 +75,7 @@ def test_words(ranker, frame) -> None:
 def test_bad_rows_are_named(ranker, frame) -> None:
     with pytest.raises(ParameterError, match=r"'b' parameter of why must be an int in \[0, 199\]"):
         inspection.why(ranker, frame, 0, 200)
-    with pytest.raises(ParameterError, match=r"number of rows in x.*Got 3 instead"):
+    with pytest.raises(DataError, match=r"explains one row. Got 3: pass one"):
         inspection.contributions(ranker, frame.iloc[:3])
     with pytest.raises(DataError, match=r"X has 2 features, but RankBoost is expecting 4"):
         inspection.contributions(ranker, [1.0, 2.0])

@@ -120,3 +120,13 @@ def test_graded_labels_have_gain_alone_and_queries_no_such_curves():
     assert graded["found"][-1] == graded["total"]
     assert report_of(Y, qid=np.arange(N) // 10)["curves"] is None
     assert report_of(np.zeros(N))["curves"] is None
+
+
+def test_equal_scores_are_no_probabilities():
+    curve = inspection.calibration_curve([0, 1, 1, 0], np.zeros(4))
+    assert curve.expected.tolist() == [0.5]
+    assert "all scores are equal" in str(curve)
+    assert "the scores are the probabilities" not in str(curve)
+    assert "the scores are the prob" in str(
+        inspection.calibration_curve([0, 1, 1, 0], np.full(4, 0.5), probabilities=True)
+    )

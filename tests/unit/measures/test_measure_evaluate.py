@@ -117,7 +117,7 @@ def test_bad_data_is_named(change: dict, message: str) -> None:
     [
         ({"ties": "random"}, "'ties' parameter of evaluate must be one of 'expected', 'trec'"),
         ({"empty": 2}, "'empty' parameter of evaluate must be one of 'skip', 0, 1. Got 2"),
-        ({"intervals": 1.5}, r"'intervals' parameter of evaluate must be a number in \(0, 1\]"),
+        ({"intervals": 1.5}, r"'intervals' parameter of evaluate must be a number in \(0, 1\)"),
         ({"resamples": 0}, "'resamples' parameter of evaluate must be an int of at least 1"),
         ({"measures": "map", "sample_weight": [1, 1, 1]}, "map has no meaning for weights of rows"),
     ],

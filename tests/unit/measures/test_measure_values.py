@@ -202,6 +202,8 @@ def test_labels_that_overflow() -> None:
         get_measure("err")([1001, 0], [1, 2])
     with pytest.raises(DataError, match=r"err\(max=3\) needs labels of at most max = 3. Got 4"):
         get_measure("err(max=3)")([4, 0], [1, 2])
+    with pytest.raises(DataError, match=r"profit@3 needs labels of at most 1e\+290.*row 1"):
+        get_measure("profit@3")([1, -1e308], [1, 2])
     close("ndcg_exp", [1000] * 9, np.arange(9), 1.0)
     close("err", [1000, 0], [2, 1], 1.0)
     close("ndcg", [1e308] * 9, np.arange(9), 1.0)

@@ -23,8 +23,10 @@ def _scaled(values, scale):
     n = len(values)
     if scale == "rank":
         return [1.0 - place / n for place in range(n)]
-    if max(abs(values[0]), abs(values[-1])) > 1e150:
-        values = [value * 2.0**-600 for value in values]
+    largest = max(abs(values[0]), abs(values[-1]))
+    if not 1e-140 <= largest <= 1e150:
+        factor = 2.0 ** (-600 if largest > 1 else 600)
+        values = [value * factor for value in values]
     if scale == "z-score":
         mean = _added(values) / n
         away = [value - mean for value in values]
@@ -106,9 +108,9 @@ var fuse = (function () {{
   function scaled(values, scale) {{
     const n = values.length;
     if (scale === "rank") return values.map((_, place) => 1 - place / n);
-    if (Math.max(Math.abs(values[0]), Math.abs(values[n - 1])) > 1e150) {{
-      values = values.map((value) => value * 2 ** -600);
-    }}
+    const largest = Math.max(Math.abs(values[0]), Math.abs(values[n - 1]));
+    if (largest > 1e150) values = values.map((value) => value * 2 ** -600);
+    if (largest < 1e-140) values = values.map((value) => value * 2 ** 600);
     if (scale === "z-score") {{
       const mean = added(values) / n;
       const spread = Math.sqrt(added(values.map((value) => (value - mean) * (value - mean))) / n);

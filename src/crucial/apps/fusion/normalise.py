@@ -18,8 +18,9 @@ NORMALISATIONS = {
     "rank": "1 for the first of n documents, 1/n for the last; scores are not used",
 }
 
-# Above this, differences and squares of scores could overflow; scaling by a power of 2 is exact.
-_LARGE, _SCALE = 1e150, 2.0**-600
+# Beyond these, differences and squares of scores could overflow, or vanish; scaling by a power of 2
+# is exact.
+_LARGE, _SMALL, _SCALE = 1e150, 1e-140, 2.0**-600
 
 
 def normalised(pool: Pool, method: str) -> list[Floats]:
@@ -38,13 +39,15 @@ def normalised(pool: Pool, method: str) -> list[Floats]:
 
 
 def _scores(one: Listing) -> Floats:
-    """Return the scores of a run; those of a list with very large ones are scaled."""
+    """Return the scores of a run; those of a list of very large or small ones are scaled."""
     filled = one.sizes > 0
     ends = one.score[one.starts[:-1][filled]], one.score[one.starts[1:][filled] - 1]
-    large = np.maximum(*np.abs(ends)) > _LARGE
-    if not large.any():
+    largest = np.maximum(*np.abs(ends))
+    large, small = largest > _LARGE, largest < _SMALL
+    if not (large.any() or small.any()):
         return one.score
-    return one.score * np.where(np.repeat(large, one.sizes[filled]), _SCALE, 1.0)
+    scale = np.where(large, _SCALE, np.where(small, 1.0 / _SCALE, 1.0))
+    return np.asarray(one.score * np.repeat(scale, one.sizes[filled]))
 
 
 def _by_rank(one: Listing) -> Floats:

@@ -79,7 +79,8 @@ def _checked(preference: TableLike) -> Floats:
             f"preference must be finite and not negative. That of {i} over {j} is {above[i, j]}.",
             parameter="preference",
         )
-    return above
+    # (by a power of 2, which is exact, so that no sum overflows)
+    return above * 2.0**-600 if above.max() > 1e150 else above
 
 
 def _greedy(above: Floats) -> list[int]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from crucial.data.arrays import as_reals, is_missing
 from crucial.data.formats.result_lists import judged_list, result_list
 from crucial.data.formats.trec import read_qrels, read_run
+from crucial.data.frames import whole_table
 from crucial.data.runs import Qrels, Run
 from crucial.data.words import as_objects
 from crucial.errors import DataError, DataTypeError
@@ -160,7 +161,7 @@ def _as_frame(table: Any, what: str) -> nw.DataFrame[Any]:
     import narwhals as nw
 
     try:
-        frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
+        frame: nw.DataFrame[Any] = nw.from_native(whole_table(table), eager_only=True)
     except TypeError as error:
         raise DataTypeError(f"{what} is a {type(table).__name__}, no known frame.") from error
     return frame

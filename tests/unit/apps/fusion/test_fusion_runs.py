@@ -209,6 +209,15 @@ class TestFuse:
         top = 2.0 if how == "min-max" else 2 * 1.5**0.5
         assert found.score[0] == pytest.approx(top)
 
+    @pytest.mark.parametrize("size", [1e-170, 1e-320])
+    @pytest.mark.parametrize("how", ["min-max", "z-score"])
+    def test_scores_whose_squares_vanish(self, how, size):
+        few = Run(["1"] * 3, ["a", "b", "c"], [3 * size, 2 * size, size])
+        found = fuse({"x": few}, "combsum", normalise=how)
+        plain = fuse({"x": Run(few.qid, few.doc, [3.0, 2.0, 1.0])}, "combsum", normalise=how)
+        assert found.doc.tolist() == ["a", "b", "c"]
+        assert found.score == pytest.approx(plain.score, abs=2e-3)
+
     @pytest.mark.parametrize(
         ("options", "match"),
         [

@@ -108,3 +108,12 @@ def test_what_is_no_preference_graph():
         greedy_order([["a", "b"], ["c", "d"]])
     with pytest.raises(ParameterError, match="'method' parameter of consensus must be one of"):
         consensus(Rankings.from_orders([["a", "b"]]), "borda")
+
+
+def test_huge_preferences_do_not_overflow():
+    table = np.array([[0, 3, 1, 9], [1, 0, 3, 9], [3, 1, 0, 9], [0, 0, 0, 0]], float)
+    for components in (True, False):
+        expected = greedy_order(table, components=components).tolist()
+        with np.errstate(all="raise"):
+            found = greedy_order(table * 1.9e307, components=components).tolist()
+        assert found == expected
