@@ -4,6 +4,7 @@ import json
 import math
 import runpy
 import shutil
+import sqlite3
 import subprocess
 from datetime import datetime
 
@@ -255,6 +256,19 @@ def test_dates_are_read_by_the_database(dialect, unit, tmp_path):
     done = with_dates(unit).export(tmp_path / "x.sql", "sql", dialect=dialect)
     assert done.verification.same_scores
     assert done.verification.n_thresholds > 100
+
+
+def test_text_that_is_no_date_is_no_opinion_in_sqlite(tmp_path):
+    model = with_dates()
+    model.export(tmp_path / "x.sql", "sql", dialect="sqlite", name="data")
+    database = sqlite3.connect(":memory:")
+    database.execute('CREATE TABLE data ("se\'en ""at" TEXT, b REAL)')
+    rows = [("rubbish", 1.0), (None, 1.0), ("2001-02-03", 1.0), ("2001-02-03", None)]
+    database.executemany("INSERT INTO data VALUES (?, ?)", rows)
+    found = [row[-1] for row in database.execute((tmp_path / "x.sql").read_text())]
+    day = time_number(datetime(2001, 2, 3), DAYS)
+    expected = model.predict([[np.nan, 1.0], [np.nan, 1.0], [day, 1.0], [day, np.nan]])
+    assert found == expected.tolist()
 
 
 def test_dates_say_what_the_engine_must_get(tmp_path):

@@ -155,6 +155,17 @@ def test_what_is_written_is_read(tmp_path_factory, rows):
     assert same(read_comparisons(path), made)
 
 
+@pytest.mark.parametrize("first", [None, [True, False, True]])
+def test_covariates_are_of_the_winner_less_the_loser(first, tmp_path):
+    made = Comparisons.from_columns(
+        ["a", "b", "c"], ["b", "c", "a"], first=first, covariates={"longer": [1.0, -2.0, 3.0]}
+    )
+    write_comparisons(tmp_path / "x.csv", made)
+    again = read_comparisons(tmp_path / "x.csv", covariates=["longer"])
+    assert again.covariates.tolist() == made.covariates.tolist()
+    assert again.winner.tolist() == made.winner.tolist()
+
+
 @pytest.mark.parametrize("read", [read_comparisons, read_preflib, read_text_table])
 @given(
     text=st.one_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import datetime
 import gzip
+import zipfile
 
 import numpy as np
 import pytest
@@ -235,6 +236,13 @@ class TestExcel:
             read_table(tmp_path / "x.xlsx")
         with pytest.raises(FileError, match="cannot be read: no such file"):
             read_table(tmp_path / "y.xlsx")
+        whole = self.write(tmp_path / "x.xlsx", [["label", "a"], [1, 2]])
+        with zipfile.ZipFile(whole) as book, zipfile.ZipFile(tmp_path / "z.xlsx", "w") as damaged:
+            for name in book.namelist():
+                content = book.read(name)
+                damaged.writestr(name, content[:-20] if name.endswith("sheet1.xml") else content)
+        with pytest.raises(FileError, match=r"Excel file is damaged \(\w+ in openpyxl\)"):
+            read_table(tmp_path / "z.xlsx")
         (tmp_path / "x.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
         with pytest.raises(FileError, match=r"old Excel file \(\.xls\); save it as"):
             read_data(tmp_path / "x.xls")

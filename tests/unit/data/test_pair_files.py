@@ -64,6 +64,7 @@ class TestRead:
             ("\tb\n", 1, 1, "expected winner TAB loser"),
             ("# x\na\ta\n", 2, 1, "'a' cannot rank above itself"),
             ("a\tb\tx\n", 1, 5, "the weight must be a finite number of at least 0. Got 'x'"),
+            ("long\tbc\tx\n", 1, 9, "the weight must be a finite number of at least 0. Got 'x'"),
             ("é\tb\t-1\n", 1, 5, "the weight must be a finite number of at least 0. Got '-1'"),
             ("a\tb\tnan\n", 1, 5, "the weight must be a finite number of at least 0"),
             ("a\tb\n\nc\td\t1\n", 3, None, r"there is a weight, but .*\(line 1\) has none"),

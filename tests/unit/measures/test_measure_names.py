@@ -235,6 +235,8 @@ def test_numbers_at_the_end_of_their_range() -> None:
     [
         ("p@5", "share of relevant items (y > 0) in the first 5"),
         ("recall@4", "share of all relevant items (y > 0) found in the first 4"),
+        ("rbp", "rank-biased precision, p = 0.8, of y > 0"),
+        ("rbp@5", "rank-biased precision at 5, p = 0.8, of y > 0"),
         ("ndcg", "NDCG, linear gain y, discount 1/log2(i + 1)"),
         ("ndcg_exp@3(b=2)", "NDCG at 3, gain 2^y - 1, discount 1/log_2(i), 1 before position 2"),
     ],
