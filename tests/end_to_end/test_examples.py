@@ -28,11 +28,22 @@ SAID = {
 }
 
 
+# Those that take seconds; `make docs` runs all of them too.
+LONG = ("adaboost_is_rankboost", "cross_validation", "experiment", "margins_of_ranking",
+        "push_to_the_top")  # fmt: skip
+
+
 def test_all_examples_are_known():
     assert {path.stem for path in EXAMPLES} == set(SAID)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
+        for path in EXAMPLES
+    ],
+)
 def test_example(path: Path, tmp_path: Path, run_program):
     done = run_program(path, tmp_path, strict=True)
     assert done.code == 0, done.err
