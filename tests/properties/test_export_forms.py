@@ -65,8 +65,17 @@ def test_float32_values_stay_on_their_side(thresholds, values):
 
 @given(st.lists(numbers | near, min_size=2, max_size=20, unique=True), st.data())
 def test_given_values_stay_on_their_side_or_are_named(values, data):
-    values = np.sort(np.array(values))
     places = data.draw(st.sets(st.integers(0, len(values) - 2), min_size=1))
+    sides_are_kept_or_named(np.sort(np.array(values)), sorted(places))
+
+
+def test_values_nearer_than_float32_numbers_are_named():
+    sides_are_kept_or_named(1.0 + 2e-8 * np.arange(60), range(59))
+    sides_are_kept_or_named(1.0 + 2e-8 * np.arange(60), range(0, 59, 5))
+    sides_are_kept_or_named(1.0 + 9e-8 * np.arange(60), range(59))
+
+
+def sides_are_kept_or_named(values, places):
     thresholds = np.unique([values[at] / 2 + values[at + 1] / 2 for at in places])
     found = float32_cuts(thresholds, values)
     rounded = values.astype(np.float32).astype(np.float64)

@@ -123,6 +123,17 @@ def test_weighted_losses_of_the_top_over_every_order_of_ties(rows, k, ordered):
     assert found == pytest.approx(mean, rel=1e-11, abs=1e-12)
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_ties_that_the_cutoff_divides(k):
+    """Sure pairs, pairs with a tied row, and pairs of tied rows, all in the wrong order."""
+    y, s = [0, 1, 2, 0, 1], [3, 2, 2, 2, 1]
+    orders = [o for o in permutations(range(5)) if all(s[a] >= s[b] for a, b in pairwise(o))]
+    for weight in (None, [0.5, 2.0, 1.0, 3.0, 1.0]):
+        mean = np.mean([losses.top_loss(y, o, k, True, weight or [1.0] * 5) for o in orders])
+        found = get_measure(f"localised_loss@{k}").per_query(y, s, sample_weight=weight)[0]
+        assert found == pytest.approx(mean, rel=1e-12)
+
+
 @settings(max_examples=25)
 @given(
     st.lists(st.integers(0, 3), min_size=2, max_size=6).filter(lambda y: len(set(y)) > 1),

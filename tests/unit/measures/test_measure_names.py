@@ -237,6 +237,11 @@ def test_numbers_at_the_end_of_their_range() -> None:
         ("recall@4", "share of all relevant items (y > 0) found in the first 4"),
         ("rbp", "rank-biased precision, p = 0.8, of y > 0"),
         ("rbp@5", "rank-biased precision at 5, p = 0.8, of y > 0"),
+        ("weak_loss@3", "weak loss of the best 3: who is among them"),
+        (
+            "localised_loss@3(standard)",
+            "localised loss of the best 3, standardised: who is among them, and their order",
+        ),
         ("ndcg", "NDCG, linear gain y, discount 1/log2(i + 1)"),
         ("ndcg_exp@3(b=2)", "NDCG at 3, gain 2^y - 1, discount 1/log_2(i), 1 before position 2"),
     ],
