@@ -66,23 +66,26 @@ def test_float32_values_stay_on_their_side(thresholds, values):
 @given(st.lists(numbers | near, min_size=2, max_size=20, unique=True), st.data())
 def test_given_values_stay_on_their_side_or_are_named(values, data):
     places = data.draw(st.sets(st.integers(0, len(values) - 2), min_size=1))
-    sides_are_kept_or_named(np.sort(np.array(values)), sorted(places))
+    share = data.draw(st.sampled_from([0.0, 0.1, 0.5, 0.9]))
+    sides_are_kept_or_named(np.sort(np.array(values)), sorted(places), share)
 
 
-def test_values_nearer_than_float32_numbers_are_named():
-    sides_are_kept_or_named(1.0 + 2e-8 * np.arange(60), range(59))
-    sides_are_kept_or_named(1.0 + 2e-8 * np.arange(60), range(0, 59, 5))
-    sides_are_kept_or_named(1.0 + 9e-8 * np.arange(60), range(59))
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("step", [2e-8, 9e-8, 1.3e-7])
+def test_values_as_near_as_float32_numbers_are_kept_or_named(step, share):
+    for every in (1, 2, 5):
+        sides_are_kept_or_named(1.0 + step * np.arange(60), range(0, 59, every), share)
 
 
-def sides_are_kept_or_named(values, places):
-    thresholds = np.unique([values[at] / 2 + values[at + 1] / 2 for at in places])
+def sides_are_kept_or_named(values, places, share):
+    """The thresholds are so far from a value to the next."""
+    thresholds = np.unique([values[at] * (1 - share) + values[at + 1] * share for at in places])
     found = float32_cuts(thresholds, values)
     rounded = values.astype(np.float32).astype(np.float64)
     lost = list(found.lost)
     for threshold, cut in zip(thresholds, found.cuts, strict=True):
         below = values <= threshold
-        if below.all():  # (the mean of two neighbours may be the higher one)
+        if below.all() or not below.any():  # (by rounding the mean of two may be one of them)
             continue
         if rounded[below].max() == rounded[~below].min():
             lost.remove((values[below].max(), values[~below].min()))
