@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "as_objects",
     "decode",
     "finite_number",
+    "keys_once",
     "nul_error",
     "number_rule",
     "one_line",
@@ -57,6 +59,15 @@ def finite_number(field: bytes) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) and b"_" not in field else None
+
+
+def keys_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return a JSON object whose keys are all different; the last of equal ones would win."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"it has the key {shown(twice)} twice")
+    return found
 
 
 def number_rule(low: float, high: float) -> str:

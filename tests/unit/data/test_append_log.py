@@ -22,9 +22,9 @@ KINDS = pytest.mark.parametrize("kind", [HEADED, PLAIN], ids=["heading", "plain"
 class Toy:
     """Takes entries ``{"n": 1}, {"n": 2}, ...``."""
 
-    def __init__(self, path, kind):
+    def __init__(self, path, kind, **options):
         self.seen = []
-        self.log = AppendLog(path, kind, self.take)
+        self.log = AppendLog(path, kind, self.take, **options)
 
     def take(self, entry):
         if entry.get("n") != len(self.seen) + 1:
@@ -62,15 +62,83 @@ def test_cut_at_any_byte_only_the_last_entry_is_lost(tmp_path, kind):
     for cut in range(len(data) + 1):
         path.write_bytes(data[:cut])
         toy = Toy(path, kind)
-        whole = sum(end <= cut for end in ends) - (kind is HEADED)
-        assert len(toy.seen) == max(0, whole)
-        assert toy.log.torn == (cut not in (0, *ends))
+        # (a line that lacks its end alone is whole; a heading is written again)
+        entries = ends[1:] if kind is HEADED else ends
+        assert len(toy.seen) == sum(end - 1 <= cut for end in entries)
+        assert toy.log.torn == (cut not in (0, *ends, *(end - 1 for end in entries)))
         toy.add("more")
         toy.log.close()
         again = Toy(path, kind)
         assert again.seen[-1]["text"] == "more"
         assert not again.log.torn
         again.log.close()
+
+
+@KINDS
+def test_what_another_program_does_is_noticed_before_the_next_entry(tmp_path, kind):
+    path = tmp_path / "a"
+    toy = Toy(path, kind)
+    toy.add()
+    data = path.read_bytes()
+
+    def refused(match):
+        for _ in range(2):
+            with pytest.raises(FileError, match=match):
+                toy.add()
+        assert len(toy.seen) == 1
+
+    path.rename(tmp_path / "b")
+    refused("was moved, deleted or replaced")
+    path.write_bytes(data)  # (the same content, but another file)
+    refused("was moved, deleted or replaced")
+    (tmp_path / "b").rename(path)
+    for other in (data + b'{"n": 2}\n', data[:-3], b""):
+        path.write_bytes(other)
+        refused("was changed by another program")
+        assert path.read_bytes() == other
+    path.write_bytes(data)
+    toy.add()
+    toy.log.close()
+    assert len(Toy(path, kind).seen) == 2
+    path.unlink()
+
+
+@KINDS
+def test_a_log_that_is_only_read_stays_as_it_is(tmp_path, kind):
+    path = tmp_path / "a"
+    data = written(path, kind)
+    writer = Toy(path, kind)
+    for content, n, torn in ((data, 3, False), (data[:-1], 3, False), (data[:-4], 2, True)):
+        path.write_bytes(content)
+        toy = Toy(path, kind, read_only=True)
+        assert (len(toy.seen), toy.log.torn) == (n, torn)
+        with pytest.raises(FileError, match="closed"):
+            toy.add()
+        toy.log.close()
+        assert path.read_bytes() == content
+    writer.log.close()
+    with pytest.raises(FileError, match="cannot be read"):
+        AppendLog(tmp_path / "none", kind, bool, read_only=True)
+    assert not (tmp_path / "none").exists()
+
+
+@KINDS
+@pytest.mark.parametrize("line", [b"// my notes\n", b"half of it\n", b'{"n": 4, "n": 4}\n'])
+def test_a_last_line_that_is_not_ours_is_named_and_stays(tmp_path, kind, line):
+    path = tmp_path / "a"
+    data = written(path, kind) + line
+    path.write_bytes(data)
+    with pytest.raises(FileError, match=r"a, line \d: bad"):
+        Toy(path, kind)
+    assert path.read_bytes() == data
+
+
+def test_pipes_and_devices_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero", "/dev/full"):
+        for read_only in (False, True):
+            with pytest.raises(FileError, match="this is a pipe or a device"):
+                AppendLog(path, PLAIN, bool, read_only=read_only)
 
 
 @KINDS

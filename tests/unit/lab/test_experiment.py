@@ -306,12 +306,15 @@ def test_torn_lines_are_computed_again(tmp_path):
     path = tmp_path / "r" / "cells.jsonl"
     data = path.read_bytes()
     last = data.rstrip(b"\n").rfind(b"\n") + 1
-    for length in (last, last + 1, last + 40, len(data) - 1):
+    for length in (last, last + 1, last + 40, len(data) - 2):
         path.write_bytes(data[:length])
         assert load_experiment(tmp_path / "r").n_missing == 1
         assert values(trial.run(tmp_path / "r")) == whole
         assert path.read_bytes().count(b"\n") == 5
-    path.write_bytes(data[:last] + data[last : last + 30] + b"\n")
+    path.write_bytes(data[:last] + b"\0" * 30 + b"\n")
+    assert values(trial.run(tmp_path / "r")) == whole
+    path.write_bytes(data[:-1])
+    assert load_experiment(tmp_path / "r").n_missing == 0
     assert values(trial.run(tmp_path / "r")) == whole
     path.write_bytes(b"{}\n" + data)
     with pytest.raises(FileError, match=r"cells\.jsonl, line 1: this line is damaged"):

@@ -66,6 +66,8 @@ class Journal:
     ----------
     path : str, path or None
         Created if missing. None keeps the answers in memory.
+    read_only : bool
+        Leave the file as it is, which may be open elsewhere.
 
     Attributes
     ----------
@@ -80,10 +82,10 @@ class Journal:
         The file cannot be opened, is open elsewhere, or has a line that is not an answer.
     """
 
-    def __init__(self, path: PathLike | None) -> None:
+    def __init__(self, path: PathLike | None, *, read_only: bool = False) -> None:
         self.answers: list[Answer] = []
         self.n_events = 0
-        self._log = AppendLog(path, _KIND, self._take)
+        self._log = AppendLog(path, _KIND, self._take, read_only=read_only)
 
     @property
     def torn(self) -> bool:
@@ -92,7 +94,7 @@ class Journal:
 
     def _take(self, event: Entry) -> bool:
         """Apply an event; returns False for one that is not valid here."""
-        if event.get("n") != self.n_events + 1:
+        if event.get("n") != self.n_events + 1 or type(event["n"]) is not int:
             return False
         if "undo" in event:
             if not self.answers or self.answers[-1].n != event["undo"]:
@@ -101,6 +103,8 @@ class Journal:
         else:
             texts = [event.get(name) for name in ("left", "right", "answer", "at")]
             if not all(isinstance(text, str) for text in texts) or texts[2] not in ANSWERS:
+                return False
+            if texts[0] == texts[1]:
                 return False
             self.answers.append(Answer(event["n"], *map(str, texts)))
         self.n_events += 1

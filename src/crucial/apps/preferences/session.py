@@ -93,6 +93,8 @@ class PreferenceSession(HtmlResult):
         them. By default they are about the whole ranking, and `top_settled` is about three places.
     random_state : int, default=0
         Breaks ties between pairs and chooses sides; the same answers give the same questions.
+    read_only : bool, default=False
+        Leave the file of the answers as it is, which may be open elsewhere.
 
     Examples
     --------
@@ -115,6 +117,7 @@ class PreferenceSession(HtmlResult):
         judge: str | None = None,
         top: int | None = None,
         random_state: int = 0,
+        read_only: bool = False,
     ) -> None:
         check("PreferenceSession", "random_state", random_state, at_least(0))
         if top is not None:
@@ -141,7 +144,7 @@ class PreferenceSession(HtmlResult):
         self._precision = prior_precision(n, X)
         self._place = {name: k for k, name in enumerate(self.names)}
         self._settles: str | None = None  # (None until asked for; "" if nothing does)
-        self._journal = Journal(path)
+        self._journal = Journal(path, read_only=read_only)
         for one in self._journal.answers:
             for name in (one.left, one.right):
                 if name not in self._place:
@@ -199,7 +202,7 @@ class PreferenceSession(HtmlResult):
             if self._settles is None:
                 order = np.argsort(-self._found.mean, kind="stable")
                 places = self._places(np.arange(len(order)))
-                by = settled_by(order, self._wins, places, self.top)
+                by = settled_by(order, self._won, self._tied, places, self.top)
                 self._settles = by or ("all" if self._every_pair_asked else "")
             return self._settles or None
 
@@ -333,7 +336,12 @@ class PreferenceSession(HtmlResult):
         wins = np.zeros((n, n))
         np.add.at(wins, (left[decided], right[decided]), share[decided])
         np.add.at(wins, (right[decided], left[decided]), 1 - share[decided])
-        self._wins, self._drawn = wins, dict[int, Ints]()
+        self._won, self._tied, self._drawn = np.zeros((n, n)), np.zeros((n, n)), dict[int, Ints]()
+        for of, a, b in ((share == 1, left, right), (share == 0, right, left)):
+            np.add.at(self._won, (a[of], b[of]), 1.0)
+        equal = share == 0.5
+        np.add.at(self._tied, (left[equal], right[equal]), 1.0)
+        self._tied += self._tied.T
         self._settles = None
         self._counts = np.rint(wins.sum(axis=0) + wins.sum(axis=1)).astype(np.int64)
         self._every_pair_asked = bool((asked + np.eye(n, dtype=np.int64)).all())

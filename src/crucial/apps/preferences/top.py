@@ -30,20 +30,21 @@ def reached(beats: Bools, start: int) -> Bools:
     return found
 
 
-def settled_by(order: Ints, wins: Floats, places: Ints, top: int) -> str | None:
+def settled_by(order: Ints, won: Floats, tied: Floats, places: Ints, top: int) -> str | None:
     """Return what settles the first places, in their order; None if something is open.
 
     The answers do if each of these items is above everything after it, directly or through a chain
-    of answers that follows the order, and no answer prefers a later item to one of them. Items
-    called equal are each at least as good as the other. Where something is missing or contradicts,
-    the model decides.
+    of answers that follows the order, and none is for a later item over one of them. Where the
+    answers to a pair contradict each other, most of them count, and as many for each item are none.
+    Items called equal are each at least as good as the other. Where something is missing or
+    contradicts, the model decides.
 
     Parameters
     ----------
     order : int array of shape (n_items,)
         The items, best first.
-    wins : float array of shape (n_items, n_items)
-        How often each item won against each other one; a tie is half a win each.
+    won, tied : float arrays of shape (n_items, n_items)
+        How often each item won against each other one, and how often they were called equal.
     places : int array of shape (n_draws, n_items)
         Ranks of the items in draws of the strengths.
     top : int
@@ -55,8 +56,9 @@ def settled_by(order: Ints, wins: Floats, places: Ints, top: int) -> str | None:
     """
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    beats = (wins > 0) & (wins >= wins.T) & (place[:, None] < place[None, :])
-    against = wins > wins.T
+    against = won > won.T
+    equal = (tied > 0) & (won == 0) & (won.T == 0)
+    beats = (against | equal) & (place[:, None] < place[None, :])
     by = "answers"
     for first in range(1, min(top, len(order) - 1) + 1):
         head, tail = order[:first], order[first:]

@@ -122,7 +122,12 @@ def prefer_command(options: PreferOptions) -> None:
         with in_file(options.items):
             check_blind(items.items)
     with PreferenceSession(
-        items, answers, judge=options.judge, top=options.top, random_state=options.seed
+        items,
+        answers,
+        judge=options.judge,
+        top=options.top,
+        random_state=options.seed,
+        read_only=options.export is not None,
     ) as session:
         if session.torn:
             note(f"{answers}: an answer was cut short when it was written, and is left out")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 
 from crucial.data.dataset import Dataset
@@ -13,7 +12,7 @@ from crucial.data.formats.cells import filled_lines
 from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.record_tables import read_records
 from crucial.data.formats.table_rows import Record
-from crucial.data.words import BOM, shown
+from crucial.data.words import BOM, keys_once, shown
 from crucial.errors import FileError
 from crucial.parameters import refuse
 from crucial.types import PathLike
@@ -29,7 +28,7 @@ def _objects(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
         return
     for number, raw in filled_lines(path):
         try:
-            found = json.loads(raw, object_pairs_hook=_once)
+            found = json.loads(raw, object_pairs_hook=keys_once)
         except (ValueError, RecursionError) as error:
             reason = str(error).split(":", maxsplit=1)[0]
             problem = f"every line must be one JSON object ({reason}). Got {shown(raw.strip())}."
@@ -45,7 +44,7 @@ def _listed(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
     with open_bytes(path) as source:
         raw = source.read().removeprefix(BOM)
     try:
-        found = json.loads(raw, object_pairs_hook=_once)
+        found = json.loads(raw, object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:
         problem = f"this is not one list of JSON objects: {error}."
         raise FileError(path, problem) from error
@@ -54,15 +53,6 @@ def _listed(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
             problem = f"entry {number} must be a JSON object. Got {shown(json.dumps(one))}."
             raise FileError(path, problem)
         yield number, one
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object whose keys are all different; the last of equal ones would win."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"it has the key {shown(twice)} twice")
-    return found
 
 
 def _cell(value: object) -> str:

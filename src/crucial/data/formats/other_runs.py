@@ -13,7 +13,7 @@ from crucial.data.files import first_bytes, open_bytes
 from crucial.data.formats.cells import text_lines
 from crucial.data.formats.result_lists import judged_list, result_list
 from crucial.data.runs import Qrels, Run
-from crucial.data.words import BOM, as_objects, decode, shown
+from crucial.data.words import BOM, as_objects, decode, keys_once, shown
 from crucial.errors import FileError, in_file
 from crucial.types import PathLike
 
@@ -100,7 +100,7 @@ def _read_nested(path: PathLike, *, judged: bool) -> tuple[Any, Any, Any]:
     with open_bytes(path) as source:
         raw = source.read().removeprefix(BOM)
     try:
-        table = json.loads(raw)
+        table = json.loads(raw, object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"this is not one JSON object: {error}.") from error
     if table.get("format") == "crucial-model":

@@ -23,13 +23,13 @@ SURE = np.array([[1, 2, 3, 4]])
 
 
 def wins_of(*pairs, ties=()):
-    wins = np.zeros((4, 4))
+    won, tied = np.zeros((4, 4)), np.zeros((4, 4))
     for high, low in pairs:
-        wins[high, low] += 1
+        won[high, low] += 1
     for a, b in ties:
-        wins[a, b] += 0.5
-        wins[b, a] += 0.5
-    return wins
+        tied[a, b] += 1
+        tied[b, a] += 1
+    return won, tied
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,23 @@ def wins_of(*pairs, ties=()):
         (wins_of((0, 1), (1, 2), (2, 3), (3, 0)), 1, OPEN, None),  # an answer against the first
         (wins_of((0, 1), (1, 2), (2, 3), (3, 1)), 1, OPEN, "answers"),  # a circle below the first
         (wins_of((0, 1), (1, 0), (0, 1), (1, 2), (2, 3)), 1, OPEN, "answers"),  # two to one
+        (wins_of((0, 1), (1, 0), (1, 2), (2, 3)), 1, OPEN, None),  # one to one
+        (wins_of((0, 1), (1, 0), (1, 2), (2, 3), ties=[(0, 1)]), 1, OPEN, None),
         (wins_of((1, 2), (2, 3), ties=[(0, 1)]), 2, OPEN, "answers"),  # equal, above the others
         (wins_of((0, 1), ties=[(1, 2)]), 2, OPEN, None),
         (wins_of((0, 1), (1, 2), (2, 3)), 9, OPEN, "answers"),
     ],
 )
 def test_what_settles_the_first_places(wins, top, places, expected):
-    assert settled_by(np.arange(4), wins, places, top) == expected
+    assert settled_by(np.arange(4), *wins, places, top) == expected
+
+
+def test_one_answer_for_each_settles_nothing():
+    session = PreferenceSession(["a", "b"])
+    for name in ("a", "b"):
+        session.answer("left" if session.names[session.question[0]] == name else "right")
+    assert session.top_settled() == "all"  # (there is nothing more to ask)
+    assert not session.ranking()[0].settled
 
 
 def answer_all(session, most=200):
