@@ -238,6 +238,9 @@ def _packed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
 
 def _old_mode(path: str) -> int | None:
     """Return the mode of the present file, None if there is none; refuse one that is read-only."""
+    if not path or path.endswith(os.sep):
+        # (the folder that this is, or names; the system would drop the slash)
+        raise IsADirectoryError(errno.EISDIR, "is a directory", path or os.curdir)
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:

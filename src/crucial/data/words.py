@@ -14,10 +14,12 @@ from crucial.types import Ids, Ints, Objects
 
 __all__ = [
     "BOM",
+    "OddObjectError",
     "as_ids",
     "as_objects",
     "decode",
     "finite_number",
+    "is_unicode",
     "keys_once",
     "nul_error",
     "number_rule",
@@ -61,12 +63,48 @@ def finite_number(field: bytes) -> float | None:
     return value if math.isfinite(value) and b"_" not in field else None
 
 
+class OddObjectError(ValueError):
+    """A JSON object that readers would disagree on, or that could not be written again."""
+
+    @property
+    def msg(self) -> str:
+        """What is wrong, as in the errors of the `json` module."""
+        return str(self)
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text can be written; half of a surrogate pair cannot.
+
+    Examples
+    --------
+    >>> is_unicode("tea"), is_unicode("\\ud800")
+    (True, False)
+    """
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def keys_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return a JSON object whose keys are all different; the last of equal ones would win."""
+    """Return a JSON object whose keys are all different; the last of equal ones would win.
+
+    Raises
+    ------
+    OddObjectError
+        Two keys are equal, or a text has half of a surrogate pair.
+    """
     found = dict(pairs)
+    for pair in pairs:
+        for one in pair:
+            if isinstance(one, str) and not is_unicode(one):
+                raise OddObjectError(f"{one[:40]!a} has half of a surrogate pair")
     if len(found) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"it has the key {shown(twice)} twice")
+        raise OddObjectError(f"it has the key {shown(twice)} twice")
     return found
 
 

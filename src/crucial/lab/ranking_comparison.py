@@ -91,9 +91,9 @@ def compare_rankings(
         raise ParameterError(f"rankings: a comparison needs two or more. Got {len(named)}.")
     if baseline is not None:
         lookup(dict.fromkeys(named), baseline, "baseline")
-    check("compare", "test", test, one_of(*TESTS))
-    check("compare", "level", level, between(0.0, 1.0, low_open=True))
-    check("compare", "resamples", resamples, none_or(at_least(1)))
+    check("compare_rankings", "test", test, one_of(*TESTS))
+    check("compare_rankings", "level", level, between(0.0, 1.0, low_open=True))
+    check("compare_rankings", "resamples", resamples, none_or(at_least(10)))
     judged = Judged.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
     scores: dict[str, Floats] = {}
     for name, one in named.items():
@@ -111,8 +111,8 @@ def compare_rankings(
             found, baseline, empty=empty, test=test, level=level, movers=movers,
             resamples=10_000 if resamples is None else resamples, random_state=random_state,
         )  # fmt: skip
-    check("compare", "ties", ties, one_of(*TIES))
-    check("compare", "empty", empty, one_of(*EMPTY))
+    check("compare_rankings", "ties", ties, one_of(*TIES))
+    check("compare_rankings", "empty", empty, one_of(*EMPTY))
     base = next(iter(scores)) if baseline is None else baseline
     sampling = RowSampling(level, resamples, random_state, ties, empty)
     by_rows = RowComparison(judged, scores, base, sampling)

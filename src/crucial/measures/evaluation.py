@@ -237,7 +237,7 @@ def measure_ranking(
     """Compute the measures on one ranking, sorting it once; parameters as in `evaluate`."""
     check("evaluate", "ties", ties, one_of(*TIES))
     check("evaluate", "empty", empty, one_of(*EMPTY))
-    check("evaluate", "resamples", resamples, none_or(at_least(1)))
+    check("evaluate", "resamples", resamples, none_or(at_least(10)))
     level = None
     if intervals is not False:
         level = 0.95 if intervals is True else intervals

@@ -157,7 +157,7 @@ def test_parts_are_shown_apart(crucial, tmp_path: Path) -> None:
         (("pairs", "judged.csv", "--covariate", "judge"), "the covariate must be a number"),
         (("pairs", "judged.csv", "-o", "judged.csv"), "would overwrite a file that is read"),
         (
-            ("pairs", "judged.csv", "--prior", "0", "--bootstrap", "9"),
+            ("pairs", "judged.csv", "--prior", "0", "--bootstrap", "19"),
             "resampling needs a prior above 0",
         ),
         (("pairs", "judged.csv", "--judge", "who"), "there is no column 'who'"),
@@ -196,7 +196,7 @@ def test_answers_are_exported(crucial, judged: Path, monkeypatch) -> None:
     assert "an answer was cut short when it was written, and is left out" in said.stderr
     read = read_comparisons("out.csv")
     assert (len(read), read.judges, int(read.tie.sum())) == (3, ("ann",), 1)
-    assert crucial("pairs", "out.csv", "--bootstrap", 5).exit_code == 0
+    assert crucial("pairs", "out.csv", "--bootstrap", 15).exit_code == 0
     assert crucial("prefer", "answers.csv", "--export", "-").stdout.startswith("winner,loser")
 
 

@@ -1,5 +1,7 @@
 """No verb writes over what it reads, or two results into one file."""
 
+import os
+
 import pytest
 
 READ = "would overwrite a file that is read"
@@ -37,3 +39,90 @@ def test_nothing_is_lost(crucial, here, words, problem):
     assert problem in result.stderr
     assert result.stderr.count("\n") == 1
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "a.txt", "-o", ""],
+        ["train", "a.txt", "-o", "x.json", "--trace", ""],
+        ["evaluate", "m.json", "a.txt", "--json", "-o", ""],
+        ["rank", "m.json", "", "-o", "x"],
+        ["prefer", "p.csv", "--answers", "", "--no-open"],
+    ],
+)
+def test_an_empty_name_is_an_unset_variable(crucial, here, words):
+    result = crucial(*words)
+    assert result.exit_code == 2
+    assert "the name of the file is empty" in result.stderr
+    assert not (here / "x.json").exists()
+
+
+@pytest.mark.parametrize(
+    "words", ["train a.txt -o new/", "report m.json a.txt -o new/", "export m.json --to c -o new/"]
+)
+def test_a_name_with_a_slash_at_its_end_is_a_folder(crucial, here, words):
+    result = crucial(*words.split())
+    assert result.exit_code == 2
+    assert "new/: cannot be written: this is a directory" in result.stderr
+    assert not (here / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fuse", "a.run", "b.run", "--method", "rrf", "--tag", "\udcff"],
+        ["export", "m.json", "--to", "sql", "--name", "\udcff", "-o", "x"],
+        ["rank", "m.json", "a.txt", "-f", "trec", "--tag", "\udcff"],
+    ],
+)
+def test_bytes_that_are_no_text_are_no_names(crucial, here, words):
+    result = crucial(*words)
+    assert result.exit_code == 2
+    assert "is not text in the encoding of this terminal" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"q1": {"\\ud800": 1, "b": 2}}', "has half of a surrogate pair"),
+        ('{"q1": ["\\ud800", "b"]}', "has half of a surrogate pair"),
+        ('{"q1": {"a": 1, "a": 2}}', "it has the key 'a' twice"),
+        ('{"q1": {"a": 1}, "q1": {"b": 2}}', "it has the key 'q1' twice"),
+    ],
+)
+def test_runs_that_readers_would_disagree_on(crucial, here, text, problem):
+    (here / "x.json").write_text(text)
+    result = crucial("fuse", "x.json", "--method", "rrf", "-o", "-")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("crucial: error: x.json: ")
+    assert problem in result.stderr
+
+
+def test_items_of_odd_kinds(crucial, here):
+    (here / "i.jsonl").write_text('{"item": "\\ud800"}\n{"item": "ok"}\n')
+    assert "half of a surrogate pair" in crucial("prefer", "i.jsonl", "--no-open").stderr
+    os.mkfifo(here / "f.png")
+    (here / "i.csv").write_text("item,image\na,f.png\nb,f.png\n")
+    assert "must be a file of at most" in crucial("prefer", "i.csv", "--no-open").stderr
+    (here / "j.csv").write_text("item\na\nb\n")
+    answers = crucial("prefer", "j.csv", "--answers", "f.png", "--no-open")
+    assert "f.png: this is a pipe or a device" in answers.stderr
+
+
+def test_exports_of_answers_leave_them_as_they_are(crucial, here):
+    (here / "j.csv").write_text("item\ntea\nmilk\n")
+    lines = (
+        '{"crucial": "answers", "version": 1}\n'
+        '{"n": 1, "left": "tea", "right": "milk", "answer": "left", "at": "x"}'
+    )
+    (here / "k.jsonl").write_text(lines)
+    result = crucial("prefer", "j.csv", "--answers", "k.jsonl", "--export", "-")
+    assert result.exit_code == 0
+    assert "tea,milk" in result.stdout.replace("model_a", "")
+    assert (here / "k.jsonl").read_text() == lines
+    for more in ("\n// my notes\n", "\n" + lines.splitlines()[1].replace("milk", "tea") + "\n"):
+        (here / "k.jsonl").write_text(lines + more)
+        result = crucial("prefer", "j.csv", "--answers", "k.jsonl", "--export", "-")
+        assert "k.jsonl, line 3: this is not an answer" in result.stderr
+        assert (here / "k.jsonl").read_text() == lines + more

@@ -100,7 +100,7 @@ def test_lines_of_a_heading_that_say_something_else(tmp_path):
         ("soi", "4: 1;2\n", "line 10: expected numbers of items with commas"),
         ("toi", "4: {1,{2}}\n", "line 10: expected numbers of items"),
         ("toi", "4: {}\n", "line 10: this order ranks nothing"),
-        ("soi", "0: 1\n", "counts must be finite, at least 0, and not all 0"),
+        ("soi", "0: 1\n", "must add up to a number above 0"),
         ("soi", "", "there is no ranking"),
         ("xyz", "1: 1\n", "its data type is 'xyz'; soc, soi, toc and toi are read"),
         ("cat", "1: 1\n", "a .cat file of PrefLib is categorical"),

@@ -206,13 +206,13 @@ def _picture(table: ColumnTable, row: int, place: int, root: str) -> Picture:
         raise problem(f"{shown(name)} is not in the folder of the table; pictures must be.")
     try:
         facts = os.stat(path)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_PICTURE:
+            most = _LARGEST_PICTURE // 10**6
+            raise problem(f"{shown(name)} must be a file of at most {most} MB.")
         with open(path, "rb") as file:
             start = file.read(512)
     except OSError as error:
         raise problem(f"{shown(name)}: {error.strerror or error}.") from error
-    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_PICTURE:
-        most = _LARGEST_PICTURE // 10**6
-        raise problem(f"{shown(name)} must be a file of at most {most} MB.")
     begin = start.lstrip(b"\xef\xbb\xbf \t\r\n") if kind[0] == "image/svg+xml" else start
     if not begin.startswith(kind[1]):
         raise problem(f"{shown(name)} does not begin as its kind of picture.")

@@ -37,7 +37,7 @@ from crucial.data.comparisons import MAX_WEIGHT, Comparisons
 from crucial.data.rankings import Rankings
 from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.parameters import at_least, between, check, int_between, one_of
+from crucial.parameters import at_least, between, check, either, int_between, one_of
 from crucial.progress import progress_bar
 from crucial.types import Bools, Floats, Ints
 
@@ -82,8 +82,8 @@ def leaderboard(
         items, else Wald; the sandwich if judges or contexts are resampled. See
         `crucial.apps.preferences.uncertainty` for how often each contains the truth.
     n_bootstrap : int, optional
-        Resamplings of "percentile" and "bca", 1000 by default. Given with "auto", it means "bca";
-        0 means no intervals.
+        Resamplings of "percentile" and "bca", 10 or more, 1000 by default. Given with "auto", it
+        means "bca"; 0 means no intervals.
     level : float, default=0.95
         Confidence level of the intervals.
     resample_by : {"observation", "judge", "context"}, default="observation"
@@ -116,7 +116,8 @@ def leaderboard(
     check("leaderboard", "prior", prior, between(0.0, MAX_WEIGHT))
     check("leaderboard", "intervals", intervals, one_of(*INTERVALS))
     if n_bootstrap is not None:
-        check("leaderboard", "n_bootstrap", n_bootstrap, int_between(0, 100_000))
+        some = either(one_of(0), int_between(10, 100_000))
+        check("leaderboard", "n_bootstrap", n_bootstrap, some)
     check("leaderboard", "level", level, between(0.5, 0.9999))
     check("leaderboard", "resample_by", resample_by, one_of("observation", "judge", "context"))
     check("leaderboard", "ties", ties, one_of("davidson", "split"))

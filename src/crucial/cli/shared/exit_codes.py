@@ -91,6 +91,9 @@ def guarded(action: Callable[[], object]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # (in the body of a class)
+            fail("interrupted; existing files are unchanged")
+            return INTERRUPTED
         if _tracebacks_wanted():
             raise
         return _explain(error)

@@ -54,8 +54,33 @@ __all__ = [
 ]
 
 Options = TypeVar("Options")
+
+
+class _FileName(click.Path):
+    """The name of a file, or - for a standard stream; an empty one is an unset variable."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name of the file is empty.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _Text(click.ParamType):  # type: ignore[type-arg]
+    """Text; bytes that are none in the terminal's encoding cannot be written anywhere."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{text!a} is not text in the encoding of this terminal.", param, ctx)
+        return text
+
+
 #: A path on the command line.
-File: TypeAlias = Annotated[str, click.Path()]
+File: TypeAlias = Annotated[str, _FileName()]
 
 
 def argument(**settings: Any) -> Any:
@@ -105,7 +130,7 @@ def _parameters(options: type[Any]) -> list[click.Parameter]:
     for name in dict.fromkeys(names):
         kind, several = _value_type(hints[name])
         if "argument" in declared[name]:
-            fallback = {"nargs": -1 if several else 1, "type": click.Path()}
+            fallback = {"nargs": -1 if several else 1, "type": _FileName()}
             found.append(click.Argument([name], **(fallback | declared[name]["argument"])))
             continue
         flags, bounds, settings = declared[name]["option"]
@@ -143,7 +168,7 @@ def _click_settings(kind: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": click.FloatRange(**bounds) if bounds else float, "metavar": "X"}
     if get_origin(kind) is Annotated:
         return {"type": kind.__metadata__[0], "metavar": "FILE"}
-    return {"metavar": "NAME"}
+    return {"type": _Text(), "metavar": "NAME"}
 
 
 def verb(name: str, options: type[Options]) -> Callable[[Callable[[Options], None]], click.Command]:

@@ -57,7 +57,7 @@ class CompareOptions(MeasuringOptions):
     resamples: int | None = option(
         "Models without queries: draws of rows for intervals other than those of shares of pairs. "
         "[default: as many as the third digit needs]",
-        low=1,
+        low=10,
     )
     label: str | None = option("Models: column of labels in DATA. [default: as in training]")
     qid: str | None = option("Models: column of query ids in DATA. [default: as in training]")

@@ -55,7 +55,7 @@ class EvaluateOptions(MeasuringOptions, ClusterOptions, RowOptions):
         "auc and other shares of pairs."
     )
     resamples: int | None = option(
-        "Number of bootstrap draws. [default: as many as the third digit needs]", low=1
+        "Number of bootstrap draws. [default: as many as the third digit needs]", low=10
     )
     worst: int = option(
         "Also list the N queries that are worst by the first measure.",

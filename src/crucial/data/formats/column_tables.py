@@ -12,7 +12,7 @@ from crucial.data.files import open_bytes, refuse_pipe
 from crucial.data.formats.cells import separator_of
 from crucial.data.formats.text_encoding import as_utf8
 from crucial.data.formats.text_tables import TextTable, read_text_table
-from crucial.data.words import BOM, shown
+from crucial.data.words import BOM, keys_once, shown
 from crucial.errors import FileError
 from crucial.types import PathLike
 
@@ -155,7 +155,7 @@ def _json_table(path: str, raw: bytes) -> ColumnTable:
 
 def _parsed(path: str, raw: bytes, line: int | None) -> object:
     try:
-        return json.loads(raw)
+        return json.loads(raw, object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:  # (a ValueError: a number of thousands of digits)
         other = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "it cannot be parsed"
         reason = getattr(error, "msg", other)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from crucial.data.arrays import is_missing
-from crucial.data.words import shown
+from crucial.data.words import is_unicode, shown
 from crucial.errors import DataError, DataTypeError
 
 __all__ = ["judged_list", "result_list"]
@@ -53,7 +53,8 @@ def result_list(found: object, what: str) -> tuple[list[str], list[float]]:
         numbers = [-1.0 - place for place in range(len(ids))]
     else:
         numbers = _finite(scores, ids, what)
-    names = ids if set(map(type, ids)) <= {str} else [_name(one, what) for one in ids]
+    plain = set(map(type, ids)) <= {str} and is_unicode("".join(ids))
+    names = ids if plain else [_name(one, what) for one in ids]
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise DataError(
@@ -148,4 +149,6 @@ def _name(one: object, what: str) -> str:
         raise DataError(f"{what}: a document has no id. Got {one!r}.")
     if isinstance(one, list | tuple | dict | set):
         raise DataTypeError(f"{what} must be {_FORMS}; its entries are not alike.")
-    return str(one)
+    if not is_unicode(text := str(one)):
+        raise DataError(f"{what}: the id {text!a} has half of a surrogate pair.")
+    return text

@@ -19,7 +19,7 @@ from crucial.data.formats.other_runs import (
     read_json_run,
 )
 from crucial.data.runs import Qrels, Run
-from crucial.data.words import as_objects, decode, finite_number, shown
+from crucial.data.words import as_objects, decode, finite_number, is_unicode, shown
 from crucial.errors import DataError, DataWarning, FileError
 from crucial.types import Floats, Ints, PathLike
 
@@ -165,6 +165,12 @@ def read_qrels(path: PathLike) -> Qrels:
 def _checked_words(values: Any, what: str) -> list[str]:
     """Return ids as text; refuse empty ones and any with white space or NUL."""
     texts = [str(value) for value in values]
+    if not is_unicode("".join(texts)):
+        row = next(at for at, text in enumerate(texts) if not is_unicode(text))
+        raise DataError(
+            f"the {what} {texts[row]!a} of row {row} cannot be written: it has half of a "
+            "surrogate pair."
+        )
     raw = " ".join(texts).encode()
     words = raw.split()
     if len(words) != len(texts) or b" ".join(words) != raw or b"\0" in raw:

@@ -200,7 +200,8 @@ def scorecard(
 
 def _check_scale(points_to_double_odds: float, base_points: float, base_odds: float) -> None:
     """Check the parameters of the scale of points."""
-    check("scorecard", "points_to_double_odds", points_to_double_odds, above(0))
+    rule = between(0, 1e9, low_open=True)
+    check("scorecard", "points_to_double_odds", points_to_double_odds, rule)
     check("scorecard", "base_points", base_points, between(-1e9, 1e9))
     check("scorecard", "base_odds", base_odds, above(0))
 
