@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from crucial.errors import DataError, DataTypeError
 from crucial.types import Bools, Floats, Ids, Objects
 from crucial.wording import counted
 
@@ -56,10 +57,24 @@ class Dataset:
     occurs: Bools | None = None
 
     def __post_init__(self) -> None:
+        shape: tuple[int, ...] = getattr(self.X, "shape", ())
+        if len(shape) != 2:
+            raise DataTypeError(
+                "X of a Dataset must be a table of rows and features. Got "
+                + (f"an array of shape {shape}." if shape else f"{type(self.X).__name__}."),
+                parameter="X",
+            )
         if hasattr(self.X, "tocsr"):
             from crucial.data.sparse_checks import check_structure
 
             check_structure(self.X)
+        for name in ("y", "qid", "item", "weight"):
+            column = getattr(self, name)
+            if column is not None and len(column) != shape[0]:
+                raise DataError(
+                    f"X of a Dataset has {shape[0]} rows, and {name} has {len(column)}.",
+                    parameter=name,
+                )
 
     def __repr__(self) -> str:
         parts = [counted(self.n_rows, "row"), counted(self.n_features, "feature")]

@@ -20,7 +20,7 @@ from crucial.data.part_values import look_at
 from crucial.data.sketches import QuantileSketch
 from crucial.errors import DataError
 from crucial.kernels.threads import count_threads
-from crucial.parameters import check, int_between
+from crucial.parameters import check, int_between, refuse
 from crucial.types import Codes
 
 __all__ = ["bins_without_rows", "code_parts", "cut_sketches"]
@@ -95,6 +95,8 @@ def bins_without_rows(bins: Bins | Dataset) -> Bins:
                 parameter="bins",
             )
         bins = table.bins
+    if not isinstance(bins, Bins):
+        raise refuse("from_parts", "bins", "Bins or a Dataset made by from_parts", bins)
     most = int(bins.n_bins.max(initial=1))
     if most > 255:
         raise DataError(

@@ -11,7 +11,7 @@ from crucial.data.dataset import Dataset
 from crucial.data.frame_columns import frame_column
 from crucial.data.instances import Instances
 from crucial.data.words import one_line, shown
-from crucial.errors import Argument, DataError, DataTypeError, Message
+from crucial.errors import Argument, DataError, DataTypeError, Message, ParameterError
 from crucial.types import Floats
 
 __all__ = ["Columns", "RankingPart"]
@@ -58,6 +58,16 @@ class Columns:
     ignore: tuple[str, ...] = ()
     labelled: bool = True
     n_features: int | None = None
+
+    def __post_init__(self) -> None:
+        roles = {"qid": self.qid, "weight": self.weight, "query_weight": self.query_weight}
+        roles |= {"label": self.label} if self.labelled else {}
+        for role, name in roles.items():
+            if isinstance(name, str) and name in (self.features or ()):
+                raise ParameterError(
+                    f"features names {shown(name)}, which is already the {role}.",
+                    parameter="features",
+                )
 
     def of_part(self, table: Any) -> RankingPart:
         """Return the rows of a frame, of a data set, or of (X, y, qid, weight).
@@ -118,7 +128,9 @@ class Columns:
                 more = ", ..." if len(frame.columns) > 8 else ""
                 raise DataError(f"there is no column {shown(name)}; columns: {listed}{more}.")
         taken = {*named, *self.ignore, self.label}
-        features = list(self.features or [name for name in frame.columns if name not in taken])
+        features = [name for name in frame.columns if name not in taken]
+        if self.features is not None:
+            features = list(self.features)
         if not features:
             raise DataError("there is no column left that could be a feature.")
         values = {role: _numbers(frame, name) for role, name in roles.items()}

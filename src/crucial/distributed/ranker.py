@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from crucial.distributed.cluster import ClientLike, connected
 from crucial.distributed.fitting import check_ranker, fit_loaded
@@ -13,10 +14,12 @@ from crucial.distributed.loading import FitInput, load_parts
 from crucial.distributed.reach import is_row_wise
 from crucial.distributed.room import KeptCells
 from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
+from crucial.distributed.sources import is_dask
+from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.gradient import GradientRanker
 from crucial.estimators.rankboost import RankBoost
-from crucial.parameters import at_least, check, either, flag, none_or
+from crucial.parameters import at_least, check, either, flag, none_or, refuse
 from crucial.progress import write_line
 from crucial.types import PathLike
 
@@ -100,6 +103,10 @@ class DaskRanker(Generic[Fitted]):
     def __getattr__(self, name: str) -> Any:
         # (fitted attributes are the ranker's own)
         fitted = vars(self).get("ranker_")
+        if name == "ranker_":
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
+            )
         if fitted is None or name.startswith("_") or not name.endswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(fitted, name)
@@ -143,9 +150,9 @@ class DaskRanker(Generic[Fitted]):
         **options
             Those of `read_data`, for files.
         """
-        names = None if features is None else tuple(features)
+        names, left_out = _column_names(features, ignore)
         given = FitInput(
-            data, label, qid, weight, query_weight, names, tuple(ignore), eval_set, bins, options
+            data, label, qid, weight, query_weight, names, left_out, eval_set, bins, options
         )
         return self._fit(given, resume)
 
@@ -180,9 +187,9 @@ class DaskRanker(Generic[Fitted]):
         **options
             Those of `read_data`, for files.
         """
-        names = None if features is None else tuple(features)
+        names, left_out = _column_names(features, ignore)
         given = FitInput(
-            data, label, qid, None, None, names, tuple(ignore), eval_set, bins, options, pairs,
+            data, label, qid, None, None, names, left_out, eval_set, bins, options, pairs,
             pair_weight,
         )  # fmt: skip
         return self._fit(given, resume)
@@ -190,6 +197,11 @@ class DaskRanker(Generic[Fitted]):
     def _fit(self, given: FitInput, resume: PathLike | None) -> Self:
         """Load the rows on the workers, and fit a copy of the ranker."""
         owner = type(self).__name__
+        for role in ("label", "qid", "weight", "query_weight"):
+            value = getattr(given, role)
+            if not (value is None or isinstance(value, str) or is_dask(value)):
+                rule = "the name of a column, a Dask array or None"
+                raise refuse(owner, role, rule, value)
         check(owner, "shuffle", self.shuffle, flag)
         check(owner, "n_parts", self.n_parts, none_or(at_least(1)))
         check(owner, "verbose", self.verbose, either(at_least(0), flag))
@@ -243,6 +255,19 @@ class DaskRanker(Generic[Fitted]):
     def evaluate(self, data: Any, measures: Any = None, **given: Any) -> Any:
         """Measure the ranker on a Dask collection, lazily; see `evaluate_parts`."""
         return evaluate_parts(self.ranker_, data, measures, **given)
+
+
+def _column_names(
+    features: Sequence[str] | None, ignore: Sequence[str]
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return names of columns, checked."""
+    for name, value in (("features", features), ("ignore", ignore)):
+        listed = isinstance(value, Sequence) and not isinstance(value, str)
+        if value is not None and not (listed and all(isinstance(one, str) for one in value)):
+            raise refuse("fit", name, "a list of column names", value)
+    if features is not None and not features:
+        raise DataError("no column is left for the features.", parameter="features")
+    return None if features is None else tuple(features), tuple(ignore or ())
 
 
 class DaskRankBoost(DaskRanker[RankBoost]):

@@ -14,7 +14,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.distributed.columns import Columns
 from crucial.distributed.sources import Source, is_dask, list_sources
-from crucial.errors import DataError, NotRankedError
+from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.measures.defaults import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.model.payloads import Model
@@ -350,6 +350,10 @@ def _model(model: Any) -> Model:
 
         check_is_fitted(model, "model_")
     found: Model = getattr(model, "model_", model)
+    if not (hasattr(found, "predict") and hasattr(found, "feature_names")):
+        raise DataTypeError(
+            f"a fitted ranker or a model is needed. Got {type(found).__name__}.", parameter="model"
+        )
     return found
 
 

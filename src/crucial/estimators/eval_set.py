@@ -12,7 +12,7 @@ import numpy as np
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, ParameterError, about
 from crucial.estimators.base import RankingInput
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.feedback.labels import check_labels
@@ -89,12 +89,14 @@ class Evaluated(TableEstimator):
                 raise DataError(f"{queries} was given without {name}.")
             return None
         X, y = _pair(eval_set, name, queries)
-        instances = self._encoded(self._checked_table(X))
+        with about(name):
+            instances = self._encoded(self._checked_table(X))
+            labels = check_labels(y, instances.n_rows)
         if (eval_qid is not None) != data.with_qid and data.labels is not None:
             has, lacks = ("qid", queries) if eval_qid is None else (queries, "qid")
             raise DataError(f"{has} was given without {lacks}: both or neither are needed.")
         groups = _eval_groups(eval_qid, instances.n_rows, queries)
-        return EvalRows(instances, check_labels(y, instances.n_rows), groups)
+        return EvalRows(instances, labels, groups)
 
     def _watch(self, rows: EvalRows, patience: int | None = None) -> Watch:
         """Prepare ``eval_metric`` on an eval set.

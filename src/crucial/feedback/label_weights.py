@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crucial.errors import DataError
+from crucial.errors import DataError, in_short
 from crucial.feedback.base import finite_total, power_of_two_scale
 from crucial.feedback.layout import LabelledRows, Layout
 from crucial.kernels.exact_sums import ExactSum
@@ -33,10 +33,19 @@ def gains_of(gain: str | Callable[[Floats], Floats] | None, layout: Layout) -> F
         return np.zeros(0)
     function = lookup(GAINS, gain, "gain") if isinstance(gain, str) else gain
     with np.errstate(over="ignore", invalid="ignore"):
-        gains = np.asarray(function(layout.values), np.float64)
+        found = function(layout.values)
+    try:
+        gains = np.asarray(found, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        gains = np.zeros(0)
+    if gains.shape != layout.values.shape:
+        raise DataError(
+            f"the 'gain' must return one number for each of {len(layout.values)} labels. Got "
+            f"{in_short(repr(found))}."
+        )
     rising = np.diff(gains)
     rising[layout.query_first[1:-1] - 1] = 1.0
-    if gains.shape != layout.values.shape or not np.isfinite(gains).all() or not (rising > 0).all():
+    if not np.isfinite(gains).all() or not (rising > 0).all():
         raise DataError(
             "the 'gain' of labels must be finite and rise with the label. Labels here go from "
             f"{layout.values.min():g} to {layout.values.max():g}; use gain='linear' or None."

@@ -317,8 +317,8 @@ def _no_pair(labels: Floats, groups: Groups, keep: Bools | None) -> str:
     if keep is not None and len(Layout.of(labels, groups, None).rows):
         return (
             "No comparable pair: sample_weight or query_weight is zero for one row of every pair, "
-            "or too small to distinguish from 0 beside the largest (or the rows of all pairs were "
-            "set aside for early stopping, folds or bags)."
+            "or too small to distinguish from 0 beside the largest (or a judge left it without a "
+            "label, or it was set aside for early stopping, folds or bags)."
         )
     hint = ""
     if groups.n_groups == len(labels):

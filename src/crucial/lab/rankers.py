@@ -104,13 +104,17 @@ def as_contenders(
     """
     if not (grids is None or grids == "small" or isinstance(grids, Mapping)):
         raise refuse("Experiment", "grids", "None, 'small' or a mapping from ranker to grid", grids)
+    if not (changes is None or isinstance(changes, Mapping)):
+        raise refuse("Experiment", "changes", "None or a mapping from parameter to value", changes)
     found: dict[str, Contender] = {}
+    changed = set[str]()
     for name, ranker in _named(rankers):
         if name in found:
             raise ParameterError(f"two rankers have the name {name!r}; give a mapping with names.")
         estimator, small = _by_name(ranker) if isinstance(ranker, str) else (ranker, {})
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
             raise refuse("Experiment", "rankers", "names or objects with fit and predict", ranker)
+        changed |= _parameters(estimator) & {*(changes or {})}
         estimator = _changed(estimator, changes or {})
         grid = small if grids == "small" else {}
         if isinstance(grids, Mapping):
@@ -118,6 +122,9 @@ def as_contenders(
         found[name] = Contender(name, estimator, grid)
     if not found:
         raise ParameterError("rankers is empty: name at least one, for example 'rankboost'.")
+    for name in changes or ():
+        if name not in changed:
+            raise ParameterError(f"changes: no ranker has a parameter {name!r}.")
     if isinstance(grids, Mapping):
         for name in grids:
             lookup(found, name, "ranker in grids")
@@ -131,6 +138,11 @@ def _named(rankers: Any) -> list[tuple[str, Any]]:
     if isinstance(rankers, str) or not isinstance(rankers, Iterable) or hasattr(rankers, "fit"):
         rankers = [rankers]
     return [(one, one) if isinstance(one, str) else (type(one).__name__, one) for one in rankers]
+
+
+def _parameters(estimator: Any) -> set[str]:
+    """Return the names of the parameters of an estimator."""
+    return set(estimator.get_params()) if hasattr(estimator, "get_params") else set()
 
 
 def _changed(estimator: Any, changes: Mapping[str, Any]) -> Any:

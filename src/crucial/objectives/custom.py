@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from crucial.data.groups import Groups
-from crucial.errors import DataError
+from crucial.errors import DataError, in_short
 from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
 from crucial.kernels.sizes import is_part
@@ -17,6 +17,8 @@ from crucial.types import Floats
 from crucial.wording import counted
 
 __all__ = ["CustomLoss", "LossFunction"]
+
+_LARGEST = 1e100  # gradients and curvatures
 
 #: ``loss(scores, labels, groups)`` returns gradient and curvature, and the loss if it has one.
 LossFunction: TypeAlias = Callable[[Floats, Floats, Groups], Any]
@@ -124,7 +126,12 @@ class CustomState(RowLossState):
         return float(losses) / float(self._all.sum())
 
     def _checked(self, what: str, values: Any) -> Floats:
-        array = np.asarray(values, np.float64)
+        try:
+            array = np.asarray(values, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise DataError(
+                f"the {what} of a loss must be numbers. Got {in_short(repr(values))}."
+            ) from None
         if array.shape != self.scores.shape:
             raise DataError(
                 f"the {what} of a loss must have one number for each of the {len(self.scores)} "
@@ -133,4 +140,10 @@ class CustomState(RowLossState):
         if not np.isfinite(array).all():
             row = int(np.flatnonzero(~np.isfinite(array))[0])
             raise DataError(f"the {what} of a loss must be finite. Row {row} is {array[row]}.")
+        row = int(np.abs(array).argmax())
+        if abs(array[row]) > _LARGEST:
+            raise DataError(
+                f"the {what} of a loss must be at most {_LARGEST:g} in size, since it is squared. "
+                f"Row {row} is {array[row]}."
+            )
         return array

@@ -93,7 +93,7 @@ def test_bytes_that_are_no_text_are_no_names(crucial, here, words):
 )
 def test_runs_that_readers_would_disagree_on(crucial, here, text, problem):
     (here / "x.json").write_text(text)
-    result = crucial("fuse", "x.json", "--method", "rrf", "-o", "-")
+    result = crucial("fuse", "x.json", "x.json", "--method", "rrf", "-o", "-")
     assert result.exit_code == 2
     assert result.stderr.startswith("crucial: error: x.json: ")
     assert problem in result.stderr

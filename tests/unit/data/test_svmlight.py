@@ -332,7 +332,7 @@ class TestWrite:
         [
             ({"y": None}, "needs a finite label"),
             ({"y": np.array([nan])}, "needs a finite label"),
-            ({"y": np.zeros(2)}, "needs a finite label in data.y for every row"),
+            ({"y": np.zeros(2)}, "X of a Dataset has 1 rows, and y has 2"),
             ({"qid": ["a b"]}, "qid 'a b' of row 0 cannot be written"),
             ({"qid": ["a#b"]}, "qid 'a#b' of row 0"),
             ({"qid": [""]}, "qid '' of row 0"),

@@ -18,6 +18,8 @@ from crucial.types import Floats, SparseLike, TableLike
 
 __all__ = ["Ease", "ItemNeighbours", "ItemRanker"]
 
+_TIE = 1e-10  # cosines that differ by less are equal: rounding does not choose
+
 # Columns of item-by-item products that are in memory at once.
 _BLOCK = 256
 
@@ -190,7 +192,7 @@ def _largest(block: Floats, k: int) -> Any:
     if k >= len(block):
         return block > 0.0
     kth = np.partition(block, len(block) - k, axis=0)[len(block) - k]
-    above = block > kth
-    equal = block == kth
+    above = block > kth * (1.0 + _TIE)
+    equal = ~above & (block >= kth * (1.0 - _TIE))
     free = k - above.sum(axis=0)
     return (above | (equal & (np.cumsum(equal, axis=0) <= free))) & (block > 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -30,7 +30,7 @@ from crucial.model.export.trial_rows import trial_rows
 from crucial.model.export.verify import Verification, verified
 from crucial.model.inputs import checked_rows
 from crucial.notebook import HtmlResult, HtmlTable
-from crucial.parameters import lookup
+from crucial.parameters import check, flag, instance_of, lookup, none_or, refuse
 from crucial.types import Floats, PathLike
 from crucial.wording import counted
 
@@ -126,6 +126,14 @@ def _settings(model: FrozenModel, given: dict[str, Any]) -> ExportSettings:
     known = {one.name for one in fields(ExportSettings)}
     for name in given:
         lookup(dict.fromkeys(known), name, "setting of an export")
+    names = given.get("features", {})
+    if not isinstance(names, Mapping) or not all(
+        isinstance(one, str) for pair in names.items() for one in pair
+    ):
+        raise refuse("export", "features", "a mapping from names to names", names)
+    check("export", "name", given.get("name"), none_or(instance_of(str)))
+    for one in ("shift", "probability", "encoded", "allow_ties"):
+        check("export", one, given.get(one, False), flag)
     data = given.get("data")
     if data is not None:
         given = {**given, "data": checked_rows(model, data)}

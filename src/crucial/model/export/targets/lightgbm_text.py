@@ -37,7 +37,9 @@ def _rounded(values: Floats) -> Floats:
 def _cuts(thresholds: Floats, values: Floats | None) -> EngineCuts:
     """Return the thresholds as they are, and values that are 0 for LightGBM alone."""
     if values is None:
-        return EngineCuts(thresholds, [])
+        # (values on both sides of such a threshold may be 0 there)
+        tiny = thresholds[_rounded(thresholds) != thresholds]
+        return EngineCuts(thresholds, [(value, 0.0) for value in tiny.tolist()])
     before = np.searchsorted(thresholds, values)
     moved = before != np.searchsorted(thresholds, _rounded(values))
     return EngineCuts(thresholds, [(value, 0.0) for value in values[moved].tolist()])
