@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from crucial.errors import NotRankedError
+from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.export.targets import TARGETS, target_named
 from crucial.model.weak import Presence, Stump
@@ -113,3 +113,27 @@ def test_zeros_for_missing_values_are_said(name, tmp_path):
     if target_named(name).knows_missing:
         stumps(0.5).export(tmp_path / "x", name)
         assert b"--missing zero" not in (tmp_path / "x").read_bytes()
+
+
+def test_thresholds_that_are_0_for_lightgbm_need_the_data(tmp_path):
+    model = stumps(2e-36, 0.5)
+    with pytest.raises(NotRankedError, match=r"2e-36 and 0\.0 of feature 'a'.*Pass the training"):
+        model.export(tmp_path / "x", "lightgbm")
+    far = np.array([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    assert model.export(tmp_path / "x", "lightgbm", data=far).verification.same_scores
+    stumps(0.0, 0.5).export(tmp_path / "x", "lightgbm")
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"features": ["a"]}, "'features' parameter of export must be a mapping from names"),
+        ({"features": {"a": 1}}, "'features' parameter of export must be a mapping from names"),
+        ({"name": 5}, "'name' parameter of export must be str or None"),
+        ({"shift": "no"}, "'shift' parameter of export must be True or False"),
+    ],
+)
+def test_settings_of_a_wrong_kind(settings, match, tmp_path):
+    for target in ("python", "sql", "c", "xgboost"):
+        with pytest.raises(ParameterError, match=match):
+            stumps(0.5).export(tmp_path / "x", target, **settings)

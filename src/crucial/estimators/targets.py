@@ -32,7 +32,8 @@ def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
     if y is None:
         raise DataError(f"{owner} requires y to be passed, but the target y is None.")
     try:
-        kind = str(type_of_target(y, input_name="y", raise_unknown=True))
+        with np.errstate(invalid="ignore"):  # (NaN is refused there, but cast first)
+            kind = str(type_of_target(y, input_name="y", raise_unknown=True))
         if kind == "multilabel-indicator":
             return np.asarray(y.toarray() if hasattr(y, "toarray") else y), kind
         if kind not in ("binary", "multiclass"):

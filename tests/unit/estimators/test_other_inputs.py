@@ -1,12 +1,14 @@
 """Inputs of other libraries, and data in which there is nothing to learn."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from crucial import FeatureRank, LabelRanker, RankBoost, evaluate, load_model
+from crucial import FeatureRank, GradientRanker, LabelRanker, RankBoost, evaluate, load_model
 from crucial.data.groups import Groups
 from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
 from crucial.estimators.registry import RANKERS, ranker_class
@@ -139,3 +141,44 @@ def test_a_saved_model_takes_queries_as_its_ranker_does(kind, tmp_path):
     assert model.predict(X, qid=qid).tolist() == expected
     with pytest.raises(ParameterError, match="as groups or as qid, not both"):
         model.predict(X, qid, qid=qid)
+
+
+@pytest.mark.parametrize(
+    ("loss", "match"),
+    [
+        (lambda s, *_: (np.full(60, 1e200), np.ones(60)), r"gradient .* at most 1e\+100 in size"),
+        (lambda s, *_: (np.ones(60), np.full(60, 1e200)), r"curvature .* at most 1e\+100 in size"),
+        (lambda s, *_: (["a"] * 60, np.ones(60)), r"gradient of a loss must be numbers. Got \['a'"),
+    ],
+)
+def test_losses_of_ones_own_that_cannot_be_used(loss, match):
+    with pytest.raises(DataError, match=match):
+        GradientRanker(3, loss=loss).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "gain", [lambda y: 1.0, lambda y: None, lambda y: y[:1], lambda y: ["a"] * len(y)]
+)
+def test_gains_of_ones_own_that_cannot_be_used(gain):
+    with pytest.raises(DataError, match=r"'gain' must return one number for each of 2 labels"):
+        RankBoost(3, gain=gain).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("rows", "match"),
+    [
+        ((X, [1.0, 2.0]), "eval_set: .*60 rows"),
+        ((X, np.full(60, np.nan)), "eval_set: Input y contains NaN"),
+        ((X[:, :1], Y), "eval_set: X has 1 features"),
+    ],
+)
+def test_errors_of_the_eval_set_name_it(rows, match):
+    with pytest.raises(DataError, match=match):
+        RankBoost(3).fit(X, Y, eval_set=rows)
+
+
+def test_missing_classes_are_refused_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DataError, match="NaN"):
+            LabelRanker(3).fit(X, np.where(np.arange(60) < 3, np.nan, Y))

@@ -455,3 +455,9 @@ def test_changes_reach_who_has_them_and_leave_the_given_alone():
     assert (one.estimator.n_estimators, given.n_estimators) == (7, 300)
     assert "n_estimators" not in two.estimator.get_params()
     assert [c.name for c in as_contenders(["rb_c", "rankboost"], "small")] == ["rb_c", "rankboost"]
+
+
+@pytest.mark.parametrize("changes", [{"zz": 1}, {"n_estimators": 5, "rankboost": {}}, 5])
+def test_changes_that_no_ranker_has_are_refused(changes):
+    with pytest.raises(ParameterError, match="changes"):
+        Experiment({"a": problem(8)}, ["rankboost"], ["ndcg@3"], changes=changes)

@@ -142,3 +142,11 @@ def test_hold_out_hides_a_fifth_of_every_user_and_loses_nothing():
     joined = np.fmax(parts.train.to_dense(), parts.test.to_dense())
     assert np.array_equal(joined, table, equal_nan=True)
     assert hold_out(whole, most_users=4).users.shape == (4,)
+
+
+def test_rounding_does_not_choose_between_equally_near_items():
+    """Item 0 has the cosine 1/sqrt(3) with all others."""
+    table = np.array([[1, 0.5, 0.5, 1], [1, 1, 0, 0.5], [1, 0, 0, 0], [0, 1, 0, 1.0]])
+    for order in ([0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2]):
+        near = ItemNeighbours(1).fit(table[:, order]).weight_.toarray()[:, 0]
+        assert np.flatnonzero(near).tolist() == [1]
