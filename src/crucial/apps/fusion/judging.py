@@ -141,7 +141,7 @@ class Judging:
         judged, scores = self._ranked(ranking)
         name = f"p@{depth}"
         measured = measure_ranking(
-            judged, scores, [name], ties="expected", empty="skip", intervals=False, resamples=1,
+            judged, scores, [name], ties="expected", empty="skip", intervals=False, resamples=None,
             random_state=0,
         )  # fmt: skip
         share = measured.results[name].unjudged

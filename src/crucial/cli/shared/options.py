@@ -34,11 +34,12 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 
 __all__ = [
     "ClusterOptions",
@@ -49,6 +50,7 @@ __all__ = [
     "argument",
     "measures_option",
     "option",
+    "refuse_given",
     "split_help",
     "verb",
 ]
@@ -169,6 +171,24 @@ def _click_settings(kind: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     if get_origin(kind) is Annotated:
         return {"type": kind.__metadata__[0], "metavar": "FILE"}
     return {"type": _Text(), "metavar": "NAME"}
+
+
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse options of the running verb that were given and would not be looked at.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of fields.
+    why : str
+        Follows the flag: "needs --intervals."
+    """
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if given and parameter.name in names:
+            flag = next(one for one in parameter.opts if one.startswith("--"))
+            raise click.UsageError(f"{flag} {why}")
 
 
 def verb(name: str, options: type[Options]) -> Callable[[Callable[[Options], None]], click.Command]:

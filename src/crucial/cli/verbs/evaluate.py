@@ -19,6 +19,7 @@ from crucial.cli.shared.options import (
     argument,
     measures_option,
     option,
+    refuse_given,
     verb,
 )
 from crucial.cli.shared.overlap_notes import note_learned_queries, note_learned_run
@@ -91,6 +92,8 @@ def evaluate_command(options: EvaluateOptions) -> None:
     model, output = options.model, options.output or "-"
     if options.output is not None and not (options.by_query or options.json):
         raise click.UsageError("-o is for --by-query and --json; the table is not written.")
+    if not options.intervals:
+        refuse_given(["resamples"], "needs --intervals.")
     check_target(output, model, *options.data, options.group_sizes, options.qrels)
     metrics = measure_names(options.metrics)
     if options.qrels is not None and options.on_cluster:

@@ -9,7 +9,15 @@ import click
 
 from crucial.cli.shared.files import check_tag, check_target, write_run_to
 from crucial.cli.shared.measures import measure_names
-from crucial.cli.shared.options import File, JobsOptions, argument, measures_option, option, verb
+from crucial.cli.shared.options import (
+    File,
+    JobsOptions,
+    argument,
+    measures_option,
+    option,
+    refuse_given,
+    verb,
+)
 from crucial.cli.shared.terminal import console, counted, note
 from crucial.errors import in_file
 from crucial.progress import status_line
@@ -74,6 +82,11 @@ class FuseOptions(JobsOptions):
     keep_split: bool = option("learned: write the model that has not seen the held-out queries.")
 
 
+_OF_RUNS = ("k", "depth", "tag")
+_LEARNED = ("metrics", "holdout", "seed", "folds", "rounds", "features", "balance", "positive",
+            "default_rank", "keep_split")  # fmt: skip
+
+
 @verb("fuse", FuseOptions)
 def fuse_command(options: FuseOptions) -> None:
     """Fuse RUNS into one: learn from judgements, or apply a rule.
@@ -116,6 +129,14 @@ def fuse_command(options: FuseOptions) -> None:
             f"--method {method} learns nothing; leave out --qrels, and measure the fused run "
             "with 'crucial evaluate'."
         )
+    if method == "learned":
+        refuse_given(_OF_RUNS, "is for fused runs; give it to 'crucial rank', if anywhere.")
+    else:
+        refuse_given(_LEARNED, "is for a learned fusion, which needs --qrels.")
+        if method != "rrf":
+            refuse_given(["k"], "needs --method rrf.")
+        if method not in ("combsum", "combmnz"):
+            refuse_given(["normalise"], "needs --method combsum or combmnz, or --qrels.")
     if len(options.runs) < 2:
         raise click.UsageError("there must be two runs or more to fuse.")
     if method == "learned" and options.output == "-":

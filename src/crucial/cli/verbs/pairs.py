@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from crucial.cli.shared.files import check_targets, write_text
-from crucial.cli.shared.options import File, JobsOptions, argument, option, verb
+from crucial.cli.shared.options import File, JobsOptions, argument, option, refuse_given, verb
 from crucial.cli.shared.row_files import RowFormat
 from crucial.cli.shared.terminal import console, note
 from crucial.errors import FileError, in_file
@@ -126,6 +126,8 @@ def pairs_command(options: PairsOptions) -> None:
 
     if options.model is not None and options.features is None:
         raise click.UsageError("--model needs --features.")
+    if options.features is None:
+        refuse_given(["item", "rounds"], "needs --features.")
     if options.consensus_method is not None and not options.consensus:
         raise click.UsageError("--consensus-method needs --consensus.")
     if (options.left is None) != (options.right is None):

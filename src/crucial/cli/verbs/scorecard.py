@@ -9,7 +9,7 @@ from typing import Literal
 import click
 
 from crucial.cli.shared.files import check_targets, write_text
-from crucial.cli.shared.options import File, RowOptions, argument, option, verb
+from crucial.cli.shared.options import File, RowOptions, argument, option, refuse_given, verb
 from crucial.cli.shared.row_files import read_for_model
 from crucial.cli.shared.terminal import note
 from crucial.errors import FileError, in_file
@@ -81,6 +81,10 @@ def scorecard_command(options: ScorecardOptions) -> None:
     from crucial.model.file import load_model
     from crucial.model.payloads import row_model
 
+    if options.scores is None:
+        refuse_given(["reasons", "against"], "needs --scores.")
+    if options.all_bins:
+        refuse_given(["max_bins"], "and --all-bins exclude each other.")
     output = options.output
     _check_targets(options)
     model = row_model(load_model(options.model))

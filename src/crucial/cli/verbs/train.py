@@ -23,6 +23,7 @@ from crucial.cli.shared.options import (
     argument,
     measures_option,
     option,
+    refuse_given,
     verb,
 )
 from crucial.cli.shared.row_files import read_training
@@ -263,6 +264,7 @@ def _fit(ranker: Any, train: Dataset, valid: Dataset | None, options: TrainOptio
     if options.pairs is None:
         if options.pairs_only:
             raise click.UsageError("--pairs-only needs --pairs FILE.")
+        refuse_given(["pairs_by"], "needs --pairs FILE.")
         if train.y is None:
             raise FileError(
                 options.data,
