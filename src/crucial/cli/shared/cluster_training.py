@@ -101,7 +101,8 @@ def _result(
         stored["preset"] = options.preset
     model = replace(ranker.model_, training={**ranker.model_.training, "data": stored})
     shape = survey.n_rows, survey.first.instances.n_features
-    train = Dataset(np.broadcast_to(0.0, shape), qid=first.qid)
+    qid = None if first.qid is None else np.broadcast_to(first.qid[:1], survey.n_rows)
+    train = Dataset(np.broadcast_to(0.0, shape), qid=qid)
     valid = None if options.valid is None else train
     paths = (options.data, options.valid, options.output)
     return Training(*paths, train, valid, ranker, model, tuple(metrics))
