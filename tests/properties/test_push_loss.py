@@ -106,7 +106,8 @@ def test_the_loss_along_a_ranker(case, seed):
         lowest = minimize_scalar(value, bracket=(-0.1, 0.1), tol=1e-12)
         assert best == pytest.approx(lowest.x, abs=1e-5)
         known = line.closed_form()
-        assert known is None or known == pytest.approx(best, rel=1e-9, abs=1e-12)
+        # (Newton ends with a step below 1e-10)
+        assert known is None or known == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
 @holds_for(losses(), quick=25, full=500)
