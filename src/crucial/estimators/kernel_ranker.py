@@ -210,9 +210,11 @@ class KernelMachine(Ranker[FrozenModel]):
         """Keep and return how far a solver got; warn if the gap is not small enough."""
         self.objective_, self.gap_, self.n_iter_ = value, gap, max(1, n_iter)
         if gap > enough:
+            remedy = "raise max_iter, l2 or tol."
+            if n_iter < getattr(self, "max_iter", 0):
+                remedy = "rounding hides the rest: raise tol or l2, or scale the features."
             warn_caller(
-                f"{n_iter} steps left the objective up to {gap:.2g} above its minimum; raise "
-                "max_iter, l2 or tol.",
+                f"{n_iter} steps left the objective up to {gap:.2g} above its minimum; {remedy}",
                 ConvergenceWarning,
             )
         return {"objective": value, "gap": gap}

@@ -437,7 +437,10 @@ def test_items_in_other_forms(tmp_path):
         ("item,image\na,text.md\nb,\n", "line 2, column 2: expected a picture"),
         ("item,image\na,fake.png\nb,\n", "line 2, column 2: 'fake.png' does not begin as its kind"),
         ("item,image\na,none.png\nb,\n", "line 2, column 2: 'none.png': No such file"),
-        ("item,image\na,dir.png\nb,\n", "line 2, column 2: 'dir.png' must be a file of at most 50 MB"),
+        (
+            "item,image\na,dir.png\nb,\n",
+            "line 2, column 2: 'dir.png' must be a file of at most 50 MB",
+        ),
         ("item\na\na\n", "line 3, column 1: 'a' is already the item of line 2"),
         ('item,x\n"",1\nb,2\n', "line 2, column 1: the item has no name"),
         ("item\na\n", "there must be 2 to 1000 items. Got 1"),
