@@ -87,6 +87,7 @@ class NaiveDescent:
     raw_total: float
     rounds: list = field(default_factory=list)
     values: list = field(default_factory=list)
+    unclear: bool = False  # whether a choice hung on the last digits of a step
 
     def run(self, n_rounds):
         lo, hi = np.array(self.loss.pairs.lo), np.array(self.loss.pairs.hi)
@@ -103,6 +104,9 @@ class NaiveDescent:
             chosen = chooser._choose(on_offer)
             if chosen is None:
                 return self
+            sizes = np.array([abs(one.weights[0] - one.weights[1]) for one in on_offer])
+            behind = sizes.max() - sizes
+            self.unclear |= bool(((behind > 1e-13) & (behind < 1e-8)).any())
             if min(chosen.weights) == 0.0:
                 alpha = self.loss.perfect(chooser._alpha(chosen))
             else:

@@ -117,6 +117,7 @@ def test_it_picks_what_a_search_over_all_pairs_picks(table, balance, gain):
     pairs = table.pairs(balance=balance, gain=GAINS[gain])
     raw = table.pairs(gain=GAINS[gain]).total
     naive = NaiveDescent(table.X, Logistic(pairs), 0.5, raw).run(6)
+    assume(not naive.unclear)  # (its steps have ten digits: what is equal may differ then)
     for path in PATHS:
         with using(path), quiet():
             made = table.fit(

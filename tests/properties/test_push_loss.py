@@ -177,6 +177,7 @@ def test_it_picks_what_a_search_over_all_pairs_picks(table, p, balance, gain):
     listed = Push.of(table, p, balance=balance, gain=GAINS[gain])
     raw = table.pairs(gain=GAINS[gain]).total
     naive = NaiveDescent(table.X, listed, 0.5, raw).run(6)
+    assume(not naive.unclear)  # (its steps have ten digits: what is equal may differ then)
     for path in PATHS:
         with using(path), quiet():
             made = table.fit(
