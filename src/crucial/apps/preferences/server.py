@@ -132,13 +132,14 @@ class PreferenceServer(ThreadingHTTPServer):
                 self._changed.wait_for(
                     lambda: self._ended or self.session.n_events != known, _PATIENCE
                 )
+            # (from now on: the page may have its answer before this thread goes on)
+            self._away += 1
+            self._last_news = time.monotonic()
         try:
             yield {"number": self.session.n_events, "ended": self._ended, "later": later}
         finally:
             with self._changed:
                 self._waiting -= 1
-                self._away += 1
-                self._last_news = time.monotonic()
                 self._changed.notify_all()
 
     def tell(self) -> None:
