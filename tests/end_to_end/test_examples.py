@@ -29,8 +29,8 @@ SAID = {
 
 
 # Those that take seconds; `make docs` runs all of them too.
-LONG = ("adaboost_is_rankboost", "cross_validation", "experiment", "margins_of_ranking",
-        "push_to_the_top")  # fmt: skip
+LONG = ("adaboost_is_rankboost", "cross_validation", "experiment", "fuse_runs",
+        "margins_of_ranking", "push_to_the_top", "ranking_trees")  # fmt: skip
 
 
 def test_all_examples_are_known():
