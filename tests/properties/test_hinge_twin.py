@@ -125,14 +125,12 @@ def test_nothing_is_below_the_minimum_but_the_gap(problem: dict[str, Any], loss:
     for one, factor in zip(ranker.model_.rankers, ranker.model_.weights, strict=True):
         w[one.feature] = factor / (one.high - one.low)
     assert objective(w) == pytest.approx(ranker.objective_, rel=1e-8, abs=1e-10)
-    # (of features that are not scaled, rounding may hide the last steps; the gap tells)
-    assert ranker.gap_ <= 1e-6
+    assert ranker.gap_ <= 1e-7
     used = np.isin(qid, [q for q in np.unique(qid) if len(np.unique(y[qid == q])) > 1])
     wide = np.ptp(X[used], axis=0) > 0  # (a constant feature gets no weight)
     if wide.all():
         other = minimize(objective, w, method="Nelder-Mead", options={"maxfev": 200})
-        # (the bound itself is known to ten digits of the objective)
-        assert other.fun >= ranker.objective_ * (1 - 1e-10) - ranker.gap_ - 1e-10
+        assert other.fun >= ranker.objective_ - ranker.gap_ - 1e-10
 
 
 def test_pairs_and_labels_add_up() -> None:

@@ -106,8 +106,8 @@ def test_the_loss_along_a_ranker(case, seed):
         lowest = minimize_scalar(value, bracket=(-0.1, 0.1), tol=1e-12)
         assert best == pytest.approx(lowest.x, abs=1e-5)
         known = line.closed_form()
-        # (Newton ends with a step below 1e-10)
-        assert known is None or known == pytest.approx(best, rel=1e-9, abs=1e-9)
+        best = newton_root(line, 1e-14)
+        assert known is None or known == pytest.approx(best, rel=1e-9, abs=1e-12)
 
 
 @holds_for(losses(), quick=25, full=500)

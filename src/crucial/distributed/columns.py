@@ -9,6 +9,7 @@ import numpy as np
 
 from crucial.data.dataset import Dataset
 from crucial.data.frame_columns import frame_column
+from crucial.data.frames import whole_table
 from crucial.data.instances import Instances
 from crucial.data.words import one_line, shown
 from crucial.errors import Argument, DataError, DataTypeError, Message, ParameterError
@@ -108,7 +109,7 @@ class Columns:
         import narwhals as nw
 
         try:
-            frame = nw.from_native(table, eager_only=True)
+            frame = nw.from_native(whole_table(table), eager_only=True)
         except TypeError:
             raise DataTypeError(
                 f"must be a frame, a Dataset, or a tuple (X, y, qid). Got {type(table).__name__}."

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.data.frames import whole_table
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.data.sparse_checks import check_structure
@@ -44,7 +45,7 @@ def take_rows(X: Table, rows: Ints) -> Table:
         return X[rows]
     import narwhals as nw
 
-    return nw.from_native(X, eager_only=True)[rows].to_native()
+    return nw.from_native(whole_table(X), eager_only=True)[rows].to_native()
 
 
 @dataclass(frozen=True, eq=False)

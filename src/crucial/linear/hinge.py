@@ -252,8 +252,12 @@ class SmoothHinge:
     def plane(self, scores: Floats) -> tuple[float, Floats]:
         """Return height and slope: the hinge is nowhere below ``height + slope . s``.
 
-        With ``sum c a t = 2 smooth - sum c [t - 1/k]_+``, and ``t = asked - margin``.
+        With ``sum c a t = 2 smooth - sum c [t - 1/k]_+``, and ``t = asked - margin``. The height is
+        lower by what rounding may have added: `smooth` is a difference of squares, times k.
         """
         smooth, slope = self(scores)
         over, _ = self._hinges.hinge(scores, 1.0 / self._sharp)
-        return 2.0 * smooth - over - float(np.dot(slope, scores)), slope
+        value, by_score = self._hinges.squared(scores)
+        size = value + float(np.abs(by_score) @ np.abs(scores))
+        rounding = 8.0 * np.finfo(np.float64).eps * self._sharp * size
+        return 2.0 * smooth - over - float(np.dot(slope, scores)) - rounding, slope

@@ -63,10 +63,10 @@ class CustomMeasure(Measure):
         """The given direction."""
         return self.direction
 
-    def _number(self, value: object) -> float:
+    def _number(self, value: Any) -> float:
         """Return what the function returned as a number."""
         try:
-            return float(value)  # type: ignore[arg-type]
+            return float(value)
         except (TypeError, ValueError, OverflowError):
             raise ParameterError(
                 f"the measure {self.name} must return a number. Got {in_short(repr(value))}."

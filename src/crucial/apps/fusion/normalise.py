@@ -8,7 +8,7 @@ from crucial.apps.fusion.pool import Listing, Pool
 from crucial.parameters import lookup
 from crucial.types import Floats
 
-__all__ = ["NORMALISATIONS", "normalised"]
+__all__ = ["LARGE", "NORMALISATIONS", "SCALE", "SMALL", "normalised"]
 
 
 #: The methods of `normalised`, and what each does.
@@ -20,7 +20,7 @@ NORMALISATIONS = {
 
 # Beyond these, differences and squares of scores could overflow, or vanish; scaling by a power of 2
 # is exact.
-_LARGE, _SMALL, _SCALE = 1e150, 1e-140, 2.0**-600
+LARGE, SMALL, SCALE = 1e150, 1e-140, 2.0**-600
 
 
 def normalised(pool: Pool, method: str) -> list[Floats]:
@@ -43,10 +43,10 @@ def _scores(one: Listing) -> Floats:
     filled = one.sizes > 0
     ends = one.score[one.starts[:-1][filled]], one.score[one.starts[1:][filled] - 1]
     largest = np.maximum(*np.abs(ends))
-    large, small = largest > _LARGE, largest < _SMALL
+    large, small = largest > LARGE, largest < SMALL
     if not (large.any() or small.any()):
         return one.score
-    scale = np.where(large, _SCALE, np.where(small, 1.0 / _SCALE, 1.0))
+    scale = np.where(large, SCALE, np.where(small, 1.0 / SCALE, 1.0))
     return np.asarray(one.score * np.repeat(scale, one.sizes[filled]))
 
 

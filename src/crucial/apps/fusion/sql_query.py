@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from crucial.apps.fusion.normalise import LARGE, SCALE, SMALL
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.errors import NotRankedError
 from crucial.model.export.form import ScoreForm
@@ -21,7 +22,6 @@ __all__ = ["TABLE", "by_query", "fusion_query"]
 
 #: Name of the table of result lists.
 TABLE = "results"
-_LARGE, _SMALL, _SCALE = 1e150, 1e-140, 2.0**-600  # (as in `normalised`)
 # Below the first, float32 numbers are multiples of one number; adding and taking away the second
 # rounds to them. Above it, (x - c x) + c x is x rounded to 24 bits (Dekker 1971), ties to even.
 _TINY, _ROUND, _SPLIT = 2.0**-126, 1.5 * 2.0**-97, 2.0**29 + 1.0
@@ -123,10 +123,10 @@ class _Parts:
     def _sized(self) -> str:
         """Return the lists with very large or small scores scaled, which changes no share."""
         q, number = self.dialect.name, self.dialect.literal
-        large = f"ABS({q('best')}) > {number(_LARGE)} OR ABS({q('worst')}) > {number(_LARGE)}"
-        small = f"ABS({q('best')}) < {number(_SMALL)} AND ABS({q('worst')}) < {number(_SMALL)}"
+        large = f"ABS({q('best')}) > {number(LARGE)} OR ABS({q('worst')}) > {number(LARGE)}"
+        small = f"ABS({q('best')}) < {number(SMALL)} AND ABS({q('worst')}) < {number(SMALL)}"
         factor = (
-            f"CASE WHEN {large} THEN {number(_SCALE)} WHEN {small} THEN {number(1.0 / _SCALE)} "
+            f"CASE WHEN {large} THEN {number(SCALE)} WHEN {small} THEN {number(1.0 / SCALE)} "
             f"ELSE {number(1.0)} END"
         )
         scaled = ", ".join(f"{q(one)} * {factor} AS {q(one)}" for one in ("score", "best", "worst"))

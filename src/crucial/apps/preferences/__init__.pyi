@@ -1,6 +1,7 @@
 from crucial.apps.preferences.board import Leaderboard as Leaderboard
 from crucial.apps.preferences.board_report import BoardPage as BoardPage
 from crucial.apps.preferences.board_report import board_page as board_page
+from crucial.apps.preferences.categories import leaderboards as leaderboards
 from crucial.apps.preferences.greedy import greedy_order as greedy_order
 from crucial.apps.preferences.judges import JudgeAgreement as JudgeAgreement
 from crucial.apps.preferences.judges import JudgeRanking as JudgeRanking
@@ -13,7 +14,6 @@ from crucial.apps.preferences.mallows import consensus as consensus
 from crucial.apps.preferences.position import PositionBias as PositionBias
 from crucial.apps.preferences.session import PreferenceSession as PreferenceSession
 from crucial.apps.preferences.standings import leaderboard as leaderboard
-from crucial.apps.preferences.standings import leaderboards as leaderboards
 from crucial.data.comparisons import Comparisons as Comparisons
 from crucial.data.formats.comparisons import read_comparisons as read_comparisons
 from crucial.data.formats.comparisons import write_comparisons as write_comparisons

@@ -332,16 +332,13 @@ class PreferenceSession(HtmlResult):
         asked = np.zeros((n, n), np.int64)
         np.add.at(asked, (left, right), 1)
         asked += asked.T
-        decided = ~np.isnan(share)
-        wins = np.zeros((n, n))
-        np.add.at(wins, (left[decided], right[decided]), share[decided])
-        np.add.at(wins, (right[decided], left[decided]), 1 - share[decided])
         self._won, self._tied, self._drawn = np.zeros((n, n)), np.zeros((n, n)), dict[int, Ints]()
         for of, a, b in ((share == 1, left, right), (share == 0, right, left)):
             np.add.at(self._won, (a[of], b[of]), 1.0)
         equal = share == 0.5
         np.add.at(self._tied, (left[equal], right[equal]), 1.0)
         self._tied += self._tied.T
+        wins = self._won + self._tied / 2
         self._settles = None
         self._counts = np.rint(wins.sum(axis=0) + wins.sum(axis=1)).astype(np.int64)
         self._every_pair_asked = bool((asked + np.eye(n, dtype=np.int64)).all())

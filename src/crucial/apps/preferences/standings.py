@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from crucial.apps.preferences.accepted import COMPARISONS, COMPARISONS_OR_RANKINGS
+from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
 from crucial.apps.preferences.board import SCALES, Effect, Leaderboard, Standing
 from crucial.apps.preferences.board_notes import board_notes
 from crucial.apps.preferences.graph import always_winning, circles, parts_of
@@ -41,7 +39,7 @@ from crucial.parameters import at_least, between, check, either, int_between, on
 from crucial.progress import progress_bar
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["INTERVALS", "Leaderboard", "Standing", "leaderboard", "leaderboards"]
+__all__ = ["INTERVALS", "ONE_GROUP", "Leaderboard", "Standing", "leaderboard"]
 
 #: How intervals of strengths can be found.
 INTERVALS = ("auto", "profile", "wald", "sandwich", "percentile", "bca", "none")
@@ -49,8 +47,8 @@ _PROFILED = 64  # items up to which "auto" is the profile: with more, Wald's int
 _PROFILED_RANKINGS = 1000  # (the same for rankings, whose likelihood takes longer)
 _INVERTED = 4000  # items up to which the curvature is inverted
 _FEW = 5.0  # comparisons below which an item is provisional
-_MOST_CATEGORIES = 100
-_ONE_GROUP = "which says nothing about how others would compare"
+#: Why intervals by judge need two of them.
+ONE_GROUP = "which says nothing about how others would compare"
 
 
 def leaderboard(
@@ -166,46 +164,6 @@ def leaderboard(
     )
 
 
-def leaderboards(data: Comparisons, **options: Any) -> dict[str, Leaderboard]:
-    """Return one leaderboard per category of the comparisons, from the most compared down.
-
-    Parameters
-    ----------
-    data : Comparisons
-        With categories.
-    **options
-        Those of `leaderboard`.
-    """
-    check("leaderboards", "data", data, COMPARISONS)
-    if data.category is None:
-        raise DataError("the comparisons have no categories; name a column of them.")
-    counts = np.bincount(data.category, minlength=len(data.categories))
-    if len(counts) > _MOST_CATEGORIES:
-        raise DataError(
-            f"there are {len(counts):,} categories, more than {_MOST_CATEGORIES}: take a column "
-            "with fewer."
-        )
-    boards = {}
-    for number in np.argsort(-counts, kind="stable").tolist():
-        rows = data.take(data.category == number)
-        if not rows.weight.any():
-            continue
-        boards[data.categories[number]] = _of_category(rows.compact(), options)
-    return boards
-
-
-def _of_category(rows: Comparisons, options: dict[str, Any]) -> Leaderboard:
-    """Return the leaderboard of a category, without intervals where one judge gave all of it."""
-    by = options.get("resample_by", "observation")
-    groups = getattr(rows, str(by), None)
-    if groups is None or len(np.unique(groups[rows.weight > 0])) > 1:
-        return leaderboard(rows, **options)
-    plain = {**options, "intervals": "none", "n_bootstrap": None}
-    board = leaderboard(rows, **plain)
-    note = f"No intervals: all comparisons are of one {by}, {_ONE_GROUP}."
-    return replace(board, notes=(*board.notes, note))
-
-
 def _method(intervals: str, n_bootstrap: int | None, by: str, data: Comparisons | Rankings) -> str:
     """Return which intervals "auto" means."""
     n_items = len(data.items)
@@ -239,7 +197,7 @@ def _groups(data: Comparisons | Rankings, by: str, method: str) -> Ints | None:
     counted_ones = np.asarray(found)[weight > 0]
     if method != "none" and len(np.unique(counted_ones)) < 2:
         raise DataError(
-            f"all comparisons are of one {by}, {_ONE_GROUP}: resample by observation, or ask for "
+            f"all comparisons are of one {by}, {ONE_GROUP}: resample by observation, or ask for "
             "no intervals.",
             parameter="resample_by",
         )

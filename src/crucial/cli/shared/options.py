@@ -67,18 +67,14 @@ class _FileName(click.Path):
         return super().convert(value, param, ctx)
 
 
-class _Text(click.ParamType):  # type: ignore[type-arg]
-    """Text; bytes that are none in the terminal's encoding cannot be written anywhere."""
-
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        text = str(value)
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            self.fail(f"{text!a} is not text in the encoding of this terminal.", param, ctx)
-        return text
+def _text(value: str) -> str:
+    """Refuse bytes that are no text in the terminal's encoding: they cannot be written anywhere."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        problem = f"{value!a} is not text in the encoding of this terminal."
+        raise click.BadParameter(problem) from None
+    return value
 
 
 #: A path on the command line.
@@ -170,7 +166,7 @@ def _click_settings(kind: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": click.FloatRange(**bounds) if bounds else float, "metavar": "X"}
     if get_origin(kind) is Annotated:
         return {"type": kind.__metadata__[0], "metavar": "FILE"}
-    return {"type": _Text(), "metavar": "NAME"}
+    return {"type": _text, "metavar": "NAME"}
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:

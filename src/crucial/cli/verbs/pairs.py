@@ -114,7 +114,8 @@ def pairs_command(options: PairsOptions) -> None:
     interval of a rank accounts for all other items at once; items are tied where the comparisons
     leave their order open.
     """
-    from crucial.apps.preferences.standings import leaderboard, leaderboards
+    from crucial.apps.preferences.categories import leaderboards
+    from crucial.apps.preferences.standings import leaderboard
     from crucial.cli.tables.leaderboard import (
         leaderboard_csv,
         print_categories,
