@@ -86,9 +86,7 @@ def guarded(action: Callable[[], object]) -> int:
         fail(". ".join(["interrupted; existing files are unchanged", *notes]))
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads the output. Python would complain again when it closes the stream.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()  # (nobody reads the output)
         return FAILED
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # (in the body of a class)
@@ -96,7 +94,18 @@ def guarded(action: Callable[[], object]) -> int:
             return INTERRUPTED
         if _tracebacks_wanted():
             raise
-        return _explain(error)
+        code = _explain(error)
+        try:
+            sys.stdout.flush()
+        except OSError:  # (what is left of the output cannot be written either)
+            _give_up_stdout()
+        return code
+
+
+def _give_up_stdout() -> None:
+    """Drop what was not written: Python would complain again when it closes the stream."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explain(error: Exception) -> int:
