@@ -62,21 +62,23 @@ class Labelled:
 
     def pairs_of(self, query):
         """Pairs of one query, without its coefficient; None for all, with coefficients."""
-        first = self.layout.query_first
+        first = self.layout.query_first.tolist()
+        queries, levels = self.query.tolist(), self.level.tolist()
+        weight, gains = self.weight.tolist(), self.gains.tolist()
         made = Pairs([], [], [], self.n)
         for b in range(self.n):
             for a in range(self.n):
-                q = self.query[a]
-                if self.query[b] != q or self.level[b] <= self.level[a]:
+                q = queries[a]
+                if queries[b] != q or levels[b] <= levels[a]:
                     continue
                 if query is not None and q != query:
                     continue
-                w = self.weight[a] * self.weight[b]
-                if len(self.gains):
-                    w *= self.gains[first[q] + self.level[b]] - self.gains[first[q] + self.level[a]]
+                w = weight[a] * weight[b]
+                if gains:
+                    w *= gains[first[q] + levels[b]] - gains[first[q] + levels[a]]
                 made.lo.append(a)
                 made.hi.append(b)
-                made.weight.append(w * (self.coefficient[q] if query is None else 1.0))
+                made.weight.append(w * (float(self.coefficient[q]) if query is None else 1.0))
         return made
 
 
@@ -98,7 +100,9 @@ def labelled(draw, max_queries=4, max_levels=5, spread=3.0):
     if draw(st.booleans()):
         steps = st.sampled_from([1.0, 2.0, 0.25]) | st.floats(0.01, 100.0)
         rises = [draw(steps) for _ in layout.values]
-        gains = np.cumsum(rises) + draw(st.sampled_from([0.0, -3.0, 1.0]))
+        gains = np.cumsum(rises)
+        # (0 at the lowest level of every query, as feedback has them)
+        gains -= np.repeat(gains[layout.query_first[:-1]], np.diff(layout.query_first))
     return Labelled(
         layout,
         np.array([draw(weights) for _ in range(n)]),

@@ -30,6 +30,8 @@ _SHARPER = 4.0
 _SHARPEST = 1e5
 # A plane without a share in so many mixtures is dropped.
 _PATIENCE = 60
+# So many cuts in a row that lift no bound and lower no value are the end of all digits.
+_IN_VAIN = 3
 # How far from the best weights towards the mixture the next plane touches.
 _AHEAD = 0.1
 
@@ -83,11 +85,14 @@ def minimise_hinge(
         planes.offer(found.weights)
         planes.add(*smooth.plane(found.scores))
         sharp *= _SHARPER
-    while steps < max_iter and planes.gap > tol:
+    in_vain = 0
+    while steps < max_iter and planes.gap > max(tol, 1e-15 * abs(planes.value)):
         before = planes.gap
         planes.cut()
         steps += 1
-        if planes.gap <= 1e-15 * abs(planes.value) or (planes.stuck and planes.gap >= before):
+        # (a plane that lifts the bound by less than its last digit still turns the next step)
+        in_vain = in_vain + 1 if planes.stuck and planes.gap >= before else 0
+        if in_vain == _IN_VAIN:
             break
     return HingeMinimum(planes.weights, planes.value, planes.gap, steps)
 

@@ -10,6 +10,8 @@ __all__ = ["best_mixture"]
 
 # Curvature that every plane gets, as a share of the largest.
 _FIRM = 1e-15
+# Differences below this share of the largest number are rounding.
+_DIGITS = 1e-14
 
 
 def best_mixture(gram: Floats, heights: Floats, start: Floats) -> Floats:
@@ -35,18 +37,20 @@ def best_mixture(gram: Floats, heights: Floats, start: Floats) -> Floats:
     # (planes that depend on each other: a little more curvature makes their shares unique)
     firm = gram + _FIRM * scale * np.eye(len(heights))
     z, used = start.copy(), start > 0.0
-    best, best_value = z, -np.inf
+    best, best_value, seen = z, -np.inf, set[bytes]()
     for _ in range(5 * len(z) + 20):
         z, used = _on_active(firm, heights, z, used)
         slack = heights - gram @ z
         level = float(np.dot(slack, z))
         value = 0.5 * (level + float(np.dot(heights, z)))
-        if not value > best_value:
+        # (a plane may have much to say and yet add less to the value than its last digit)
+        if value < best_value - _DIGITS * scale or used.tobytes() in seen:
             break
-        best, best_value = z, value
+        best, best_value = z, max(value, best_value)
+        seen.add(used.tobytes())
         slack[used] = -np.inf
         enters = int(np.argmax(slack))
-        if not slack[enters] > level + 1e-14 * scale:
+        if not slack[enters] > level + _DIGITS * scale:
             break
         used[enters] = True
     shares: Floats = best / best.sum()

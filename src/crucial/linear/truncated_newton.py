@@ -23,6 +23,8 @@ __all__ = ["CurvedLoss", "Minimum", "truncated_newton"]
 
 # Conjugate gradient iterations in one step, at most.
 _INNER = 250
+# Lengths of a step that are tried, at most.
+_TRIALS = 30
 # Share of the predicted decrease that a step must reach.
 _ENOUGH = 1e-4
 # A decrease of the objective below this share of it is rounding.
@@ -109,14 +111,18 @@ def truncated_newton(
         length = space.dot(step, step, moved)
         along = space.dot(w, step, moved)
         rate = 1.0
-        for _ in range(30):
+        for _ in range(_TRIALS):
             loss_value, by_score = loss(f + rate * moved)
             after = loss_value + 0.5 * l2 * (norm + 2.0 * rate * along + rate * rate * length)
             if after <= value + _ENOUGH * rate * slope or -slope <= _ROUNDING * abs(value):
                 break
             bend = l2 * (along + rate * length) + float(np.dot(by_score, moved))
+            if bend <= 0.0:
+                break  # (still falling here, so it fell all the way: the values are rounded)
             # (a secant of the derivative along the step, kept away from both ends)
-            rate *= min(0.8, max(0.1, slope / (slope - bend) if bend > 0 else 0.5))
+            rate *= min(0.8, max(0.1, slope / (slope - bend)))
+        else:
+            best = 0.0  # (not even the derivative tells a way down: the next look is the last)
         if -slope <= _ROUNDING * abs(value):
             best = gap  # (only the digits of the weights improve from here on)
         w, f, value = w + rate * step, f + rate * moved, after

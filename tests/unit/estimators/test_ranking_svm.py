@@ -109,6 +109,43 @@ def test_the_proven_gap_bounds_the_distance_from_a_better_solution() -> None:
     assert rough.objective_ - rough.gap_ <= fine.objective_ + 1e-9
 
 
+# Features of different scales, where planes that are almost parallel decide the last digits.
+LONG_ROWS = [
+    ("product", [[-19.0, 2.497], [2.0, -0.164], [-14.0, -1.29]], [0, 1, 2], [1, 1, 1]),
+    (
+        "sign",
+        [[42.077, -0.514], [-22.415, -0.209], [-19.777, 0.24], [-25.249, -1.056]],
+        [0, 1, 1, 0],
+        [3, 3, 1, 1],
+    ),
+    (
+        "sign",
+        [[-35.401, 0.295], [20.844, -0.224], [-7.126, -2.402], [-14.268, -0.397]],
+        [0, 1, 0, 1],
+        [1, 1, 1, 1],
+    ),
+    (
+        "product",
+        [
+            [27.606926989195706, -1.5259304065189514],
+            [17.31311373771754, 1.1921661041016585],
+            [-19.093909391129415, -0.6710896751741096],
+            [16.2585666123088, 1.0002694196594604],
+        ],
+        [0, 1, 0.75, 0],
+        [1, 1, 1, 1],
+    ),
+]
+
+
+@pytest.mark.parametrize(("margin", "X", "y", "weight"), LONG_ROWS)
+def test_it_gets_as_close_as_it_is_asked(margin: str, X: Any, y: Any, weight: Any) -> None:
+    ranker = RankingSVM(0.05, margin=margin, standardise=False, tol=1e-7)
+    ranker.fit(X, y, sample_weight=weight)
+    assert ranker.gap_ <= 1e-7
+    assert ranker.n_iter_ < 150
+
+
 def test_landmarks() -> None:
     whole = fitted(kernel="rbf", loss="squared_hinge")
     every = fitted(kernel="rbf", loss="squared_hinge", n_landmarks=N)
