@@ -146,6 +146,71 @@ def test_reader_that_leaves_early(trained: Path) -> None:
     assert all(line.startswith("crucial: note: big.txt") for line in lines), done.stderr
 
 
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_a_stream_that_is_a_file_is_written_on(trained: Path, name: str) -> None:
+    """Neither what is before nor what comes after is lost."""
+    words = f"(echo first; {sys.executable} -m crucial rank m.json train.txt -o {name}; echo last)"
+    subprocess.run(["sh", "-c", f"{words} > all.txt"], cwd=trained, timeout=600, check=True)
+    lines = (trained / "all.txt").read_text().splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("first", "last", 82)
+
+
+def test_no_processes_for_jobs(trained: Path) -> None:
+    """Where joblib cannot start any, as without shared memory, jobs run one after the other."""
+    words = ("experiment", trained / "train.txt", "--rankers", "rankboost,random", "--rounds", 2)
+    done = run(
+        *words, "--jobs", 2, "--save", trained / "alone.csv",
+        env={**os.environ, "JOBLIB_MULTIPROCESSING": "0"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (trained / "alone.csv").exists()
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+def test_jobs_without_streams(trained: Path, closed: str) -> None:
+    words = "experiment train.txt --rankers rankboost,random --rounds 2 --jobs 2 --save beside.csv"
+    command = f"{sys.executable} -m crucial {words} {closed}"
+    (trained / "beside.csv").unlink(missing_ok=True)
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=trained, stdout=subprocess.PIPE, timeout=600, check=False
+    )
+    assert done.returncode == 0
+    assert (trained / "beside.csv").exists()
+
+
+def test_questions_without_an_input(trained: Path) -> None:
+    (trained / "ratings.csv").write_text("user,item,rating\na,x,3\na,y,4\nb,x,2\nb,y,5\n")
+    command = f"{sys.executable} -m crucial recommend ratings.csv --rate <&-"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=trained, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("you gave 0 ratings; at least one is needed.")
+
+
+def test_a_folder_that_was_removed(trained: Path) -> None:
+    train, gone = trained / "train.txt", trained / "gone"
+    command = f"mkdir {gone}; cd {gone}; rmdir {gone}; {sys.executable} -m crucial train {train}"
+    done = subprocess.run(
+        ["sh", "-c", f"{command} -o g.json"], capture_output=True, text=True, timeout=600,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "g.json: cannot be written: its folder does not exist" in done.stderr
+
+
+def test_a_python_without_sqlite(trained: Path) -> None:
+    program = "import sys; sys.modules['sqlite3'] = None; from crucial.cli import main; main()"
+    words = ("export", str(trained / "m.json"), "--to", "sql", "-o", str(trained / "m.sql"))
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=600,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "this Python was built without its module sqlite3" in done.stderr
+    assert not (trained / "m.sql").exists()
+
+
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
 def test_standard_output_that_is_closed(trained: Path, closed: str) -> None:
     """As programs without a terminal start others: nothing can be said, all else is done."""
@@ -163,9 +228,10 @@ def test_full_standard_output(trained: Path) -> None:
             [sys.executable, "-m", "crucial", "rank", "m.json", "train.txt", "-o", "-"],
             cwd=trained, stdout=full, stderr=subprocess.PIPE, text=True, timeout=600, check=False,
         )  # fmt: skip
-    assert done.returncode != 0
+    assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("crucial: error: ")
+    said = done.stderr.splitlines()[-1]
+    assert said == "crucial: error: standard output cannot be written: no space left on the disk."
 
 
 def test_interrupted_training_leaves_nothing(trained: Path) -> None:

@@ -17,6 +17,7 @@ from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round, Trace
 from crucial.feedback.agreement import Agreement
+from crucial.kernels.exact_sums import exact_dot, exact_sum
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
 from crucial.types import Floats, Ints
@@ -57,9 +58,9 @@ def rank_weight(weights: Floats, agreement: Floats, smoothing: float) -> float:
     >>> round(rank_weight(np.ones(2), np.array([0.2, 0.6]), 0.001), 9)
     0.42364893
     """
-    whole = float(weights.sum())
-    right = float(np.dot(weights, 1.0 + agreement)) / (2.0 * whole)
-    wrong = float(np.dot(weights, 1.0 - agreement)) / (2.0 * whole)
+    whole = exact_sum(weights)  # (the order of the queries does not decide)
+    right = exact_dot(weights, 1.0 + agreement) / (2.0 * whole)
+    wrong = exact_dot(weights, 1.0 - agreement) / (2.0 * whole)
     if abs(right - wrong) <= _EQUAL:
         return 0.0  # (what rounding leaves of it would rank the rows that are equal so far)
     ratio = half_log_ratio(right, wrong, smoothing)
@@ -166,7 +167,7 @@ class RankAddition:
         threads: int = 1,
     ) -> None:
         self._rankings, self._queries, self._agreement = rankings, queries, agreement
-        self._factor, self._balance = query_weight / query_weight.sum(), balance
+        self._factor, self._balance = query_weight / exact_sum(query_weight), balance
         self._smoothing, self._threads = smoothing, threads
         self._sizes = np.diff(queries.starts)
 
@@ -220,7 +221,7 @@ class RankAddition:
         return best_first([-1.0 if one is None else self._worth(one[1]) for one in found])
 
     def _worth(self, ranking: Floats) -> float:
-        return float(np.dot(self._factor, self._agreement.of(ranking)))
+        return exact_dot(self._factor, self._agreement.of(ranking))
 
     def _turns(self, features: Sequence[int]) -> Iterator[tuple[QuasiKNN, Floats]]:
         return (found for found in self._rankings.stream(features) if found is not None)
@@ -237,7 +238,7 @@ class RankAddition:
         if self._balance == "figure":
             of_rows = np.repeat(share.of_before, self._sizes)
             return 1.0, weight, before + weight * (of_rows * before + (1.0 - of_rows) * ranking)
-        mean = float(np.dot(self._factor, share.of_before))
+        mean = exact_dot(self._factor, share.of_before)
         keep, add = 1.0 + weight * mean, weight * (1.0 - mean)
         return keep, add, keep * before + add * ranking
 

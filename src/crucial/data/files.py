@@ -7,8 +7,10 @@ import errno
 import gzip
 import io
 import os
+import re
 import secrets
 import stat
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -268,6 +270,20 @@ def _said(path: str, unnamed_only: bool = False) -> Iterator[None]:
         raise FileError(path, f"cannot be written: {reason}.") from error
 
 
+def _open_stream(path: str) -> int | None:
+    """Return a copy of the open stream that a name such as ``/dev/stdout`` means; else None.
+
+    To open it anew would cut the file that it is, and begin at its start.
+    """
+    word = re.fullmatch(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/(\d+)", path)
+    if word is None:
+        return None
+    number = int(word[2] or ("stdout", "stderr").index(word[1]) + 1)
+    if sys.stdout is not None and number == 1:
+        sys.stdout.flush()  # (what was printed before comes before)
+    return os.dup(number)
+
+
 @contextmanager
 def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
     """Write a file whole or not at all.
@@ -275,8 +291,8 @@ def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
     The bytes go to a temporary file in the same folder, which is flushed to disk and
     then takes the target's name. Whatever fails, also in the caller's block, the old
     file stays as it was and the temporary one is removed. A name that ends in ``.gz``
-    is packed. A link is followed; a device or pipe (``/dev/stdout``) is written
-    directly.
+    is packed. A link is followed; a device or pipe is written directly, and so is a stream
+    that is open already (``/dev/stdout``), also where it is a file.
 
     Parameters
     ----------
@@ -306,12 +322,14 @@ def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
     name = os.fspath(path)
     with _said(name):
         mode = _old_mode(name)
-    if mode is not None and not stat.S_ISREG(mode):
-        with _said(name), open(name, "wb") as raw, _packed(raw, name) as file:
+        stream = _open_stream(name)
+    if stream is not None or (mode is not None and not stat.S_ISREG(mode)):
+        opened = name if stream is None else stream
+        with _said(name), open(opened, "wb") as raw, _packed(raw, name) as file:
             yield file
         return
-    target = os.path.realpath(name)
     with _said(name):
+        target = os.path.realpath(name)
         number, temporary = _create_beside(target)
     try:
         # (an error that names another file is the caller's own and passes unchanged)
@@ -342,7 +360,10 @@ def check_writable(path: PathLike) -> None:
     name = os.fspath(path)
     with _said(name):
         mode = _old_mode(name)
-        if mode is None or stat.S_ISREG(mode):
+        stream = _open_stream(name)
+        if stream is not None:
+            os.close(stream)
+        elif mode is None or stat.S_ISREG(mode):
             number, temporary = _create_beside(os.path.realpath(name))
             os.close(number)
             os.unlink(temporary)

@@ -113,7 +113,7 @@ class Checkpoint:
             if isinstance(error, ClusterError) and self._n_written:
                 raise self._with_remedy(error) from error
             if self._n_written:
-                error.add_note(f"{self._where}, from which `resume` goes on.")
+                error.add_note(f"{self._where}, from which it can be resumed.")
             raise
 
     @property

@@ -38,7 +38,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.types import TableLike, VectorLike
+from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.trees import TreeLearner
 
@@ -310,7 +310,7 @@ class BoostedRanker(Resampled):
         with_qid: bool,
     ) -> None:
         """Set the fitted attributes."""
-        self._warn_of_waste(ensemble, instances)
+        self._warn_of_waste(ensemble, instances, feedback)
         trace, bound = ensemble.trace, None
         best = self._best_round(trace, watch)
         if self.bounded_risk is not None:
@@ -345,11 +345,11 @@ class BoostedRanker(Resampled):
         """Return how many rounds ``model_`` has: as the eval set decides, or all."""
         return len(trace) if watch is None else watch.best_round
 
-    def _remedy(self, instances: Instances) -> str:
+    def _remedy(self, instances: Instances, weight: Floats | None) -> str:
         """Return what would help where no round could be made, or nothing."""
         return ""
 
-    def _warn_of_waste(self, ensemble: Ensemble, instances: Instances) -> None:
+    def _warn_of_waste(self, ensemble: Ensemble, instances: Instances, feedback: Feedback) -> None:
         """Warn of features without use, and of an empty ensemble."""
         if ensemble.bins is not None:
             warn_ignored(
@@ -361,7 +361,7 @@ class BoostedRanker(Resampled):
         if not ensemble.rankers:
             warn_caller(
                 f"no round could be made ({ensemble.trace.stopped}); all scores are 0."
-                + self._remedy(instances),
+                + self._remedy(instances, feedback.weight),
                 NoProgressWarning,
             )
 

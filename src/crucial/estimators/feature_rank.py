@@ -130,13 +130,12 @@ class FeatureRank(Intervals, Followed, EvaluatedRanker[RankAdditionRanker]):
         training = TrainingRows(instances, feedback.rows, feedback.weight, feedback.groups, threads)
         rankings = FeatureRankings(training, queries, self.n_intervals, self.centre, owner)
         rows = feedback.labelled()
-        agreement = Agreement(rows.layout, rows.weight, threads)
-        pairs = agreement.counts(np.zeros(len(feedback.rows))).sum(axis=1)
+        counted = np.ones(rows.layout.n_queries) if rows.query_weight is None else rows.query_weight
         algorithm = RankAddition(
             rankings,
             queries,
-            agreement,
-            rows.coefficient * pairs,  # (balanced: what the query itself counts)
+            Agreement(rows.layout, queries.weight, threads),
+            np.where(rows.coefficient > 0.0, counted, 0.0),  # (0 for pairs that weigh nothing)
             self._balance_control(),
             smoothing_of(feedback.total),
             threads,

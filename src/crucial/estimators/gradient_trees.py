@@ -17,6 +17,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
+from crucial.types import Floats
 from crucial.weak.tree_growth import TreeLimits
 from crucial.weak.trees import Sampling, TreeLearner
 
@@ -89,8 +90,13 @@ class Trees(Seeded):
             self.symmetric,
         )
 
-    def _remedy(self, instances: Instances) -> str:
+    def _remedy(self, instances: Instances, weight: Floats | None) -> str:
         """Return what would help where no tree could be grown."""
+        if weight is not None and weight.sum() < 2 * self.min_rows <= instances.n_rows:
+            return (
+                f" The weights of the rows add up to {weight.sum():.3g}, and two leaves need "
+                f"min_rows={self.min_rows:g} each: multiply the weights, or set min_rows lower."
+            )
         if 2 * self.min_rows <= instances.n_rows:
             return ""
         return (

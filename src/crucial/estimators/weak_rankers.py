@@ -18,6 +18,7 @@ from crucial.parameters import (
     refuse,
     with_parameters,
 )
+from crucial.types import Floats
 from crucial.weak.base import WeakLearner, check_methods
 from crucial.weak.checked import CheckedLearner
 from crucial.weak.features import ColumnLearner, FeatureLearner
@@ -85,8 +86,8 @@ class StumpsOrTrees(Trees, Stumps):
             rule = "'learned' with weak='tree', where an abstention takes a branch of its own"
             raise refuse(owner, "default_rank", rule, self.default_rank)
 
-    def _remedy(self, instances: Instances) -> str:
-        return super()._remedy(instances) if self.weak == "tree" else ""
+    def _remedy(self, instances: Instances, weight: Floats | None) -> str:
+        return super()._remedy(instances, weight) if self.weak == "tree" else ""
 
     def _takes(self, name: str) -> bool:
         """Return whether a parameter of trees applies to other weak rankers too."""

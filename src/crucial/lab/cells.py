@@ -108,8 +108,12 @@ def run_cell(key: Key, work: Callable[[], dict[str, object]]) -> Cell:
 
 
 def run_job_beside(job: Job, parent: int) -> Cell:
-    """Compute a cell in another process, which ends when the one that started it does."""
-    if parent not in _WATCHED:
+    """Compute a cell in another process, which ends when the one that started it does.
+
+    Where joblib has no processes of its own (threads, a machine without shared memory, a cluster),
+    nobody is watched.
+    """
+    if parent not in _WATCHED and os.getppid() == parent:
         _WATCHED.add(parent)
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     return run_job(job)

@@ -241,7 +241,11 @@ def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[Cell]:
     if n_jobs in (None, 1) or len(jobs) < 2:
         yield from map(run_job, jobs)
         return
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    how: dict[str, Any] = {"return_as": "generator_unordered", "batch_size": 1}
+    try:
+        parallel = Parallel(n_jobs, **how)
+    except ValueError:  # (cells are kept as they come, which the chosen backend cannot do)
+        parallel = Parallel(n_jobs, backend="loky", **how)
     made = parallel(delayed(run_job_beside)(job, os.getpid()) for job in jobs)
     try:
         with closing(made):
@@ -249,7 +253,7 @@ def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[Cell]:
     except BrokenProcessPool as error:
         raise CrucialError(
             "a process of the experiment was ended from outside, most often for lack of memory. "
-            "Finished cells are kept if there is a folder: start again with fewer n_jobs to "
+            "Finished cells are kept if there is a folder: start again with fewer jobs to "
             f"continue. ({error})"
         ) from error
 

@@ -18,18 +18,22 @@ __all__ = ["CENTRES", "centres_of", "interval_codes"]
 # Rounding errors of means of values up to 1.
 _ROUNDING = 8 * 2.0**-52
 
+# Positions that differ by less than this share of all positions are equal: what rounding leaves of
+# a third, or of weights times their unit.
+_NEAR = 1e-12
+
 #: Which rows of an interval make its centre (Wang et al., section 5.2).
 CENTRES = ("mean", "prior", "middle", "posterior")
 
 
-def _inside(mass: Floats, runs: Ints, blocks: Ints) -> tuple[Floats, Floats, Floats]:
+def _inside(mass: Floats, runs: Ints, blocks: Ints, unit: float) -> tuple[Floats, Floats, Floats]:
     """Return, per block, the weight before it in its run, its own, and that of its run."""
     own = np.add.reduceat(mass, blocks)
     whole = np.add.reduceat(mass, runs)
     run = np.searchsorted(runs, blocks, side="right") - 1
     before = np.cumsum(own) - own
     before -= before[np.searchsorted(blocks, runs)][run]
-    return before, own, whole[run]
+    return before * unit, own * unit, whole[run] * unit
 
 
 def interval_codes(
@@ -39,6 +43,7 @@ def interval_codes(
     weight: Floats | None = None,
     kind: str = "mean",
     owner: str = "QuasiKNN",
+    unit: float = 1.0,
 ) -> Ints:
     """Return the interval whose centre a row helps to place, from 0, the least relevant; or -1.
 
@@ -58,10 +63,12 @@ def interval_codes(
         Query ``q`` is rows ``starts[q]:starts[q + 1]``.
     n_intervals : int
     weight : array like labels, optional
-        A row of weight 2 takes two positions.
+        A row takes ``weight * unit`` positions.
     kind : {"mean", "prior", "middle", "posterior"}
     owner : str
         Name for the message if every query is too short.
+    unit : float
+        Of the weights: sums of whole numbers of it are exact.
 
     Examples
     --------
@@ -69,8 +76,8 @@ def interval_codes(
     [1, 1, 0, 0, 0]
     """
     mass = np.ones(len(labels)) if weight is None else weight
-    sizes = np.add.reduceat(mass, starts[:-1])
-    if sizes.max() < n_intervals:
+    sizes = np.add.reduceat(mass, starts[:-1]) * unit
+    if sizes.max() < n_intervals * (1.0 - _NEAR):
         raise ParameterError(
             f"The 'n_intervals' parameter of {owner} must be at most {sizes.max():g}, the number "
             f"of rows in the largest query (with any pair of different labels). Got {n_intervals} "
@@ -79,12 +86,12 @@ def interval_codes(
     query = np.repeat(np.arange(len(sizes)), np.diff(starts))
     order = np.lexsort((labels, query))
     blocks = run_starts(query, labels[order])
-    before, own, whole = _inside(mass[order], starts[:-1], blocks)
+    before, own, whole = _inside(mass[order], starts[:-1], blocks, unit)
     interval = _interval(before + own / 2.0, whole, n_intervals)
     lengths = np.diff(np.append(blocks, len(order)))
     if kind != "mean":
         code = np.repeat(interval, lengths)
-        before, own, whole = _inside(mass[order], run_starts(query, code), blocks)
+        before, own, whole = _inside(mass[order], run_starts(query, code), blocks, unit)
         interval[~_third(before, own, whole, kind)] = -1
     out = np.empty(len(order), np.int64)
     out[order] = np.repeat(interval, lengths)
@@ -93,28 +100,30 @@ def interval_codes(
 
 def _interval(middle: Floats, size: Floats, n_intervals: int) -> Ints:
     """Return the number of the interval, from 0, that each middle position falls into."""
-    least = np.floor(size / n_intervals)
+    slack = _NEAR * size
+    least = np.floor((size + slack) / n_intervals)
     odd = size - n_intervals * least  # (this many intervals, the lowest, have one row more)
-    longer = np.ceil(middle / (least + 1.0))
+    odd = np.where(np.abs(odd - np.rint(odd)) <= slack, np.rint(odd), odd)
+    longer = np.ceil((middle - slack) / (least + 1.0))
     with np.errstate(divide="ignore"):
-        shorter = np.ceil((middle - odd) / least)
-    number = np.where(middle <= np.floor(odd) * (least + 1.0), longer, shorter)
-    short = size < n_intervals
+        shorter = np.ceil((middle - odd - slack) / least)
+    number = np.where(middle <= np.floor(odd) * (least + 1.0) + slack, longer, shorter)
+    short = size + slack < n_intervals
     number[short] = 0.0
     # (fmax also replaces NaN: the numbers are indices)
-    number = np.fmin(np.fmax(number, 0.0 if short.any() else 1.0), float(n_intervals))
+    number = np.fmin(np.fmax(number, np.where(short, 0.0, 1.0)), float(n_intervals))
     return number.astype(np.int64) - 1
 
 
 def _third(before: Floats, own: Floats, size: Floats, kind: str) -> Bools:
     """Return the blocks of an interval that lie in one third of it, or nearest to it."""
-    third, middle = np.maximum(1.0, size / 3.0), before + own / 2.0
+    third, middle, slack = np.maximum(1.0, size / 3.0), before + own / 2.0, _NEAR * size
     if kind == "prior":
-        return np.asarray((middle > size - third) | (before + own >= size))
+        return np.asarray((middle > size - third + slack) | (before + own >= size - slack))
     if kind == "posterior":
-        return np.asarray((middle < third) | (before == 0.0))
-    covers = (before <= size / 2.0) & (size / 2.0 <= before + own)
-    return np.asarray((np.abs(middle - size / 2.0) <= third / 2.0) | covers)
+        return np.asarray((middle < third - slack) | (before == 0.0))
+    covers = (before <= size / 2.0 + slack) & (size / 2.0 <= before + own + slack)
+    return np.asarray((np.abs(middle - size / 2.0) <= third / 2.0 + slack) | covers)
 
 
 def centres_of(

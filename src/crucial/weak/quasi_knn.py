@@ -18,6 +18,7 @@ from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import NOISE
 from crucial.weak.intervals import centres_of, interval_codes
+from crucial.weak.whole_weights import whole_weights
 
 __all__ = ["FeatureRankings", "QuasiKNNLearner", "RankedQueries", "best_first"]
 
@@ -36,12 +37,15 @@ class RankedQueries:
     starts : int array of shape (n_queries + 1,)
         Query ``q`` is rows ``starts[q]:starts[q + 1]``.
     weight : array over the rows, or None
-        A row of weight 2 counts as two.
+        How many units every row weighs, as whole numbers.
+    unit : float
+        A row of 2 / unit units counts as two.
     """
 
     labels: Floats
     starts: Ints
     weight: Floats | None = None
+    unit: float = 1.0
 
     @classmethod
     def of(cls, feedback: Feedback) -> RankedQueries:
@@ -49,7 +53,9 @@ class RankedQueries:
         rows = feedback.labelled()
         if rows is None:
             raise DataError(f"intervals of relevance need labels, not {type(feedback).__name__}.")
-        return cls(rows.labels, rows.layout.row_start, feedback.weight)
+        if feedback.weight is None:
+            return cls(rows.labels, rows.layout.row_start)
+        return cls(rows.labels, rows.layout.row_start, *whole_weights(feedback.weight))
 
     @property
     def spread(self) -> tuple[Floats, Floats]:
@@ -62,7 +68,7 @@ class RankedQueries:
         if self.weight is None:
             lightest, whole = np.ones(len(sizes)), sizes.astype(np.float64)
         else:
-            lightest = np.minimum(np.minimum.reduceat(self.weight, first), 1.0)
+            lightest = np.minimum(np.minimum.reduceat(self.weight, first), 1.0 / self.unit)
             whole = np.add.reduceat(self.weight, first)
         distance = whole - lightest
         distance[distance <= 0.0] = 1.0  # (a row that is alone)
@@ -94,7 +100,7 @@ class FeatureRankings:
     ) -> None:
         self._training, self._queries, self._n_intervals = training, queries, n_intervals
         self._codes = interval_codes(
-            queries.labels, queries.starts, n_intervals, queries.weight, kind, owner
+            queries.labels, queries.starts, n_intervals, queries.weight, kind, owner, queries.unit
         )
         self._known: dict[int, QuasiKNN | None] = {}
 

@@ -102,8 +102,13 @@ def noted(error: BaseException) -> BaseException:
     ("error", "code", "said"),
     [
         (DataError("the first\n- and\n- second line"), REFUSED, "the first - and - second line"),
-        (PermissionError(13, "Permission denied", "a.txt"), REFUSED, "a.txt: Permission denied"),
-        (OSError(28, "No space left on device"), REFUSED, "No space left on device"),
+        (PermissionError(13, "Permission denied", "a.txt"), REFUSED, "a.txt: permission denied"),
+        (
+            OSError(28, "No space left on device"),
+            FAILED,
+            "standard output cannot be written: no space left on the disk.",
+        ),
+        (OSError(24, "Too many open files", "x.py"), FAILED, "too many open files: use fewer"),
         (MemoryError("9 GiB"), FAILED, "not enough memory. 9 GiB"),
         (ZeroDivisionError("division by zero"), FAILED, "a bug in crucial: ZeroDivisionError"),
         (KeyboardInterrupt(), INTERRUPTED, "interrupted"),

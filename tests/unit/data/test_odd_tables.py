@@ -81,9 +81,15 @@ class TestEncodings:
         assert read(self.TEXT.encode("iso8859-15"), encoding="iso8859-15").qid[1] == "K€ln"
         with pytest.raises(FileError, match="line 1: this is not UTF-8 text"):
             read(self.TEXT.encode("cp1252"), encoding="utf-8")
-        for name in ("utf-16", "nonsense"):
+        for name in ("cp037", "nonsense"):
             with pytest.raises(ParameterError, match=r"'encoding' parameter .* contains ASCII"):
                 read(self.TEXT, encoding=name)
+
+    @pytest.mark.parametrize("name", ["utf-16", "UTF16", "utf-16-le", "utf_16_be"])
+    def test_two_bytes_a_character(self, read, name):
+        assert read(self.TEXT.encode(name), encoding=name).qid[1] == "K€ln"
+        with pytest.raises(FileError, match=r"this is not UTF-16 text \("):
+            read(self.TEXT.encode(name)[:-1], encoding=name)
 
 
 class TestWithoutHeader:

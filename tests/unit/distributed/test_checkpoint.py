@@ -70,7 +70,7 @@ def test_written_when_a_fit_ends_early(tmp_path, error):
     checkpoint = Checkpoint(tmp_path / "fit.json", RankBoost(), every=1e6)
     with pytest.raises(type(error), match="odd") as caught:
         ends_with(checkpoint, error)
-    where = f"The rounds so far (2) are in {tmp_path / 'fit.json'}, from which `resume` goes on."
+    where = f"The rounds so far (2) are in {tmp_path / 'fit.json'}, from which it can be resumed."
     assert caught.value.__notes__ == [where]
     assert len(read_checkpoint(tmp_path / "fit.json", RankBoost())) == 2
 

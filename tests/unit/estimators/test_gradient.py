@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from crucial import GradientRanker, Groups, LabelFeedback, evaluate, load_model
-from crucial.errors import DataError, ParameterError
+from crucial import GradientRanker, Groups, LabelFeedback, RankBoost, evaluate, load_model
+from crucial.errors import DataError, NoProgressWarning, ParameterError
 from naive.paths import PATHS, using
 
 LOSSES = ["query_rmse", "xendcg", "lambda", "softmax", "yeti", "exponential", "logistic"]
@@ -215,3 +215,10 @@ def test_labels_of_another_kind():
         ranker = GradientRanker(20, loss=loss).fit(X, real, qid=QID)
         assert ranker.score(X, real, qid=QID) > 0.8
     assert math.isfinite(GradientRanker(3, loss="lambda").fit(X, real + 5, qid=QID).trace_[0].loss)
+
+
+@pytest.mark.parametrize("ranker", [GradientRanker(3), RankBoost(3, weak="tree")])
+def test_weights_that_are_no_numbers_of_rows(ranker):
+    X = np.arange(100.0)[:, None] % 7
+    with pytest.warns(NoProgressWarning, match=r"weights of the rows add up to 1, and two leaves"):
+        ranker.fit(X, X[:, 0] > 3, sample_weight=np.full(100, 0.01))

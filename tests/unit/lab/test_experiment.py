@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeRegressor
 
@@ -234,6 +235,15 @@ def test_processes_and_order_change_nothing(tmp_path):
     turned = Experiment(dict(reversed(tasks.items())), rankers, ["ndcg@3", "r2"]).run()
     assert sorted(values(turned), key=place_of) == sorted(values(alone), key=place_of)
     assert str(alone).splitlines()[0] == ThreeWayFolds().text
+
+
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_other_ways_of_joblib_to_run_jobs(backend):
+    tasks = {f"t{k}": problem(8, seed=k) for k in range(2)}
+    experiment = Experiment(tasks, {"rb": crucial.RankBoost(4, n_jobs=1)}, ["ndcg@3"])
+    with parallel_config(backend=backend):
+        beside = experiment.run(n_jobs=2)
+    assert values(beside) == values(experiment.run())
 
 
 def test_a_run_goes_on_and_repeats_nothing(tmp_path, monkeypatch):

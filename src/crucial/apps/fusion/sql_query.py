@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +14,7 @@ from crucial.model.export.form import ScoreForm
 from crucial.model.export.sql_dialects import DIALECTS, Dialect
 from crucial.model.export.sql_trial import for_sqlite, sqlite_connection
 from crucial.model.export.sql_writer import SqlWriter
-from crucial.model.export.sqlite_numbers import exact_numbers
+from crucial.model.export.sqlite_numbers import exact_numbers, sqlite_module
 from crucial.parameters import lookup
 
 __all__ = ["TABLE", "by_query", "fusion_query"]
@@ -319,11 +318,11 @@ def by_query(
         lite.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", rows)
         for query, doc, score in lite.execute(for_sqlite(content, dialect)):
             fused[query].append((doc, score))
-    except sqlite3.Error as error:
+    except sqlite_module().Error as error:
         raise NotRankedError(
             f"SQLite cannot run the query of {len(content):,} bytes ({error}), so that it cannot "
             "be verified here: skip it with verify=False."
         ) from error
     finally:
         lite.close()
-    return fused, f"sqlite {sqlite3.sqlite_version}"
+    return fused, f"sqlite {sqlite_module().sqlite_version}"

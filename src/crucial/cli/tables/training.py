@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -82,7 +83,8 @@ def print_training(result: Training, evaluations: Mapping[str, Evaluation], seco
     """
     screen = console()
     name = type(result.ranker).__name__
-    screen.print(f"\n{name} on {result.path}, in {seconds:.1f} s", style="bold", soft_wrap=True)
+    heading = f"{name} on {one_line(str(result.path))}, in {seconds:.1f} s"
+    screen.print(f"\n{heading}", style="bold", soft_wrap=True)
     if result.choice is not None:
         print_choice(screen, result.choice)
     screen.print(_counts(result))
@@ -98,10 +100,10 @@ def print_training(result: Training, evaluations: Mapping[str, Evaluation], seco
     screen.print(feature_table(describe(result.model, top=8)))
     screen.print()
     size = os.path.getsize(result.output) / 1000
-    screen.print(
-        f"wrote {result.output} ({size:,.0f} kB); 'crucial show {result.output}' shows more",
-        soft_wrap=True,
-    )
+    typed = shlex.quote(str(result.output))
+    show = f"crucial show {'-- ' if typed.startswith('-') else ''}{typed}"
+    said = f"wrote {result.output} ({size:,.0f} kB); {show!r} shows more"
+    screen.print(one_line(said), soft_wrap=True)
 
 
 def _counts(result: Training) -> Table:

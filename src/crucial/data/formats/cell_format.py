@@ -70,7 +70,7 @@ class CellFormat:
         except (LookupError, UnicodeError, ValueError):
             extends_ascii = False
         if not extends_ascii:
-            rule = "an encoding that contains ASCII, such as 'utf-8' or 'latin-1'"
+            rule = "UTF-16, or an encoding that contains ASCII, such as 'utf-8' or 'latin-1'"
             raise refuse(owner, "encoding", rule, self.encoding)
 
     @property

@@ -17,7 +17,7 @@ from crucial.data.formats.cell_format import LATIN, CellFormat
 from crucial.data.formats.cells import EncodingError, cell_line, separator_of
 from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.csv_lines import read_csv
-from crucial.data.formats.text_encoding import as_utf8
+from crucial.data.formats.text_encoding import as_utf8, from_utf16, is_utf16
 from crucial.data.instances import Instances
 from crucial.data.words import BOM, as_objects
 from crucial.errors import DataError, FileError
@@ -97,8 +97,8 @@ def read_table(
     missing : sequence of str
         Further cells that are missing values, such as ``-`` or ``-999``.
     encoding : str, optional
-        Of CSV. By default UTF-8, or UTF-16 by the mark at its start, and Latin-1 (Windows-1252)
-        where the file is neither; the notes say so.
+        Of CSV: any that contains ASCII, or UTF-16. By default UTF-8, or UTF-16 by the mark at its
+        start, and Latin-1 (Windows-1252) where the file is neither; the notes say so.
     sheet : str, optional
         Of Excel: the sheet to read; the first by default.
     needs_label : bool
@@ -136,7 +136,9 @@ def read_table(
     >>> data.y.tolist(), data.qid.tolist(), data.feature_names
     ([2.0, 0.0], ['q1', 'q1'], ['bm25', 'clicks'])
     """
-    form = CellFormat(header, sep, decimal, frozenset(missing), encoding or "utf-8")
+    wide = encoding if encoding is not None and is_utf16(encoding) else None
+    own = "utf-8" if encoding is None or wide is not None else encoding
+    form = CellFormat(header, sep, decimal, frozenset(missing), own)
     form.check("read_table")
     for name, value in (
         ("features", features), ("ignore", ignore), ("missing", missing), ("categories", categories)
@@ -148,7 +150,7 @@ def read_table(
     roles = RoleNames(
         label, qid, item, weight, features, ignore, needs_label, missing_features, categories
     )
-    data = _read(path, _kind(path), sheet, form, roles, n_jobs, fall_back=encoding is None)
+    data = _read(path, _kind(path), sheet, form, roles, n_jobs, wide, fall_back=encoding is None)
     return data if features is None else _with_features(data, list(features))
 
 
@@ -183,6 +185,7 @@ def _read(
     form: CellFormat,
     roles: RoleNames,
     n_jobs: int | None,
+    wide: str | None,
     *,
     fall_back: bool,
 ) -> Dataset:
@@ -203,6 +206,10 @@ def _read(
         from crucial.data.formats.json_lines import read_json_lines
 
         return read_json_lines(path, form, roles)
+    if wide is not None:
+        with open_bytes(path) as source:
+            text = from_utf16(path, source.read(), wide)
+        return read_csv(TextSource(os.fspath(path), text), form, roles, n_jobs)
     return _read_text(path, form, roles, n_jobs, fall_back)
 
 

@@ -8,7 +8,35 @@ from crucial.data.formats.cell_format import LATIN, CellFormat
 from crucial.errors import FileError
 from crucial.types import PathLike
 
-__all__ = ["as_utf8"]
+__all__ = ["as_utf8", "from_utf16", "is_utf16"]
+
+
+def is_utf16(encoding: str) -> bool:
+    """Return whether a name means UTF-16, in any order of its bytes.
+
+    Examples
+    --------
+    >>> is_utf16("UTF16"), is_utf16("utf_16_le"), is_utf16("utf-8"), is_utf16("none")
+    (True, True, False, False)
+    """
+    try:
+        return codecs.lookup(encoding).name.startswith("utf-16")
+    except (LookupError, ValueError):
+        return False
+
+
+def from_utf16(path: PathLike, raw: bytes, encoding: str = "utf-16") -> bytes:
+    """Return a text of UTF-16 as UTF-8, without the mark at its start.
+
+    Raises
+    ------
+    FileError
+        It is not UTF-16.
+    """
+    try:
+        return raw.decode(encoding).removeprefix("\ufeff").encode()
+    except UnicodeError as error:
+        raise FileError(path, f"this is not UTF-16 text ({error}).") from error
 
 
 def as_utf8(path: PathLike, raw: bytes) -> tuple[bytes, str]:
@@ -31,10 +59,7 @@ def as_utf8(path: PathLike, raw: bytes) -> tuple[bytes, str]:
     (b'tea', '')
     """
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        try:
-            return raw.decode("utf-16").encode(), "the text was read as UTF-16"
-        except UnicodeDecodeError as error:
-            raise FileError(path, f"this is not UTF-16 text, as it begins ({error}).") from error
+        return from_utf16(path, raw), "the text was read as UTF-16"
     try:
         raw.decode()
     except UnicodeDecodeError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any, NoReturn, Self
 
 from crucial.errors import NotRankedError, ParameterError
@@ -153,8 +152,9 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
         qid : array of shape (n_rows,), optional
             Query of every row, of any type, in any order. Without, all rows are compared.
         sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows in the fits, of weight 0 as none. Measures count
-            all held-out rows equally, unless they are defined for weights.
+            A row of weight 2 counts as two rows in the fits, of weight 0 as none; weights below 1
+            on average are first multiplied. Measures count all held-out rows equally, unless they
+            are defined for weights.
         """
         data = self._input(X, y, qid, sample_weight)
         ids = data.groups.ids[data.groups.codes] if data.with_qid else None
@@ -165,8 +165,6 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
         measure = get_measure(name)
         self.measure_ = measure.name
         facts = Facts.of(data.instances.n_features, rows.y, rows.groups, data.with_qid)
-        if rows.weight is not None:  # (a row of weight 2 counts as two)
-            facts = replace(facts, n_rows=int(rows.weight.sum()))
         seed = self._seed()
         plan = plan_for(self.budget, facts)
         self.table_: TriedRankers | None = None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from crucial.data.dealing import deal
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.kernels.exact_sums import exact_sum
 from crucial.lab.folds import Fold, folds_by_number
 from crucial.lab.tasks import Task
 from crucial.types import Floats, Ids, Ints
@@ -51,10 +52,19 @@ class Rows:
         )
 
     def counted(self) -> Rows:
-        """Return the rows without those of weight 0."""
-        if self.weight is None or bool((self.weight > 0).all()):
+        """Return the rows without those of weight 0, and weights of 1 on average at least.
+
+        Smaller ones, such as weights that sum to 1, are no numbers of rows: leaves of trees, which
+        count weights, would find none.
+        """
+        if self.weight is None:
             return self
-        return self.take(np.flatnonzero(self.weight > 0))
+        there = np.flatnonzero(self.weight > 0)
+        rows = self if len(there) == len(self.weight) else self.take(there)
+        assert rows.weight is not None
+        # (the largest weight first: means of the largest numbers are finite too)
+        mean = exact_sum(rows.weight / rows.weight.max()) / len(there) * float(rows.weight.max())
+        return rows if mean >= 1.0 else replace(rows, weight=rows.weight / mean)
 
     def digest(self) -> str:
         """Return a hash of the rows."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,11 @@ from crucial.model.export.row_values import UNSEEN, text_of, time_texts, time_ti
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.sql_dialects import DIALECTS
 from crucial.model.export.sql_walk import FoundWalk, found_walk
-from crucial.model.export.sqlite_numbers import exact_numbers
+from crucial.model.export.sqlite_numbers import exact_numbers, sqlite_module
 from crucial.types import Floats
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["by_database", "by_sqlite", "for_sqlite", "sqlite_connection"]
 
@@ -56,8 +59,9 @@ def for_sqlite(text: str, dialect: str) -> str:
 
 def sqlite_connection() -> sqlite3.Connection:
     """Return an empty database with the functions and orders that dialects use."""
-    connection = sqlite3.connect(":memory:")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 10**9)
+    lite = sqlite_module()
+    connection: sqlite3.Connection = lite.connect(":memory:")
+    connection.setlimit(lite.SQLITE_LIMIT_SQL_LENGTH, 10**9)
     for name in ("isnan", "is_nan"):
         connection.create_function(name, 1, lambda value: False)
     connection.create_function("exp", 1, math.exp)
@@ -105,7 +109,7 @@ def by_sqlite(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettin
     connection = sqlite_connection()
     try:
         return _selected(connection, text, list(columns), rows, settings, walk)
-    except sqlite3.Error as error:
+    except sqlite_module().Error as error:
         raise NotRankedError(
             f"SQLite cannot run the expression of {len(content):,} bytes ({error}), so that it "
             "cannot be verified here: export fewer rounds (truncate), or skip it with "
@@ -148,7 +152,7 @@ def by_database(
 ) -> tuple[Floats | None, str]:
     """Score rows by the database of the dialect, where it can be had; None: `by_sqlite` did."""
     if settings.dialect in ("ansi", "sqlite"):
-        return None, f"sqlite {sqlite3.sqlite_version}"
+        return None, f"sqlite {sqlite_module().sqlite_version}"
     if settings.dialect != "duckdb":
         raise ImportError(f"sqlite reads the {settings.dialect} dialect")
     import duckdb

@@ -8,14 +8,35 @@ from __future__ import annotations
 
 import math
 import re
-import sqlite3
 from collections.abc import Callable, Iterable
+from types import ModuleType
 
-__all__ = ["ExactLiterals", "exact_numbers"]
+from crucial.errors import MissingExtraError
+
+__all__ = ["ExactLiterals", "exact_numbers", "sqlite_module"]
 
 # Quoted text and names, and numbers with an exponent, as the writer makes them.
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\d+(?:\.\d+)?e[+-]?\d+""")
 _BATCH = 500
+
+
+def sqlite_module() -> ModuleType:
+    """Return Python's module of SQLite, which some builds of Python lack.
+
+    Raises
+    ------
+    MissingExtraError
+        This one does.
+    """
+    try:
+        import sqlite3
+    except ImportError as error:
+        raise MissingExtraError(
+            "SQL is written and tried with SQLite, and this Python was built without its module "
+            "sqlite3: install the development files of SQLite and build it again, or use another "
+            "Python."
+        ) from error
+    return sqlite3
 
 
 def exact_numbers(text: str) -> str:
@@ -65,7 +86,7 @@ class ExactLiterals:
 
 
 def _misread(numbers: list[str]) -> set[str]:
-    connection = sqlite3.connect(":memory:")
+    connection = sqlite_module().connect(":memory:")
     wrong: set[str] = set()
     for at in range(0, len(numbers), _BATCH):
         some = numbers[at : at + _BATCH]

@@ -165,6 +165,17 @@ def test_too_few_data_are_not_searched():
     assert isinstance(auto.ranker_, RankBoost)
 
 
+def test_weights_do_not_make_rows_more_or_fewer():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(220, 2))
+    y = (X[:, 0] > 0).astype(int)
+    light = AutoRanker(0.05).fit(X, y, sample_weight=np.full(220, 1 / 220))
+    assert light.table_ is not None
+    assert light.score(X, y) > 0.9  # (also by trees, whose leaves count weights)
+    heavy = AutoRanker(0.05).fit(X[:60], y[:60], sample_weight=np.full(60, 10.0))
+    assert heavy.choice_ == "RankBoost with its defaults: 60 rows are too few to choose by."
+
+
 def test_losses_are_shown_as_they_are_and_the_least_wins():
     table = fitted(measure="r2", average=False).table_
     values = table.to_frame()["r2"]
