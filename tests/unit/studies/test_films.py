@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from crucial.data.ratings import Ratings
 from crucial.studies.films import MEASURES, METHODS, Study, main, run
-
-ROOT = Path(__file__).parents[3]
 
 
 def club(n_users=100, n_items=150, seed=0) -> Ratings:
@@ -83,14 +78,12 @@ def test_error_is_one_line(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_what_the_paper_finds_on_movielens(tmp_path):
+def test_what_the_paper_finds_on_movielens(movielens):
     """RankBoost ahead of the nearest neighbour and regression; more feedback, fewer errors."""
-    data = tmp_path / "ml-100k.inter"
-    subprocess.run([sys.executable, str(ROOT / "scripts/movielens.py"), str(data)], check=True)
     from crucial.data.formats.ratings import read_ratings
 
     methods = ("rankboost", "vsim", "neighbour", "regression")
-    study = Study(read_ratings(data), methods, most_targets=150)
+    study = Study(read_ratings(movielens), methods, most_targets=150)
     for point in run(study, 5):
         ours = point.mean("rankboost", "disagreement")
         assert ours < point.mean("neighbour", "disagreement")

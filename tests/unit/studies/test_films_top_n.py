@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +13,6 @@ from crucial.apps.recommend.opinions import Opinions
 from crucial.apps.recommend.top_n import best_items, hold_out, ndcg
 from crucial.data.formats.ratings import read_ratings
 from crucial.studies.films_top_n import MEASURES, main, measure
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +57,9 @@ def test_error_is_one_line(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_auto_on_movielens(tmp_path):
+def test_auto_on_movielens(movielens):
     """Within 3% of EASE on who rated what at any penalty, and far above popularity."""
-    data = tmp_path / "ml-100k.inter"
-    subprocess.run([sys.executable, str(ROOT / "scripts/movielens.py"), str(data)], check=True)
-    ratings = read_ratings(data)
+    ratings = read_ratings(movielens)
     parts = hold_out(Opinions.from_ratings(ratings))
     found = {
         method: float(measure(ratings, parts, parts.users, method).values["ndcg@10"].mean())

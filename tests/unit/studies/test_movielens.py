@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +16,6 @@ from crucial.studies.movielens import (
     print_readings,
     run,
 )
-
-ROOT = Path(__file__).parents[3]
 
 
 def film_club(n_users: int = 9, n_items: int = 40, seed: int = 0) -> Ratings:
@@ -96,11 +91,9 @@ def test_error_is_one_line(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_twenty_users_come_close_to_the_paper(tmp_path, capsys):
+def test_twenty_users_come_close_to_the_paper(movielens, capsys):
     """R1 and R2 within .025 of table 3, and its order of the three rankers."""
-    data = tmp_path / "ml-100k.inter"
-    subprocess.run([sys.executable, str(ROOT / "scripts/movielens.py"), str(data)], check=True)
-    assert main([str(data), "--users", "20", "--jobs", "2"]) == 0
+    assert main([str(movielens), "--users", "20", "--jobs", "2"]) == 0
     said = capsys.readouterr().out
     assert "364 users have 100 or more, and 360 of them" in said
     table = said[said.index("table 3") :]
