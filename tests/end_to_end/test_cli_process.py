@@ -188,20 +188,6 @@ def test_questions_without_an_input(trained: Path) -> None:
     assert done.stderr.splitlines()[-1].endswith("you gave 0 ratings; at least one is needed.")
 
 
-def test_a_folder_that_was_removed(trained: Path) -> None:
-    gone = trained / "gone"
-    gone.mkdir()
-    # (Python itself may refuse to start in a folder that is not there)
-    program = "import os; os.rmdir(os.getcwd()); from crucial.cli import main; main()"
-    words = ("train", str(trained / "train.txt"), "-o", "g.json")
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words], cwd=gone, capture_output=True, text=True,
-        timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "g.json: cannot be written: its folder does not exist" in done.stderr
-
-
 def test_a_python_without_sqlite(trained: Path) -> None:
     program = "import sys; sys.modules['sqlite3'] = None; from crucial.cli import main; main()"
     words = ("export", str(trained / "m.json"), "--to", "sql", "-o", str(trained / "m.sql"))

@@ -100,8 +100,12 @@ class Encodings:
     def _check_kinds(self, instances: Instances) -> None:
         """Refuse text or dates in place of numbers."""
         text = [f for f in instances.levels or () if f not in self.categories]
-        dates = [f for f in instances.times or () if f not in self.times]
-        for found, what in ((text, "text"), (dates, "dates")):
+        times = instances.times or {}
+        dates = [f for f in times if f not in self.times]
+        # (days where the model counts seconds, or the other way round)
+        other = [f for f, unit in times.items() if self.times.get(f, unit) != unit]
+        whats = ("text", "dates", "dates or times of another unit")
+        for found, what in zip((text, dates, other), whats, strict=True):
             if found:
                 names = ", ".join(instances.name(feature) for feature in sorted(found))
                 raise DataTypeError(

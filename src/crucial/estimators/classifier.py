@@ -236,14 +236,14 @@ def make_classifier(
     classes, codes = _two_classes(y, "to_classifier")
     scores = ranker.predict(X)
     weights = check_weights(sample_weight, len(scores))
-    if sums is None:
-        feedback = LabelFeedback(codes, weight=weights)
-        sums = ClassSums.of(feedback, scores[feedback.rows])
-    elif not np.array_equal(classes, sums.classes):
+    if sums is not None and not np.array_equal(classes, sums.classes):
         raise DataError(
             f"y must have the labels that {owner} was fitted to, {sums.classes.tolist()}. "
             f"Got {classes.tolist()}."
         )
+    if sums is None or calibrated is False:
+        feedback = LabelFeedback(codes, weight=weights)
+        sums = ClassSums.of(feedback, scores[feedback.rows])
     classifier = RankingClassifier(clone(ranker))._set_fitted(ranker, sums.intercept, classes)
     if calibrated is False:
         return classifier

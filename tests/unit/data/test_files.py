@@ -342,3 +342,15 @@ class TestAtomicWrite:
             file.write(b"new")
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_a_folder_that_was_removed(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with (
+        pytest.raises(FileError, match=r"g.json: cannot be written: its folder does not exist"),
+        atomic_write("g.json"),
+    ):
+        pass

@@ -142,3 +142,12 @@ def test_scikit_learns_tools_take_it():
     made = RankBoost(20).fit(X, Y).to_classifier()
     scores = cross_val_score(clone(made), X, np.where(Y == 1, "b", "m"), cv=3)
     assert scores.mean() > 0.85
+
+
+def test_rows_that_are_given_balance_the_classes():
+    ranker = RankBoost(20).fit(X[TRAIN], Y[TRAIN])
+    weight = np.where(Y[HELD] == 1, 5.0, 1.0)
+    made = ranker.to_classifier(X=X[HELD], y=Y[HELD], sample_weight=weight)
+    good, bad = f_parts(made.decision_function(X[HELD]), Y[HELD], weight)
+    assert good == pytest.approx(bad)
+    assert made.intercept_ != pytest.approx(ranker.to_classifier().intercept_, rel=0.01)

@@ -186,17 +186,22 @@ class RankingLikelihood:
         crossed += block
 
     def scores(self, p: Floats, groups: Ints | None = None) -> Matrix:
-        """Return the slope of each ranking (or group of them), as a sparse matrix."""
+        """Return the slope of one voter of each ranking (or of a group), as a sparse matrix."""
         from scipy.sparse import csr_array
 
-        rows, columns, values = [], [], []
+        rows, columns, values, voters = [], [], [], self.count[:, None]
         for form in self.forms:
             share, once, _ = self._sums(form, p)
             taken = np.arange(form.items.shape[1]) < form.starts[-1] + form.sizes[-1]
-            values.append((self.count[form.numbers][:, None] * (taken - share * once)).ravel())
+            slope = taken - share * once
+            values.append((slope if groups is None else voters[form.numbers] * slope).ravel())
             columns.append(form.items.ravel())
             number = form.numbers if groups is None else groups[form.numbers]
             rows.append(np.repeat(number, form.items.shape[1]))
         total = len(self.rankings.orders) if groups is None else int(groups.max()) + 1
         where = (np.concatenate(rows), np.concatenate(columns))
         return csr_array((np.concatenate(values), where), shape=(total, self.n))
+
+    def copies(self, groups: Ints | None = None) -> Floats:
+        """Return the number of voters of each ranking; groups are there once."""
+        return self.count if groups is None else np.ones(int(groups.max()) + 1)

@@ -224,6 +224,12 @@ class PairedLikelihood:
         side = csr_array(extra)
         return block_array([[items, side], [side.T, csr_array(corner)]], format="csr")
 
+    def copies(self, groups: Ints | None = None) -> Floats:
+        """Return 1 for each comparison that counts, or group: weights are in their slopes."""
+        if groups is not None:
+            return np.ones(int(groups.max()) + 1)
+        return (self.cells.weight > 0).astype(np.float64)
+
     def scores(self, p: Floats, groups: Ints | None = None) -> Matrix:
         """Return the slope of each comparison (or group of them), as a sparse matrix."""
         from scipy.sparse import csr_array, hstack

@@ -17,6 +17,7 @@ from crucial.types import Bools, Floats, Ints
 __all__ = ["bootstrap_uncertainty", "resampled_pairs", "resampled_rankings", "runs_of_ties"]
 
 _ENOUGH = 1e-6  # (far below what resampling changes)
+_SAME = 1e-5  # (strengths this close are those of the same data)
 _AT_ONCE = 4_000_000  # numbers in an array of resamplings that are fitted together
 _DENSE = 300  # items up to which resamplings are fitted together
 
@@ -49,11 +50,7 @@ def resampled_pairs(
         if model.n <= _DENSE:
             found = _fit_together(model, counts, best)
         else:
-            found = np.array([
-                maximise(PairedLikelihood(cells, one, model.prior, model.part, model.split_ties),
-                         best, _ENOUGH)[: model.n]
-                for one in counts
-            ])  # fmt: skip
+            found = np.array([_fit_alone(model, one, best) for one in counts])
         for one in found:
             draws[done] = centred(one, model.part)
             done += 1
@@ -69,12 +66,13 @@ def _drawn_counts(
     from scipy.sparse import csr_array
 
     width = 3 * len(cells.first)
-    n = len(cells.kind)
-    if groups is None:  # (equal comparisons of equal weight are one kind)
-        weights, of = np.unique(cells.weight, return_inverse=True)
-        kinds, count = np.unique(cells.kind * len(weights) + of, return_counts=True)
+    if groups is None:  # (equal comparisons of equal weight are one kind, of weight 0 none)
+        counts = cells.weight > 0
+        weights, of = np.unique(cells.weight[counts], return_inverse=True)
+        kinds, count = np.unique(cells.kind[counts] * len(weights) + of, return_counts=True)
         place, weight = kinds // len(weights), weights[kinds % len(weights)]
         table = csr_array((weight, (np.arange(len(kinds)), place)), shape=(len(kinds), width))
+        n = int(count.sum())
         share = count / n
     else:
         n_groups = int(groups.max()) + 1
@@ -83,6 +81,13 @@ def _drawn_counts(
     for begin in range(0, n_bootstrap, many):
         drawn = rng.multinomial(n, share, size=min(many, n_bootstrap - begin))
         yield np.asarray((table.T @ drawn.T).T).reshape(len(drawn), -1, 3)
+
+
+def _fit_alone(model: PairedLikelihood, counts: Floats, best: Floats) -> Floats:
+    """Return the strengths of a table of counts."""
+    again = PairedLikelihood(model.cells, counts, model.prior, model.part, model.split_ties)
+    # (a draw without ties has no chance of ties, which is the last parameter)
+    return maximise(again, best[: again.size], _ENOUGH)[: model.n]
 
 
 def _fit_together(model: PairedLikelihood, counts: Floats, best: Floats) -> Floats:
@@ -248,7 +253,9 @@ def bootstrap_uncertainty(
         return Uncertainty(method, low, high, covariance)
     from scipy.special import ndtr, ndtri
 
-    below = (draws < strengths).sum(axis=0) + 0.5 * (draws == strengths).sum(axis=0)
+    # (of few groups, many draws are the data themselves, and as far off as the fits are exact)
+    near = np.abs(draws - strengths) <= _SAME * (1 + np.abs(strengths).max())
+    below = ((draws < strengths) & ~near).sum(axis=0) + 0.5 * near.sum(axis=0)
     bias = ndtri(np.clip(below / len(draws), 0.5 / len(draws), 1 - 0.5 / len(draws)))
     bend = _skewness(model, p, groups)
     ends = []
@@ -261,7 +268,7 @@ def bootstrap_uncertainty(
 
 def _skewness(model: Likelihood, p: Floats, groups: Ints | None) -> Floats:
     """Return a sixth of the skewness of the influence of observations on each strength."""
-    scores = model.scores(p, groups)
+    scores, copies = model.scores(p, groups), model.copies(groups)
     inverse = inverse_curvature(model, p)[:, : model.n]
     for number in range(int(model.part.max()) + 1):
         inside = np.flatnonzero(model.part == number)
@@ -269,8 +276,9 @@ def _skewness(model: Likelihood, p: Floats, groups: Ints | None) -> Floats:
     squares, cubes = np.zeros(model.n), np.zeros(model.n)
     for begin in range(0, scores.shape[0], 4096):
         influence = scores[begin : begin + 4096] @ inverse
-        squares += (influence**2).sum(axis=0)
-        cubes += (influence**3).sum(axis=0)
+        each = copies[begin : begin + 4096, None]
+        squares += (each * influence**2).sum(axis=0)
+        cubes += (each * influence**3).sum(axis=0)
     return np.divide(cubes, 6 * squares**1.5, out=np.zeros(model.n), where=squares > 0)
 
 

@@ -35,7 +35,7 @@ from crucial.data.comparisons import MAX_WEIGHT, Comparisons
 from crucial.data.rankings import Rankings
 from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.parameters import at_least, between, check, either, int_between, one_of
+from crucial.parameters import at_least, between, check, either, int_between, one_of, refuse
 from crucial.progress import progress_bar
 from crucial.types import Bools, Floats, Ints
 
@@ -82,6 +82,8 @@ def leaderboard(
     n_bootstrap : int, optional
         Resamplings of "percentile" and "bca", 10 or more, 1000 by default. Given with "auto", it
         means "bca"; 0 means no intervals.
+        Weights are numbers of comparisons in the profile and the curvature; the sandwich and the
+        bootstrap take each row for one observation, whatever it weighs.
     level : float, default=0.95
         Confidence level of the intervals.
     resample_by : {"observation", "judge", "context"}, default="observation"
@@ -122,6 +124,10 @@ def leaderboard(
     check("leaderboard", "scale", scale, one_of(*SCALES))
     check("leaderboard", "random_state", random_state, at_least(0))
     method = _method(intervals, n_bootstrap, resample_by, data)
+    if resample_by != "observation" and intervals in ("profile", "wald"):
+        others = "'auto', 'sandwich', 'percentile' or 'bca'"
+        rule = f"{others} with resample_by={resample_by!r}: others take comparisons for independent"
+        raise refuse("leaderboard", "intervals", rule, intervals)
     if prior == 0 and method in ("percentile", "bca"):
         raise DataError(
             "resampling needs a prior above 0: a resampled item may never lose. Give a prior, "
@@ -201,8 +207,9 @@ def _groups(data: Comparisons | Rankings, by: str, method: str) -> Ints | None:
             "no intervals.",
             parameter="resample_by",
         )
-    # (whoever weighs nothing is not one more of the group)
-    return np.asarray(np.where(weight > 0, found, counted_ones[0]))
+    # (whoever weighs nothing is not one more of the groups, which are numbered without gaps)
+    kept = np.where(weight > 0, found, counted_ones[0])
+    return np.asarray(np.unique(kept, return_inverse=True)[1], np.int64)
 
 
 def _likelihood(

@@ -226,6 +226,10 @@ class ChoiceLikelihood:
         curve = diags_array(expected + self.prior * at * (1.0 - at)) - crossed
         return slope, curve.toarray() if self.n <= _DENSE else curve.tocsr()
 
+    def copies(self, groups: Ints | None = None) -> Floats:
+        """Return 1 for each observation, or group of them: weights are in their slopes."""
+        return np.ones(len(self.choices.weight) if groups is None else int(groups.max()) + 1)
+
     def scores(self, p: Floats, groups: Ints | None = None) -> Matrix:
         """Return the slope of each observation (or group of them), as a sparse matrix."""
         from scipy.sparse import csr_array

@@ -98,12 +98,12 @@ def sandwich(
     The covariance is H^-1 (sum of g g') H^-1 with the slopes g of all observations or groups
     (Huber 1967; Liang & Zeger 1986), with the errors of Student's t for groups.
     """
-    scores = model.scores(p, groups)
-    n_units = scores.shape[0] if groups is None else len(np.unique(groups))
+    scores, copies = model.scores(p, groups), model.copies(groups)
+    n_units = float(copies.sum())
     inverse = inverse_curvature(model, p)[: model.n]
-    meat = (scores.T @ scores).toarray()
-    covariance = inverse @ meat @ inverse.T * (n_units / max(1, n_units - 1))
-    freedom = math.inf if groups is None else float(max(1, n_units - 1))
+    meat = (scores.T @ scores.multiply(copies[:, None])).toarray()
+    covariance = inverse @ meat @ inverse.T * (n_units / max(1.0, n_units - 1.0))
+    freedom = math.inf if groups is None else max(1.0, n_units - 1.0)
     found = _around(strengths, centred_covariance(covariance, model.part), level, freedom)
     return Uncertainty("sandwich", found.low, found.high, found.covariance, freedom)
 

@@ -64,20 +64,23 @@ def to_moment(cell: str) -> float | None:
     (1.5, 1.0, 3600.0, None)
     """
     if _TIME.fullmatch(cell):
-        hours, minutes, *seconds = cell.split(":")
-        found = int(hours) * 3600 + int(minutes) * 60 + float(seconds[0] if seconds else 0)
-        return float(found) if int(hours) < 24 and int(minutes) < 60 else None
+        hours, minutes, *more = cell.split(":")
+        seconds = float(more[0]) if more else 0.0
+        if int(hours) > 23 or int(minutes) > 59 or seconds >= 60.0:
+            return None
+        return int(hours) * 3600 + int(minutes) * 60 + seconds
     german = _GERMAN.fullmatch(cell)
     if german is not None:
         day, month, year, clock = german.groups()
-        cell = f"{year}-{int(month):02}-{int(day):02}" + (f"T{clock.zfill(5)}" if clock else "")
+        time = "" if clock is None else "T" + (clock if clock[1] != ":" else f"0{clock}")
+        cell = f"{year}-{int(month):02}-{int(day):02}{time}"
     try:
         moment = datetime.datetime.fromisoformat(cell)
     except ValueError:
         return None
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
-    return (moment - _EPOCH) / _DAY
+    # (in UTC, the first and last days of the calendar may have no name; their distance is known)
+    epoch = _EPOCH if moment.tzinfo is None else _EPOCH.replace(tzinfo=datetime.UTC)
+    return (moment - epoch) / _DAY
 
 
 def unit_of(kind: Kind) -> str:

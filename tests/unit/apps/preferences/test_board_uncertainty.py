@@ -11,6 +11,7 @@ from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedLikelihood, cells_of
 from crucial.apps.preferences.resampling import resampled_pairs
 from crucial.data.comparisons import Comparisons
+from crucial.data.rankings import Rankings
 from crucial.errors import DataError, ParameterError
 
 
@@ -290,3 +291,75 @@ def test_a_picture_says_what_it_leaves_out():
     assert board.plot(top=4).get_title(loc="left") == "the first 4 of 6 items"
     assert board.plot().get_title(loc="left") == ""
     pyplot.close("all")
+
+
+def ends(board):
+    """The intervals of the strengths and of the ranks, by item."""
+    rows = sorted(board.standings, key=lambda one: one.item)
+    return np.array([(one.low, one.high, one.rank_low, one.rank_high) for one in rows])
+
+
+@pytest.mark.parametrize("intervals", ["percentile", "bca"])
+def test_draws_without_the_only_tie_of_many_items(intervals):
+    rng = np.random.default_rng(0)
+    n = 310
+    a, b = rng.integers(0, n, 900), rng.integers(1, n, 900)
+    winner, loser = [*range(n), *a], [*((np.arange(n) + 1) % n), *((a + b) % n)]
+    tie = np.arange(len(winner)) == 5
+    made = Comparisons.from_columns(
+        [f"i{k}" for k in winner], [f"i{k}" for k in loser], tie=tie.tolist()
+    )
+    found = ends(leaderboard(made, intervals=intervals, n_bootstrap=10))
+    assert (found[:, 0] < found[:, 1]).all()
+
+
+@pytest.mark.parametrize("intervals", ["sandwich", "profile"])
+def test_voters_of_equal_orders_count_one_by_one(intervals):
+    orders = (((0,), (1,), (2,)), ((1,), (0,), (2,)), ((2,), (0,), (1,)), ((0,), (2,), (1,)))
+    count = np.array([50.0, 40.0, 30.0, 25.0])
+    names = ("tea", "milk", "wine")
+    together = leaderboard(Rankings(names, orders, count), intervals=intervals)
+    single = [one for one, often in zip(orders, count) for _ in range(int(often))]
+    alone = leaderboard(Rankings(names, tuple(single), np.ones(145)), intervals=intervals)
+    np.testing.assert_allclose(ends(together), ends(alone), rtol=1e-6)
+    # (the sandwich of a model that is not far off is near the profile)
+    assert np.ptp(ends(together)[:, :2], axis=1).max() < 0.6
+
+
+@pytest.mark.parametrize("intervals", ["profile", "wald"])
+def test_intervals_that_cannot_be_by_judge(intervals):
+    with pytest.raises(ParameterError, match=r"'sandwich', .* with resample_by='judge'"):
+        leaderboard(battles(judges=4), intervals=intervals, resample_by="judge")
+
+
+@pytest.mark.parametrize("by", ["observation", "judge"])
+@pytest.mark.parametrize("intervals", ["sandwich", "percentile", "bca"])
+def test_comparisons_of_weight_0_are_not_drawn(intervals, by):
+    made = battles(rows=120, judges=4)
+    names, judges = np.array(made.items), np.array(made.judges)[made.judge]
+    columns = [names[made.winner].tolist(), names[made.loser].tolist()]
+    draws = None if intervals == "sandwich" else 60
+    how = {"intervals": intervals, "resample_by": by, "n_bootstrap": draws}
+    expected = ends(leaderboard(Comparisons.from_columns(*columns, judge=judges.tolist()), **how))
+    # judges whose names are first, and who weigh nothing
+    more = [[*one, "i1", "i2", "i3"] for one in columns]
+    more[1][-3:] = ["i4", "i5", "i0"]
+    also = Comparisons.from_columns(
+        *more, judge=[*judges.tolist(), "a", "b", "b"], weight=[1.0] * 120 + [0.0] * 3
+    )
+    np.testing.assert_allclose(ends(leaderboard(also, **how)), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_names_do_not_move_the_ends_of_bca_by_judge():
+    """Of few judges many draws are the data: rounding does not put them on one side."""
+    made = battles(rows=150, judges=3)
+    names, judges = np.array(made.items), np.array(made.judges)[made.judge]
+    how = {"intervals": "bca", "resample_by": "judge", "n_bootstrap": 200}
+    both = []
+    for prefix in ("", "zyxwvu"):
+        own = np.array([(prefix[int(one[1])] if prefix else "") + one for one in names])
+        columns = [own[made.winner].tolist(), own[made.loser].tolist()]
+        board = leaderboard(Comparisons.from_columns(*columns, judge=judges.tolist()), **how)
+        both.append({one.item[-2:]: (one.low, one.high) for one in board.standings})
+    for item, found in both[0].items():
+        assert both[1][item] == pytest.approx(found, abs=1e-3)
