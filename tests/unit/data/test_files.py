@@ -7,11 +7,19 @@ import gzip
 import os
 import resource
 import stat
+import sys
 import threading
 
 import pytest
 
-from crucial.data.files import TextSource, atomic_write, open_bytes, os_reason, sync_folder
+from crucial.data.files import (
+    TextSource,
+    atomic_write,
+    check_writable,
+    open_bytes,
+    os_reason,
+    sync_folder,
+)
 from crucial.errors import FileError
 
 
@@ -354,3 +362,31 @@ def test_a_folder_that_was_removed(tmp_path, monkeypatch):
         atomic_write("g.json"),
     ):
         pass
+
+
+def test_streams_that_are_open_are_written_on(tmp_path, capfd):
+    sys.stdout.write("first\n")  # (not flushed)
+    check_writable("/dev/stdout")
+    for name, text in (("/dev/stdout", b"second\n"), ("/dev/stderr", b"other\n")):
+        with atomic_write(name) as file:
+            file.write(text)
+    assert capfd.readouterr() == ("first\nsecond\n", "other\n")
+    path = tmp_path / "log"
+    with open(path, "wb", buffering=0) as own:
+        own.write(b"a\n")
+        with atomic_write(f"/dev/fd/{own.fileno()}") as file:
+            file.write(b"b\n")
+        own.write(b"c\n")
+    assert path.read_bytes() == b"a\nb\nc\n"
+
+
+def test_a_stream_that_is_not_open():
+    with pytest.raises(FileError, match="cannot be written"):
+        check_writable("/dev/fd/987")
+
+
+def test_whether_a_file_can_be_written_is_told_before(tmp_path):
+    check_writable(tmp_path / "new.txt")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(FileError, match="its folder does not exist"):
+        check_writable(tmp_path / "no" / "new.txt")
