@@ -279,7 +279,7 @@ def _open_stream(path: str) -> int | None:
     if word is None:
         return None
     number = int(word[2] or ("stdout", "stderr").index(word[1]) + 1)
-    if sys.stdout is not None and number == 1:
+    if sys.stdout is not None:
         sys.stdout.flush()  # (what was printed before comes before)
     return os.dup(number)
 
