@@ -285,6 +285,16 @@ class TestAtomicWrite:
         assert path.read_bytes() == b"old"
         assert _temporaries(tmp_path) == []
 
+    @pytest.fixture
+    def _kept_devices(self, monkeypatch):
+        """Whatever is wrong with the code, no device of this machine becomes a file."""
+
+        def refused(target):
+            raise AssertionError(f"{target} would be replaced")
+
+        monkeypatch.setattr("crucial.data.files._create_beside", refused)
+
+    @pytest.mark.usefixtures("_kept_devices")
     def test_a_full_device(self):
         with (
             pytest.raises(FileError, match="/dev/full: cannot be written: no space left"),
@@ -292,6 +302,7 @@ class TestAtomicWrite:
         ):
             file.write(b"x")
 
+    @pytest.mark.usefixtures("_kept_devices")
     def test_a_device_is_written_not_replaced(self):
         with atomic_write("/dev/null") as file:
             file.write(b"x")
