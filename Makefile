@@ -44,14 +44,15 @@ test: $(READY)  ## the default suite, then kernel tests with the JIT disabled, a
 
 # The long sweeps in parts: make test-slow PART=kills. docs/promises.md tells what is in each.
 SLOW_forms := tests/properties/test_every_ranker_invariant.py
-SLOW_properties := tests/properties --ignore=tests/properties/test_every_ranker_invariant.py
+SLOW_kernels := $(wildcard tests/properties/test_kernels_*.py tests/properties/test_push_*.py tests/properties/test_logistic_*.py)
+SLOW_properties := $(filter-out $(SLOW_forms) $(SLOW_kernels),$(wildcard tests/properties/test_*.py))
 SLOW_kills := tests/end_to_end
 SLOW_cluster := tests/unit/distributed
 SLOW_readers := tests/fuzz tests/mutants
 SLOW_others := tests/agreement tests/unit --ignore=tests/unit/distributed
 
-test-slow: $(READY)  ## the long sweeps; PART=forms, properties, kills, cluster, readers or others
-	$(PYTEST) -m slow $(if $(PART),$(or $(SLOW_$(PART)),$(error PART=$(PART) is not forms, properties, kills, cluster, readers or others)))
+test-slow: $(READY)  ## the long sweeps; PART=forms, kernels, properties, kills, cluster, readers or others
+	$(PYTEST) -m slow $(if $(PART),$(or $(SLOW_$(PART)),$(error PART=$(PART) is not forms, kernels, properties, kills, cluster, readers or others)))
 
 test-bounds: $(READY)  ## the default suite with every index of compiled code checked
 	NUMBA_BOUNDSCHECK=1 $(PYTEST)
