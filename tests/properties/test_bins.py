@@ -366,3 +366,10 @@ def test_distinct_values_are_cut_as_values_of_weight_1_are(n, max_bins):
     assert len(cuts) == min(n, max_bins) - 1
     sizes = np.diff(np.searchsorted(values, np.concatenate(([-1.0], cuts, [np.inf]))))
     assert sizes.max() - sizes.min() <= 1
+
+
+def test_two_bins_of_a_feature_that_is_mostly_its_largest_value():
+    for path in PATHS:
+        with using(path):
+            bins = build(np.array([0.0, 1.0, 2.0, 2.0, 2.0, 2.0]), max_bins=2)
+            assert bins.thresholds[0].tolist() == [1.5]

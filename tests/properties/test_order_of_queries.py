@@ -50,9 +50,9 @@ def fitted(make, X, y, qid, weight, watched):
     return ranker.fit(X, y, qid=qid, **more)
 
 
+@holds_for(st.integers(0, 10**6), st.booleans(), st.booleans(), quick=3, full=200)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", WAYS)
-@holds_for(st.integers(0, 10**6), st.booleans(), st.booleans(), quick=3, full=200)
 def test_the_order_of_queries_changes_no_byte(name, seed, weighted, small):
     """The eval set as well, in the same order each time and in another."""
     data = problem(seed, weighted)

@@ -87,6 +87,8 @@ def cut_points(values: Reals, mass: Floats | None, max_bins: int | None) -> Floa
     last_values = _coarse_cuts(_Ranked(values, mass), max_bins)
     after = np.searchsorted(values, last_values, "right")
     after = np.unique(after[(after > 0) & (after < len(values))])
+    if not len(after):  # (of two or three bins, the largest value may fill all but the first)
+        after = np.searchsorted(values, values[-1:], "left")
     return between(values[after - 1], values[after])
 
 
