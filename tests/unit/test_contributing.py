@@ -67,11 +67,11 @@ def test_every_slow_test_is_in_one_part():
     assert names == re.findall(r"^SLOW_(\w+) :=", makefile, re.M)
     parts = {}
     for name in names:
-        told = subprocess.run(
+        done = subprocess.run(
             ["make", "--dry-run", "test-slow", f"PART={name}"],
             cwd=ROOT, capture_output=True, text=True, check=True, timeout=60,
         )  # fmt: skip
-        (parts[name],) = re.findall(r" -m slow (.*)$", told.stdout, re.M)
+        (parts[name],) = re.findall(r" -m slow (.*)$", done.stdout, re.M)
     slow = re.compile(r"mark\.slow\b|^@holds_for\(", re.M)
     found = [path for path in (ROOT / "tests").rglob("test_*.py") if slow.search(path.read_text())]
     assert len(found) > 50

@@ -102,14 +102,17 @@ class Encodings:
         text = [f for f in instances.levels or () if f not in self.categories]
         times = instances.times or {}
         dates = [f for f in times if f not in self.times]
-        # (days where the model counts seconds, or the other way round)
-        other = [f for f, unit in times.items() if self.times.get(f, unit) != unit]
-        whats = ("text", "dates", "dates or times of another unit")
-        for found, what in zip((text, dates, other), whats, strict=True):
+        for found, what in ((text, "text"), (dates, "dates")):
             if found:
                 names = ", ".join(instances.name(feature) for feature in sorted(found))
                 raise DataTypeError(
                     f"Input X has {what} in {names}, where the model was trained on other values."
+                )
+        for feature, unit in times.items():
+            if self.times[feature] != unit:
+                raise DataTypeError(
+                    f"Input X has {unit} in {instances.name(feature)}, where the model was trained "
+                    f"on {self.times[feature]}."
                 )
 
 

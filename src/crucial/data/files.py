@@ -52,6 +52,7 @@ _WORDS = {
     errno.EPERM: "permission denied",
     errno.ENOSPC: "no space left on the disk",
     errno.EROFS: "the file system is read-only",
+    errno.EBADF: "there is no such open stream",
     errno.EDQUOT: "the disk quota is used up",
 }
 

@@ -392,7 +392,7 @@ def test_streams_that_are_open_are_written_on(tmp_path, capfd):
 
 
 def test_a_stream_that_is_not_open():
-    with pytest.raises(FileError, match="cannot be written"):
+    with pytest.raises(FileError, match="cannot be written: there is no such open stream"):
         check_writable("/dev/fd/987")
 
 

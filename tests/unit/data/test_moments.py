@@ -9,7 +9,7 @@ import pytest
 
 from crucial import RankBoost, read_data
 from crucial.data.formats.cell_kinds import to_moment
-from crucial.errors import DataTypeError
+from crucial.errors import DataTypeError, FileError
 
 
 def test_the_ends_of_the_calendar(tmp_path: Path) -> None:
@@ -42,9 +42,16 @@ def test_german_dates_with_seconds(clock: str) -> None:
     assert to_moment(f"31.12.1999 {clock}") == pytest.approx(day + (9 * 3600 + 307) / 86400)
 
 
+def test_a_time_that_is_none_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("label,when\n1,10:00\n0,10:00:75\n")
+    with pytest.raises(FileError, match=r"line 3, column 2: .* must be a time such as 23:59, or"):
+        read_data(path)
+
+
 def test_days_are_not_taken_for_seconds() -> None:
     days = pd.DataFrame({"when": pd.date_range("2024-01-01", periods=20)})
     ranker = RankBoost(5).fit(days, range(20))
     lengths = pd.DataFrame({"when": pd.to_timedelta(range(20), unit="h")})
-    with pytest.raises(DataTypeError, match="dates or times of another unit in 'when'"):
+    with pytest.raises(DataTypeError, match=r"seconds in 'when', .* on days since 1970"):
         ranker.predict(lengths)

@@ -34,8 +34,8 @@ from crucial.apps.preferences.uncertainty import (
 from crucial.data.comparisons import MAX_WEIGHT, Comparisons
 from crucial.data.rankings import Rankings
 from crucial.data.words import shown
-from crucial.errors import DataError
-from crucial.parameters import at_least, between, check, either, int_between, one_of, refuse
+from crucial.errors import Argument, DataError, Message, ParameterError
+from crucial.parameters import at_least, between, check, either, int_between, one_of
 from crucial.progress import progress_bar
 from crucial.types import Bools, Floats, Ints
 
@@ -124,10 +124,6 @@ def leaderboard(
     check("leaderboard", "scale", scale, one_of(*SCALES))
     check("leaderboard", "random_state", random_state, at_least(0))
     method = _method(intervals, n_bootstrap, resample_by, data)
-    if resample_by != "observation" and intervals in ("profile", "wald"):
-        others = "'auto', 'sandwich', 'percentile' or 'bca'"
-        rule = f"{others} with resample_by={resample_by!r}: others take comparisons for independent"
-        raise refuse("leaderboard", "intervals", rule, intervals)
     if prior == 0 and method in ("percentile", "bca"):
         raise DataError(
             "resampling needs a prior above 0: a resampled item may never lose. Give a prior, "
@@ -171,7 +167,15 @@ def leaderboard(
 
 
 def _method(intervals: str, n_bootstrap: int | None, by: str, data: Comparisons | Rankings) -> str:
-    """Return which intervals "auto" means."""
+    """Return which intervals "auto" means; refuse those that cannot be by judge or context."""
+    if by != "observation" and intervals in ("profile", "wald"):
+        raise ParameterError(
+            f"{intervals} intervals take all comparisons for independent, and those of one {by} "
+            "may not be.",
+            remedy=Message("Use ", Argument("intervals", "auto"), ", sandwich, percentile or bca."),
+            parameter="intervals",
+            value=intervals,
+        )
     n_items = len(data.items)
     if n_bootstrap == 0 and intervals in ("auto", "none", "percentile", "bca"):
         return "none"

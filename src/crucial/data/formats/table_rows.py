@@ -202,7 +202,9 @@ def _parse_some(plan: ColumnPlan, records: list[Record], careful: bool) -> Parse
         if plan.kinds.get(place, "text") != "text":
             _, bad = moments(plan.form.known(texts))
             if bad >= 0:
-                what = f"feature {shown(names[place])} must be a date such as 2024-01-31, or empty"
+                time = plan.kinds[place] == "time"
+                kind = "a time such as 23:59" if time else "a date such as 2024-01-31"
+                what = f"feature {shown(names[place])} must be {kind}, or empty"
                 problem = f"{what}. Got {shown(texts[bad])}."
                 errors.append((bad, place, FileError(path, problem, records[bad][0], place + 1)))
         part.texts.append(texts)

@@ -11,6 +11,9 @@ from crucial.types import PathLike
 __all__ = ["as_utf8", "from_utf16", "is_utf16"]
 
 
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
 def is_utf16(encoding: str) -> bool:
     """Return whether a name means UTF-16, in any order of its bytes.
 
@@ -36,7 +39,8 @@ def from_utf16(path: PathLike, raw: bytes, encoding: str = "utf-16") -> bytes:
     try:
         return raw.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeError as error:
-        raise FileError(path, f"this is not UTF-16 text ({error}).") from error
+        seen = ", as it begins" if raw.startswith(_MARKS) else ""
+        raise FileError(path, f"this is not UTF-16 text{seen} ({error}).") from error
 
 
 def as_utf8(path: PathLike, raw: bytes) -> tuple[bytes, str]:
@@ -58,7 +62,7 @@ def as_utf8(path: PathLike, raw: bytes) -> tuple[bytes, str]:
     >>> as_utf8("x.csv", b"tea")
     (b'tea', '')
     """
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if raw.startswith(_MARKS):
         return from_utf16(path, raw), "the text was read as UTF-16"
     try:
         raw.decode()
