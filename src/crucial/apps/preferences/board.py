@@ -33,7 +33,7 @@ class Effect:
     effect, low, high : float
         Log-odds per unit of the covariate, and the interval.
     p_value : float
-        Of Wald's test that it does nothing.
+        Of the test that it does nothing: of Wald, or of Student where judges are independent.
     """
 
     name: str

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.apps.preferences.judges import offset_slope
-from crucial.apps.preferences.uncertainty import quantile
+from crucial.apps.preferences.uncertainty import p_of, quantile
 from crucial.data.comparisons import Comparisons
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.notebook import HtmlResult
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 
 __all__ = ["PositionBias", "position_bias"]
 
@@ -33,8 +33,9 @@ class PositionBias(HtmlResult):
     effect, low, high : tuples of float
         Log-odds of being shown first, given the strengths of both items, and the interval.
     p_value : tuple of float
-        Of the likelihood-ratio test that the position does not matter; those of judges are
-        adjusted for their number (Holm 1979).
+        Of the likelihood-ratio test that the position does not matter, or of Student's t where
+        only judges or contexts are independent; those of single judges, whose comparisons always
+        count as independent, are adjusted for their number (Holm 1979).
     """
 
     _html_bars: ClassVar[Mapping[str, float | None]] = {"first_won": 1.0, "effect": None}
@@ -91,11 +92,15 @@ def p_text(value: float) -> str:
     return "p < 1e-4" if value < 1e-4 else f"p = {value:.2g}" if value < 0.1 else f"p = {value:.2f}"
 
 
-def position_bias(comparisons: Comparisons, strengths: Floats, level: float) -> PositionBias | None:
+def position_bias(
+    comparisons: Comparisons, strengths: Floats, level: float, groups: Ints | None = None
+) -> PositionBias | None:
     """Test whether the item shown first wins more often than its strength explains.
 
     The log-odds of a decision for the first item are the difference of the strengths plus the
     bias (a weak prior of deviation 10 keeps it finite); ties say nothing. None without decisions.
+    With ``groups``, numbers of the judges or contexts that are independent, the bias of all
+    comparisons has the errors of the sandwich (Liang & Zeger 1986).
     """
     from scipy.special import chdtrc
 
@@ -120,11 +125,30 @@ def position_bias(comparisons: Comparisons, strengths: Floats, level: float) -> 
     n = np.bincount(judge, minlength=len(names))
     chance[1:] = holm(np.where(n[1:] > 0, chance[1:], 1.0))
     half = quantile((1 - level) / 2) * error
+    if groups is not None:
+        every = slice(0, len(decided))  # (the judges' own rows come after those of all)
+        chosen = 1.0 / (1.0 + np.exp(-np.clip(offset[every] + slope[0], -700, 700)))
+        pulls = weight[every] * (first[every] - chosen)
+        own, freedom = _error_by_group(pulls, groups[decided], error[0])
+        half[0] = quantile((1 - level) / 2, freedom) * own
+        chance[0] = p_of(slope[0], own, freedom)
     total = np.bincount(judge, weight, minlength=len(names))
     won = np.bincount(judge, weight * first, minlength=len(names))
     share = np.divide(won, total, out=np.full(len(names), np.nan), where=total > 0)
     columns = (share, slope, slope - half, slope + half, chance)
     return PositionBias(names, tuple(n.tolist()), *(tuple(one.tolist()) for one in columns))
+
+
+def _error_by_group(pulls: Floats, groups: Ints, error: float) -> tuple[float, float]:
+    """Return the error of a slope and its degrees of freedom, where only groups are independent.
+
+    One group says nothing about others: the error is nan.
+    """
+    n = len(np.unique(groups))
+    if n < 2:
+        return np.nan, 1.0
+    each = np.bincount(groups, pulls)
+    return float(error**2 * np.sqrt(each @ each * n / (n - 1.0))), n - 1.0
 
 
 def holm(chances: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,9 +26,11 @@ from crucial.apps.preferences.strengths import centred
 from crucial.apps.preferences.uncertainty import (
     Uncertainty,
     inverse_curvature,
+    p_of,
     profile_intervals,
     quantile,
     sandwich,
+    sandwich_covariance,
     sure_differences,
     wald,
 )
@@ -145,7 +148,7 @@ def leaderboard(
         boosted, shares = weighed.scores, dict(zip(weighed.judges, weighed.shares.tolist()))
     standings, found = _standings(data, model.part, best, known, above, boosted, tallies, scale)
     runs = found if known is not None else ()
-    effects = _effects(model, p, covariates, level)
+    effects = _effects(model, p, covariates, level, groups, method == "sandwich")
     tie_share = 0.0
     if isinstance(model, PairedLikelihood) and model.has_ties:
         tie_share = float(1 / (1 + 2 * np.exp(-p[-1])))
@@ -161,7 +164,7 @@ def leaderboard(
         scale,
         "none" if known is None else known.method,
         effects,
-        _position(data, best, level),
+        _position(data, best, level, groups),
         tie_share,
     )
 
@@ -191,9 +194,13 @@ def _method(intervals: str, n_bootstrap: int | None, by: str, data: Comparisons 
     return "profile" if n_items <= _PROFILED and not many else "wald"
 
 
-def _position(data: Comparisons | Rankings, best: Floats, level: float) -> PositionBias | None:
-    known = isinstance(data, Comparisons) and data.first is not None
-    return position_bias(data, best, level) if known and isinstance(data, Comparisons) else None
+def _position(
+    data: Comparisons | Rankings, best: Floats, level: float, groups: Ints | None
+) -> PositionBias | None:
+    """Return the position bias, if it is known who was shown first."""
+    if isinstance(data, Comparisons) and data.first is not None:
+        return position_bias(data, best, level, groups)
+    return None
 
 
 def _groups(data: Comparisons | Rankings, by: str, method: str) -> Ints | None:
@@ -295,19 +302,26 @@ def _known(
 
 
 def _effects(
-    model: Likelihood, p: Floats, covariates: Sequence[str], level: float
+    model: Likelihood,
+    p: Floats,
+    covariates: Sequence[str],
+    level: float,
+    groups: Ints | None,
+    robust: bool,
 ) -> tuple[Effect, ...]:
-    """Return slopes of covariates with Wald's intervals and tests."""
-    from scipy.special import ndtr
-
+    """Return slopes of covariates with intervals and tests: Wald's, or those of the sandwich."""
     if not covariates:
         return ()
-    errors = np.sqrt(np.diag(inverse_curvature(model, p)))
+    if robust or groups is not None:
+        covariance, freedom = sandwich_covariance(model, p, groups)
+    else:
+        covariance, freedom = inverse_curvature(model, p), math.inf
+    errors = np.sqrt(np.diag(covariance))
     found = []
     for j, name in enumerate(covariates):
         slope, error = float(p[model.n + j]), float(errors[model.n + j])
-        half = quantile((1 - level) / 2) * error
-        chance = float(2 * ndtr(-abs(slope) / error))
+        half = quantile((1 - level) / 2, freedom) * error
+        chance = p_of(slope, error, freedom)
         found.append(Effect(name, slope, slope - half, slope + half, chance))
     return tuple(found)
 

@@ -65,6 +65,22 @@ def quantile(tail: float, freedom: float = math.inf) -> float:
     return float(-ndtri(tail) if math.isinf(freedom) else -stdtrit(freedom, tail))
 
 
+def p_of(slope: float, error: float, freedom: float = math.inf) -> float:
+    """Return the two-sided p-value of a slope with such an error; nan where that is unknown.
+
+    Examples
+    --------
+    >>> round(p_of(1.96, 1.0), 4), round(p_of(2.571, 1.0, 5.0), 4)
+    (0.05, 0.05)
+    """
+    from scipy.special import ndtr, stdtr
+
+    if error == 0.0:
+        return float(slope == 0.0)
+    at = -abs(slope) / error
+    return float(2.0 * (ndtr(at) if math.isinf(freedom) else stdtr(freedom, at)))
+
+
 def inverse_curvature(model: Likelihood, p: Floats) -> Floats:
     """Return the inverse of the negative curvature at the parameters."""
     from scipy.linalg import cho_factor
@@ -98,14 +114,27 @@ def sandwich(
     The covariance is H^-1 (sum of g g') H^-1 with the slopes g of all observations or groups
     (Huber 1967; Liang & Zeger 1986), with the errors of Student's t for groups.
     """
+    every, freedom = sandwich_covariance(model, p, groups)
+    covariance = centred_covariance(every[: model.n, : model.n], model.part)
+    found = _around(strengths, covariance, level, freedom)
+    return Uncertainty("sandwich", found.low, found.high, found.covariance, freedom)
+
+
+def sandwich_covariance(
+    model: Likelihood, p: Floats, groups: Ints | None = None
+) -> tuple[Floats, float]:
+    """Return the covariance of all parameters by `sandwich`, and its degrees of freedom.
+
+    One group says nothing about others: what it leaves unknown is nan.
+    """
     scores, copies = model.scores(p, groups), model.copies(groups)
     n_units = float(copies.sum())
-    inverse = inverse_curvature(model, p)[: model.n]
+    if groups is not None and n_units < 2:
+        return np.full((model.size, model.size), np.nan), 1.0
+    inverse = inverse_curvature(model, p)
     meat = (scores.T @ scores.multiply(copies[:, None])).toarray()
-    covariance = inverse @ meat @ inverse.T * (n_units / max(1.0, n_units - 1.0))
     freedom = math.inf if groups is None else max(1.0, n_units - 1.0)
-    found = _around(strengths, centred_covariance(covariance, model.part), level, freedom)
-    return Uncertainty("sandwich", found.low, found.high, found.covariance, freedom)
+    return inverse @ meat @ inverse.T * (n_units / max(1.0, n_units - 1.0)), freedom
 
 
 def profile_intervals(model: Likelihood, p: Floats, strengths: Floats, level: float) -> Uncertainty:

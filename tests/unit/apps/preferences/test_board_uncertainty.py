@@ -363,3 +363,52 @@ def test_names_do_not_move_the_ends_of_bca_by_judge():
         both.append({one.item[-2:]: (one.low, one.high) for one in board.standings})
     for item, found in both[0].items():
         assert both[1][item] == pytest.approx(found, abs=1e-3)
+
+
+def repeated(made, times):
+    """Return every comparison so many times, by the same judge."""
+    rows = np.tile(np.arange(len(made)), times)
+    names = np.array(made.items)
+    return Comparisons.from_columns(
+        names[made.winner[rows]].tolist(),
+        names[made.loser[rows]].tolist(),
+        first=made.first[rows],
+        judge=np.array(made.judges)[made.judge[rows]].tolist(),
+        covariates={"length_diff": made.covariates[rows, 0]},
+    )
+
+
+def test_copies_by_the_same_judge_prove_nothing():
+    made = battles(rows=120, tied=0.0, bias=0.5, length=0.4, judges=12)
+    way = {"covariates": ["position", "length_diff"], "resample_by": "judge"}
+    once = leaderboard(repeated(made, 1), prior=0.7, **way)
+    often = leaderboard(repeated(made, 10), prior=7.0, **way)
+    for one, other in zip(once.effects, often.effects, strict=True):
+        for name in ("effect", "low", "high", "p_value"):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), rel=0.01, abs=1e-3)
+    for name in ("effect", "low", "high", "p_value"):
+        mine, theirs = (getattr(board.position, name)[0] for board in (once, often))
+        assert theirs == pytest.approx(mine, rel=0.01, abs=1e-3)
+    apart = leaderboard(repeated(made, 10), prior=7.0, covariates=way["covariates"])
+    for one, other in zip(apart.effects, often.effects, strict=True):
+        assert one.high - one.low < 0.6 * (other.high - other.low)
+
+
+def test_one_judge_leaves_effects_open():
+    made = battles(rows=60, tied=0.0, judges=1)
+    way = {"resample_by": "judge", "intervals": "none", "covariates": ["position"]}
+    board = leaderboard(made, **way)
+    assert np.isnan([board.effects[0].low, board.effects[0].p_value]).all()
+    assert np.isnan([board.position.low[0], board.position.p_value[0]]).all()
+    assert "nan" in board.position.text()
+
+
+def test_effects_by_the_sandwich_are_near_those_by_curvature():
+    made = battles(rows=600, length=0.4)
+    plain, robust = (
+        leaderboard(made, intervals=way, covariates=["length_diff"]).effects[0]
+        for way in ("wald", "sandwich")
+    )
+    assert plain.effect == robust.effect
+    assert plain.high != robust.high
+    assert robust.high - robust.low == pytest.approx(plain.high - plain.low, rel=0.15)
