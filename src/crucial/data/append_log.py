@@ -89,12 +89,14 @@ class AppendLog:
     def __init__(
         self, path: PathLike | None, kind: LogKind, take: Take, *, read_only: bool = False
     ) -> None:
-        self._kind, self._take, self._usable = kind, take, not read_only
+        self._kind, self._take, self._usable = kind, take, True
+        self._read_only = read_only and path is not None
         self.torn = False
         self._file: int | None = None
         if path is None:
             return
         self.path = os.fspath(path)
+        self._place = os.path.abspath(self.path)  # (the folder of the process may change)
         if read_only:
             size, whole, _ = read_log(self.path, kind, take)
             self.torn = whole < size
@@ -121,6 +123,12 @@ class AppendLog:
 
     def append(self, entry: Entry) -> None:
         """Add an entry; it is on disk when this returns."""
+        if self._read_only:
+            raise FileError(
+                self.path,
+                "was opened to be read only; nothing can be added to it.",
+                remedy="Open it without read_only.",
+            )
         if not self._usable:
             raise FileError(self.path, "could not be written before, or is closed; start again.")
         if self._file is not None:
@@ -153,7 +161,7 @@ class AppendLog:
         assert self._file is not None
         own = os.fstat(self._file)
         try:
-            there = os.stat(self.path)
+            there = os.stat(self._place)
         except FileNotFoundError:
             there = None
         if there is None or (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):

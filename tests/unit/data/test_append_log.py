@@ -104,6 +104,18 @@ def test_what_another_program_does_is_noticed_before_the_next_entry(tmp_path, ki
 
 
 @KINDS
+def test_another_folder_of_the_process_is_no_other_file(tmp_path, kind, monkeypatch):
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    toy = Toy("a", kind)
+    toy.add()
+    monkeypatch.chdir("other")
+    toy.add()
+    toy.log.close()
+    assert len(Toy(tmp_path / "a", kind).seen) == 2
+
+
+@KINDS
 def test_a_log_that_is_only_read_stays_as_it_is(tmp_path, kind):
     path = tmp_path / "a"
     data = written(path, kind)
@@ -112,7 +124,7 @@ def test_a_log_that_is_only_read_stays_as_it_is(tmp_path, kind):
         path.write_bytes(content)
         toy = Toy(path, kind, read_only=True)
         assert (len(toy.seen), toy.log.torn) == (n, torn)
-        with pytest.raises(FileError, match="closed"):
+        with pytest.raises(FileError, match="opened to be read only"):
             toy.add()
         toy.log.close()
         assert path.read_bytes() == content
