@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from crucial.kernels.exact_sums import exact_sum
 from crucial.types import Floats
 
 __all__ = ["whole_weights"]
@@ -45,8 +46,7 @@ def whole_weights(weight: Floats) -> tuple[Floats, float]:
         unit = float(distinct[-1] / counts[-1])
         if (np.abs(distinct - counts * unit) <= _ROUNDING * distinct).all():
             return counts[where], unit
-    total = float(weight.sum())
-    unit = math.ldexp(1.0, max(math.frexp(total)[1] - _POWER, -1074))
+    unit = math.ldexp(1.0, max(math.frexp(exact_sum(weight))[1] - _POWER, -1074))
     return np.maximum(1.0, np.rint(weight / unit)), unit
 
 

@@ -37,6 +37,15 @@ def test_whole_numbers_stand_for_any_weights(weights: list[float]) -> None:
     assert np.abs(found * unit - given_weights).max() <= 1e-12 * given_weights.sum()
 
 
+def test_the_unit_is_the_same_in_any_order() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(30):
+        weight = random.random(40)
+        weight *= 64.0 / weight.sum()  # (a sum that rounds to either side of a power of two)
+        units = {whole_weights(random.permutation(weight))[1] for _ in range(10)}
+        assert len(units) == 1
+
+
 def test_a_row_in_the_middle_ties_with_one_that_abstains() -> None:
     weight, unit = whole_weights(np.array([0.2, 0.1, 0.2, 0.4]))
     found = middle_positions(np.array([0, 1, 2, np.nan]), np.array([0, 4]), weight=weight) * unit
