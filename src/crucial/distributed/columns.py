@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,9 +14,10 @@ from crucial.data.frames import whole_table
 from crucial.data.instances import Instances
 from crucial.data.words import one_line, shown
 from crucial.errors import Argument, DataError, DataTypeError, Message, ParameterError
+from crucial.parameters import refuse
 from crucial.types import Floats
 
-__all__ = ["Columns", "RankingPart"]
+__all__ = ["Columns", "RankingPart", "column_names"]
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,29 @@ class Columns:
             feature_names=features,
         )
         return data, values.get("query_weight")
+
+
+def column_names(
+    owner: str, features: Iterable[str] | None, ignore: Iterable[str] | None
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the names of the features and of columns to leave out, checked for a function.
+
+    Examples
+    --------
+    >>> column_names("fit", np.array(["age", "price"]), None)
+    (('age', 'price'), ())
+    """
+    chosen = None if features is None else _names(owner, "features", features)
+    if chosen == ():
+        raise DataError("no column is left for the features.", parameter="features")
+    return chosen, () if ignore is None else _names(owner, "ignore", ignore)
+
+
+def _names(owner: str, parameter: str, values: Iterable[str]) -> tuple[str, ...]:
+    listed = tuple(values) if isinstance(values, Iterable) else (None,)
+    if isinstance(values, str) or not all(isinstance(one, str) for one in listed):
+        raise refuse(owner, parameter, "a list of column names", values)
+    return tuple(str(one) for one in listed)
 
 
 _EMPTY = np.zeros((0, 1))

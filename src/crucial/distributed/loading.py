@@ -27,7 +27,14 @@ from crucial.distributed.room import (
     estimate_memory,
     memory_limit,
 )
-from crucial.distributed.sources import Source, is_dask, list_sources, with_one_width
+from crucial.distributed.sources import (
+    Source,
+    beside,
+    column_of,
+    is_dask,
+    list_sources,
+    with_one_width,
+)
 from crucial.distributed.survey import Survey, gathered, survey
 from crucial.errors import ClusterError, DataError
 
@@ -87,7 +94,7 @@ class FitInput:
             "weight": self.weight,
             "query_weight": self.query_weight,
         }
-        named: dict[str, Any] = {name: one for name, one in roles.items() if _is_name(one)}
+        named: dict[str, Any] = {role: column_of(role, one) for role, one in roles.items()}
         labelled = self.pairs is None
         columns = Columns(**named, features=self.features, ignore=self.ignore, labelled=labelled)
         found = list_sources(self.data, roles, columns, self.options, client)
@@ -105,17 +112,17 @@ class FitInput:
                     remedy="Pass eval_set=(X, y, qid).",
                     parameter="eval_set",
                 )
-        names = {name: one for name in ("label", "qid") if _is_name(one := getattr(self, name))}
         rows, options = first.instances, dict(self.options)
+        names: dict[str, Any] = {}
+        for role in ("label", "qid"):
+            names[role] = column_of(role, getattr(self, role))
+            if names[role] == beside(role) and role not in (rows.names or ()):
+                names[role] = role  # (a frame may have what lay beside the rows to learn from)
         columns = Columns(**names, features=rows.names, n_features=rows.n_features)
         if first.data.index_base is not None:
             options["index_base"] = first.data.index_base
         found = list_sources(data, roles, columns, options, client)
         return [one if one.is_file else replace(one, name=f"eval_set, {one.name}") for one in found]
-
-
-def _is_name(value: object) -> bool:
-    return value is None or isinstance(value, str)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from crucial.distributed.cluster import ClientLike, connected
+from crucial.distributed.columns import column_names
 from crucial.distributed.fitting import check_ranker, fit_loaded
 from crucial.distributed.loading import FitInput, load_parts
 from crucial.distributed.reach import is_row_wise
 from crucial.distributed.room import KeptCells
 from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
 from crucial.distributed.sources import is_dask
-from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.gradient import GradientRanker
 from crucial.estimators.rankboost import RankBoost
@@ -150,7 +150,7 @@ class DaskRanker(Generic[Fitted]):
         **options
             Those of `read_data`, for files.
         """
-        names, left_out = _column_names(features, ignore)
+        names, left_out = column_names("fit", features, ignore)
         given = FitInput(
             data, label, qid, weight, query_weight, names, left_out, eval_set, bins, options
         )
@@ -187,7 +187,7 @@ class DaskRanker(Generic[Fitted]):
         **options
             Those of `read_data`, for files.
         """
-        names, left_out = _column_names(features, ignore)
+        names, left_out = column_names("fit_pairs", features, ignore)
         given = FitInput(
             data, label, qid, None, None, names, left_out, eval_set, bins, options, pairs,
             pair_weight,
@@ -255,19 +255,6 @@ class DaskRanker(Generic[Fitted]):
     def evaluate(self, data: Any, measures: Any = None, **given: Any) -> Any:
         """Measure the ranker on a Dask collection, lazily; see `evaluate_parts`."""
         return evaluate_parts(self.ranker_, data, measures, **given)
-
-
-def _column_names(
-    features: Sequence[str] | None, ignore: Sequence[str]
-) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return names of columns, checked."""
-    for name, value in (("features", features), ("ignore", ignore)):
-        listed = isinstance(value, Sequence) and not isinstance(value, str)
-        if value is not None and not (listed and all(isinstance(one, str) for one in value)):
-            raise refuse("fit", name, "a list of column names", value)
-    if features is not None and not features:
-        raise DataError("no column is left for the features.", parameter="features")
-    return None if features is None else tuple(features), tuple(ignore or ())
 
 
 class DaskRankBoost(DaskRanker[RankBoost]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.distributed.columns import Columns
-from crucial.distributed.sources import Source, is_dask, list_sources
+from crucial.distributed.columns import Columns, column_names
+from crucial.distributed.sources import Source, column_of, is_dask, list_sources
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.measures.defaults import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
@@ -102,14 +102,14 @@ def predict_parts(
     if is_dask(data) and hasattr(data, "columns"):
         import pandas as pd
 
-        columns = _columns(model, features, ignore, qid=None)
+        columns = _columns("predict_parts", model, features, ignore, qid=None)
         meta = pd.Series(dtype=np.float64, name="score")
         return data.map_partitions(_frame_scores, model, columns, meta=meta)
     if is_dask(data) and getattr(data, "ndim", 0) == 2:
         return data.rechunk({1: -1}).map_blocks(
             _block_scores, model, drop_axis=1, dtype=np.float64, meta=np.zeros(0)
         )
-    columns = _columns(model, features, ignore, qid=None)
+    columns = _columns("predict_parts", model, features, ignore, qid=None)
     parts = scored_parts(model, list_sources(data, {}, columns, options))
     from dask import delayed
 
@@ -147,7 +147,7 @@ def rank_parts(
     from dask import delayed
 
     model = _model(model)
-    columns = _columns(model, features, ignore, qid)
+    columns = _columns("rank_parts", model, features, ignore, qid)
     parts = scored_parts(model, list_sources(data, {"qid": qid}, columns, options))
     whole = delayed(_positions)(parts, ties)
     ranks = [whole[number] for number in range(len(parts))]
@@ -202,7 +202,7 @@ def evaluate_parts(
     from dask import delayed
 
     model = _model(model)
-    columns = _columns(model, features, ignore, qid, label=label, weight=weight)
+    columns = _columns("evaluate_parts", model, features, ignore, qid, label=label, weight=weight)
     roles = {"label": label, "qid": qid, "weight": weight}
     parts = scored_parts(model, list_sources(data, roles, columns, options))
     settings = {
@@ -358,6 +358,7 @@ def _model(model: Any) -> Model:
 
 
 def _columns(
+    owner: str,
     model: Model,
     features: Sequence[str] | None,
     ignore: Sequence[str],
@@ -368,12 +369,16 @@ def _columns(
     """Return the columns that a model needs, by name where it knows the names."""
     if features is None and not ignore and model.feature_names is not None:
         features = model.feature_names
-    names = {"qid": qid, "label": label, "weight": weight}
-    known: dict[str, Any] = {
-        name: one for name, one in names.items() if one is None or isinstance(one, str)
-    }
-    columns = Columns(features=None if features is None else tuple(features), ignore=tuple(ignore))
-    return replace(columns, **known, labelled=label is not None, n_features=model.n_features)
+    chosen, left_out = column_names(owner, features, ignore)
+    roles = {"qid": qid, "label": label, "weight": weight}
+    names: dict[str, Any] = {role: column_of(role, one) for role, one in roles.items()}
+    return Columns(
+        **names,
+        features=chosen,
+        ignore=left_out,
+        labelled=label is not None,
+        n_features=model.n_features,
+    )
 
 
 def _array(parts: Sequence[Any], dtype: Any) -> Any:

@@ -157,22 +157,22 @@ def list_sources(
     client : distributed.Client, optional
         Without, files are listed in this process.
     """
-    beside = {role: one for role, one in roles.items() if one is not None and not _is_name(one)}
+    others = {role: one for role, one in roles.items() if not (one is None or isinstance(one, str))}
     if options and not _are_files(data):
         listed = ", ".join(sorted(options))
         raise DataError(f"the parts are no files: {listed} cannot apply to them.")
     if isinstance(data, str | os.PathLike):
         return _files(os.path.abspath(os.fspath(data)), columns, options, client)
     if is_dask(data) and hasattr(data, "columns"):
-        names: dict[str, Any] = {role: f"__{role}__" for role in beside}
-        data = data.assign(**{names[role]: values for role, values in beside.items()})
+        names: dict[str, Any] = {role: beside(role) for role in others}
+        data = data.assign(**{names[role]: values for role, values in others.items()})
         columns = replace(columns, **names)
         values: Sequence[Any] = data.to_delayed()
     elif is_dask(data):
-        values = _blocks(data, beside)
-    elif beside:
+        values = _blocks(data, others)
+    elif others:
         raise DataTypeError(
-            f"{next(iter(beside))} must be the name of a column, since the parts are no Dask "
+            f"{next(iter(others))} must be the name of a column, since the parts are no Dask "
             "collection."
         )
     elif isinstance(data, list | tuple):
@@ -187,8 +187,14 @@ def list_sources(
     return [_source(number, value, columns, options) for number, value in enumerate(values)]
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str)
+def beside(role: str) -> str:
+    """Return the name of the column of labels, ids or weights that lie beside a frame."""
+    return f"__{role}__"
+
+
+def column_of(role: str, value: Any) -> str | None:
+    """Return the name of the column of a role, which is given by name, beside the rows or not."""
+    return value if value is None or isinstance(value, str) else beside(role)
 
 
 def _are_files(data: Any) -> bool:
@@ -231,7 +237,7 @@ def _name(path: str) -> str:
     return path.name if isinstance(path, ParquetRows) else path
 
 
-def _blocks(data: Any, beside: Mapping[str, Any]) -> list[Any]:
+def _blocks(data: Any, others: Mapping[str, Any]) -> list[Any]:
     """Return the blocks of rows of an array, each with the blocks of what lies beside it."""
     from dask import delayed
 
@@ -244,7 +250,7 @@ def _blocks(data: Any, beside: Mapping[str, Any]) -> list[Any]:
     chunks = data.chunks[0]
     blocks = []
     for role in _ROLES:
-        own = beside.get(role)
+        own = others.get(role)
         found = [None] * len(tables) if own is None else _aligned(own, role, chunks)
         if len(found) != len(tables):
             raise DataError(

@@ -8,7 +8,8 @@ from sklearn.exceptions import NotFittedError
 from crucial import RankBoost
 from crucial.data.parts import bins_without_rows
 from crucial.distributed import DaskRanker, evaluate_parts, predict_parts, rank_parts
-from crucial.distributed.columns import Columns
+from crucial.distributed.columns import Columns, column_names
+from crucial.distributed.loading import FitInput
 from crucial.errors import CrucialError, DataTypeError
 
 dask_frame = pytest.importorskip("dask.dataframe")
@@ -67,3 +68,25 @@ def test_the_label_and_the_query_are_no_features():
 def test_bins_are_bins():
     with pytest.raises(CrucialError, match=r"'bins' parameter .* must be Bins or a Dataset"):
         bins_without_rows(5)
+
+
+def test_names_of_columns_in_any_form(frame):
+    columns = frame.columns
+    for names in (columns[:2], np.array(["a", "b"]), {"a": 0, "b": 1}.keys(), iter("ab")):
+        assert column_names("fit", names, columns[2:3]) == (("a", "b"), ("c",))
+
+
+def test_scores_take_a_list_of_names(frame):
+    table = frame.compute()
+    ranker = RankBoost(2).fit(table[list("abc")], table["label"], qid=table["qid"])
+    for score in (predict_parts, rank_parts, evaluate_parts):
+        words = f"'features' parameter of {score.__name__} must be a list of column names"
+        with pytest.raises(CrucialError, match=words):
+            score(ranker, frame, features="abc")
+
+
+def test_labels_beside_rows_with_a_feature_of_that_name(frame):
+    parts = FitInput(frame, frame["c"], "qid", features=("label", "a"))
+    sources = parts.sources(None)
+    assert sources[0].columns.label == "__label__"
+    assert sources[0].columns.features == ("label", "a")

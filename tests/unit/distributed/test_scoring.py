@@ -118,3 +118,22 @@ def test_what_cannot_be_scored(problem):
     assert other.model_.needs_query
     with pytest.raises(NotRankedError, match="against the others of its query"):
         rank_parts(other, [dask.delayed(Dataset(X, y, frame["qid"].to_numpy()))])
+
+
+def test_features_named_as_roles_are_by_default(problem):
+    import dask.dataframe as dd
+
+    frame, _ = problem
+    other = frame.rename(columns={"label": "grade", "qid": "query"})
+    other = other.rename(columns={"f0": "label", "f1": "qid"}).drop(columns="url")
+    ranker = RankBoost(4).fit(other[["label", "qid", "f2"]], other["grade"], qid=other["query"])
+    scores = ranker.predict(other[["label", "qid", "f2"]])
+    parts = dd.from_pandas(other.reset_index(drop=True), npartitions=3, sort=False)
+    found = predict_parts(ranker, parts).compute(scheduler="sync")
+    np.testing.assert_array_equal(found, scores)
+    ranks = rank_parts(ranker, parts, qid="query").compute(scheduler="sync")
+    assert ranks.tolist() == ranker.rank(other[["label", "qid", "f2"]], other["query"]).tolist()
+    for label in ("grade", parts["grade"]):
+        measured = evaluate_parts(ranker, parts, "map", label=label, qid="query")
+        expected = crucial.evaluate(other["grade"], scores, other["query"], "map")
+        assert str(measured.compute(scheduler="sync")) == str(expected)
