@@ -97,6 +97,23 @@ def test_compiled_sums_are_those_of_numpy(margin: str, cut: float) -> None:
         np.testing.assert_allclose(compiled, plain, rtol=1e-9, atol=1e-8)
 
 
+@pytest.mark.parametrize("margin", ["sign", "gap", "product"])
+def test_sums_that_are_kept_are_those_of_the_scores(margin: str) -> None:
+    random = np.random.default_rng(7)
+    feedback = LabelFeedback(random.integers(0, 4, 200), Groups.from_qid(np.arange(200) % 3, 200))
+    rows, scores = feedback.labelled(), random.normal(size=(2, 200))
+    arguments = (rows.layout, rows.weight, rows.layout.values, margin, feedback.n_pairs, 1)
+    one = HingeSums(*arguments)
+    one._small = False
+    for _ in range(60):
+        at, cut, power = random.integers(2), random.choice([0.0, 0.25, 1.0]), random.integers(1, 3)
+        other = HingeSums(*arguments)
+        other._small = False
+        found, expected = (sums.at(scores[at], cut, int(power)) for sums in (one, other))
+        np.testing.assert_array_equal(found.wins, expected.wins)
+        np.testing.assert_array_equal(found.losses, expected.losses)
+
+
 def test_threads_do_not_change_a_byte() -> None:
     random = np.random.default_rng(5)
     y, qid = random.integers(0, 3, 4000), random.integers(0, 40, 4000)

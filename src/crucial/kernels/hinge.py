@@ -36,6 +36,9 @@ __all__ = ["HingeSums", "ShortPairs"]
 
 # Pairs whose cost equals that of one level of a query in NumPy.
 _LEVEL_COST = 100
+# Sums that are kept for the same scores: solvers ask for value, gradient and curvature in turn, at
+# two cuts.
+_KEPT = 2
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,10 @@ class HingeSums:
         self._label = np.repeat(values, np.diff(levels.level_start)) if margin == "gap" else None
         self._bounds = cut_lists(levels.row_start, 4 * threads)
         self._order: tuple[Floats, Ints] | None = None
+        self._found: dict[tuple[float, int], ShortPairs] = {}
 
     def at(self, scores: Floats, cut: float = 0.0, power: int = 1) -> ShortPairs:
-        """Return the sums at these scores.
+        """Return the sums at these scores; those of the last scores are kept.
 
         Parameters
         ----------
@@ -99,21 +103,28 @@ class HingeSums:
         power : {1, 2}
             How often a pair counts with margin "product"; see above.
         """
-        out = np.zeros((len(scores), 5))
         if self._small:
-            args = self._plain(power, cut)
+            args, out = self._plain(power, cut), np.zeros((len(scores), 5))
             plain.hinge_sums(scores, self._weight, *args, self._levels, out)
             return ShortPairs(out[:, :3], out[:, 3:])
         from crucial.kernels.compiled import hinge as compiled
 
         keys, order = self._sorted(scores)
+        wanted = cut, power if self._margin == "product" else 0
+        if wanted in self._found:
+            return self._found[wanted]
+        out = np.zeros((len(scores), 5))
         if self._margin == "product":
             inputs = (keys, self._weight, self._values, power, cut, *self._levels.arrays, order)
             self._over_queries(lambda a, b: compiled.graded_sums(*inputs, a, b, out))
         else:
             one = (keys, self._weight, *self._places(cut), order)
             self._over_queries(lambda a, b: compiled.same_sums(*one, a, b, out))
-        return ShortPairs(out[:, :3], out[:, 3:])
+        out.setflags(write=False)
+        if len(self._found) == _KEPT:
+            del self._found[next(iter(self._found))]
+        self._found[wanted] = ShortPairs(out[:, :3], out[:, 3:])
+        return self._found[wanted]
 
     def moved(self, scores: Floats, move: Floats, cut: float = 0.0, power: int = 1) -> Floats:
         """Return the weighted sum of a move over the partners of every row in short pairs.
@@ -164,6 +175,7 @@ class HingeSums:
         bounds = cut_lists(starts, 4 * self._threads)
         over_ranges(bounds, self._threads, lambda a, b: sort_segments(keys, starts, a, b, order))
         self._order = keys.copy(), order
+        self._found.clear()
         return self._order
 
     def _over_queries(self, call: Callable[[int, int], None]) -> None:

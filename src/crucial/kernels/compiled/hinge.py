@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.kernels.compiled.trees import tree_add, tree_sum
+from crucial.kernels.compiled.trees import tree_add, tree_sum, triple_add, triple_sum
 from crucial.kernels.jit import kernel
 
 __all__ = ["graded_moved", "graded_sums", "same_moved", "same_sums", "sort_segments"]
@@ -28,82 +28,78 @@ def sort_segments(keys, starts, first, last, order):
 @kernel
 def same_sums(keys, weight, level, row_start, depth, threshold, order, first, last, out):
     """Write the sums of queries ``first:last``; ``threshold`` is the margin of every pair."""
-    deepest = 0
+    deepest = longest = 0
     for q in range(first, last):
         deepest = max(deepest, depth[q])
-    mass, shift, square = np.zeros(deepest), np.zeros(deepest), np.zeros(deepest)
+        longest = max(longest, row_start[q + 1] - row_start[q])
+    sums = np.zeros(3 * deepest)  # (weights, and those times bars and squared bars)
+    key, mass, rank = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
     for q in range(first, last):
-        a, b = row_start[q], row_start[q + 1]
+        a, n = row_start[q], row_start[q + 1] - row_start[q]
         top = depth[q]
-        middle = 0.5 * (keys[order[a]] + keys[order[b - 1]])
-        mass[:top] = 0.0
-        shift[:top] = 0.0
-        square[:top] = 0.0
-        at = b - 1
-        for place in range(b - 1, a - 1, -1):
-            i = order[place]
-            own = keys[i] - middle
-            while at >= a and keys[order[at]] + threshold > keys[i]:
-                j = order[at]
-                if level[j] + 1 < top:
-                    bar = keys[j] - middle + threshold
-                    tree_add(mass, 0, top, level[j] + 1, weight[j])
-                    tree_add(shift, 0, top, level[j] + 1, weight[j] * bar)
-                    tree_add(square, 0, top, level[j] + 1, weight[j] * bar * bar)
+        middle = 0.5 * (keys[order[a]] + keys[order[a + n - 1]])
+        for place in range(n):
+            i = order[a + place]
+            key[place], mass[place], rank[place] = keys[i], weight[i], level[i]
+        sums[: 3 * top] = 0.0
+        at = n - 1
+        for place in range(n - 1, -1, -1):
+            while at >= 0 and key[at] + threshold > key[place]:
+                if rank[at] + 1 < top:
+                    bar = key[at] - middle + threshold
+                    heavy = mass[at] * bar
+                    triple_add(sums, top, rank[at] + 1, mass[at], heavy, heavy * bar)
                 at -= 1
-            found = tree_sum(mass, 0, level[i])
-            moved = tree_sum(shift, 0, level[i])
+            i, own = order[a + place], key[place] - middle
+            found, moved, squared = triple_sum(sums, rank[place])
             out[i, 0] = found
             out[i, 1] = moved - own * found
-            out[i, 2] = tree_sum(square, 0, level[i]) - own * (2.0 * moved - own * found)
-        mass[:top] = 0.0
-        shift[:top] = 0.0
-        at = a
-        for place in range(a, b):
-            j = order[place]
-            bar = keys[j] - middle + threshold
-            while at < b and keys[order[at]] < keys[j] + threshold:
-                i = order[at]
-                if level[i] > 0:
-                    tree_add(mass, 0, top, top - level[i], weight[i])
-                    tree_add(shift, 0, top, top - level[i], weight[i] * (keys[i] - middle))
+            out[i, 2] = squared - own * (2.0 * moved - own * found)
+        sums[: 3 * top] = 0.0
+        at = 0
+        for place in range(n):
+            while at < n and key[at] < key[place] + threshold:
+                if rank[at] > 0:
+                    heavy = mass[at] * (key[at] - middle)
+                    triple_add(sums, top, top - rank[at], mass[at], heavy, 0.0)
                 at += 1
-            above = top - 1 - level[j]
-            found = tree_sum(mass, 0, above)
+            j, bar = order[a + place], key[place] - middle + threshold
+            found, moved, _ = triple_sum(sums, top - 1 - rank[place])
             out[j, 3] = found
-            out[j, 4] = bar * found - tree_sum(shift, 0, above)
+            out[j, 4] = bar * found - moved
 
 
 @kernel
 def same_moved(keys, values, level, row_start, depth, threshold, order, first, last, out):
     """Write the sums of values over the partners of every row of queries ``first:last``."""
-    deepest = 0
+    deepest = longest = 0
     for q in range(first, last):
         deepest = max(deepest, depth[q])
+        longest = max(longest, row_start[q + 1] - row_start[q])
     tree = np.zeros(deepest)
+    key, value, rank = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
     for q in range(first, last):
-        a, b = row_start[q], row_start[q + 1]
+        a, n = row_start[q], row_start[q + 1] - row_start[q]
         top = depth[q]
+        for place in range(n):
+            i = order[a + place]
+            key[place], value[place], rank[place] = keys[i], values[i], level[i]
         tree[:top] = 0.0
-        at = b - 1
-        for place in range(b - 1, a - 1, -1):
-            i = order[place]
-            while at >= a and keys[order[at]] + threshold > keys[i]:
-                j = order[at]
-                if level[j] + 1 < top:
-                    tree_add(tree, 0, top, level[j] + 1, values[j])
+        at = n - 1
+        for place in range(n - 1, -1, -1):
+            while at >= 0 and key[at] + threshold > key[place]:
+                if rank[at] + 1 < top:
+                    tree_add(tree, 0, top, rank[at] + 1, value[at])
                 at -= 1
-            out[i] = tree_sum(tree, 0, level[i])
+            out[order[a + place]] = tree_sum(tree, 0, rank[place])
         tree[:top] = 0.0
-        at = a
-        for place in range(a, b):
-            j = order[place]
-            while at < b and keys[order[at]] < keys[j] + threshold:
-                i = order[at]
-                if level[i] > 0:
-                    tree_add(tree, 0, top, top - level[i], values[i])
+        at = 0
+        for place in range(n):
+            while at < n and key[at] < key[place] + threshold:
+                if rank[at] > 0:
+                    tree_add(tree, 0, top, top - rank[at], value[at])
                 at += 1
-            out[j] += tree_sum(tree, 0, top - 1 - level[j])
+            out[order[a + place]] += tree_sum(tree, 0, top - 1 - rank[place])
 
 
 @kernel
