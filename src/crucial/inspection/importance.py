@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.numbered_names import names_of
 from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker, with_names
 from crucial.inspection.results import Axes, Frame, as_frame, listed, new_axes, shown
+from crucial.inspection.scored_rows import EncodedRows, scored_rows
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure
 from crucial.model.base import FrozenModel
-from crucial.model.inputs import checked_rows
 from crucial.model.rounds import RoundsModel
 from crucial.model.tree import Tree
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check, int_between, one_of
-from crucial.types import Floats, TableLike, VectorLike
+from crucial.types import Floats, Ints, TableLike, VectorLike
 
-__all__ = ["Importances", "default_measure", "importances", "in_form_of", "predictor"]
+__all__ = ["Importances", "default_measure", "importances"]
 
 
 KINDS = ("weight", "drop", "r_squared", "permutation")
@@ -254,15 +251,13 @@ def _permuted(
     check("importances", "random_state", random_state, at_least(0))
     if X is None or y is None:
         raise DataError("importances of kind 'permutation' need rows and labels: X and y.")
-    model = getattr(ranker, "model_", ranker)
-    own = model if isinstance(model, FrozenModel) else None
-    instances = Instances.from_input(X) if own is None else checked_rows(own, X)
-    groups = Groups.from_qid(qid, instances.n_rows)
+    rows = scored_rows(ranker, X, qid)
+    instances, groups = rows.instances, rows.groups
+    own = rows.model if isinstance(rows, EncodedRows) else None
     labels = check_labels(y)
     measure = get_measure(default_measure(labels, qid is not None) if metric is None else metric)
     value = measure.prepare(labels, groups)
-    predict = predictor(ranker, model, groups, qid, X)
-    before = value(predict(instances))
+    before = value(rows.scores())
     sign = 1.0 if measure.higher_is_better else -1.0
     every: range | set[int] = range(instances.n_features) if own is None else _used_features(own)
     if features is not None:
@@ -272,13 +267,12 @@ def _permuted(
     used = sorted(every)
     out = np.zeros((repeats, instances.n_features))
     for feature in used:
-        column = instances.column(feature)
         for repeat in range(repeats):
             rng = np.random.default_rng([random_state, feature, repeat])
-            moved = _shuffled(column, groups, shuffle, rng)
-            other = value(predict(_with_column(instances, feature, moved)))
+            other = value(rows.shuffled_scores(feature, _new_order(groups, shuffle, rng)))
             out[repeat, feature] = sign * (before - other)
-    known = getattr(model, "feature_names", None) or instances.names
+    known = None if own is None else own.feature_names
+    known = known or instances.names
     names = names_of(known, instances.n_features)
     where = "inside queries" if shuffle == "within" else "among all rows"
     meaning = f"loss of {measure.name} when values change places {where}"
@@ -297,59 +291,11 @@ def _used_features(model: FrozenModel) -> range | set[int]:
     return {feature for one in named for feature in one}
 
 
-def predictor(
-    ranker: object,
-    model: object,
-    groups: Groups,
-    qid: VectorLike | None,
-    X: TableLike,
-) -> Callable[[Instances], Floats]:
-    """Return the function that scores rows, whatever the ranker is."""
-    if isinstance(model, FrozenModel):
-        return lambda rows: model.predict(rows, groups)
-    predict = getattr(ranker, "predict", None)
-    if predict is None:
-        raise NotRankedError(f"importances need a ranker with predict(X). Got {ranker!r}.")
-    more = {"qid": qid} if "qid" in inspect.signature(predict).parameters else {}
-    return lambda rows: np.asarray(predict(in_form_of(X, rows), **more), np.float64)
-
-
-def in_form_of(X: TableLike, rows: Instances) -> TableLike:
-    """Return rows in the form of X, for rankers that need names."""
-    table: TableLike = rows.table
-    if rows.names is None or rows.is_sparse or not hasattr(X, "columns"):
-        return table
-    new_frame: Callable[[dict[str, object]], TableLike] = type(X)
-    return new_frame({name: rows.table[:, j] for j, name in enumerate(rows.names)})
-
-
-def _shuffled(
-    column: NDArray[np.generic], groups: Groups, shuffle: str, rng: np.random.Generator
-) -> NDArray[np.generic]:
-    """Return the values of a feature in another order."""
+def _new_order(groups: Groups, shuffle: str, rng: np.random.Generator) -> Ints:
+    """Return which row's value each row gets."""
+    n = len(groups.codes)
     if shuffle == "over":
-        return np.asarray(rng.permutation(column))
-    inside = np.lexsort((rng.random(len(column)), groups.codes))
-    out = np.empty_like(column)
-    out[groups.order] = column[inside]
+        return rng.permutation(n)
+    out = np.empty(n, np.int64)
+    out[groups.order] = np.lexsort((rng.random(n), groups.codes))
     return out
-
-
-def _with_column(instances: Instances, feature: int, column: NDArray[np.generic]) -> Instances:
-    """Return the same rows with other values of one feature."""
-    if not instances.is_sparse:
-        table = np.array(instances.table, dtype=np.result_type(instances.table, column), copy=True)
-        table[:, feature] = column
-        return replace(instances, table=table)
-    from scipy.sparse import csc_array
-
-    table, rows = instances.table, np.flatnonzero(column != 0)  # (a NaN is not)
-    first, last = int(table.indptr[feature]), int(table.indptr[feature + 1])
-    data = np.concatenate([table.data[:first], column[rows], table.data[last:]])
-    indices = np.concatenate([table.indices[:first], rows, table.indices[last:]])
-    ends = table.indptr
-    if first + len(rows) != last:  # (values that only change places leave it as it is)
-        ends = ends.copy()
-        ends[feature + 1 :] += first + len(rows) - last
-    whole = csc_array((data, indices.astype(table.indices.dtype), ends), shape=table.shape)
-    return replace(instances, table=whole)

@@ -22,8 +22,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_objec
 
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.data.row_tables import take_rows
 from crucial.errors import DataError, ParameterError
-from crucial.lab.tasks import take_rows
 from crucial.parameters import refuse
 from crucial.types import Floats, TableLike
 

@@ -13,11 +13,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.data.row_tables import Table, as_table, take_rows
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.lab.adapter import Adapter, Estimator
 from crucial.lab.cross_validation_result import CrossValidation, FoldReport, summarise_folds
 from crucial.lab.folds import Fold, make_folds
-from crucial.lab.tasks import Table, as_table, take_rows
 from crucial.measures.intervals import generator
 from crucial.measures.judged import as_numbers
 from crucial.measures.names import Measures, get_measures

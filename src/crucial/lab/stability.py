@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from crucial.data.dealing import deal
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
+from crucial.data.row_tables import Table, as_table, take_rows
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.results import (
@@ -27,7 +28,6 @@ from crucial.inspection.results import (
     new_axes,
     shown,
 )
-from crucial.lab.tasks import Table, as_table, take_rows
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check, either, flag, none_or, nonzero, refuse
 from crucial.progress import progress_bar

@@ -7,45 +7,20 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.frames import whole_table
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.data.sparse_checks import check_structure
+from crucial.data.row_tables import Table, as_table, take_rows
 from crucial.errors import DataError, ParameterError, about
 from crucial.feedback.labels import check_labels
-from crucial.types import Floats, Ints, PathLike, TableLike
+from crucial.types import Floats, Ints, PathLike
 from crucial.wording import counted
 
-__all__ = ["Part", "Parts", "Split", "Task", "TaskLike", "as_table", "as_tasks", "take_rows"]
-
-#: An array, a sparse matrix, a frame or Instances: what `take_rows` takes rows of.
-Table: TypeAlias = Any
-
-
-def as_table(X: TableLike) -> Table:
-    """Return X as a table whose rows can be selected."""
-    if isinstance(X, Instances):
-        return X
-    if hasattr(X, "tocsr"):
-        check_structure(X)  # (rows are taken by scipy, which trusts it)
-        return X.tocsr()
-    return X if hasattr(X, "shape") else np.asarray(X)
-
-
-def take_rows(X: Table, rows: Ints) -> Table:
-    """Return rows of an array, a sparse matrix, or a frame, which stays a frame."""
-    if isinstance(X, Instances):
-        return X.take_rows(rows)
-    if not (hasattr(X, "columns") or hasattr(X, "column_names")):
-        return X[rows]
-    import narwhals as nw
-
-    return nw.from_native(whole_table(X), eager_only=True)[rows].to_native()
+__all__ = ["Part", "Parts", "Split", "Task", "TaskLike", "as_tasks"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csc_array, csr_array
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from crucial import inspection
-from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial import FeatureRank, RankBoost, RankNet, TreeRank, inspection
+from crucial.data.row_tables import with_shuffled
+from crucial.errors import DataError, DataTypeError, NotRankedError, ParameterError
 from crucial.measures.evaluation import evaluate
 
 
@@ -69,6 +78,99 @@ def test_any_ranker_can_be_permuted_and_nothing_else(rows, form) -> None:
     assert found["feature 1"] > found["feature 0"]
     with pytest.raises(NotRankedError, match=r"Black has none; kind='permutation' works"):
         inspection.importances(Black(), kind="weight")
+
+
+def typed_rows() -> tuple[pd.DataFrame, np.ndarray]:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "number": random.normal(size=300),
+            "zip": random.choice(["02139", "10001", "94105"], 300),
+            "member": random.random(300) < 0.5,
+            "day": pd.Timestamp("2024-03-01") + pd.to_timedelta(random.integers(0, 30, 300), "D"),
+        }
+    )
+    late = (frame["day"] > pd.Timestamp("2024-03-15")).to_numpy()
+    score = frame["number"] + 2 * (frame["zip"] == "02139") + frame["member"] + 2 * late
+    return frame, (score > 1.5).to_numpy().astype(int)
+
+
+class ByTypes:
+    """A ranker that needs the types of a frame's columns."""
+
+    def predict(self, X):
+        table = {name: list(X[name]) for name in ("number", "zip", "member", "day")}
+        zips = [getattr(one, "as_py", lambda one=one: one)() for one in table["zip"]]
+        days = [getattr(one, "as_py", lambda one=one: one)() for one in table["day"]]
+        late = [one > datetime(2024, 3, 15) for one in days]
+        known = [{"02139": 1.0, "10001": 0.0, "94105": 0.0}[one] for one in zips]
+        member = [{True: 1.0, False: 0.0}[str(one).lower() == "true"] for one in table["member"]]
+        number = np.array([float(str(one)) for one in table["number"]])
+        found = number + 2 * np.array(known) + np.array(member) + 2 * np.array(late)
+        return found[:, None]
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_other_rankers_get_the_types_of_the_callers_columns(form) -> None:
+    frame, y = typed_rows()
+    table = form(frame)
+    found = inspection.importances(ByTypes(), table, y, kind="permutation", repeats=2)
+    assert found.baseline == 1.0
+    assert (found.values > 0.01).all()
+    assert found.names == tuple(frame)
+    data = inspection.report(ByTypes(), table, y).data
+    assert data["measures"][0]["value"] == data["permutation"]["baseline"] == 1.0
+    assert {one["name"] for one in data["permutation"]["features"]} == set(frame)
+
+
+def test_pipelines_over_columns_of_text() -> None:
+    frame, y = typed_rows()
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["zip"]), (StandardScaler(), ["number"]), sparse_threshold=0
+    )
+    pipeline = make_pipeline(columns, RankBoost(n_estimators=20)).fit(frame, y)
+    found = inspection.importances(pipeline, frame, y, kind="permutation", repeats=2)
+    assert found.baseline == evaluate(y, pipeline.predict(frame), measures="auc")["auc"]
+    assert found["zip"] > 0.05
+    assert found.never == ("member", "day")
+    data = inspection.report(pipeline, frame, y).data
+    assert data["measures"][0]["value"] == found.baseline
+
+
+@pytest.mark.parametrize("kind", [TreeRank, RankNet], ids=["TreeRank", "RankNet"])
+def test_reports_of_categories_shuffle_what_the_model_scores(kind) -> None:
+    frame, y = typed_rows()
+    ranker = kind().fit(frame, y)
+    data = inspection.report(ranker, frame, y).data
+    assert data["permutation"]["baseline"] == data["measures"][0]["value"]
+    losses = {one["name"]: one["loss"] for one in data["permutation"]["features"]}
+    assert losses["zip"] > 0.01
+
+
+def test_pipelines_hand_queries_to_their_last_step(rows) -> None:
+    X, y, qid = np.nan_to_num(rows[0]), rows[1], rows[2]
+    ranker = FeatureRank().fit(X, y, qid=qid)
+    steps = make_pipeline(FunctionTransformer(), ranker)
+    common = {"qid": qid, "kind": "permutation", "repeats": 2}
+    alone = inspection.importances(ranker, X, y, **common)
+    inside = inspection.importances(steps, X, y, **common)
+    assert inside.repeats.tolist() == alone.repeats.tolist()
+
+
+def test_predictions_that_are_no_scores_are_refused(rows) -> None:
+    class Words:
+        def predict(self, X):
+            return np.array(["good"] * len(X))
+
+    with pytest.raises(DataTypeError, match=r"predict of Words must return one number per row"):
+        inspection.importances(Words(), np.nan_to_num(rows[0]), rows[1], kind="permutation")
+
+
+def test_shuffling_leaves_the_callers_table_alone() -> None:
+    frame = pd.DataFrame([[1, 5], [2, 6]], columns=["a", "a"])  # (the same name twice)
+    moved = with_shuffled(frame, 1, np.array([1, 0]))
+    assert moved.to_numpy().tolist() == [[1, 6], [2, 5]]
+    assert frame.to_numpy().tolist() == [[1, 5], [2, 6]]
 
 
 def test_sparse_rows_are_shuffled_like_dense_ones(rows) -> None:

@@ -8,8 +8,9 @@ from typing import TypedDict
 
 import numpy as np
 
+from crucial.data.row_tables import as_table, take_rows
 from crucial.errors import DataError
-from crucial.inspection.importance import importances, in_form_of
+from crucial.inspection.importance import importances
 from crucial.inspection.reporting.curves import cutoffs_to
 from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.measures.evaluation import Evaluation, evaluate
@@ -228,8 +229,8 @@ def single_features(subject: Subject) -> SingleFeature | None:
     for feature in subject.leading[:_SINGLES]:
         column = subject.instances.column(feature).astype(np.float64)
         absent = np.isnan(column)
-        if absent.all():
-            continue
+        if absent.all() or feature in (subject.instances.levels or ()):
+            continue  # (texts have no order)
         for sign, way in ((1.0, "rising"), (-1.0, "falling")):
             signed = sign * column
             signed[absent] = np.nanmin(signed) - 1.0  # (missing values come last)
@@ -253,11 +254,10 @@ def by_permutation(subject: Subject) -> PageData | None:
     if len(rows) < 2:
         return None
     codes = subject.groups.codes[rows] if subject.has_queries else None
-    whole = len(rows) == len(subject.y)
-    some = subject.instances if whole else subject.instances.take_rows(rows)
+    table = subject.instances if subject.is_encoded else as_table(subject.X)
     found = importances(
         subject.ranker,
-        some if subject.model is not None else in_form_of(subject.X, some),
+        table if len(rows) == len(subject.y) else take_rows(table, rows),
         subject.y[rows],
         qid=codes,
         kind="permutation",

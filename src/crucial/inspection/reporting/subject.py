@@ -15,15 +15,14 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
-from crucial.inspection.importance import predictor
 from crucial.inspection.parts import additive_model
 from crucial.inspection.results import feature_name
+from crucial.inspection.scored_rows import EncodedRows, scored_rows
 from crucial.measures.base import Measure
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
-from crucial.model.inputs import checked_rows
 from crucial.types import Bytes, Floats, Ints, Objects, TableLike, VectorLike
 
 __all__ = ["PageData", "Subject"]
@@ -91,19 +90,18 @@ class Subject:
             model = additive_model(ranker, "the report", features=None)
         except NotRankedError as error:
             reason = str(error)
-        frozen = whole if isinstance(whole, FrozenModel) else None
-        instances = Instances.from_input(X) if frozen is None else checked_rows(frozen, X)
-        groups = Groups.from_qid(qid, instances.n_rows)
+        rows = scored_rows(ranker, X, qid)
+        instances, groups = rows.instances, rows.groups
         if qid is None and getattr(whole, "training", {}).get("with_qid") is True:
             raise DataError(
                 "the rows have no query ids (qid), and the ranker was trained with queries: "
                 "scores of different queries cannot be compared."
             )
         labels = check_labels(y, instances.n_rows)
-        if frozen is not None:
-            scores = frozen.predict(instances, groups, n_jobs=n_jobs)
+        if isinstance(rows, EncodedRows):
+            scores = rows.model.predict(instances, groups, n_jobs=n_jobs)
         else:
-            scores = predictor(ranker, whole, groups, qid, X)(instances)
+            scores = rows.scores()
         if not chosen:
             chosen = get_measures(default_measure(labels, qid is not None))
         return cls(
@@ -122,6 +120,11 @@ class Subject:
             _grey("query_pictures", query_pictures),
             seed,
         )
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether `instances` are what the ranker scores; if not, it scores ``X`` as passed."""
+        return isinstance(getattr(self.ranker, "model_", self.ranker), FrozenModel)
 
     @cached_property
     def order(self) -> int:
