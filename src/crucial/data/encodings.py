@@ -127,9 +127,33 @@ def _numbers(instances: Instances, feature: int, values: Mapping[str, float]) ->
         codes = np.asarray(instances.table[:, feature], np.float64)
     else:
         numbers, inverse = np.unique(instances.table[:, feature], return_inverse=True)
-        levels = tuple(number_text(one) for one in numbers.tolist())
+        spelled = _by_number(values)
+        levels = tuple(_category_of(one, values, spelled) for one in numbers.tolist())
         codes = inverse.astype(np.float64)
         codes[np.isnan(numbers[inverse])] = np.nan
     of_level = np.array([values.get(level, math.nan) for level in levels] + [math.nan])
     places = np.where(np.isnan(codes), len(levels), codes).astype(np.int64)
     return of_level[places]
+
+
+def _category_of(
+    number: float, values: Mapping[str, float], spelled: Mapping[float, str | None]
+) -> str:
+    """Return the category that a number is: written the usual way, or in the only other one.
+
+    A part of the rows may have no text but "007", which then is read as 7.
+    """
+    usual = number_text(number)
+    return usual if usual in values else spelled.get(number) or usual
+
+
+def _by_number(values: Mapping[str, float]) -> dict[float, str | None]:
+    """Return categories by the numbers that they can be read as; None where two are the same."""
+    found: dict[float, str | None] = {}
+    for text in values:
+        try:
+            number = float(text)
+        except ValueError:
+            continue
+        found[number] = None if number in found else text
+    return found

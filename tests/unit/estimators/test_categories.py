@@ -20,12 +20,8 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, DataTypeError, ParameterError
 from crucial.estimators.registry import RANKERS
-from crucial.feedback.category_values import (
-    SHRINKAGE,
-    _row_folds,
-    label_standing,
-    learn_encodings,
-)
+from crucial.feedback.category_values import SHRINKAGE, _row_folds, learn_encodings
+from crucial.feedback.standing import label_standing
 from crucial.inspection import contributions, shapes, why
 from crucial.model.describe import describe, drawing
 
@@ -403,3 +399,17 @@ def test_common_categories_have_one_number_in_all_folds():
             encodings.categories[0]["a"]
         ]
         assert len(np.unique(encoded.table[np.array(texts)[rows] == "b"])) > 1
+
+
+def test_single_rows_have_the_scores_that_they_have_among_others() -> None:
+    """A part of the rows may have texts that all can be read as numbers."""
+    random = np.random.default_rng(0)
+    text = random.choice(["007", "1.50", "abc", "12", "8", "08"], 200)
+    frame = pd.DataFrame({"text": text, "x": random.normal(size=200)})
+    y = np.isin(text, ["007", "1.50", "8"]) + 0.3 * frame["x"] > 0.5
+    ranker = RankBoost(20).fit(frame, y)
+    together = ranker.predict(frame)
+    for row in range(40):
+        alone = ranker.predict(frame.iloc[[row]])
+        # ("08" alone cannot be told from "8", which is a category of its own)
+        assert text[row] == "08" or alone[0] == together[row]
