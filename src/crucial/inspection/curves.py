@@ -205,6 +205,12 @@ def learning_curve(
     inner = inner_ranker(ranker)
     ranker, X = inner.ranker, None if X is None else inner.rows(X)
     trace = getattr(ranker, "trace_", None)
+    if trace is not None and not isinstance(trace, Trace):
+        raise NotRankedError(
+            f"learning_curve follows rankers of rows, and {type(ranker).__name__} ranks the labels "
+            "of each row: no measure of rows fits. Its training round by round is in trace_: "
+            "[one.loss for one in ranker.trace_]."
+        )
     model = model_of(ranker) if trace is None else getattr(ranker, "model_", ranker)
     if trace is None and not isinstance(model, RoundsModel):
         raise NotRankedError(

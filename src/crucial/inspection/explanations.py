@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,8 +36,8 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
         A sum of functions of one feature, or of two where it has trees of pairs. The score of
         larger trees has no such parts: `why` explains its differences. Of a pipeline, the last
         step: features are those that arrive there.
-    x : array of shape (n_features,), or a table of one row
-        The item.
+    x : array of shape (n_features,), pandas Series, or a table of one row
+        The item. The index of a Series, as of ``X.iloc[7]``, has the names of the features.
     X : array, sparse matrix or frame, optional
         Rows over which what a pair adds is 0 on average, for every value of either feature, as
         in `shapes`; by default over all combinations of steps.
@@ -52,9 +52,7 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
             +1  feature 0                1
          +0.25  feature 1                missing
     """
-    if not isinstance(x, Instances) and not hasattr(x, "columns"):
-        values = cast(ArrayLike, x)
-        x = np.asarray(values, np.float64).reshape(1, -1) if np.ndim(values) == 1 else x
+    x = _as_row(x)
     inner = inner_ranker(ranker)
     model = additive_model(inner.ranker, "contributions", features=2, names=inner.names)
     instances = checked_rows(model, inner.rows(x))
@@ -81,6 +79,19 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
         joint[largest],
         tuple(cell_text(model.encodings, instances, 0, feature) for feature in features),
     )
+
+
+def _as_row(x: TableLike) -> TableLike:
+    """Return one item as a table of one row; a table as it is."""
+    if isinstance(x, Instances) or hasattr(x, "columns"):
+        return x
+    if hasattr(x, "to_frame") and hasattr(x, "index"):
+        series: Any = x
+        # (a Series of numbers, text and dates has objects, which as columns have types again)
+        row: TableLike = series.to_frame().T.infer_objects()
+        return row
+    values = cast(ArrayLike, x)
+    return np.asarray(values, np.float64).reshape(1, -1) if np.ndim(values) == 1 else x
 
 
 def _largest_first(

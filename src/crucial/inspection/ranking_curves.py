@@ -226,8 +226,13 @@ class LiftCurve(HtmlResult):
         return f"LiftCurve({counted(len(self.share), 'point')})"
 
     def __str__(self) -> str:
-        tenth = np.interp(0.1, self.share, self.lift)
-        return f"lift curve  {_line(self.lift)}  {tenth:.2f} in the first 10 % of rows"
+        (tenth,) = self._at(np.array([0.1]))
+        return f"lift curve  {_line(self._at(_GRID[1:]))}  {tenth:.2f} in the first 10 % of rows"
+
+    def _at(self, share: Floats) -> Floats:
+        """Return the lift of shares above 0: the gain, straight among equal scores, by share."""
+        gain = np.append(0.0, self.share * self.lift)
+        return np.asarray(np.interp(share, np.append(0.0, self.share), gain) / share)
 
     def to_frame(self) -> Frame:
         """Return one row per point."""
@@ -236,7 +241,10 @@ class LiftCurve(HtmlResult):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
         ax = new_axes(ax)
-        ax.plot(self.share, self.lift, label="lift")
+        # Between two points the lift is no straight line; it bends most at small shares.
+        more = np.geomspace(min(float(self.share[0]), 0.01), 1.0, 201)
+        share = np.union1d(self.share, more)
+        ax.plot(share, self._at(share), label="lift")
         ax.axhline(1.0, linestyle=":", color="0.5", label="chance")
         ax.set_xlabel("share of rows")
         ax.set_ylabel("lift")

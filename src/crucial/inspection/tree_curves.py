@@ -99,8 +99,9 @@ def tree_roc(
     ----------
     ranker : fitted TreeRank or RankOver, or RankingTrees of one tree
     X, y : rows and labels of two values, optional
-        Without, a fitted `TreeRank` shows the curve of its training rows.
+        Without both, a fitted `TreeRank` shows the curve of its training rows.
     sample_weight : array of shape (n_rows,), optional
+        Weights of the rows X.
 
     Examples
     --------
@@ -119,6 +120,7 @@ def tree_roc(
             "roc_curve(y, ranker.predict(X))."
         )
     scores = np.array(model.trees[0].scores)
+    _check_together(X, y, sample_weight)
     if X is None or y is None:
         alpha, beta = getattr(ranker, "leaf_alpha_", None), getattr(ranker, "leaf_beta_", None)
         if alpha is None or beta is None:
@@ -127,10 +129,14 @@ def tree_roc(
         leaf = model.leaves(X)[:, 0]
         labels = check_labels(y, len(leaf))
         weight = check_weights(sample_weight, len(leaf))
-        values = np.unique(labels)
-        if len(values) != 2:
-            raise DataError(f"tree_roc needs labels of two values. Got {len(values)}.")
         mass = np.ones(len(leaf)) if weight is None else weight
+        values = np.unique(labels[mass > 0])
+        if len(values) != 2:
+            raise DataError(
+                "tree_roc needs labels of two values among the rows with a weight above 0. Got "
+                f"{len(values)}. Pass rows of both labels, or y >= a threshold.",
+                parameter="y",
+            )
         alpha, beta = (
             np.bincount(leaf[labels == one], mass[labels == one], len(scores))
             / mass[labels == one].sum()
@@ -138,3 +144,23 @@ def tree_roc(
         )
     area = float(alpha @ (np.cumsum(beta) - 0.5 * beta))
     return TreeRoc(alpha, beta, scores, area)
+
+
+def _check_together(
+    X: TableLike | None, y: VectorLike | None, sample_weight: VectorLike | None
+) -> None:
+    """Refuse rows without labels, labels without rows, and weights of no rows."""
+    if (X is None) != (y is None):
+        there, absent = ("y", "X") if X is None else ("X", "y")
+        raise DataError(
+            f"tree_roc needs rows with their labels. Got {there} without {absent}.",
+            remedy="Pass X and y, or neither for the curve of the training rows.",
+            parameter=absent,
+        )
+    if X is None and sample_weight is not None:
+        raise DataError(
+            "tree_roc: sample_weight has the weights of the rows X. Got it without X and y; the "
+            "curve of the training rows has the weights of the training.",
+            remedy="Pass X and y too, or leave sample_weight out.",
+            parameter="sample_weight",
+        )

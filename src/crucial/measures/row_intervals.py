@@ -1,9 +1,11 @@
 """Intervals and paired tests without queries: from the rows of one list, or of folds.
 
-Shares of pairs, such as the AUC, get DeLong's interval and test (`crucial.measures.delong`). Other
-measures are computed again on rows drawn with replacement, those of each label separately, so that
-every draw has as many rows of a label as the data; the interval has the percentiles of the draws,
-and the test asks how often the difference of two rankings changes its sign.
+Shares of pairs, such as the AUC, get DeLong's interval and test (`crucial.measures.delong`). Where
+the variance of a difference is 0 although the shares differ, its interval has the differences of
+all values inside the intervals of both. Other measures are computed again on rows drawn with
+replacement, those of each label separately, so that every draw has as many rows of a label as the
+data; the interval has the percentiles of the draws, and the test asks how often the difference of
+two rankings changes its sign.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ __all__ = ["ROW_TESTS", "RowSampling", "row_difference", "row_interval", "within
 
 _DELONG = "DeLong from rows, symmetric on the logit scale"
 _SCORE = "Newcombe's score interval from rows"
+_JOINT = "differences of both intervals from rows"
 _BOOTSTRAP = "bootstrap over rows, label by label"
 
 #: Tests of a difference, as they are named in a result.
@@ -225,7 +228,23 @@ def _delong_difference(
     # No row differs from the others, as in a perfect order against a constant one: the chance
     # that labels given out at random are ordered perfectly, in one direction or the other.
     m, n = second.sides
-    return value, found, min(1.0, 2.0 / math.comb(m + n, m)), "DeLong"
+    p = min(1.0, 2.0 / math.comb(m + n, m))
+    return value, _joint_interval(measure, first, second, level, p), p, "DeLong"
+
+
+def _joint_interval(
+    measure: PairMeasure, first: PairShare, second: PairShare, level: float, p: float
+) -> Interval:
+    """Return the differences of all values inside the intervals of both shares.
+
+    The variance of the difference says nothing, so the worst case is assumed: that one share is
+    too low where the other is too high, as for two opposite orders.
+    """
+    mine, theirs = (_of_measure(measure, one.interval(level)) for one in (second, first))
+    low, high = mine[0] - theirs[1], mine[1] - theirs[0]
+    if p > 1.0 - level:  # (an interval without 0 would contradict the test)
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Interval(low, high, _JOINT)
 
 
 def _draws(n_rows: int) -> tuple[int, int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import math
+
+import numpy as np
 
 from crucial.data.encodings import Encodings
 from crucial.data.frame_columns import DAYS
@@ -14,22 +15,40 @@ __all__ = ["cell_text", "question_text", "value_text"]
 
 _NAMED = 5  # categories that a question names
 _WIDTH = 30
+_DAY, _MINUTE, _SECOND, _THOUSANDTH = 86_400_000_000, 60_000_000, 1_000_000, 1_000  # microseconds
 
 
 def value_text(encodings: Encodings, feature: int, value: float) -> str:
     """Return a value of a feature that has no categories: a date where it is one.
 
+    A time of day has the digits that it needs, up to microseconds.
+
     Examples
     --------
-    >>> value_text(Encodings(times={0: DAYS}), 0, 18262.5)
-    '2020-01-01 12:00'
+    >>> dates = Encodings(times={0: DAYS})
+    >>> value_text(dates, 0, 18262.5), value_text(dates, 0, 18262.00001)
+    ('2020-01-01 12:00', '2020-01-01 00:00:00.864')
     """
     if math.isnan(value):
         return "missing"
     if encodings.times.get(feature) == DAYS and -700_000 < value < 2_900_000:
-        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=value)
-        return f"{moment:%Y-%m-%d}" if value == int(value) else f"{moment:%Y-%m-%d %H:%M}"
+        return _moment_text(value)
     return f"{value:.6g}"
+
+
+def _moment_text(days: float) -> str:
+    """Return days since 1970 as a date, with the time of day where they are not whole."""
+    ticks = round(days * _DAY)
+    # Far from 1970 a float is coarser than a microsecond: of several times, the shortest text.
+    for unit in (_MINUTE, _SECOND, _THOUSANDTH):
+        near = round(days * _DAY / unit) * unit
+        if float(near) / _DAY == days:
+            ticks = near
+            break
+    date, time = str(np.datetime64(ticks, "us")).split("T")
+    if ticks % _DAY == 0:
+        return date
+    return f"{date} {time[:5] if ticks % _MINUTE == 0 else time.rstrip('0').rstrip('.')}"
 
 
 def question_text(encodings: Encodings, name: str, feature: int, threshold: float) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from crucial import inspection
+from crucial import RankBoost, inspection
 from crucial.errors import DataError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
@@ -79,6 +80,41 @@ def test_bad_rows_are_named(ranker, frame) -> None:
         inspection.contributions(ranker, frame.iloc[:3])
     with pytest.raises(DataError, match=r"X has 2 features, but RankBoost is expecting 4"):
         inspection.contributions(ranker, [1.0, 2.0])
+
+
+def test_the_names_of_a_series_count() -> None:
+    """A row of a frame is the frame of this row: numbers, text and dates."""
+    random = np.random.default_rng(0)
+    n = 120
+    frame = pandas.DataFrame(
+        {
+            "age": random.normal(size=n),
+            "town": random.choice(["Ulm", "Kiel", "Jena"], n),
+            "since": pandas.Timestamp("2024-01-01")
+            + pandas.to_timedelta(random.integers(0, 10**6, n), "s"),
+            "paid": random.random(n) < 0.5,
+        }
+    )
+    frame.loc[3, "town"] = None
+    frame.loc[4, "age"] = np.nan
+    good = (frame["age"] > 0) ^ (frame["town"] == "Ulm") ^ (frame["since"] > "2024-01-06")
+    fitted = RankBoost(30).fit(frame, good.astype(int))
+    scores = fitted.predict(frame)
+    for number in range(8):
+        one = inspection.contributions(fitted, frame.iloc[number])
+        assert one.score == scores[number]
+        assert str(one) == str(inspection.contributions(fitted, frame.iloc[[number]]))
+    with pytest.raises(DataError, match="Column 0 is 'paid', expected 'age'"):
+        inspection.contributions(fitted, frame.iloc[0][::-1])
+    with pytest.raises(DataError, match="unseen at fit time:\n- years"):
+        inspection.contributions(fitted, frame.iloc[0].rename({"age": "years"}))
+
+
+def test_a_series_without_names_is_an_array(ranker, frame) -> None:
+    row = frame.iloc[5]
+    unnamed = pandas.Series(row.to_numpy())
+    assert inspection.contributions(ranker, unnamed).score == ranker.predict(frame)[5]
+    assert inspection.contributions(ranker, row.tolist()).score == ranker.predict(frame)[5]
 
 
 def test_plots(ranker, frame) -> None:

@@ -79,6 +79,31 @@ def test_gain_and_lift():
     np.testing.assert_allclose(weighed.best, listed.best)
 
 
+def test_the_lift_among_equal_scores_is_the_gain_by_the_share():
+    y, scores = np.r_[np.ones(10), np.zeros(90)], np.r_[np.ones(5), np.zeros(95)]
+    lift, gain = inspection.lift_curve(y, scores), inspection.gain_curve(y, scores)
+    assert "52.6% in the first 10 %" in str(gain)
+    assert "5.26 in the first 10 %" in str(lift)
+    assert "10.00 in the first 10 %" in str(inspection.lift_curve(y, np.r_[np.ones(10), [0] * 90]))
+    assert "1.00 in the first 10 %" in str(inspection.lift_curve(y, np.zeros(100)))
+
+
+@pytest.mark.usefixtures("drawn")
+@pytest.mark.parametrize("first", [1, 500, 10_000])
+def test_the_line_of_the_lift_bends_among_equal_scores(first):
+    import matplotlib.pyplot as plt
+
+    y, scores = np.arange(10_000) < 200, np.arange(10_000) < first
+    lift, gain = inspection.lift_curve(y, scores), inspection.gain_curve(y, scores)
+    ax = lift.plot()
+    share = np.linspace(1e-4, 1.0, 3000)
+    share = share[share >= ax.lines[0].get_xdata()[0]]
+    drawn = np.interp(share, *ax.lines[0].get_data())
+    plt.close(ax.figure)
+    np.testing.assert_allclose(drawn, np.interp(share, gain.share, gain.gain) / share, rtol=2e-3)
+    assert set(lift.share) <= set(ax.lines[0].get_xdata())
+
+
 def test_profit_is_the_measure_at_every_count():
     curve = inspection.profit_curve(TRUE, SCORES, cost=0.1)
     for count, profit in zip(curve.count[1:], curve.profit[1:], strict=True):
@@ -152,3 +177,15 @@ def test_labels_that_do_not_fit_are_refused():
         inspection.roc_curve(TWO, SCORES, sample_weight=-np.ones(N))
     with pytest.raises(DataError, match="at least one row with a weight above 0"):
         inspection.roc_curve(TWO, SCORES, sample_weight=np.zeros(N))
+
+
+@pytest.mark.parametrize("seed", [-1, "a", 1.5])
+def test_seeds_are_checked(seed):
+    with pytest.raises(ParameterError, match="'random_state' parameter of a curve must be an int"):
+        inspection.roc_curve([0, 1, 0, 1], [1, 2, 3, 4], intervals=True, random_state=seed)
+
+
+def test_infinite_profits_are_drawn():
+    with np.errstate(over="ignore"):
+        text = str(inspection.profit_curve([1e308, 0, 1e308], [1, 2, 3]))
+    assert "highest inf after 3 rows" in text

@@ -141,6 +141,28 @@ def test_categories_and_dates_are_in_the_words_of_the_table():
     assert [one for (one,) in database.execute(query)] == found.score(frame).tolist()
 
 
+@pytest.mark.parametrize(("start", "unit"), [
+    ("2024-03-05 10:20:07.000050", "ms"),
+    ("2024-03-05 10:20:07.000050", "us"),
+    ("2300-03-05 10:20:07.000050", "us"),  # (where a float of days is coarser)
+])  # fmt: skip
+def test_moments_closer_than_a_second_keep_their_bins(start, unit):
+    random = np.random.default_rng(1)
+    ticks = random.integers(0, 900, 300)
+    when = pandas.Timestamp(start).as_unit("us") + pandas.to_timedelta(ticks, unit).as_unit("us")
+    frame = pandas.DataFrame({"when": when})
+    y = ((ticks > 360) ^ (ticks > 720) ^ (random.random(300) < 0.1)).astype(int)
+    found = scorecard(crucial.RankBoost(50).fit(frame, y), frame, y, max_bins=8)
+    words = [part.text for part in found.features[0].bins]
+    assert len({*words}) == len(words) > 3
+    day = start[:10]
+    assert re.fullmatch(rf"up to {day} 10:20:07\.\d+", words[0])
+    database = sqlite3.connect(":memory:")
+    frame.assign(when=when.strftime("%Y-%m-%d %H:%M:%S.%f")).to_sql("data", database)
+    query = found.to_sql().replace("TIMESTAMP '", "'")  # (SQLite compares text)
+    assert [one for (one,) in database.execute(query)] == found.score(frame).tolist()
+
+
 def test_sql_gives_the_points(card):
     X, _ = rows(50, seed=4)
     database = sqlite3.connect(":memory:")
@@ -244,3 +266,16 @@ def test_what_cannot_be_a_scorecard_is_refused():
     for name, value in (("max_bins", 1), ("min_share", 0.9), ("base_odds", 0), ("anchor", "x")):
         with pytest.raises(ParameterError, match=name):
             scorecard(model(), X, y, **{name: value})
+    with pytest.raises(ParameterError, match="'title' parameter of scorecard must be str"):
+        scorecard(model(), X, y, title=None)
+    with pytest.raises(ParameterError, match="'table' parameter of to_sql must be str"):
+        scorecard(model(), X, y).to_sql(None)
+
+
+def test_rows_without_weight_move_no_edge():
+    X, y = rows()
+    # Between the largest value below an edge and the smallest above it.
+    more = np.vstack([X, X + 0.004, X - 0.004])
+    weight = np.concatenate([np.ones(300), np.zeros(600)])
+    found = scorecard(model(), more, np.tile(y, 3), sample_weight=weight)
+    assert str(found) == str(scorecard(model(), X, y))

@@ -191,6 +191,28 @@ def test_the_paired_test_is_delongs():
     assert perfect[2] == pytest.approx(2 / 6)
 
 
+@pytest.mark.parametrize("other", [lambda y: 0 * y, lambda y: -y])
+@pytest.mark.parametrize("name", ["auc", "r2", "kendall(tau)"])
+def test_the_difference_of_orders_without_variance_has_an_interval(name, other):
+    """As wide as those of both, and with 0 inside where the test finds nothing."""
+    measure = get_measure(name)
+    for m, n in ((1, 3), (2, 6), (3, 3), (3, 4), (4, 4), (15, 15), (5, 40)):
+        y = np.repeat([1.0, 0.0], [m, n])
+        judged = Judged.from_labels(y)
+        change, found, p, _ = row_difference(measure, judged, other(y), y)
+        one, two = (row_interval(measure, judged, scores) for scores in (other(y), y))
+        ends = (two.low - one.high, two.high - one.low)
+        assert found.ends == pytest.approx((min(ends[0], 0.0), max(ends[1], 0.0)) if p > 0.05
+                                           else ends)  # fmt: skip
+        assert found.high - found.low > 0.1 * abs(change)
+        assert found.low <= change <= found.high
+        assert (found.low <= 0 <= found.high) == (p > 0.05)
+        back = row_difference(measure, judged, y, other(y))
+        assert back[1].ends == pytest.approx((-found.high, -found.low))
+    same = row_difference(measure, judged, y, 2 * y)
+    assert (same[0], same[1].ends, same[2]) == (0.0, (0.0, 0.0), 1.0)
+
+
 def test_other_measures_are_compared_by_drawing_rows():
     y, first, second = two_labels(60, 80)
     some = RowSampling(resamples=400)

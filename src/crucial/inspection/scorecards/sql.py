@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from crucial.data.frame_columns import DAYS
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from crucial.inspection.scorecards.card import CardBin, CardFeature, Scorecard
 
 __all__ = ["card_sql"]
+
+_TICKS = 86_400e6  # microseconds per day
 
 
 def card_sql(card: Scorecard, table: str) -> str:
@@ -53,7 +56,14 @@ def _among(column: str, part: CardBin) -> str:
 
 def _moment(days: float) -> str:
     """Return days since 1970 as a date, or as a timestamp where they are not whole."""
-    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=days)
     if days == int(days):
-        return f"DATE '{moment:%Y-%m-%d}'"
-    return f"TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S}'"
+        return f"DATE '{np.datetime64(int(days), 'D')}'"
+    ticks = round(days * _TICKS)
+    # The last microsecond whose number of days is not above the edge, as the card counts them:
+    # rounded otherwise, a row could change sides.
+    while ticks / _TICKS > days:
+        ticks -= 1
+    while (ticks + 1) / _TICKS <= days:
+        ticks += 1
+    text = str(np.datetime64(ticks, "us")).replace("T", " ")
+    return f"TIMESTAMP '{text.removesuffix('.000000')}'"
